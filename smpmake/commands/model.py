@@ -1,0 +1,161 @@
+"""What the analysis of a command line says, in words that every tool family shares.
+
+This room knows nothing of any tool.  It holds the value types that families produce and the
+server consumes; it never touches the disk (families ask the `Files` they are given).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Kind(enum.StrEnum):
+    """What a command does, as far as scheduling and reports care."""
+
+    COMPILE = "compile"
+    PREPROCESS = "preprocess"
+    ASSEMBLE = "assemble"
+    LINK = "link"
+    ARCHIVE = "archive"
+    FILE = "file"  # moves, copies, links, removes, touches: work for the disk, not the CPU
+    INSPECT = "inspect"  # reads operands, prints, writes nothing
+    QUERY = "query"  # asks the tool about itself: --version, -print-search-dirs
+    UNKNOWN = "unknown"
+
+
+class Reason(enum.StrEnum):
+    """Why a command was not deferred.  The value is the name that `smpmake why` shows.
+
+    `barrier` says whether everything pending must finish first (the command is not understood)
+    or only what the command's own operands need; `text` explains it to a person.
+    """
+
+    barrier: bool
+    text: str
+
+    def __new__(cls, name: str, barrier: bool, text: str) -> Reason:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.barrier = barrier
+        member.text = text
+        return member
+
+    # Not understood: these wait for everything that is pending.
+    UNKNOWN_OPTION = "unknown-option", True, "an option that smpmake does not know"
+    UNKNOWN_LANGUAGE = "unknown-language", True, "a source language that smpmake does not know"
+    UNREADABLE_RESPONSE_FILE = "unreadable-response-file", True, "an @file that cannot be read"
+    UNUSUAL_OUTPUT = "unusual-output", True, "an output that is no regular file's name"
+    UNUSUAL_ENVIRONMENT = "unusual-environment", True, "a variable makes the tool write elsewhere"
+    MALFORMED = "malformed-command", True, "the tool itself will refuse this command line"
+    WHOLE_FOLDER = "whole-folder", True, "moves, copies or removes a whole folder"
+    WRITES_UNPREDICTABLE = "unpredictable-outputs", True, "the names it writes cannot be predicted"
+    # Understood, but its answer or its place matters: these wait for their operands only.
+    QUERY = "query", False, "asks the tool about itself"
+    READS_STDIN = "reads-stdin", False, "reads its source from standard input"
+    WRITES_STDOUT = "writes-stdout", False, "its result goes to standard output"
+    WRITES_NOTHING = "writes-nothing", False, "only its status and messages matter"
+    DISCARDED_OUTPUT = "discarded-output", False, "writes to /dev/null: only its status matters"
+    PROBE_NAME = "probe-name", False, "a configure-time check, known by its file or folder name"
+    CAPTURED_OUTPUT = "captured-output", False, "its output is captured, redirected or discarded"
+    FRESH_SOURCE = "fresh-source", False, "a small source that the calling script has just written"
+    IN_PLACE = "in-place-update", False, "updates a file in place, which only a guard could hide"
+    LINK_WAITS = "link-waits", False, "links and archives run in the foreground (--links=wait)"
+    NOT_PENDING = "not-pending", False, "touches no pending output"
+    USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
+    DRIVER_READS_BACK = "driver-reads-back", False, "the driver reads side outputs at once"
+    USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One path that a command makes, changes or removes.
+
+    path     as the command line gives it: relative to the invocation's folder, or absolute.
+    timed    its mtime becomes the command's time of issue (false where the tool keeps another
+             file's time: mv, cp -p, ln, touch -r).
+    in_place the command also reads and updates what is there (ar on an archive, strip x).
+    removed  the command removes it (rm, the source of mv).
+    target   what the driver's rule makes, as against a side output (a dependency file, a map):
+             a stale copy of a target would fool a driver that compares times.
+    replaces the tool puts the new file there in one step and the old one is good until then (mv).
+    """
+
+    path: str
+    timed: bool = True
+    in_place: bool = False
+    removed: bool = False
+    target: bool = True
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The meaning of one command line.
+
+    reads       paths that the command is known to read, as given on the command line.
+    writes      paths that it makes, changes or removes.
+    undeclared  it may read files that it does not name (headers, libraries, linker scripts).
+    refusal     why it must not be deferred, or None where it may be.
+    detail      what the refusal is about: the option, the file, the variable.
+    split       for several sources in one command: given a folder for intermediate objects, the
+                parts that together have the same result; None where it cannot be split.
+    """
+
+    kind: Kind
+    reads: tuple[str, ...] = ()
+    writes: tuple[Write, ...] = ()
+    undeclared: bool = False
+    refusal: Reason | None = None
+    detail: str = ""
+    split: Callable[[str], tuple[Part, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One command of a split: argv as it is to be run, and what it means."""
+
+    argv: tuple[str, ...]
+    analysis: Analysis
+
+
+class Files(Protocol):
+    """What an analysis may ask of the disk; paths are relative to the invocation's folder."""
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a response file (bytes kept by surrogateescape), or None."""
+
+    def is_dir(self, path: str) -> bool:
+        """Whether path is a folder, links followed."""
+
+    def exists(self, path: str) -> bool:
+        """Whether path exists, links followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A command line as a shim received it.
+
+    argv    the whole of it; argv[0] as the driver spelled it.
+    getenv  looks a variable up in the invocation's environment.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    getenv: Callable[[str], str | None]
+    files: Files
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Tools whose command lines follow one grammar.
+
+    pattern  a regular expression that the whole tool name matches (no folder): `(.+-)?gcc(-\\d+)?`.
+    analyse  the meaning of one invocation; never raises on any argv.
+    """
+
+    name: str
+    pattern: str
+    analyse: Callable[[Invocation], Analysis]
