@@ -1,0 +1,63 @@
+"""Build hook: compiles the native programs into the package, and tags the wheel for the platform."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PROGRAMS = ("shim", "worker", "keeper")
+FLAGS = ["-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow", "-Wmissing-prototypes", "-Wpedantic"]
+
+
+def compile_programs(root: Path, *, werror: bool = False) -> None:
+    """Compiles smpmake/native/*.c to smpmake/_bin/, statically where libc allows.
+
+    $CC (default cc) and $CFLAGS are respected.  Raises SystemExit with the compiler's own words.
+    """
+    source, target = root / "smpmake" / "native", root / "smpmake" / "_bin"
+    target.mkdir(exist_ok=True)
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    flags = [*FLAGS, *(["-Werror"] if werror else []), *shlex.split(os.environ.get("CFLAGS", ""))]
+    for program in PROGRAMS:
+        command = [
+            *compiler,
+            *flags,
+            "-o",
+            str(target / f"smpmake-{program}"),
+            str(source / f"{program}.c"),
+            str(source / "util.c"),
+        ]
+        attempts = [[*command, "-static"], command]
+        for attempt in attempts:
+            try:
+                done = subprocess.run(attempt, capture_output=True, text=True, check=False)
+            except FileNotFoundError:
+                sys.exit(f"smpmake: no C compiler '{compiler[0]}': install gcc or set CC")
+            if done.returncode == 0:
+                break
+        else:
+            sys.exit(f"smpmake: compiling {program}.c failed:\n{done.stderr}")
+
+
+class NativePrograms(BuildHookInterface[Any]):
+    """Runs before a wheel is packed; an sdist carries the sources alone."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if self.target_name != "wheel":
+            return
+        compile_programs(Path(self.root))
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform}"
+        build_data["artifacts"].append("smpmake/_bin/*")
+
+
+if __name__ == "__main__":
+    compile_programs(Path(__file__).parent, werror=True)

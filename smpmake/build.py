@@ -1,0 +1,61 @@
+"""One build inside a server: its rules, its verdict so far, its records."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from smpmake.job import Job
+from smpmake.output import Transcript
+from smpmake.policy import Rules
+from smpmake.records import CommandRecord, Failure
+from smpmake.wire import FileId
+
+
+@dataclass(slots=True)
+class Build:
+    """State of one build.
+
+    driver_output  which files the driver has as stdout and stderr, where that is known.
+    broken         the number of the first command whose promised success was wrong.
+    stopping       128+n once signal n ended the build.
+    lost           outputs that were promised and will not come (matters under keep_going).
+    present        commands of this build that have not left the machine.
+    """
+
+    id: str
+    rules: Rules
+    keep_going: bool = False
+    driver_output: tuple[FileId, FileId] | None = None
+    began: float = 0.0
+    transcript: Transcript | None = None
+    broken: Job | None = None
+    stopping: int = 0
+    told: bool = False
+    lost: set[str] = field(default_factory=set)
+    present: int = 0
+    empty: asyncio.Event = field(default_factory=asyncio.Event)
+    records: list[CommandRecord] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.empty.set()
+
+    def entered(self) -> None:
+        """A command of this build entered the machine."""
+        self.present += 1
+        self.empty.clear()
+
+    def left(self) -> None:
+        """A command of this build left the machine."""
+        self.present -= 1
+        if self.present == 0:
+            self.empty.set()
+
+    def forgive(self) -> None:
+        """A new start after a verdict was given."""
+        self.broken, self.told = None, False
+        self.lost.clear()
+        self.failures.clear()
+        self.records.clear()

@@ -1,0 +1,281 @@
+"""What the linker's words mean, for ld itself and for -Wl in a compiler's command line."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
+from smpmake.commands.options import Row, Table, Take, Unreadable, expand
+from smpmake.commands.paths import NULL_DEVICE, is_device, join
+
+
+class Do(enum.Enum):
+    """What a linker option does."""
+
+    NOTHING = enum.auto()
+    OUTPUT = enum.auto()
+    READS = enum.auto()
+    WRITES = enum.auto()
+    LIBRARY = enum.auto()
+    FOLDER = enum.auto()
+    PRINTS = enum.auto()  # its result goes to standard output
+    VERSION = enum.auto()  # a question where there are no inputs
+    QUERY = enum.auto()
+    UNPREDICTABLE = enum.auto()
+
+
+# Long names, which take one dash or two.
+LONG_FLAGS: dict[Do, str] = {
+    Do.NOTHING: """
+        Bdynamic Bgroup Bno-symbolic Bshareable Bstatic Bsymbolic Bsymbolic-functions
+        Bsymbolic-non-weak-functions EB EL Qy Ur accept-unknown-input-arch add-needed
+        add-stdcall-alias allow-multiple-definition allow-shlib-undefined apply-dynamic-relocs
+        as-needed be8 build-id call_shared check-sections color-diagnostics compat-implib
+        copy-dt-needed-entries ctors-in-init-array d dc default-symver define-common
+        demangle detect-odr-violations disable-auto-image-base disable-auto-import
+        disable-high-entropy-va disable-large-address-aware disable-long-section-names
+        disable-new-dtags disable-nxcompat disable-reloc-section disable-runtime-pseudo-reloc
+        disable-stdcall-fixup disable-tsaware discard-all discard-locals discard-none dll dn dp
+        dy dynamic-list-cpp-new dynamic-list-cpp-typeinfo dynamic-list-data dynamicbase
+        eh-frame-hdr embedded-relocs emit-relocs enable-auto-image-base enable-auto-import
+        enable-long-section-names enable-new-dtags enable-non-contiguous-regions
+        enable-reloc-section enable-runtime-pseudo-reloc enable-stdcall-fixup end-group end-lib
+        error-unresolved-symbols exclude-all-symbols execstack export-all-symbols
+        export-dynamic fatal-warnings fix-cortex-a53-835769 fix-cortex-a53-843419
+        fix-cortex-a8 fix-v4bx force-exe-suffix force-group-allocation forceinteg gc-sections
+        gdb-index gnu-unique high-entropy-va insert-timestamp kill-at large-address-aware
+        ld-generated-unwind-info leading-underscore long-plt map-whole-files
+        merge-exidx-entries nmagic no-add-needed no-allow-multiple-definition
+        no-allow-shlib-undefined no-as-needed no-build-id no-call-graph-profile-sort
+        no-check-sections no-color-diagnostics no-copy-dt-needed-entries no-ctors-in-init-array
+        no-define-common no-demangle no-dynamic-linker no-eh-frame-hdr no-enum-size-warning
+        no-error-rwx-segments no-export-dynamic no-fatal-warnings no-gc-sections
+        no-gnu-unique no-insert-timestamp no-keep-memory no-ld-generated-unwind-info
+        no-leading-underscore no-map-whole-files no-omagic no-pie no-print-gc-sections no-relax
+        no-rosegment no-seh no-strip-discarded no-threads no-toc-optimize no-undefined
+        no-undefined-version no-warn-execstack no-warn-mismatch no-warn-rwx-segments
+        no-warn-search-mismatch no-wchar-size-warning no-whole-archive no-whole-files
+        noinhibit-exec non_shared nostdlib nxcompat omagic pic-executable pic-veneer pie
+        pop-state preserve-section-order print-gc-sections print-icf-sections
+        print-memory-usage push-state qmagic reduce-memory-overheads relax relocatable
+        ro-segment rosegment share-unconditionally shared sort-common split-by-file
+        split-by-reloc start-group start-lib static stats strip-all strip-debug
+        strip-discarded support-old-code target2-abs threads toc-optimize
+        traditional-format tsaware undefined-version unique use-blx use-nul-prefixed-import-tables
+        warn-alternate-em warn-backrefs warn-common warn-constructors
+        warn-duplicate-exports warn-execstack warn-multiple-gp warn-once warn-rwx-segments
+        warn-section-align warn-shared-textrel warn-textrel warn-unresolved-symbols whole-archive
+        wdmdriver
+        """,
+    Do.PRINTS: "cref print-map print-output-format trace verbose",
+    Do.VERSION: "version",
+    Do.QUERY: "help print-sysroot target-help",
+    Do.UNPREDICTABLE: """
+        emit-llvm save-temps thinlto-index-only time-trace
+        """,
+}
+LONG_VALUES: dict[Do, str] = {
+    Do.NOTHING: """
+        Tbss Tdata Tldata-segment Trodata-segment Ttext Ttext-segment architecture audit
+        auxiliary build-id color-diagnostics compress-debug-sections
+        defsym demangle depaudit dll-search-prefix dynamic-linker
+        emulation entry exclude-libs exclude-modules-for-implib exclude-symbols
+        export-dynamic-symbol file-alignment fini format gpsize hash-bucket-empty-fraction
+        hash-size hash-style heap icf icf-iterations image-base init ld-path lto-O
+        lto-partitions major-image-version major-os-version major-subsystem-version
+        max-cache-size max-page-size minor-image-version minor-os-version
+        minor-subsystem-version oformat orphan-handling pack-dyn-relocs plugin
+        plugin-opt power10-stubs require-defined rpath rpath-link section-alignment section-start
+        soname sort-common sort-section spare-dynamic-tags split-by-file split-by-reloc stack
+        stub-group-size subsystem sysroot target1-rel target2 thinlto-jobs threads undefined
+        unique unresolved-symbols version-exports-section vs-version wrap
+        """,
+    Do.OUTPUT: "output",
+    Do.READS: """
+        default-script dynamic-list export-dynamic-symbol-list just-symbols mri-script
+        retain-symbols-file script section-ordering-file symbol-ordering-file version-script
+        call-graph-ordering-file
+        """,
+    Do.WRITES: """
+        Map base-file dependency-file out-implib output-def
+       
+        """,
+    Do.LIBRARY: "library",
+    Do.FOLDER: "library-path",
+    Do.PRINTS: "trace-symbol verbose",
+    Do.UNPREDICTABLE: """
+        lto-obj-path plugin-save-temps reproduce save-temps thinlto-cache-dir thinlto-index-only
+        time-trace print-symbol-order lto-emit-asm
+        """,
+}
+
+# One letter each, the value behind it or in the next word.
+SHORT_VALUES: dict[Do, str] = {
+    Do.NOTHING: "A F G I P R Y a assert b e f h m u z",
+    Do.OUTPUT: "o",
+    Do.READS: "T c dT",
+    Do.LIBRARY: "l",
+    Do.FOLDER: "L",
+    Do.PRINTS: "y",
+}
+SHORT_FLAGS: dict[Do, str] = {
+    Do.NOTHING: "( ) E N S X d g i n q r s x",
+    Do.PRINTS: "M t",
+    Do.VERSION: "V v",
+}
+
+
+def _build() -> Table[Do]:
+    """The table of all spellings.  -oformat is not --oformat: one dash and an o is the output."""
+    rows: list[Row[Do]] = []
+    for do, names in SHORT_VALUES.items():
+        rows.append(Row(do, Take.EITHER, " ".join("-" + name for name in names.split())))
+    for do, names in SHORT_FLAGS.items():
+        rows.append(Row(do, Take.FLAG, " ".join("-" + name for name in names.split())))
+    rows.append(Row(Do.NOTHING, Take.GLUED, "-O"))
+    for table, takes in (
+        (LONG_FLAGS, ((Take.FLAG, ""),)),
+        (LONG_VALUES, ((Take.NEXT, ""), (Take.GLUED, "="))),
+    ):
+        for do, names in table.items():
+            for name in names.split():
+                for take, ending in takes:
+                    rows.append(Row(do, take, f"--{name}{ending}"))
+                    if name[0] != "o":
+                        rows.append(Row(do, take, f"-{name}{ending}"))
+    return Table(rows, memory=4096)
+
+
+@dataclass(slots=True)
+class Link:
+    """What the linker's words have said so far.
+
+    plain  they name no file but inputs and change nothing that depends on the inputs' names.
+    """
+
+    output: str | None = None
+    reads: list[str] = field(default_factory=list)
+    sides: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    libraries: list[str] = field(default_factory=list)
+    refusal: Reason | None = None
+    detail: str = ""
+    plain: bool = True
+    version: bool = False
+    query: bool = False
+
+    def refuse(self, reason: Reason, detail: str) -> None:
+        """Keep the first reason; one that is a barrier outdoes one that is not."""
+        if self.refusal is None or (reason.barrier and not self.refusal.barrier):
+            self.refusal, self.detail = reason, detail
+
+    def scan(self, words: Sequence[str]) -> None:
+        """Take in words for the linker, in their order."""
+        find = TABLE.find
+        rest = iter(words)
+        for word in rest:
+            if word[:1] != "-" or word == "-":
+                self.reads.append(word)
+                self.plain = False
+                continue
+            hit = find(word)
+            if hit is None:
+                self.refuse(Reason.UNKNOWN_OPTION, word)
+                continue
+            value = hit.value
+            if hit.wants_next:
+                following = next(rest, None)
+                if following is None:
+                    self.refuse(Reason.MALFORMED, word)
+                    return
+                value = following
+            if hit.do is not Do.NOTHING:
+                self._apply(hit.do, word, value)
+
+    def _apply(self, do: Do, word: str, value: str) -> None:
+        target = {
+            Do.READS: self.reads,
+            Do.WRITES: self.sides,
+            Do.LIBRARY: self.libraries,
+            Do.FOLDER: self.folders,
+        }.get(do)
+        if target is not None:
+            target.append(value)
+            self.plain = self.plain and do is not Do.WRITES
+            return
+        self.plain = False
+        if do is Do.OUTPUT:
+            self.output = value
+        elif do is Do.VERSION:
+            self.version = True
+        elif do is Do.QUERY:
+            self.query = True
+        elif do is Do.UNPREDICTABLE:
+            self.refuse(Reason.WRITES_UNPREDICTABLE, word)
+        else:
+            self.refuse(Reason.WRITES_STDOUT, word)
+
+    def library_files(self) -> list[str]:
+        """Where the named libraries may be among the named folders.
+
+        All candidates: which of them exists is only known when those that are pending are there.
+        """
+        found: list[str] = []
+        for name in self.libraries:
+            names = (name[1:],) if name[:1] == ":" else (f"lib{name}.so", f"lib{name}.a")
+            found.extend(join(folder, file) for folder in self.folders for file in names)
+        return found
+
+    def side_writes(self) -> list[Write]:
+        """The side outputs; a map on standard output is none."""
+        writes = []
+        for path in self.sides:
+            if path in ("-", "") or is_device(path):
+                if path != NULL_DEVICE:
+                    self.refuse(Reason.WRITES_STDOUT, path)
+            else:
+                writes.append(Write(path, target=False))
+        return writes
+
+
+TABLE: Table[Do] = _build()
+
+
+def analyse(inv: Invocation) -> Analysis:
+    """The meaning of an ld command."""
+    try:
+        words, responses = expand(inv.argv[1:], inv.files)
+    except Unreadable as error:
+        name = str(error.args[0])
+        return Analysis(Kind.LINK, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=name)
+    link = Link()
+    link.scan(words)
+    if link.query:
+        return Analysis(Kind.QUERY, refusal=Reason.QUERY)
+    if not link.reads and not link.libraries:
+        if link.version or link.refusal is Reason.WRITES_STDOUT:
+            return Analysis(Kind.QUERY, refusal=Reason.QUERY)
+        link.refuse(Reason.MALFORMED, "no input files")
+    writes = link.side_writes()
+    output = "a.out" if link.output is None else link.output
+    if is_device(output):
+        link.refuse(Reason.DISCARDED_OUTPUT, output)
+    elif not output:
+        link.refuse(Reason.UNUSUAL_OUTPUT, output)
+    else:
+        writes.insert(0, Write(output))
+    return Analysis(
+        Kind.LINK,
+        reads=(*link.reads, *link.library_files(), *responses),
+        writes=tuple(writes),
+        undeclared=True,
+        refusal=link.refusal,
+        detail=link.detail,
+    )
+
+
+FAMILIES = (
+    Family("linker", r"(?:[\w.+]+-)*(?:ld(?:\.(?:bfd|gold|lld|mold))?|gold|mold|lld)(?:-\d[\d.]*)?", analyse),
+)

@@ -1,0 +1,32 @@
+"""Names of files, as strings: faster than os.path and free of the disk."""
+
+from __future__ import annotations
+
+NULL_DEVICE = "/dev/null"
+_DEVICES = ("/dev/", "/proc/")
+
+
+def basename(path: str) -> str:
+    """What follows the last slash."""
+    return path[path.rfind("/") + 1 :]
+
+
+def split_suffix(path: str) -> tuple[str, str]:
+    """The path up to the last dot of its name, and the rest, as compilers see it."""
+    dot = path.rfind(".")
+    return (path, "") if dot <= path.rfind("/") else (path[:dot], path[dot:])
+
+
+def stem(path: str) -> str:
+    """The path without its suffix."""
+    return split_suffix(path)[0]
+
+
+def join(folder: str, name: str) -> str:
+    """The name in that folder."""
+    return name if not folder else f"{folder.rstrip('/') or '/'}/{name}".replace("//", "/")
+
+
+def is_device(path: str) -> bool:
+    """Whether the path is no regular file's: a device or a descriptor."""
+    return path.startswith(_DEVICES) and not path.startswith("/dev/shm/")

@@ -1,0 +1,145 @@
+"""Settings: defaults, the user's and the project's files, what the command line says.
+
+The command line and the SMPMAKE_ variables win over the project's `.smpmake.toml`, which wins over
+the user's `config.toml`.  Lists (`foreground`, `exclusive`) add up instead.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+LINKS: Final = ("wait", "defer")
+OUTPUTS: Final = ("live", "serial")
+COLORS: Final = ("auto", "always", "never")
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used.  The message names the place, the fault and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that the user can decide.
+
+    jobs        slots; 0 means as many as usable CPUs.
+    verbosity   -1 quiet, 0 normal, 1 verbose.
+    """
+
+    jobs: int = 0
+    keep_going: bool = False
+    links: str = "wait"
+    nice: int = 0
+    affinity: bool = False
+    foreground: tuple[str, ...] = ()
+    exclusive: tuple[str, ...] = ()
+    output: str = "live"
+    verbosity: int = 0
+    color: str = "auto"
+    sources: tuple[str, ...] = field(default=(), compare=False)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
+
+
+def _is_nice(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 19
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_tools(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) and v for v in value)
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[Any], bool]:
+    return lambda value: value in choices
+
+
+#: Every key of the files: the setting it sets, a test, and what the value should be.
+KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
+    "affinity": ("affinity", _is_flag, "true or false"),
+    "color": ("color", _one_of(COLORS), 'one of "auto", "always", "never"'),
+    "exclusive": ("exclusive", _is_tools, "a list of tool names or path patterns"),
+    "foreground": ("foreground", _is_tools, "a list of tool names or path patterns"),
+    "jobs": ("jobs", _is_count, "a whole number from 0 (all usable CPUs) to 4096"),
+    "keep-going": ("keep_going", _is_flag, "true or false"),
+    "links": ("links", _one_of(LINKS), 'one of "wait", "defer"'),
+    "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
+    "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
+}
+
+
+def user_file(environ: dict[str, str] | None = None) -> Path:
+    """The user's own file (XDG)."""
+    env = os.environ if environ is None else environ
+    base = env.get("XDG_CONFIG_HOME") or ""
+    root = Path(base) if base.startswith("/") else Path.home() / ".config"
+    return root / "smpmake" / "config.toml"
+
+
+def project_file(start: Path) -> Path | None:
+    """The nearest `.smpmake.toml` in `start` or a folder above it."""
+    for folder in (start, *start.parents):
+        candidate = folder / ".smpmake.toml"
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def merge(settings: Settings, path: Path) -> Settings:
+    """Settings with what a file says.  Raises ConfigError; a missing file changes nothing."""
+    try:
+        text = path.read_bytes().decode()
+        table = tomllib.loads(text)
+    except FileNotFoundError:
+        return settings
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+    changes: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, 1, 0.0)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise ConfigError(f"{path}: unknown key '{key}'{hint} (known: {', '.join(KEYS)})")
+        name, valid, wanted = KEYS[key]
+        if not valid(value):
+            raise ConfigError(f"{path}: '{key}' is {value!r} and must be {wanted}")
+        if isinstance(value, list):
+            changes[name] = (*getattr(settings, name), *value)
+        else:
+            changes[name] = value
+    return replace(settings, **changes, sources=(*settings.sources, str(path)))
+
+
+def load(cwd: Path, environ: dict[str, str] | None = None) -> Settings:
+    """Defaults, then the user's file, then the project's.  Raises ConfigError."""
+    settings = merge(Settings(), user_file(environ))
+    project = project_file(cwd)
+    return merge(settings, project) if project is not None else settings
+
+
+def use_color(choice: str, is_terminal: bool, environ: dict[str, str] | None = None) -> bool:
+    """Whether to use colours: the option, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR."""
+    env = os.environ if environ is None else environ
+    if choice != "auto":
+        return choice == "always"
+    if env.get("NO_COLOR"):
+        return False
+    if env.get("FORCE_COLOR", "0") not in ("", "0") or env.get("CLICOLOR_FORCE", "0") != "0":
+        return True
+    if env.get("CLICOLOR") == "0" or env.get("TERM") == "dumb":
+        return False
+    return is_terminal

@@ -1,0 +1,82 @@
+"""How many CPUs a build may use: affinity and cgroup quota, never an error."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """The count, and how it came about.  quota: CPUs' worth of time, None without one."""
+
+    count: int
+    online: int
+    affinity: int
+    quota: float | None
+
+    @property
+    def explanation(self) -> str:
+        """For a person."""
+        quota = "no cgroup quota" if self.quota is None else f"a cgroup quota of {self.quota:g}"
+        return f"{self.online} online, {self.affinity} by affinity, {quota}"
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text()
+    except (OSError, ValueError):
+        return None
+
+
+def _cgroup_folders(read: Callable[[str], str | None]) -> tuple[list[str], list[str]]:
+    """Folders from our own cgroup up to the root: (version 2, version 1's cpu controller)."""
+    two, one = [], []
+    for line in (read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        parts = [part for part in path.split("/") if part]
+        chain = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
+        if controllers == "":
+            two = [f"/sys/fs/cgroup/{part}".rstrip("/") for part in chain]
+        elif "cpu" in controllers.split(","):
+            one = [f"/sys/fs/cgroup/cpu/{part}".rstrip("/") for part in chain]
+    return two or ["/sys/fs/cgroup"], one
+
+
+def quota(read: Callable[[str], str | None] = _read) -> float | None:
+    """The smallest CPU quota on the way from our cgroup to the root, in CPUs, or None."""
+    found = []
+    two, one = _cgroup_folders(read)
+    for folder in two:
+        words = (read(f"{folder}/cpu.max") or "").split()
+        if len(words) == 2 and words[0].isdigit() and words[1].isdigit() and int(words[1]):
+            found.append(int(words[0]) / int(words[1]))
+    for folder in one:
+        limit = (read(f"{folder}/cpu.cfs_quota_us") or "").strip()
+        period = (read(f"{folder}/cpu.cfs_period_us") or "").strip()
+        if limit.isdigit() and period.isdigit() and int(period):
+            found.append(int(limit) / int(period))
+    return min((q for q in found if q > 0), default=None)
+
+
+def usable(read: Callable[[str], str | None] = _read) -> Usable:
+    """What a build may use; at least 1."""
+    online = os.cpu_count() or 1
+    try:
+        affinity = len(os.sched_getaffinity(0)) or 1
+    except (AttributeError, OSError):
+        affinity = online
+    limit = quota(read)
+    count = affinity if limit is None else min(affinity, max(1, math.floor(limit + 0.01)))
+    return Usable(max(1, count), online, affinity, limit)
+
+
+def allowed() -> list[int]:
+    """The CPUs that this process may run on."""
+    try:
+        return sorted(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return list(range(os.cpu_count() or 1))

@@ -1,0 +1,114 @@
+"""Who must wait for whom: paths, their unfinished writers and readers.
+
+Pure: no clock, no disk.  Paths are canonical before they come here.  A command waits
+
+- for the writers of what it reads (read after write),
+- for the readers and the writers of what it writes (write after read, write after write),
+- and, because compilers read headers that no command line names, a command with undeclared
+  reads waits for every pending output that could be one, and who changes a file that could be one
+  waits for the commands with undeclared reads that were issued while the old file was there.
+
+"Could be one" is a matter of names: what a compiler or archiver produces is never a header.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, KeysView
+
+from smpmake.job import Job
+
+_PRODUCT = re.compile(
+    r"(?:.*\.(?:o|obj|a|so|lo|loT|lai|la|laT|lib|dll|exe|d|dd|dep|Po|Tpo|Plo|Tlo|Tplo|P|gch|pch|dwo|su|"
+    r"gcno|gcda|ci|pdb|map|os|ko|elf|bin|hex|err|res)|.*\.so\.[0-9.]+)\Z",
+    re.DOTALL,
+)
+
+
+def is_product(path: str) -> bool:
+    """Whether a path's name says that no compiler would include it."""
+    return _PRODUCT.match(path) is not None
+
+
+class Hazards:
+    """The table.  `enter` says what a command waits for; `leave` forgets it."""
+
+    def __init__(self) -> None:
+        self._writers: dict[str, dict[Job, None]] = {}
+        self._readers: dict[str, dict[Job, None]] = {}
+        self._undeclared: dict[Job, None] = {}
+        self._could_be_read: dict[Job, None] = {}
+        self._present: dict[Job, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._present)
+
+    def present(self) -> KeysView[Job]:
+        """Everything that has entered and not left, in order of issue."""
+        return self._present.keys()
+
+    def is_written(self, path: str) -> bool:
+        """Whether an unfinished command will write path."""
+        return path in self._writers
+
+    def is_read(self, path: str) -> bool:
+        """Whether an unfinished command said that it reads path."""
+        return path in self._readers
+
+    def enter(self, job: Job) -> set[Job]:
+        """Registers a command; returns what it has to wait for."""
+        operands = job.operands
+        writers = self._writers
+        waits: set[Job] = set()
+        if operands.everything:
+            waits.update(self._present)
+        for path in operands.reads:
+            if path in writers:
+                waits.update(writers[path])
+        if operands.undeclared and self._could_be_read:
+            waits.update(self._could_be_read)
+        for path in operands.writes:
+            if path in writers:
+                waits.update(writers[path])
+            if path in self._readers:
+                waits.update(self._readers[path])
+        for _, changed_ns in operands.changed_ns:
+            # A file changed after a command's issue was not there for it: that change has waited.
+            waits.update(r for r in self._undeclared if r.issued_ns >= changed_ns)
+        self._register(job)
+        return waits
+
+    def _register(self, job: Job) -> None:
+        operands = job.operands
+        _add(self._readers, operands.reads, job)
+        _add(self._writers, operands.writes, job)
+        if not all(map(is_product, operands.writes)):
+            self._could_be_read[job] = None
+        if operands.undeclared:
+            self._undeclared[job] = None
+        self._present[job] = None
+
+    def leave(self, job: Job) -> None:
+        """Forgets a command that is done, failed or cancelled."""
+        _drop(self._readers, job.operands.reads, job)
+        _drop(self._writers, job.operands.writes, job)
+        self._undeclared.pop(job, None)
+        self._could_be_read.pop(job, None)
+        self._present.pop(job, None)
+
+
+def _add(table: dict[str, dict[Job, None]], paths: Iterable[str], job: Job) -> None:
+    for path in paths:
+        if path in table:
+            table[path][job] = None
+        else:
+            table[path] = {job: None}
+
+
+def _drop(table: dict[str, dict[Job, None]], paths: Iterable[str], job: Job) -> None:
+    for path in paths:
+        jobs = table.get(path)
+        if jobs is not None:
+            jobs.pop(job, None)
+            if not jobs:
+                del table[path]

@@ -1,0 +1,111 @@
+"""A command on its way through the machine: its states, and nothing that acts.
+
+    WAITING ──> READY ──> RUNNING ──> DONE
+       │          │          └──────> FAILED
+       └──────────┴─────────────────> CANCELLED
+
+WAITING: a hazard is not clear.  READY: it wants a slot.  The scheduler alone changes states.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class State(enum.Enum):
+    """Where a job is; see the picture above."""
+
+    WAITING = "waiting"
+    READY = "ready"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Mode(enum.Enum):
+    """How a command is run: later in the pool, or in the place of its shim."""
+
+    DEFERRED = "deferred"
+    FOREGROUND = "foreground"
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """What hazards are made of: canonical absolute paths.
+
+    reads        paths the command reads.
+    writes       paths it makes, changes or removes.
+    changed_ns   for a written path that existed at issue and that others may read without having
+                 said so: when its inode last changed (file-system time, ns).
+    undeclared   the command may read files that it does not name.
+    everything   a barrier: it may touch anything.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    changed_ns: tuple[tuple[str, int], ...] = ()
+    undeclared: bool = False
+    everything: bool = False
+
+
+class Job:
+    """One command, deferred or not.
+
+    number     order of issue, unique in a server's life.
+    build      whose it is: failures and verdicts are kept apart by it.
+    issued_ns  file-system time of issue, ns; what its outputs' mtime becomes.
+    light      needs no slot: work for the disk alone, in the driver's own time.
+    exclusive  runs while nothing else does.
+    ready_at   when its last hazard cleared, and `waited_for` the job that cleared it.
+    """
+
+    __slots__ = (
+        "blockers",
+        "build",
+        "exclusive",
+        "followers",
+        "issued_ns",
+        "light",
+        "mode",
+        "number",
+        "operands",
+        "payload",
+        "ready_at",
+        "slot",
+        "state",
+        "urgent",
+        "waited_for",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        build: str,
+        mode: Mode,
+        operands: Operands,
+        *,
+        issued_ns: int = 0,
+        light: bool = False,
+        exclusive: bool = False,
+        payload: object = None,
+    ) -> None:
+        self.number = number
+        self.build = build
+        self.mode = mode
+        self.operands = operands
+        self.issued_ns = issued_ns
+        self.light = light
+        self.exclusive = exclusive
+        self.payload = payload
+        self.state = State.WAITING
+        self.urgent = False
+        self.slot: int | None = None
+        self.ready_at = 0
+        self.waited_for: Job | None = None
+        self.blockers: set[Job] = set()
+        self.followers: list[Job] = []
+
+    def __repr__(self) -> str:
+        return f"Job({self.number}, {self.mode.value}, {self.state.value})"

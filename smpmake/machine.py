@@ -1,0 +1,688 @@
+"""The out-of-order machine: takes invocations, decides, and performs what the scheduler orders.
+
+It knows builds, jobs, the pool and the disk, but no socket: whoever brings an invocation also
+brings a `Reply`.  All of it runs in one thread, the event loop's.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from smpmake import commands, native, policy, wire
+from smpmake.build import Build
+from smpmake.callers import READ_BACK, Processes, is_captured, is_fresh
+from smpmake.commands.model import Analysis, Invocation, Reason, Write
+from smpmake.disk import Asides, FileClock, FolderFiles, Paths, remove
+from smpmake.hazards import is_product
+from smpmake.job import Job, Mode, Operands
+from smpmake.output import Printer, Sinks
+from smpmake.pool import Pool, end_strays
+from smpmake.records import CommandRecord, Failure
+from smpmake.scheduler import Action, Cancelled, Grant, Scheduler, Start
+from smpmake.wire import FileId, Invoke, Result
+
+log = logging.getLogger("smpmake")
+
+class Reply(Protocol):
+    """The way back to one shim.  Exactly one of `leave` and `become` is called, once."""
+
+    def wait(self, withdraw: Callable[[], None]) -> None:
+        """The answer comes later; `withdraw` is called if the shim goes away before."""
+
+    def leave(self, status: int, message: bytes = b"") -> None:
+        """The shim exits with `status`."""
+
+    def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
+        """The shim becomes the real tool; `Machine.lease_ended(job)` follows when that ends."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Jobs that were one command, whose shim waits: it is told the truth, so nothing is broken."""
+
+    folder: str
+    status: int = 0
+    output: list[bytes] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Command:
+    """What the machine keeps with a job."""
+
+    build: Build
+    invoke: Invoke
+    argv: bytes
+    record: CommandRecord
+    reply: Reply | None = None
+    outputs: bytes = b""
+    made: tuple[str, ...] = ()
+    asides: tuple[tuple[str, str], ...] = ()
+    group: Group | None = None
+    has_sinks: bool = False
+    signalled: bool = False
+    retried: bool = False
+
+
+class Around:
+    """The surroundings of one invocation, looked at only as far as the policy asks."""
+
+    __slots__ = ("_analysis", "_build", "_cwd", "_invoke", "_machine")
+
+    def __init__(
+        self, machine: Machine, build: Build, invoke: Invoke, cwd: str, analysis: Analysis
+    ) -> None:
+        self._machine = machine
+        self._build = build
+        self._invoke = invoke
+        self._cwd = cwd
+        self._analysis = analysis
+
+    def captured(self) -> bool:
+        """See policy.Surroundings."""
+        invoke = self._invoke
+        mine = (invoke.out, invoke.err)
+        if mine == self._build.driver_output:
+            return False
+        machine = self._machine
+        return is_captured(
+            machine.processes, invoke.parent, mine, self._build.driver_output, machine.null_id
+        )
+
+    def fresh_source(self) -> bool:
+        """See policy.Surroundings."""
+        sources = [os.path.join(self._cwd, path) for path in self._analysis.reads[:4]]
+        return is_fresh(
+            self._machine.processes, self._invoke.parent, sources, self._build.began
+        )
+
+    def driver_reads_back(self) -> bool:
+        """See policy.Surroundings."""
+        if all(write.target for write in self._analysis.writes):
+            return False
+        return self._machine.parent_name(self._invoke.parent) in READ_BACK
+
+    def is_pending(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        hazards = self._machine.scheduler.hazards
+        return len(hazards) > 0 and hazards.is_written(
+            self._machine.paths.canonical(self._cwd, path)
+        )
+
+    def is_read_by_pending(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        hazards = self._machine.scheduler.hazards
+        if len(hazards) == 0:
+            return False
+        name = self._machine.paths.canonical(self._cwd, path)
+        return hazards.is_read(name) and not hazards.is_written(name) and os.path.lexists(name)
+
+
+class Machine:
+    """One per server.
+
+    folder  the session's private folder: journal, board, intermediate objects.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        slots: int,
+        *,
+        cpus: list[int] | None = None,
+        niceness: int = 0,
+        alive: int = -1,
+    ) -> None:
+        native.become_subreaper()
+        self.folder = folder
+        self.scheduler = Scheduler(slots)
+        self.builds: dict[str, Build] = {}
+        self.paths = Paths()
+        self.processes = Processes()
+        self.printer = Printer()
+        self._sinks = Sinks(self.printer)
+        null = os.stat("/dev/null")
+        self.null_id = FileId(null.st_dev, null.st_ino)
+        self.keeper_pids: set[int] = set()
+        self._clock = FileClock()
+        self._asides = Asides(folder / "asides")
+        self._board = Board(folder / "board")
+        self._pool = Pool(
+            slots, self._on_result, self._on_lost, cpus=cpus, niceness=niceness, alive=alive
+        )
+        self._running: dict[int, Job] = {}
+        self._names: dict[int, str] = {}
+        self._environments: dict[bytes, bytes] = {}
+        self._count = 0
+        self._pool.start(min(slots, 8))
+
+    # ------------------------------------------------------------------ what comes in
+
+    def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
+        """A command line has come.  `out` and `err` are descriptors that are ours now."""
+        build = self.builds.get(invoke.build)
+        if build is None:
+            log.warning("a shim of unknown build %r runs its real tool", invoke.build)
+            _close(out, err)
+            reply.become(Job(-1, "", Mode.FOREGROUND, Operands(), light=True))
+            return
+        if build.stopping or build.broken is not None:
+            _close(out, err)
+            self._refuse(build, reply)
+            return
+        words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+        cwd = os.fsdecode(invoke.cwd)
+        analysis = commands.analyse(Invocation(words, cwd, _getenv(invoke.env), FolderFiles(cwd)))
+        around = Around(self, build, invoke, cwd, analysis)
+        decision = policy.decide(
+            analysis, build.rules, invoke.tool, os.fsdecode(invoke.real), around
+        )
+        invoke.env = self._environments.setdefault(invoke.env, invoke.env)
+        if build.lost and self._needs_lost(build, cwd, analysis):
+            _close(out, err)
+            self._refuse(build, reply)
+            return
+        waits_to_link = decision.reason is Reason.LINK_WAITS
+        if not decision.deferred:
+            _close(out, err)
+            out = err = -1
+        if analysis.split is not None and (decision.deferred or waits_to_link):
+            self._split(build, invoke, cwd, analysis, decision, reply, out, err)
+            return
+        command = self._command(build, invoke, invoke.argv, cwd, analysis, decision)
+        command.reply = reply
+        if decision.deferred:
+            self._take_sinks(command, out, err)
+            self._defer(command, cwd, analysis, decision)
+        else:
+            self._in_foreground(command, cwd, analysis, decision)
+
+    def withdraw(self, job: Job) -> None:
+        """A shim went away before it was answered."""
+        now = time.monotonic_ns()
+        self._perform(self.scheduler.cancel(lambda j: j is job, now))
+
+    def lease_ended(self, job: Job) -> None:
+        """A foreground tool ended; how, only the driver knows."""
+        if job.number < 0:
+            return
+        command = _command_of(job)
+        now = time.monotonic_ns()
+        command.record.ended = now
+        command.record.state = "done"
+        self._leave(job)
+        self._perform(self.scheduler.finished(job, ok=True, now=now))
+
+    def stop(self, build: Build, number: int) -> None:
+        """Ends a build: nothing more starts, what runs gets `number`, the first time gently."""
+        build.stopping = build.stopping or 128 + number
+        now = time.monotonic_ns()
+        self._perform(self.scheduler.cancel(lambda j: j.build == build.id, now))
+        for job in list(self._running.values()):
+            command = _command_of(job)
+            if command.build is build and job.slot is not None:
+                kind = signal.SIGKILL if command.signalled else signal.SIGTERM
+                command.signalled = True
+                self._pool.signal(job.slot, kind)
+
+    def parent_name(self, pid: int) -> str:
+        """The name of the program that called a shim."""
+        caller = self.processes.caller(pid)
+        return caller.name if caller is not None else ""
+
+    @property
+    def worker_pids(self) -> set[int]:
+        """Our workers' process ids."""
+        return self._pool.pids()
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Commands that run, and commands that wait."""
+        running = self.scheduler.busy
+        return running, max(0, len(self.scheduler.hazards) - running)
+
+    # ------------------------------------------------------------------ deciding
+
+    def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
+        reads = (self.paths.canonical(cwd, path) for path in analysis.reads)
+        return any(path in build.lost and not os.path.lexists(path) for path in reads)
+
+    def _refuse(self, build: Build, reply: Reply) -> None:
+        if build.stopping:
+            reply.leave(build.stopping)
+            return
+        message = b""
+        if not build.told:
+            build.told = True
+            first = min(build.failures, key=lambda f: f.record.number, default=None)
+            what = first.record.command if first is not None else "an earlier command"
+            message = f"smpmake: not run, because this failed: {what}\n".encode()
+        reply.leave(1, message)
+
+    def _command(
+        self,
+        build: Build,
+        invoke: Invoke,
+        argv: bytes,
+        cwd: str,
+        analysis: Analysis,
+        decision: policy.Decision,
+    ) -> Command:
+        record = CommandRecord(
+            self._count,
+            invoke.tool,
+            analysis.kind.value,
+            "deferred" if decision.deferred else "barrier" if decision.barrier else "foreground",
+            decision.reason.value if decision.reason is not None else "",
+            decision.detail,
+            cwd,
+            argv,
+            issued=time.monotonic_ns(),
+            light=decision.light,
+        )
+        self._count += 1
+        build.records.append(record)
+        return Command(build, invoke, argv, record)
+
+    def _operands(
+        self, cwd: str, analysis: Analysis, *, everything: bool, aside: bool
+    ) -> tuple[Operands, list[tuple[Write, str, str]]]:
+        """Canonical operands, and for each write (what, name, where its stale copy went)."""
+        canonical = self.paths.canonical
+        reads = []
+        for path in analysis.reads:
+            name = canonical(cwd, path)
+            reads.append(name)
+            if os.path.islink(name):
+                reads.append(os.path.realpath(name))
+        writes: list[str] = []
+        changed: list[tuple[str, int]] = []
+        places: list[tuple[Write, str, str]] = []
+        for write in analysis.writes:
+            name = canonical(cwd, write.path)
+            stale = ""
+            try:
+                info = os.lstat(name)
+            except OSError:
+                pass
+            else:
+                if not is_product(name):
+                    changed.append((name, info.st_ctime_ns))
+                if stat.S_ISLNK(info.st_mode) and not write.removed:
+                    writes.append(os.path.realpath(name))
+                if aside and self._goes_aside(write, name, info):
+                    stale = self._asides.set_aside(name)
+            writes.append(name)
+            places.append((write, name, stale))
+        operands = Operands(
+            tuple(reads), tuple(writes), tuple(changed), analysis.undeclared, everything
+        )
+        return operands, places
+
+    def _goes_aside(self, write: Write, name: str, info: os.stat_result) -> bool:
+        if not write.target or write.in_place or write.removed or write.replaces:
+            return False
+        if not stat.S_ISREG(info.st_mode) and not stat.S_ISLNK(info.st_mode):
+            return False
+        return not self.scheduler.hazards.is_written(name)
+
+    def _issue_time(self, places: list[tuple[Write, str, str]], cwd: str) -> int:
+        folder = os.path.dirname(places[0][1]) if places else cwd
+        try:
+            return self._clock.now(folder)
+        except OSError:
+            return time.time_ns()  # nothing can be written there: the tool will say so
+
+    def _defer(
+        self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
+    ) -> None:
+        """Table first, then the answer, then the start: in this order nobody sees a gap."""
+        operands, places = self._operands(cwd, analysis, everything=False, aside=True)
+        job = self._job(command, Mode.DEFERRED, operands, decision)
+        job.issued_ns = self._issue_time(places, cwd)
+        command.outputs = b"".join(
+            wire.encode_output(
+                os.fsencode(name),
+                os.fsencode(stale),
+                timed=write.timed and not write.removed,
+                made=not write.removed and not write.replaces,
+            )
+            for write, name, stale in places
+        )
+        command.made = tuple(n for w, n, _ in places if not w.removed and not w.replaces)
+        command.asides = tuple((name, stale) for _, name, stale in places if stale)
+        command.record.outputs = tuple(n for w, n, _ in places if not w.removed)
+        build = command.build
+        if build.transcript is not None:
+            build.transcript.reserve(job.number)
+        if build.lost:
+            build.lost.difference_update(operands.writes)
+        actions = self._issue(job)
+        if command.reply is not None:
+            command.reply.leave(0)
+            command.reply = None
+        self._perform(actions)
+
+    def _in_foreground(
+        self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
+    ) -> None:
+        operands, places = self._operands(
+            cwd, analysis, everything=decision.barrier, aside=False
+        )
+        job = self._job(command, Mode.FOREGROUND, operands, decision)
+        if analysis.undeclared:
+            job.issued_ns = self._issue_time([], cwd)
+        command.record.outputs = tuple(n for w, n, _ in places if not w.removed)
+        self._perform(self._issue(job))
+        if command.reply is not None:
+            command.reply.wait(lambda: self.withdraw(job))
+
+    def _job(
+        self, command: Command, mode: Mode, operands: Operands, decision: policy.Decision
+    ) -> Job:
+        return Job(
+            command.record.number,
+            command.build.id,
+            mode,
+            operands,
+            light=decision.light and mode is Mode.FOREGROUND,
+            exclusive=decision.exclusive,
+            payload=command,
+        )
+
+    def _issue(self, job: Job) -> list[Action]:
+        _command_of(job).build.entered()
+        actions = self.scheduler.issue(job, time.monotonic_ns())
+        self._board.show(len(self.scheduler.hazards))
+        return actions
+
+    def _split(
+        self,
+        build: Build,
+        invoke: Invoke,
+        cwd: str,
+        analysis: Analysis,
+        decision: policy.Decision,
+        reply: Reply,
+        out: int,
+        err: int,
+    ) -> None:
+        """Several sources in one command: a job each, and the link behind them if there is one."""
+        assert analysis.split is not None
+        folder = str(self.folder / "parts" / str(self._count))
+        os.makedirs(folder, mode=0o700)
+        parts = analysis.split(folder)
+        waits = not decision.deferred
+        group = Group(folder)
+        later = policy.Decision(None, exclusive=decision.exclusive)
+        for part in parts[:-1] if waits else parts:
+            argv = wire.join_strings(os.fsencode(word) for word in part.argv)
+            command = self._command(build, invoke, argv, cwd, part.analysis, later)
+            if waits:
+                command.group = group
+            else:
+                self._take_sinks(command, os.dup(out), os.dup(err))
+            self._defer(command, cwd, part.analysis, later)
+        if not waits:
+            _close(out, err)
+            reply.leave(0)
+            return
+        last = parts[-1]
+        argv = wire.join_strings(os.fsencode(word) for word in last.argv)
+        command = self._command(build, invoke, argv, cwd, last.analysis, decision)
+        command.reply = reply
+        command.group = group
+        self._in_foreground(command, cwd, last.analysis, decision)
+
+    # ------------------------------------------------------------------ performing
+
+    def _perform(self, actions: list[Action]) -> None:
+        for action in actions:
+            job = action.job
+            command = _command_of(job)
+            record = command.record
+            record.ready = job.ready_at
+            if job.waited_for is not None:
+                record.waited_for = job.waited_for.number
+            match action:
+                case Start():
+                    assert job.slot is not None
+                    self._running[job.slot] = job
+                    record.slot = job.slot
+                    self._pool.send(job.slot, self._order(job, command))
+                case Grant():
+                    record.started = time.monotonic_ns()
+                    record.slot = job.slot if job.slot is not None else -1
+                    self._grant(job, command)
+                case Cancelled():
+                    self._cancelled(job, command)
+        self._board.show(len(self.scheduler.hazards))
+
+    def _order(self, job: Job, command: Command) -> bytes:
+        merged = command.invoke.out == command.invoke.err
+        return wire.encode_job(
+            job.number, job.issued_ns, command.invoke, command.argv, command.outputs, merged=merged
+        )
+
+    def _grant(self, job: Job, command: Command) -> None:
+        reply, command.reply = command.reply, None
+        assert reply is not None
+        argv = command.argv if command.argv != command.invoke.argv else b""
+        reply.become(job, argv, b"".join(command.group.output) if command.group else b"")
+        if job.light:  # its lease is not watched
+            command.record.ended = command.record.started
+            command.record.state = "done"
+            self._leave(job)
+            self._perform(self.scheduler.finished(job, ok=True, now=command.record.ended))
+
+    def _cancelled(self, job: Job, command: Command) -> None:
+        build = command.build
+        command.record.state = "cancelled"
+        for path, aside in command.asides:
+            self._asides.put_back(path, aside)
+        if job.mode is Mode.DEFERRED:
+            build.lost.update(command.made)
+            if build.transcript is not None:
+                build.transcript.fill(job.number, b"")
+        self._leave(job)
+        if command.reply is not None:
+            reply, command.reply = command.reply, None
+            if command.group is not None and command.group.status:
+                reply.leave(command.group.status, b"".join(command.group.output))
+            else:
+                self._refuse(build, reply)
+
+    def _leave(self, job: Job) -> None:
+        command = _command_of(job)
+        command.build.left()
+        if command.has_sinks:
+            self._sinks.give_back(command.invoke.out)
+            self._sinks.give_back(command.invoke.err)
+        if command.group is not None and job.mode is Mode.FOREGROUND:
+            remove([entry.path for entry in os.scandir(command.group.folder)])
+            remove([command.group.folder], os.rmdir)
+
+    def _on_result(self, slot: int, result: Result) -> None:
+        job = self._running.pop(slot)
+        command = _command_of(job)
+        record = command.record
+        record.started, record.ended = result.start_ns, result.end_ns
+        record.user_us, record.system_us = result.user_us, result.system_us
+        record.max_rss = result.max_rss_kib
+        record.minor_faults, record.major_faults = result.minor_faults, result.major_faults
+        record.voluntary, record.involuntary = result.voluntary, result.involuntary
+        ok = result.wait_status == 0 and result.error == 0
+        record.state = "done" if ok else "failed"
+        now = time.monotonic_ns()
+        actions: list[Action] = []
+        if ok:
+            record.status = 0
+            self._print(command, job, result.out, result.err)
+            if result.missing:
+                command.build.notices.append(
+                    f"{record.command}: succeeded without making {result.missing} of its outputs"
+                )
+        else:
+            actions += self._failed(job, command, result, now)
+        self._leave(job)
+        actions += self.scheduler.finished(job, ok=ok, now=now)
+        self._perform(actions)
+
+    def _failed(self, job: Job, command: Command, result: Result, now: int) -> list[Action]:
+        build, record = command.build, command.record
+        record.status, why = _verdict(result)
+        build.lost.update(command.made)
+        if build.transcript is not None:
+            build.transcript.fill(job.number, b"")
+        if command.signalled:
+            return []  # we ended it ourselves
+        output = result.out + result.err
+        if command.group is not None:
+            command.group.status = command.group.status or record.status
+            command.group.output.append(output)
+            return []
+        build.failures.append(Failure(record, output, why))
+        if build.keep_going or _make_keeps_going(command.invoke.env):
+            return []
+        if build.broken is None or job.number < build.broken.number:
+            build.broken = job
+        return self.scheduler.cancel(
+            lambda j: j.build == build.id and j.number > job.number, now, job
+        )
+
+    def _on_lost(self, slot: int) -> None:
+        """A worker died under us: end what it ran, and run that again on a new one."""
+        end_strays(self._pool.pids() | self.keeper_pids)
+        job = self._running.pop(slot, None)
+        if job is None:
+            return
+        command = _command_of(job)
+        remove(list(command.made))
+        log.warning("the worker of slot %d died; its job starts again: %s", slot, command.record.command)
+        if command.retried or command.signalled:
+            lost = Result(job.number, -1, errno.ECHILD, *([0] * 10), b"", b"")
+            self._running[slot] = job
+            self._on_result(slot, lost)
+            return
+        command.retried = True
+        self._perform(self.scheduler.again(job))
+
+    # ------------------------------------------------------------------ output
+
+    def _take_sinks(self, command: Command, out: int, err: int) -> None:
+        self._sinks.take(command.invoke.out, out)
+        self._sinks.take(command.invoke.err, err)
+        command.has_sinks = True
+
+    def _print(self, command: Command, job: Job, out: bytes, err: bytes) -> None:
+        if command.group is not None:
+            command.group.output.append(out + err)
+            return
+        transcript = command.build.transcript
+        if transcript is not None:
+            transcript.fill(job.number, out + err)
+        elif out or err:
+            head = f"smpmake: {command.record.command}\n".encode(errors="replace")
+            if out:
+                self._sinks.write(command.invoke.out, (b"" if err else head) + out)
+            if err:
+                self._sinks.write(command.invoke.err, head + err)
+
+    # ------------------------------------------------------------------ the end
+
+    def close(self) -> list[str]:
+        """Ends the workers; returns what was left over that should not be (promise P9)."""
+        leftovers = [
+            f"still claimed by '{_command_of(job).record.command}' ({job.state.value})"
+            for job in self.scheduler.hazards.present()
+        ]
+        if self.scheduler.busy:
+            leftovers.append(f"{self.scheduler.busy} slots are not free")
+        leftovers += self._pool.close()
+        self._sinks.close()
+        self.printer.close()
+        self._clock.close()
+        self._asides.close()
+        self._board.close()
+        return leftovers
+
+
+class Board:
+    """The count of pending commands in a file, for shims that need not ask if it is 0."""
+
+    def __init__(self, path: Path) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._shown = -1
+        self.show(0)
+
+    def show(self, count: int) -> None:
+        """Only the change between none and some matters to readers."""
+        count = 1 if count else 0
+        if count != self._shown:
+            self._shown = count
+            os.pwrite(self._fd, count.to_bytes(8, "little"), 0)
+
+    def close(self) -> None:
+        """Closes the file; it goes with the session's folder."""
+        os.close(self._fd)
+
+
+def _command_of(job: Job) -> Command:
+    command = job.payload
+    assert isinstance(command, Command)
+    return command
+
+
+def _getenv(env: bytes) -> Callable[[str], str | None]:
+    """Looks variables up in a blob without taking it apart."""
+
+    def get(name: str) -> str | None:
+        wanted = os.fsencode(name) + b"="
+        start = 0 if env.startswith(wanted) else env.find(b"\0" + wanted) + 1
+        if start == 0 and not env.startswith(wanted):
+            return None
+        start += len(wanted)
+        return os.fsdecode(env[start : env.index(b"\0", start)])
+
+    return get
+
+
+def _close(*fds: int) -> None:
+    for fd in fds:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _verdict(result: Result) -> tuple[int, str]:
+    """Exit status as a shell gives it, and in words."""
+    if result.wait_status < 0:
+        return 127, f"could not be started: {os.strerror(result.error)}"
+    if os.WIFSIGNALED(result.wait_status):
+        number = os.WTERMSIG(result.wait_status)
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = str(number)
+        return 128 + number, f"killed by signal {name}"
+    status = os.WEXITSTATUS(result.wait_status)
+    return status, f"exit status {status}"
+
+
+def _make_keeps_going(env: bytes) -> bool:
+    """Whether the make that issued a command was told -k or -i: its first word of single letters."""
+    start = env.find(b"\0MAKEFLAGS=")
+    if start < 0:
+        return False
+    value = env[start + 11 : env.find(b"\0", start + 11)]
+    letters = value.split(b" ", 1)[0]
+    if letters.startswith(b"-") or b"=" in letters:
+        return b" -k" in b" " + value or b"--keep-going" in value
+    return b"k" in letters or b"i" in letters

@@ -1,0 +1,32 @@
+"""Where the native programs are, and the little of the kernel that Python does not offer."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+_FOLDER = Path(__file__).resolve().parent.parent / "_bin"
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class NativeMissingError(RuntimeError):
+    """The native programs are not where the package should have them."""
+
+
+def program(name: str) -> str:
+    """The path of `shim`, `worker` or `keeper`.
+
+    Raises NativeMissingError when the package was not built.
+    """
+    path = _FOLDER / f"smpmake-{name}"
+    if not os.access(path, os.X_OK):
+        raise NativeMissingError(
+            f"{path} is missing: install smpmake with pip, which compiles it (a C compiler is needed)"
+        )
+    return str(path)
+
+
+def become_subreaper() -> None:
+    """Orphans among our descendants become our children instead of init's (Linux)."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

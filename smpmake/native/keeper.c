@@ -1,0 +1,234 @@
+/* The keeper runs the driver for the server, and cleans up should the server be killed.
+ *
+ *     smpmake-keeper CONTROL ALIVE NOFILE FOLDER COMMAND [ARG ...]
+ *
+ * CONTROL is the connection to the server; ALIVE the read end of a pipe whose other end all workers
+ * hold; NOFILE the driver's own soft limit of descriptors; FOLDER the session's folder.  The
+ * driver stays in the terminal's foreground process group, as if the keeper were not there.
+ *
+ *     smpmake-keeper clean FOLDER
+ *
+ * puts back and removes what a session left whose processes were all killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define GRACE_MS 2000
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* What the user ignores (nohup) the driver ignores too; the rest is for the driver, not for us. */
+static void stand_signals(void)
+{
+	const int quiet[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+		struct sigaction action;
+		if (sigaction(quiet[i], NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+			continue;
+		memset(&action, 0, sizeof action);
+		action.sa_handler = nothing;
+		action.sa_flags = SA_RESTART;
+		sigaction(quiet[i], &action, NULL);
+	}
+}
+
+static int tell(int control, uint32_t event, int status, const struct rusage *usage)
+{
+	struct wire_driver message = {.event = event, .status = status};
+	if (usage != NULL) {
+		message.user_us =
+		    (uint64_t)usage->ru_utime.tv_sec * 1000000 + (uint64_t)usage->ru_utime.tv_usec;
+		message.system_us =
+		    (uint64_t)usage->ru_stime.tv_sec * 1000000 + (uint64_t)usage->ru_stime.tv_usec;
+		message.max_rss_kib = (uint64_t)usage->ru_maxrss;
+	}
+	return send_frame(control, WIRE_DRIVER, &message, sizeof message);
+}
+
+static pid_t start(char **command, rlim_t descriptors, int *error)
+{
+	volatile int trouble = 0;
+	pid_t pid = vfork();
+	if (pid == 0) {
+		struct rlimit limit;
+		sigset_t none;
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+			limit.rlim_cur = descriptors;
+			setrlimit(RLIMIT_NOFILE, &limit);
+		}
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execvp(command[0], command);
+		trouble = errno;
+		_exit(127);
+	}
+	*error = pid < 0 ? errno : trouble;
+	if (pid > 0 && trouble != 0)
+		waitpid(pid, NULL, 0);
+	return pid > 0 && trouble == 0 ? pid : -1;
+}
+
+static void reap_all(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+/* Ends everything below us: TERM, a while, KILL. */
+static void end_descendants(void)
+{
+	int64_t deadline = monotonic_ns() + (int64_t)GRACE_MS * 1000000;
+	signal_descendants(SIGTERM);
+	for (;;) {
+		int late = monotonic_ns() > deadline;
+		reap_all();
+		if (signal_descendants(late ? SIGKILL : 0) == 0)
+			return;
+		poll(NULL, 0, 10);
+	}
+}
+
+/* Stale copies that were set aside for jobs that never started go back to their places: the journal
+ * holds pairs of NUL-ended names, the file's and its copy's. */
+static void put_back(const char *folder)
+{
+	char name[PATH_MAX];
+	struct stat info;
+	if (snprintf(name, sizeof name, "%s/asides", folder) >= (int)sizeof name)
+		return;
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &info) != 0)
+		return;
+	size_t size = (size_t)info.st_size;
+	char *text = must_alloc(size + 1);
+	if (read_all(fd, text, size) != 0)
+		size = 0;
+	text[size] = '\0';
+	close(fd);
+	for (char *at = text; at < text + size;) {
+		char *aside = at + strlen(at) + 1;
+		if (aside >= text + size)
+			break;
+		if (lstat(aside, &info) == 0) {
+			struct stat there;
+			if (lstat(at, &there) == 0)
+				unlink(aside);
+			else
+				rename(aside, at);
+		}
+		at = aside + strlen(aside) + 1;
+	}
+	free(text);
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+	(void)info;
+	(void)kind;
+	(void)walk;
+	remove(path);
+	return 0;
+}
+
+static void clean(const char *folder)
+{
+	put_back(folder);
+	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void server_died(int alive, const char *folder)
+{
+	char byte;
+	ssize_t got;
+	end_descendants();
+	do /* until the last worker has left */
+		got = read(alive, &byte, 1);
+	while (got > 0 || (got < 0 && errno == EINTR));
+	clean(folder);
+	_exit(125);
+}
+
+/* One message of the server: a signal for the driver, or the word that all is well. */
+static void hear(int control, int alive, const char *folder, pid_t driver)
+{
+	struct wire_header header;
+	struct wire_signal order;
+	if (read_header(control, &header) != 0)
+		server_died(alive, folder);
+	if (header.type == WIRE_BYE)
+		_exit(0);
+	if (header.type != WIRE_SIGNAL || header.length != sizeof order ||
+	    read_all(control, &order, sizeof order) != 0)
+		server_died(alive, folder);
+	if (order.signal == SIGKILL)
+		signal_descendants(SIGKILL);
+	else if (driver > 0)
+		kill(driver, order.signal);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "clean") == 0) {
+		clean(argv[2]);
+		return 0;
+	}
+	if (argc < 6) {
+		errno = EINVAL;
+		complain("keeper", "is started by smpmake, with a command to run");
+		return 125;
+	}
+	int control = atoi(argv[1]), alive = atoi(argv[2]), error = 0;
+	const char *folder = argv[4];
+	fcntl(control, F_SETFD, FD_CLOEXEC);
+	fcntl(alive, F_SETFD, FD_CLOEXEC);
+	stand_signals();
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	pid_t driver = start(argv + 5, (rlim_t)strtoull(argv[3], NULL, 10), &error);
+	if (driver < 0)
+		tell(control, DRIVER_FAILED, error, NULL);
+	else
+		tell(control, DRIVER_STARTED, driver, NULL);
+	struct pollfd both[2] = {{.fd = control, .events = POLLIN}, {.fd = children, .events = POLLIN}};
+	for (;;) {
+		if (poll(both, 2, -1) < 0)
+			continue;
+		if (both[1].revents) {
+			struct signalfd_siginfo info;
+			struct rusage usage;
+			int status;
+			while (read(children, &info, sizeof info) > 0)
+				;
+			for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;)
+				if (pid == driver) {
+					driver = -1;
+					tell(control, DRIVER_ENDED, status, &usage);
+				}
+		}
+		if (both[0].revents)
+			hear(control, alive, folder, driver);
+	}
+}

@@ -1,0 +1,396 @@
+/* The shim stands on PATH under a tool's name.
+ *
+ * It hands its whole invocation to the server and does what the answer says: leave at once (the
+ * work is done later, or was refused) or become the real tool.  Without a server, or with any
+ * trouble at all, it becomes the real tool: our faults cost speed, never the build.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define MAX_DEPTH 16
+#define STATUS_FAULT 125
+#define STATUS_CANNOT_RUN 126
+#define STATUS_NOT_FOUND 127
+
+extern char **environ;
+
+/* The environment that the real tool gets: PATH without the folders in which we stand under this
+ * name, no variable of the session, and a depth that stops two shims from calling each other. */
+struct surroundings {
+	const char *socket; /* NULL: no session */
+	const char *board;  /* the session's count of pending jobs */
+	const char *build;
+	char *path;         /* "PATH=...", or NULL when there is none */
+	char *depth;
+	char **env;
+	size_t env_bytes;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+static int same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Walks PATH: folders that hold us under `tool` are left out of `rest`; the first executable
+ * `tool` that is not us goes to `real`.  Returns 0 when there is one. */
+static int resolve(const char *tool, const char *path, const struct stat *self, char *rest, char *real)
+{
+	int found = -1;
+	size_t kept = 0;
+	for (const char *at = path;; at++) {
+		const char *end = strchrnul(at, ':');
+		size_t length = (size_t)(end - at);
+		char name[PATH_MAX];
+		struct stat file;
+		int ours = 0;
+		/* An empty entry is the current folder. */
+		int size = snprintf(name, sizeof name, "%.*s%s%s", (int)length, at, length > 0 ? "/" : "./",
+				    tool);
+		if (size > 0 && size < (int)sizeof name && stat(name, &file) == 0 &&
+		    S_ISREG(file.st_mode)) {
+			ours = same_file(&file, self);
+			if (!ours && found != 0 && access(name, X_OK) == 0) {
+				memcpy(real, name, (size_t)size + 1);
+				found = 0;
+			}
+		}
+		if (!ours) {
+			if (kept > 0)
+				rest[kept++] = ':';
+			else if (length == 0)
+				rest[kept++] = '.'; /* a leading empty entry must not vanish */
+			memcpy(rest + kept, at, length);
+			kept += length;
+		}
+		if (*end == '\0')
+			break;
+		at = end;
+	}
+	rest[kept] = '\0';
+	return found;
+}
+
+static int starts(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static int survey(struct surroundings *s)
+{
+	size_t count = 0;
+	const char *depth = NULL;
+	while (environ[count] != NULL)
+		count++;
+	s->env = must_alloc((count + 2) * sizeof *s->env);
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++) {
+		char *variable = environ[i];
+		if (starts(variable, "SMPMAKE_")) {
+			char *name = variable + 8;
+			if (starts(name, "SOCKET=")) {
+				s->socket = name + 7;
+				continue;
+			}
+			if (starts(name, "BOARD=")) {
+				s->board = name + 6;
+				continue;
+			}
+			if (starts(name, "BUILD=")) {
+				s->build = name + 6;
+				continue;
+			}
+			if (starts(name, "DEPTH=")) {
+				depth = name + 6;
+				continue;
+			}
+		}
+		s->env_bytes += strlen(variable) + 1;
+		s->env[n++] = variable;
+	}
+	int level = depth != NULL ? atoi(depth) + 1 : 1;
+	if (level > MAX_DEPTH)
+		return -1;
+	s->depth = must_alloc(32);
+	s->env_bytes += (size_t)snprintf(s->depth, 32, "SMPMAKE_DEPTH=%d", level) + 1;
+	s->env[n++] = s->depth;
+	s->env[n] = NULL;
+	return 0;
+}
+
+static void replace_path(struct surroundings *s)
+{
+	for (char **variable = s->env; *variable != NULL; variable++)
+		if (starts(*variable, "PATH=")) {
+			s->env_bytes = s->env_bytes - strlen(*variable) + strlen(s->path);
+			*variable = s->path;
+		}
+}
+
+static int become(const char *real, char **argv, char **env)
+{
+	execve(real, argv, env);
+	int why = errno;
+	complain(argv[0], real);
+	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+}
+
+/* Commands whose only work is on the disk: with nothing pending nobody needs to hear of them. */
+static int is_file_tool(const char *tool)
+{
+	static const char *const names[] = {"cp", "install", "ln", "mkdir", "mv", "rm", "touch"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(tool, names[i]) == 0)
+			return 1;
+	return 0;
+}
+
+static int nothing_pending(const char *board)
+{
+	int fd = open(board, O_RDONLY | O_CLOEXEC);
+	uint64_t pending = 1;
+	if (fd < 0)
+		return 0;
+	if (read(fd, &pending, sizeof pending) != (ssize_t)sizeof pending)
+		pending = 1;
+	close(fd);
+	return pending == 0;
+}
+
+/* Descriptors as high as these are nobody's: a build may have closed 0, 1 or 2, or use 3 itself. */
+static int out_of_the_way(int fd)
+{
+	if (fd < 0)
+		return -1;
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+static int open_connection(const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(name) >= sizeof address.sun_path)
+		return -1;
+	memcpy(address.sun_path, name, strlen(name) + 1);
+	int fd = out_of_the_way(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	if (fd < 0)
+		return -1;
+	while (connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+		if (errno != EINTR) {
+			close(fd);
+			return -1;
+		}
+	return fd;
+}
+
+/* The descriptor to send for stdout or stderr: itself, or /dev/null where it is closed. */
+static int standing_in(int fd, struct stat *info)
+{
+	if (fstat(fd, info) == 0)
+		return fd;
+	int null = out_of_the_way(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	if (null >= 0)
+		fstat(null, info);
+	return null;
+}
+
+/* Like write_all, but a server that went away is an error, not a SIGPIPE. */
+static int send_quietly(int connection, const char *at, size_t size)
+{
+	while (size > 0) {
+		ssize_t sent = send(connection, at, size, MSG_NOSIGNAL);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return -1;
+		at += sent;
+		size -= (size_t)sent;
+	}
+	return 0;
+}
+
+static int send_with_descriptors(int connection, struct iovec *parts, int count, const int fds[2])
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	memset(&control, 0, sizeof control);
+	struct msghdr message = {.msg_iov = parts,
+				 .msg_iovlen = (size_t)count,
+				 .msg_control = control.space,
+				 .msg_controllen = sizeof control.space};
+	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+	rights->cmsg_level = SOL_SOCKET;
+	rights->cmsg_type = SCM_RIGHTS;
+	rights->cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(rights), fds, 2 * sizeof(int));
+	ssize_t sent;
+	do
+		sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return -1;
+	for (int i = 0; i < count; i++) {
+		size_t part = parts[i].iov_len;
+		if ((size_t)sent >= part) {
+			sent -= (ssize_t)part;
+			continue;
+		}
+		if (send_quietly(connection, (char *)parts[i].iov_base + sent, part - (size_t)sent) != 0)
+			return -1;
+		sent = 0;
+	}
+	return 0;
+}
+
+static char *joined(char **list, size_t size)
+{
+	char *blob = must_alloc(size), *at = blob;
+	for (; *list != NULL; list++)
+		at = stpcpy(at, *list) + 1;
+	return blob;
+}
+
+static int send_invocation(int connection, const char *tool, const char *real, char **argv,
+			   const struct surroundings *s)
+{
+	char cwd[PATH_MAX];
+	struct stat out, err;
+	struct wire_limit limits[RLIM_NLIMITS];
+	size_t argv_bytes = 0;
+	if (getcwd(cwd, sizeof cwd) == NULL)
+		return -1;
+	const int fds[2] = {standing_in(1, &out), standing_in(2, &err)};
+	if (fds[0] < 0 || fds[1] < 0)
+		return -1;
+	for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
+		struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+		getrlimit(i, &limit);
+		limits[i] = (struct wire_limit){limit.rlim_cur, limit.rlim_max};
+	}
+	for (char **word = argv; *word != NULL; word++)
+		argv_bytes += strlen(*word) + 1;
+	mode_t mask = umask(0);
+	umask(mask);
+	const char *build = s->build != NULL ? s->build : "";
+	struct wire_invoke fixed = {
+	    .parent = (uint32_t)getppid(),
+	    .mask = mask,
+	    .out_dev = out.st_dev,
+	    .out_ino = out.st_ino,
+	    .err_dev = err.st_dev,
+	    .err_ino = err.st_ino,
+	    .tool_len = (uint32_t)strlen(tool),
+	    .real_len = (uint32_t)strlen(real),
+	    .cwd_len = (uint32_t)strlen(cwd),
+	    .build_len = (uint32_t)strlen(build),
+	    .argv_len = (uint32_t)argv_bytes,
+	    .env_len = (uint32_t)s->env_bytes,
+	    .limits_len = sizeof limits,
+	};
+	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len + fixed.build_len +
+		      argv_bytes + s->env_bytes + sizeof limits;
+	if (size > WIRE_MAX_PAYLOAD)
+		return -1;
+	struct wire_header header = {WIRE_MAGIC, WIRE_VERSION, WIRE_INVOKE, (uint32_t)size};
+	struct iovec parts[] = {
+	    {&header, sizeof header},
+	    {&fixed, sizeof fixed},
+	    {(void *)(uintptr_t)tool, fixed.tool_len},
+	    {(void *)(uintptr_t)real, fixed.real_len},
+	    {cwd, fixed.cwd_len},
+	    {(void *)(uintptr_t)build, fixed.build_len},
+	    {joined(argv, argv_bytes), argv_bytes},
+	    {joined(s->env, s->env_bytes), s->env_bytes},
+	    {limits, sizeof limits},
+	};
+	return send_with_descriptors(connection, parts, sizeof parts / sizeof *parts, fds);
+}
+
+/* Asks the server.  Returns the status to leave with, or -1 to become the real tool; then *argv may
+ * have been replaced. */
+static int ask(int connection, char ***argv)
+{
+	struct wire_header header;
+	struct wire_answer answer;
+	if (read_header(connection, &header) != 0 || header.type != WIRE_ANSWER ||
+	    header.length < sizeof answer || read_all(connection, &answer, sizeof answer) != 0)
+		return -1;
+	size_t rest = header.length - sizeof answer;
+	if (rest != (size_t)answer.argv_len + answer.message_len)
+		return -1;
+	char *blobs = must_alloc(rest);
+	if (read_all(connection, blobs, rest) != 0)
+		return -1;
+	if (answer.message_len > 0)
+		(void)!write(2, blobs + answer.argv_len, answer.message_len);
+	if (answer.action == ANSWER_EXIT)
+		return answer.status & 0xff;
+	if (answer.argv_len > 0) {
+		char **words = strings_of(blobs, answer.argv_len);
+		if (words != NULL)
+			*argv = words;
+	}
+	if (answer.keep_open)
+		fcntl(connection, F_SETFD, 0);
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct surroundings s = {0};
+	struct stat self;
+	char real[PATH_MAX];
+	if (argc < 1 || argv[0] == NULL)
+		return STATUS_FAULT;
+	const char *tool = base_name(argv[0]);
+	if (survey(&s) != 0) {
+		errno = ELOOP;
+		complain(tool, "shims call each other; is another wrapper of this name on PATH?");
+		return STATUS_CANNOT_RUN;
+	}
+	const char *path = getenv("PATH");
+	if (path == NULL)
+		path = "/usr/local/bin:/usr/bin:/bin";
+	char *rest = must_alloc(strlen(path) + 7);
+	memcpy(rest, "PATH=", 5);
+	if (stat("/proc/self/exe", &self) != 0 || resolve(tool, path, &self, rest + 5, real) != 0) {
+		errno = ENOENT;
+		complain(tool, "no such tool on PATH behind smpmake's shim");
+		return STATUS_NOT_FOUND;
+	}
+	s.path = rest;
+	replace_path(&s);
+	if (s.socket == NULL || s.socket[0] == '\0')
+		return become(real, argv, s.env);
+	if (s.board != NULL && is_file_tool(tool) && nothing_pending(s.board))
+		return become(real, argv, s.env);
+	int connection = open_connection(s.socket);
+	if (connection < 0)
+		return become(real, argv, s.env);
+	int status = -1;
+	if (send_invocation(connection, tool, real, argv, &s) == 0)
+		status = ask(connection, &argv);
+	return status >= 0 ? status : become(real, argv, s.env);
+}

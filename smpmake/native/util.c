@@ -1,0 +1,189 @@
+#include "util.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+int read_all(int fd, void *buffer, size_t size)
+{
+	char *at = buffer;
+	while (size > 0) {
+		ssize_t got = read(fd, at, size);
+		if (got == 0) {
+			errno = ECONNRESET;
+			return -1;
+		}
+		if (got < 0) {
+			if (errno == EINTR)
+				continue;
+			return -1;
+		}
+		at += got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+int write_all(int fd, const void *buffer, size_t size)
+{
+	const char *at = buffer;
+	while (size > 0) {
+		ssize_t put = write(fd, at, size);
+		if (put < 0) {
+			if (errno == EINTR)
+				continue;
+			return -1;
+		}
+		at += put;
+		size -= (size_t)put;
+	}
+	return 0;
+}
+
+int read_header(int fd, struct wire_header *header)
+{
+	if (read_all(fd, header, sizeof *header) != 0)
+		return -1;
+	if (header->magic != WIRE_MAGIC || header->version != WIRE_VERSION ||
+	    header->length > WIRE_MAX_PAYLOAD) {
+		errno = EPROTO;
+		return -1;
+	}
+	return 0;
+}
+
+int send_frame(int fd, uint16_t type, const void *payload, size_t size)
+{
+	struct wire_header header = {WIRE_MAGIC, WIRE_VERSION, type, (uint32_t)size};
+	struct iovec parts[2] = {{&header, sizeof header}, {(void *)(uintptr_t)payload, size}};
+	ssize_t put;
+	do
+		put = writev(fd, parts, 2);
+	while (put < 0 && errno == EINTR);
+	if (put < 0)
+		return -1;
+	size_t done = (size_t)put;
+	if (done < sizeof header) {
+		if (write_all(fd, (char *)&header + done, sizeof header - done) != 0)
+			return -1;
+		done = sizeof header;
+	}
+	done -= sizeof header;
+	return write_all(fd, (const char *)payload + done, size - done);
+}
+
+void *must_alloc(size_t size)
+{
+	void *memory = malloc(size > 0 ? size : 1);
+	if (memory == NULL) {
+		complain("memory", "malloc");
+		_exit(125);
+	}
+	return memory;
+}
+
+char **strings_of(char *blob, size_t size)
+{
+	if (size > 0 && blob[size - 1] != '\0')
+		return NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < size; i++)
+		count += blob[i] == '\0';
+	char **list = must_alloc((count + 1) * sizeof *list);
+	size_t n = 0;
+	for (char *at = blob; n < count; at += strlen(at) + 1)
+		list[n++] = at;
+	list[n] = NULL;
+	return list;
+}
+
+void complain(const char *who, const char *what)
+{
+	char line[1024];
+	int length = snprintf(line, sizeof line, "smpmake: %s: %s: %s\n", who, what, strerror(errno));
+	if (length < 0)
+		return;
+	size_t size = (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
+	(void)!write(2, line, size);
+}
+
+int64_t monotonic_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+struct process {
+	pid_t pid, parent;
+};
+
+/* Parent of a process from /proc/PID/stat; the name in brackets may hold anything. */
+static pid_t parent_of(const char *pid)
+{
+	char path[64], text[512];
+	if (snprintf(path, sizeof path, "/proc/%s/stat", pid) >= (int)sizeof path)
+		return -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	ssize_t size = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (size <= 0)
+		return -1;
+	text[size] = '\0';
+	char *after = strrchr(text, ')');
+	char state;
+	int parent;
+	if (after == NULL || sscanf(after + 1, " %c %d", &state, &parent) != 2 || state == 'Z')
+		return -1;
+	return parent;
+}
+
+int signal_descendants(int signal)
+{
+	DIR *proc = opendir("/proc");
+	if (proc == NULL)
+		return 0;
+	size_t count = 0, room = 256;
+	struct process *all = must_alloc(room * sizeof *all);
+	for (struct dirent *entry; (entry = readdir(proc)) != NULL;) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		pid_t parent = parent_of(entry->d_name);
+		if (parent <= 0)
+			continue;
+		if (count == room) {
+			room *= 2;
+			struct process *more = realloc(all, room * sizeof *all);
+			if (more == NULL)
+				break;
+			all = more;
+		}
+		all[count].pid = (pid_t)atoi(entry->d_name);
+		all[count++].parent = parent;
+	}
+	closedir(proc);
+	/* Mark generation after generation: ours are those whose parent is marked. */
+	pid_t *ours = must_alloc((count + 1) * sizeof *ours);
+	size_t marked = 0;
+	ours[marked++] = getpid();
+	for (size_t i = 0; i < marked; i++)
+		for (size_t k = 0; k < count; k++)
+			if (all[k].parent == ours[i] && marked <= count) {
+				ours[marked++] = all[k].pid;
+				all[k].parent = -1;
+			}
+	for (size_t i = 1; i < marked; i++)
+		kill(ours[i], signal);
+	free(all);
+	free(ours);
+	return (int)marked - 1;
+}

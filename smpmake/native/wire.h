@@ -1,0 +1,100 @@
+/* The frames that shims, workers and the keeper exchange with the server.
+ *
+ * docs/wire.md describes them; smpmake/wire.py is the other half.  Everything is little-endian
+ * and packed as written; blobs follow the fixed part in the order of their lengths.
+ */
+#ifndef SMPMAKE_WIRE_H
+#define SMPMAKE_WIRE_H
+
+#include <stdint.h>
+
+#define WIRE_MAGIC 0x4b4d5053u /* "SPMK" */
+#define WIRE_VERSION 1u
+#define WIRE_MAX_PAYLOAD (16u << 20)
+
+enum wire_type {
+	WIRE_INVOKE = 1, /* shim -> server: a command line, with stdout and stderr beside it */
+	WIRE_ANSWER = 2, /* server -> shim */
+	WIRE_JOB = 3,    /* server -> worker: run this */
+	WIRE_RESULT = 4, /* worker -> server */
+	WIRE_SIGNAL = 5, /* server -> worker or keeper: send this to your child */
+	WIRE_DRIVER = 6, /* keeper -> server: the driver started, ended or could not be run */
+	WIRE_BYE = 7     /* server -> keeper: all is well, leave everything alone */
+};
+
+struct wire_header {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t type;
+	uint32_t length; /* of the payload */
+};
+
+/* Blobs: tool, real, cwd, build (no final NUL); argv, env (each string NUL-ended);
+ * limits (an array of wire_limit). */
+struct wire_invoke {
+	uint32_t parent;
+	uint32_t mask;
+	uint64_t out_dev, out_ino, err_dev, err_ino;
+	uint32_t tool_len, real_len, cwd_len, build_len, argv_len, env_len, limits_len;
+	uint32_t reserved;
+};
+
+struct wire_limit {
+	uint64_t soft, hard;
+};
+
+enum wire_action {
+	ANSWER_EXIT = 0, /* leave with `status` */
+	ANSWER_EXEC = 1  /* become the real tool, with the argv given if there is one */
+};
+
+/* Blobs: argv, message (for stderr). */
+struct wire_answer {
+	uint32_t action;
+	int32_t status;
+	uint32_t keep_open; /* the connection stays open across exec: it is the lease on a slot */
+	uint32_t argv_len, message_len;
+	uint32_t reserved;
+};
+
+#define JOB_MERGED_OUTPUT 1u /* stdout and stderr are one file: keep their order */
+
+/* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits. */
+struct wire_job {
+	uint64_t id;
+	int64_t issued_ns; /* file-system time: the mtime that timed outputs get */
+	uint32_t mask;
+	uint32_t flags;
+	uint32_t outputs_len, real_len, cwd_len, argv_len, env_len, limits_len;
+};
+
+/* One output in the blob: a byte of flags, the path, NUL, the name of the stale copy that was
+ * set aside (empty: none), NUL.  Paths are absolute. */
+#define OUTPUT_TIMED 1u  /* gets the time of issue */
+#define OUTPUT_MADE 2u   /* made by this job: goes if the job does not finish */
+
+/* Blobs: out, err. */
+struct wire_result {
+	uint64_t id;
+	int32_t wait_status; /* as wait(2) gives it; -1 when the tool could not be started */
+	int32_t error;       /* then errno, else 0 */
+	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t user_us, system_us, max_rss_kib, minor_faults, major_faults, voluntary, involuntary;
+	uint32_t missing; /* outputs made by this job that are not there although it succeeded */
+	uint32_t out_len, err_len;
+	uint32_t reserved;
+};
+
+struct wire_signal {
+	int32_t signal;
+};
+
+enum wire_driver_event { DRIVER_STARTED = 1, DRIVER_ENDED = 2, DRIVER_FAILED = 3 };
+
+struct wire_driver {
+	uint32_t event;
+	int32_t status; /* STARTED: pid; ENDED: wait status; FAILED: errno */
+	uint64_t user_us, system_us, max_rss_kib;
+};
+
+#endif

@@ -1,0 +1,428 @@
+/* A worker holds one slot: it starts a real tool, waits for it and tells the server how it went.
+ *
+ *     smpmake-worker SOCKET CPU NICE ALIVE
+ *
+ * SOCKET is the connection to the server, CPU the one to stay on (-1: any), NICE the niceness to
+ * add, ALIVE a descriptor that only has to stay open as long as the worker lives (-1: none).  When the server goes away the worker ends its tool, removes what that tool had not
+ * finished, and leaves.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define GRACE_MS 2000 /* between TERM and KILL: gcc removes its temporary files on TERM */
+
+struct output {
+	unsigned flags;
+	const char *path;
+	const char *aside; /* "" : no stale copy was set aside */
+};
+
+struct job {
+	struct wire_job fixed;
+	struct output *outputs;
+	size_t output_count;
+	const char *real, *cwd;
+	char **argv, **env;
+	const struct wire_limit *limits;
+	size_t limit_count;
+};
+
+struct worker {
+	int server, children; /* connection; signalfd of SIGCHLD */
+	int out, err;         /* where a tool's output is caught */
+	int null;
+	int told_to_end; /* the server had the running tool signalled */
+	struct wire_limit own[RLIM_NLIMITS];
+};
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* A handler, not SIG_IGN: exec resets handlers, so the tool starts with default signals. */
+static void stand_signals(void)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	for (int i = 1; i < 32; i++)
+		sigaction(i, &action, NULL);
+	action.sa_handler = nothing;
+	action.sa_flags = SA_RESTART;
+	const int quiet[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
+		sigaction(quiet[i], &action, NULL);
+}
+
+static int catcher(const char *name)
+{
+	return memfd_create(name, MFD_CLOEXEC);
+}
+
+static void prepare(struct worker *w, int cpu, int niceness)
+{
+	sigset_t set;
+	stand_signals();
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	w->children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	setpgid(0, 0); /* Ctrl-C is for the driver; the server decides about us */
+	if (niceness != 0 && nice(niceness) == -1)
+		errno = 0;
+	if (cpu >= 0) {
+		cpu_set_t one;
+		CPU_ZERO(&one);
+		CPU_SET((size_t)cpu, &one);
+		sched_setaffinity(0, sizeof one, &one);
+	}
+	for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
+		struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+		getrlimit(i, &limit);
+		w->own[i] = (struct wire_limit){limit.rlim_cur, limit.rlim_max};
+	}
+	w->out = catcher("stdout");
+	w->err = catcher("stderr");
+	w->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Cuts a payload into its parts; -1 when lengths do not add up. */
+static int parse(char *payload, size_t size, struct job *job)
+{
+	if (size < sizeof job->fixed)
+		return -1;
+	memcpy(&job->fixed, payload, sizeof job->fixed);
+	const struct wire_job *f = &job->fixed;
+	uint64_t total = (uint64_t)sizeof *f + f->outputs_len + f->real_len + f->cwd_len + f->argv_len +
+			 f->env_len + f->limits_len;
+	if (total != size)
+		return -1;
+	char *outputs = payload + sizeof *f;
+	char *real = outputs + f->outputs_len;
+	char *cwd = real + f->real_len;
+	char *argv = cwd + f->cwd_len;
+	char *env = argv + f->argv_len;
+	char *limits = env + f->env_len;
+	if (f->real_len == 0 || cwd[-1] != '\0' || f->cwd_len == 0 || argv[-1] != '\0')
+		return -1;
+	job->real = real;
+	job->cwd = cwd;
+	job->argv = strings_of(argv, f->argv_len);
+	job->env = strings_of(env, f->env_len);
+	if (job->argv == NULL || job->argv[0] == NULL || job->env == NULL)
+		return -1;
+	/* Copied: the blob may stand at any address. */
+	struct wire_limit *copy = must_alloc(f->limits_len);
+	memcpy(copy, limits, f->limits_len);
+	job->limits = copy;
+	job->limit_count = f->limits_len / sizeof *copy;
+	if (job->limit_count > RLIM_NLIMITS)
+		job->limit_count = RLIM_NLIMITS;
+	job->outputs = must_alloc((f->outputs_len / 3 + 1) * sizeof *job->outputs);
+	job->output_count = 0;
+	for (char *at = outputs; at < real;) {
+		struct output *o = &job->outputs[job->output_count];
+		char *path = at + 1, *end = memchr(path, '\0', (size_t)(real - path));
+		if (end == NULL)
+			return -1;
+		char *aside = end + 1, *last = memchr(aside, '\0', (size_t)(real - aside));
+		if (last == NULL)
+			return -1;
+		*o = (struct output){(unsigned char)*at, path, aside};
+		job->output_count++;
+		at = last + 1;
+	}
+	return 0;
+}
+
+static void forget(struct job *job)
+{
+	free(job->outputs);
+	free(job->argv);
+	free(job->env);
+	free((void *)(uintptr_t)job->limits);
+}
+
+/* What did not finish does not exist, nor does the stale copy: make would believe it. */
+static void remove_unfinished(const struct job *job)
+{
+	for (size_t i = 0; i < job->output_count; i++) {
+		const struct output *o = &job->outputs[i];
+		if (o->flags & OUTPUT_MADE)
+			unlink(o->path);
+		if (o->aside[0] != '\0')
+			unlink(o->aside);
+	}
+}
+
+/* A tool that failed by itself leaves what it leaves; where it wrote nothing, as gcc does, the old
+ * file stays as it would have stayed in a serial build. */
+static void restore_failed(const struct job *job)
+{
+	struct stat info;
+	for (size_t i = 0; i < job->output_count; i++) {
+		const struct output *o = &job->outputs[i];
+		if (o->aside[0] == '\0')
+			continue;
+		if (lstat(o->path, &info) != 0)
+			rename(o->aside, o->path);
+		else
+			unlink(o->aside);
+	}
+}
+
+/* Gives outputs the time at which their command was issued; returns how many are missing. */
+static uint32_t finish(const struct job *job)
+{
+	const struct timespec times[2] = {
+	    {.tv_nsec = UTIME_OMIT},
+	    {.tv_sec = job->fixed.issued_ns / 1000000000, .tv_nsec = job->fixed.issued_ns % 1000000000},
+	};
+	uint32_t missing = 0;
+	for (size_t i = 0; i < job->output_count; i++) {
+		const struct output *o = &job->outputs[i];
+		if (o->flags & OUTPUT_TIMED &&
+		    utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+			missing++;
+		if (o->aside[0] != '\0')
+			unlink(o->aside);
+	}
+	return missing;
+}
+
+/* In the child, between vfork and exec: system calls only. */
+static int become(const struct worker *w, const struct job *job)
+{
+	sigset_t none;
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (chdir(job->cwd) != 0)
+		return errno;
+	umask(job->fixed.mask);
+	for (size_t i = 0; i < job->limit_count; i++) {
+		const struct wire_limit *want = &job->limits[i];
+		if (memcmp(want, &w->own[i], sizeof *want) == 0)
+			continue;
+		const struct rlimit limit = {want->soft, want->hard};
+		setrlimit((int)i, &limit);
+	}
+	int err = job->fixed.flags & JOB_MERGED_OUTPUT ? w->out : w->err;
+	if (dup2(w->null, 0) < 0 || dup2(w->out, 1) < 0 || dup2(err, 2) < 0)
+		return errno;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve(job->real, job->argv, job->env);
+	return errno;
+}
+
+static pid_t start(const struct worker *w, const struct job *job, int *error)
+{
+	volatile int trouble = 0;
+	pid_t pid = vfork();
+	if (pid == 0) {
+		trouble = become(w, job);
+		_exit(127);
+	}
+	*error = pid < 0 ? errno : trouble;
+	if (pid > 0 && trouble != 0)
+		waitpid(pid, NULL, 0);
+	return pid > 0 && trouble == 0 ? pid : -1;
+}
+
+/* Reaps whatever ended; 1 when `tool` was among it. */
+static int reap(pid_t tool, int *status, struct rusage *usage)
+{
+	struct rusage any;
+	int how, done = 0;
+	for (pid_t pid; (pid = wait4(-1, &how, WNOHANG, &any)) > 0;)
+		if (pid == tool) {
+			*status = how;
+			*usage = any;
+			done = 1;
+		}
+	return done;
+}
+
+static void drain_children(const struct worker *w)
+{
+	struct signalfd_siginfo info;
+	while (read(w->children, &info, sizeof info) > 0)
+		;
+}
+
+/* The server is gone: end the tool, gently first, with all that it started. */
+static void abandon(const struct worker *w, const struct job *job, pid_t tool)
+{
+	struct rusage usage;
+	int status;
+	int64_t deadline = monotonic_ns() + (int64_t)GRACE_MS * 1000000;
+	kill(-tool, SIGTERM);
+	for (int gone = 0; !gone;) {
+		int64_t left = (deadline - monotonic_ns()) / 1000000;
+		if (left <= 0)
+			break;
+		struct pollfd child = {.fd = w->children, .events = POLLIN};
+		poll(&child, 1, (int)left);
+		drain_children(w);
+		gone = reap(tool, &status, &usage);
+	}
+	kill(-tool, SIGKILL);
+	while (signal_descendants(SIGKILL) > 0) {
+		struct pollfd child = {.fd = w->children, .events = POLLIN};
+		poll(&child, 1, 10);
+		drain_children(w);
+		reap(0, &status, &usage);
+	}
+	remove_unfinished(job);
+	_exit(0);
+}
+
+static void pass_signal(struct worker *w, const struct job *job, pid_t tool)
+{
+	struct wire_header header;
+	struct wire_signal order;
+	if (read_header(w->server, &header) != 0 || header.type != WIRE_SIGNAL ||
+	    header.length != sizeof order || read_all(w->server, &order, sizeof order) != 0)
+		abandon(w, job, tool);
+	w->told_to_end = 1;
+	kill(-tool, order.signal);
+}
+
+static void wait_for(struct worker *w, const struct job *job, pid_t tool, int *status,
+		     struct rusage *usage)
+{
+	struct pollfd both[2] = {{.fd = w->server, .events = POLLIN},
+				 {.fd = w->children, .events = POLLIN}};
+	for (;;) {
+		if (poll(both, 2, -1) < 0)
+			continue;
+		if (both[1].revents) {
+			drain_children(w);
+			if (reap(tool, status, usage))
+				return;
+		}
+		if (both[0].revents)
+			pass_signal(w, job, tool);
+	}
+}
+
+static size_t caught(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	/* A frame has a bound; the head of an output says what is wrong. */
+	const off_t bound = WIRE_MAX_PAYLOAD / 2 - 4096;
+	return size < 0 ? 0 : (size_t)(size < bound ? size : bound);
+}
+
+static void empty(int *fd, int shared)
+{
+	if (shared) { /* something that the tool left behind still writes there */
+		close(*fd);
+		*fd = catcher("output");
+	} else if (lseek(*fd, 0, SEEK_CUR) != 0) {
+		(void)!ftruncate(*fd, 0);
+		lseek(*fd, 0, SEEK_SET);
+	}
+}
+
+static uint64_t microseconds(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+static int report(struct worker *w, struct wire_result *result, const struct rusage *usage)
+{
+	result->user_us = microseconds(usage->ru_utime);
+	result->system_us = microseconds(usage->ru_stime);
+	result->max_rss_kib = (uint64_t)usage->ru_maxrss;
+	result->minor_faults = (uint64_t)usage->ru_minflt;
+	result->major_faults = (uint64_t)usage->ru_majflt;
+	result->voluntary = (uint64_t)usage->ru_nvcsw;
+	result->involuntary = (uint64_t)usage->ru_nivcsw;
+	result->out_len = (uint32_t)caught(w->out);
+	result->err_len = (uint32_t)caught(w->err);
+	size_t size = sizeof *result + result->out_len + result->err_len;
+	char *payload = must_alloc(size);
+	memcpy(payload, result, sizeof *result);
+	char *at = payload + sizeof *result;
+	(void)!pread(w->out, at, result->out_len, 0);
+	(void)!pread(w->err, at + result->out_len, result->err_len, 0);
+	int sent = send_frame(w->server, WIRE_RESULT, payload, size);
+	free(payload);
+	return sent;
+}
+
+static int run(struct worker *w, const struct job *job)
+{
+	struct wire_result result = {.id = job->fixed.id, .wait_status = -1};
+	struct rusage usage;
+	memset(&usage, 0, sizeof usage);
+	w->told_to_end = 0;
+	result.start_ns = monotonic_ns();
+	pid_t tool = start(w, job, &result.error);
+	if (tool > 0)
+		wait_for(w, job, tool, &result.wait_status, &usage);
+	result.end_ns = monotonic_ns();
+	if (tool < 0)
+		restore_failed(job);
+	else if (WIFSIGNALED(result.wait_status) || (w->told_to_end && result.wait_status != 0))
+		remove_unfinished(job);
+	else if (WEXITSTATUS(result.wait_status) != 0)
+		restore_failed(job);
+	else
+		result.missing = finish(job);
+	int sent = report(w, &result, &usage);
+	int left_behind = tool > 0 && kill(-tool, 0) == 0;
+	empty(&w->out, left_behind);
+	empty(&w->err, left_behind);
+	return sent;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 5) {
+		errno = EINVAL;
+		complain("worker", "is started by smpmake, with four arguments");
+		return 125;
+	}
+	struct worker w = {.server = atoi(argv[1])};
+	fcntl(w.server, F_SETFD, FD_CLOEXEC);
+	fcntl(atoi(argv[4]), F_SETFD, FD_CLOEXEC);
+	prepare(&w, atoi(argv[2]), atoi(argv[3]));
+	for (;;) {
+		struct wire_header header;
+		struct job job = {0};
+		if (read_header(w.server, &header) != 0)
+			return 0;
+		char *payload = must_alloc(header.length);
+		if (read_all(w.server, payload, header.length) != 0)
+			return 0;
+		if (header.type == WIRE_JOB) {
+			if (parse(payload, header.length, &job) != 0) {
+				errno = EPROTO;
+				complain("worker", "job");
+				return 125;
+			}
+			if (run(&w, &job) != 0)
+				return 0;
+			forget(&job);
+		} /* a signal that came too late has nobody to go to */
+		free(payload);
+	}
+}

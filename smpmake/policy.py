@@ -1,0 +1,116 @@
+"""From what a command means to how it is run: deferred, in the foreground, or after a barrier.
+
+Pure: settings, an analysis and a view of the surroundings in, a decision out.  Questions that cost
+something (who is the parent, is its output captured) are asked only when their answer matters.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+from typing import Protocol
+
+from smpmake.commands.model import Analysis, Kind, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the user decided for one build.
+
+    defer_links  archives and links are jobs too.
+    foreground   tool names or patterns of real tools' paths that are never deferred.
+    exclusive    the same, for tools that run alone.
+    """
+
+    defer_links: bool = False
+    foreground: tuple[str, ...] = ()
+    exclusive: tuple[str, ...] = ()
+
+
+class Surroundings(Protocol):
+    """What the decision may ask about a command's place in the build."""
+
+    def captured(self) -> bool:
+        """Whether somebody other than the user gets the command's output."""
+
+    def fresh_source(self) -> bool:
+        """Whether the calling script has just written the source, as probes do."""
+
+    def driver_reads_back(self) -> bool:
+        """Whether the driver reads dependency files as soon as the command ends."""
+
+    def is_pending(self, path: str) -> bool:
+        """Whether an unfinished command will write path."""
+
+    def is_read_by_pending(self, path: str) -> bool:
+        """Whether path exists and an unfinished command said that it reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How a command is run.  `reason` is None for a deferred one.
+
+    barrier    wait for everything first.
+    light      takes no slot: work for the disk, done in the driver's own time.
+    exclusive  runs alone.
+    """
+
+    reason: Reason | None
+    detail: str = ""
+    barrier: bool = False
+    light: bool = False
+    exclusive: bool = False
+
+    @property
+    def deferred(self) -> bool:
+        """Whether the shim answers at once."""
+        return self.reason is None
+
+
+def matches(patterns: tuple[str, ...], tool: str, real: str) -> bool:
+    """Whether a tool is meant by a name (`gcc`, `arm-*-gcc`) or a path pattern (`/opt/*/bin/*`)."""
+    return any(fnmatch.fnmatchcase(real if "/" in p else tool, p) for p in patterns)
+
+
+def decide(
+    analysis: Analysis, rules: Rules, tool: str, real: str, around: Surroundings
+) -> Decision:
+    """The verdict on one command."""
+    exclusive = bool(rules.exclusive) and matches(rules.exclusive, tool, real)
+    if analysis.kind is Kind.FILE:
+        return _decide_file(analysis, around)
+    reason, detail = analysis.refusal, analysis.detail
+    if reason is None and rules.foreground and matches(rules.foreground, tool, real):
+        reason, detail = Reason.USER_FOREGROUND, tool
+    if reason is None:
+        reason, detail = _objection(analysis, rules, around)
+    return Decision(reason, detail, reason is not None and reason.barrier, False, exclusive)
+
+
+def _decide_file(analysis: Analysis, around: Surroundings) -> Decision:
+    if analysis.refusal is not None and analysis.refusal is not Reason.NOT_PENDING:
+        return Decision(analysis.refusal, analysis.detail, analysis.refusal.barrier, light=True)
+    paths = [*analysis.reads, *(write.path for write in analysis.writes)]
+    if any(around.is_pending(path) for path in paths):
+        return Decision(None)
+    return Decision(Reason.NOT_PENDING, light=True)
+
+
+def _objection(
+    analysis: Analysis, rules: Rules, around: Surroundings
+) -> tuple[Reason | None, str]:
+    """A reason not to defer an understood command, cheap ones first."""
+    if not rules.defer_links and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
+        return Reason.LINK_WAITS, ""
+    for write in analysis.writes:
+        if write.in_place and not around.is_pending(write.path):
+            return Reason.IN_PLACE, write.path
+        if write.target and around.is_read_by_pending(write.path):
+            return Reason.IN_PLACE, write.path
+    if around.captured():
+        return Reason.CAPTURED_OUTPUT, ""
+    if around.driver_reads_back():
+        return Reason.DRIVER_READS_BACK, ""
+    if around.fresh_source():
+        return Reason.FRESH_SOURCE, analysis.reads[0] if analysis.reads else ""
+    return None, ""

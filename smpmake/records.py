@@ -1,0 +1,136 @@
+"""What is remembered of a build and of each of its commands.  Values only."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class CommandRecord:
+    """One command.  Times: monotonic clock, ns; 0 where it never came to that point.
+
+    verdict     "deferred", "foreground" or "barrier".
+    reason      why it was not deferred (the value of a commands.model.Reason), else "".
+    status      exit status, 128+n for a signal, None where unknown (foreground: the driver knows)
+                or never run.
+    state       "done", "failed" or "cancelled".
+    waited_for  number of the command that cleared its last hazard, -1 for none.
+    max_rss     KiB, of the largest process in it.
+    """
+
+    number: int
+    tool: str
+    kind: str
+    verdict: str
+    reason: str
+    detail: str
+    cwd: str
+    argv: bytes
+    outputs: tuple[str, ...] = ()
+    issued: int = 0
+    ready: int = 0
+    started: int = 0
+    ended: int = 0
+    slot: int = -1
+    light: bool = False
+    status: int | None = None
+    state: str = ""
+    waited_for: int = -1
+    user_us: int = 0
+    system_us: int = 0
+    max_rss: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+    voluntary: int = 0
+    involuntary: int = 0
+
+    @property
+    def command(self) -> str:
+        """The command line as a person would type it."""
+        words = self.argv[:-1].split(b"\0")
+        return shlex.join(word.decode(errors="replace") for word in words)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from start to end."""
+        return max(0, self.ended - self.started) / 1e9 if self.started else 0.0
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU, user and system."""
+        return (self.user_us + self.system_us) / 1e6
+
+
+@dataclass(slots=True)
+class Failure:
+    """A deferred command that failed, with what it printed."""
+
+    record: CommandRecord
+    output: bytes
+    why: str
+
+    @property
+    def description(self) -> str:
+        """How it failed: a status or a signal, in words."""
+        return self.why
+
+
+@dataclass(slots=True)
+class Sample:
+    """The machine at one moment: seconds into the build, CPU busy (0..1), memory in use (bytes)."""
+
+    at: float
+    cpu: float
+    memory: int
+    running: int
+    queued: int
+
+
+@dataclass(slots=True)
+class BuildRecord:
+    """One build.  Times in ns on the monotonic clock, CPU in microseconds.
+
+    status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
+    """
+
+    command: list[str]
+    cwd: str
+    slots: int
+    cpus: int
+    version: str
+    started: int = 0
+    driver_ended: int = 0
+    ended: int = 0
+    wall_clock: float = 0.0
+    status: int = -1
+    driver_status: int = -1
+    driver_user_us: int = 0
+    driver_system_us: int = 0
+    driver_max_rss: int = 0
+    server_cpu_us: int = 0
+    commands: list[CommandRecord] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+
+def to_row(record: CommandRecord) -> list[Any]:
+    """A command as a JSON-able list."""
+    row: list[Any] = list(dataclasses.astuple(record))
+    row[_ARGV] = record.argv.decode("utf-8", "surrogateescape")
+    return row
+
+
+def from_row(row: list[Any]) -> CommandRecord:
+    """The inverse of `to_row`."""
+    values = list(row)
+    values[_ARGV] = values[_ARGV].encode("utf-8", "surrogateescape")
+    values[_OUTPUTS] = tuple(values[_OUTPUTS])
+    return CommandRecord(*values)
+
+
+_NAMES = [f.name for f in dataclasses.fields(CommandRecord)]
+_ARGV, _OUTPUTS = _NAMES.index("argv"), _NAMES.index("outputs")

@@ -1,0 +1,49 @@
+"""Looks at the machine now and then: CPU, memory, running and queued jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+from smpmake.machine import Machine
+from smpmake.records import Sample
+
+INTERVAL: Final = 0.5
+
+
+class Sampler:
+    """Appends to `samples` every `interval` seconds, and calls back each time."""
+
+    def __init__(
+        self, samples: list[Sample], machine: Machine, started: int, interval: float = INTERVAL
+    ) -> None:
+        import psutil
+
+        self._psutil = psutil
+        self._samples = samples
+        self._machine = machine
+        self._started = started
+        self._interval = interval
+        psutil.cpu_percent()  # the first call only sets its mark
+
+    def take(self) -> Sample:
+        """One sample, now."""
+        running, queued = self._machine.counts
+        sample = Sample(
+            (time.monotonic_ns() - self._started) / 1e9,
+            self._psutil.cpu_percent() / 100,
+            self._psutil.virtual_memory().used,
+            running,
+            queued,
+        )
+        self._samples.append(sample)
+        return sample
+
+    async def run(self, show: Callable[[Sample], None]) -> None:
+        """Until cancelled."""
+        self.take()
+        while True:
+            await asyncio.sleep(self._interval)
+            show(self.take())

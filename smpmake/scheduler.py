@@ -1,0 +1,183 @@
+"""Which command runs when: events in, actions out.
+
+Pure: no clock, no disk, no await.  The caller performs the actions in their order and reports what
+became of them by the next event.  Commands start in the order of issue, except that what somebody
+waits for in the foreground comes first, with everything that it depends on.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from smpmake.hazards import Hazards
+from smpmake.job import Job, Mode, State
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Run a deferred job in the slot that it now holds."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Let a foreground command's shim become the real tool."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """A command will not run; `cause` is the job whose failure is to blame, if one is."""
+
+    job: Job
+    cause: Job | None
+
+
+Action = Start | Grant | Cancelled
+_UNSTARTED = (State.WAITING, State.READY)
+
+
+class Scheduler:
+    """Slots, hazards and the queue.  One instance a server."""
+
+    def __init__(self, slots: int) -> None:
+        self.hazards = Hazards()
+        self.slots = slots
+        self._free = list(range(slots))
+        self._urgent: list[tuple[int, Job]] = []
+        self._queue: list[tuple[int, Job]] = []
+        self._alone: Job | None = None
+        self._stopped = False
+
+    @property
+    def busy(self) -> int:
+        """Slots in use."""
+        return self.slots - len(self._free)
+
+    def issue(self, job: Job, now: int) -> list[Action]:
+        """A command enters the machine."""
+        actions: list[Action] = []
+        if job.mode is Mode.FOREGROUND:
+            job.urgent = True
+        blockers = self.hazards.enter(job)
+        if blockers:
+            job.blockers = blockers
+            for blocker in blockers:
+                blocker.followers.append(job)
+            if job.urgent:
+                self._hurry(job)
+        else:
+            self._ready(job, now, actions)
+            self._dispatch(actions)
+        return actions
+
+    def finished(self, job: Job, *, ok: bool, now: int) -> list[Action]:
+        """A running command ended; what needs its outputs is cancelled if it failed."""
+        actions: list[Action] = []
+        job.state = State.DONE if ok else State.FAILED
+        self._release(job)
+        self._retire(job, now, actions, cause=None if ok else job)
+        self._dispatch(actions)
+        return actions
+
+    def cancel(
+        self, which: Callable[[Job], bool], now: int, cause: Job | None = None
+    ) -> list[Action]:
+        """Takes commands that have not started out of the machine."""
+        actions: list[Action] = []
+        for job in [j for j in self.hazards.present() if j.state in _UNSTARTED and which(j)]:
+            self._cancel(job, now, actions, cause)
+        self._dispatch(actions)
+        return actions
+
+    def again(self, job: Job) -> list[Action]:
+        """A running job came to nothing through no fault of its own: back to the queue."""
+        actions: list[Action] = []
+        self._release(job)
+        job.state = State.READY
+        heapq.heappush(self._urgent, (job.number, job))
+        self._dispatch(actions)
+        return actions
+
+    def stop(self) -> None:
+        """Starts nothing any more; what runs may end."""
+        self._stopped = True
+
+    def _ready(self, job: Job, now: int, actions: list[Action]) -> None:
+        job.state = State.READY
+        job.ready_at = now
+        if job.light:
+            self._run(job, actions)
+        else:
+            heapq.heappush(self._urgent if job.urgent else self._queue, (job.number, job))
+
+    def _hurry(self, job: Job) -> None:
+        """What `job` waits for, and what that waits for, goes to the front."""
+        todo = [job]
+        while todo:
+            for blocker in todo.pop().blockers:
+                if not blocker.urgent:
+                    blocker.urgent = True
+                    if blocker.state is State.READY:
+                        heapq.heappush(self._urgent, (blocker.number, blocker))
+                    todo.append(blocker)
+
+    def _dispatch(self, actions: list[Action]) -> None:
+        while self._free and not self._stopped and self._alone is None:
+            # A job that was hurried stands in both queues; its state tells whether it still counts.
+            queue = self._urgent or self._queue
+            if not queue:
+                return
+            job = queue[0][1]
+            if job.state is State.READY:
+                if job.exclusive and self.busy:
+                    return
+                job.slot = heapq.heappop(self._free)
+                if job.exclusive:
+                    self._alone = job
+                heapq.heappop(queue)
+                self._run(job, actions)
+            else:
+                heapq.heappop(queue)
+
+    def _run(self, job: Job, actions: list[Action]) -> None:
+        job.state = State.RUNNING
+        actions.append(Start(job) if job.mode is Mode.DEFERRED else Grant(job))
+
+    def _release(self, job: Job) -> None:
+        if job.slot is not None:
+            heapq.heappush(self._free, job.slot)
+            job.slot = None
+        if self._alone is job:
+            self._alone = None
+
+    def _retire(self, job: Job, now: int, actions: list[Action], cause: Job | None) -> None:
+        """Leaves the table; followers that need what was not made are cancelled, others go on."""
+        self.hazards.leave(job)
+        followers, job.followers = job.followers, []
+        lost = frozenset(job.operands.writes) if cause is not None else frozenset()
+        for follower in followers:
+            follower.blockers.discard(job)
+            if follower.state is not State.WAITING:
+                continue
+            if lost and not lost.isdisjoint(follower.operands.reads):
+                self._cancel(follower, now, actions, cause)
+            elif not follower.blockers:
+                follower.waited_for = job
+                self._ready(follower, now, actions)
+
+    def _cancel(self, job: Job, now: int, actions: list[Action], cause: Job | None) -> None:
+        if job.state not in _UNSTARTED:
+            return
+        job.state = State.CANCELLED
+        for blocker in job.blockers:
+            # A blocker that ends later must not find us.
+            if job in blocker.followers:
+                blocker.followers.remove(job)
+        job.blockers = set()
+        actions.append(Cancelled(job, cause))
+        self._retire(job, now, actions, cause=cause or job)

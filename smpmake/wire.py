@@ -1,0 +1,362 @@
+"""Frames between shims, workers, keeper, clients and the server: bytes in, values out.
+
+The other half is native/wire.h; docs/wire.md describes both.  Pure: no socket is touched here.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+MAGIC: Final = 0x4B4D5053
+VERSION: Final = 1
+MAX_PAYLOAD: Final = 16 << 20
+
+INVOKE: Final = 1
+ANSWER: Final = 2
+JOB: Final = 3
+RESULT: Final = 4
+SIGNAL: Final = 5
+DRIVER: Final = 6
+BYE: Final = 7
+REQUEST: Final = 8  # client -> server: a JSON object
+REPLY: Final = 9  # server -> client: a JSON object
+
+OUTPUT_TIMED: Final = 1
+OUTPUT_MADE: Final = 2
+JOB_MERGED_OUTPUT: Final = 1
+
+DRIVER_STARTED: Final = 1
+DRIVER_ENDED: Final = 2
+DRIVER_FAILED: Final = 3
+
+HEADER: Final = struct.Struct("<IHHI")
+_INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
+_ANSWER: Final = struct.Struct("<IiIIII")
+_JOB: Final = struct.Struct("<QqIIIIIIII")
+_RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
+_SIGNAL: Final = struct.Struct("<i")
+_DRIVER: Final = struct.Struct("<IiQQQ")
+
+
+class WireError(ValueError):
+    """Bytes that are not a frame of ours, or a frame whose lengths do not add up."""
+
+
+class FileId(NamedTuple):
+    """Which file a descriptor stands for."""
+
+    device: int
+    inode: int
+
+
+@dataclass(slots=True)
+class Invoke:
+    """A command line as it came from a shim.  Blobs stay bytes: most are only passed on."""
+
+    parent: int
+    mask: int
+    out: FileId
+    err: FileId
+    tool: str
+    real: bytes
+    cwd: bytes
+    build: str
+    argv: bytes
+    env: bytes
+    limits: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a job went.  Times: monotonic clock, ns; CPU: microseconds; memory: KiB.
+
+    wait_status  as wait(2) gives it, or -1 when the tool could not be started (see `error`, an
+                 errno).
+    missing      outputs that should be there after a success and are not.
+    """
+
+    id: int
+    wait_status: int
+    error: int
+    start_ns: int
+    end_ns: int
+    user_us: int
+    system_us: int
+    max_rss_kib: int
+    minor_faults: int
+    major_faults: int
+    voluntary: int
+    involuntary: int
+    missing: int
+    out: bytes
+    err: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DriverEvent:
+    """What became of the driver: started (status = pid), ended (wait status), failed (errno)."""
+
+    event: int
+    status: int
+    user_us: int
+    system_us: int
+    max_rss_kib: int
+
+
+def frame(kind: int, *parts: bytes) -> bytes:
+    """One whole frame."""
+    return b"".join((HEADER.pack(MAGIC, VERSION, kind, sum(map(len, parts))), *parts))
+
+
+class Splitter:
+    """Cuts a stream into frames: feed it what arrived, get the frames that are complete."""
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self) -> None:
+        self._buffer = b""
+
+    @property
+    def pending(self) -> int:
+        """Bytes of a frame that is not complete yet."""
+        return len(self._buffer)
+
+    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
+        """Frames as (kind, payload).  Raises WireError at the first byte that is not ours."""
+        buffer = self._buffer + data if self._buffer else data
+        frames = []
+        at = 0
+        while len(buffer) - at >= HEADER.size:
+            magic, version, kind, length = HEADER.unpack_from(buffer, at)
+            if magic != MAGIC:
+                raise WireError("not a frame of smpmake")
+            if version != VERSION:
+                raise WireError(f"wire version {version}, this is {VERSION}")
+            if length > MAX_PAYLOAD:
+                raise WireError(f"a payload of {length} bytes, the limit is {MAX_PAYLOAD}")
+            end = at + HEADER.size + length
+            if end > len(buffer):
+                break
+            frames.append((kind, buffer[at + HEADER.size : end]))
+            at = end
+        self._buffer = buffer[at:]
+        return frames
+
+
+def _blobs(payload: bytes, start: int, *lengths: int) -> list[bytes]:
+    blobs = []
+    for length in lengths:
+        end = start + length
+        blobs.append(payload[start:end])
+        start = end
+    if start != len(payload):
+        raise WireError("the lengths in a frame do not add up")
+    return blobs
+
+
+def strings(blob: bytes) -> list[bytes]:
+    """The NUL-ended strings of a blob."""
+    if not blob:
+        return []
+    if blob[-1] != 0:
+        raise WireError("a list of strings does not end in NUL")
+    return blob[:-1].split(b"\0")
+
+
+def join_strings(words: Iterable[bytes]) -> bytes:
+    """The inverse of `strings`."""
+    return b"".join(word + b"\0" for word in words)
+
+
+def decode_invoke(payload: bytes) -> Invoke:
+    """Raises WireError for anything that is not a whole, sensible invocation."""
+    if len(payload) < _INVOKE.size:
+        raise WireError("an invocation is cut short")
+    (
+        parent,
+        mask,
+        out_dev,
+        out_ino,
+        err_dev,
+        err_ino,
+        tool_len,
+        real_len,
+        cwd_len,
+        build_len,
+        argv_len,
+        env_len,
+        limits_len,
+        _,
+    ) = _INVOKE.unpack_from(payload)
+    tool, real, cwd, build, argv, env, limits = _blobs(
+        payload,
+        _INVOKE.size,
+        tool_len,
+        real_len,
+        cwd_len,
+        build_len,
+        argv_len,
+        env_len,
+        limits_len,
+    )
+    if not argv or argv[-1] or (env and env[-1]) or not real or cwd[:1] != b"/":
+        raise WireError("an invocation without command, tool or folder")
+    if b"\0" in real or b"\0" in cwd:
+        raise WireError("a NUL inside a path")
+    return Invoke(
+        parent,
+        mask,
+        FileId(out_dev, out_ino),
+        FileId(err_dev, err_ino),
+        tool.decode(errors="surrogateescape"),
+        real,
+        cwd,
+        build.decode(errors="surrogateescape"),
+        argv,
+        env,
+        limits,
+    )
+
+
+def encode_invoke(invoke: Invoke) -> bytes:
+    """What a shim sends; for tests and for tools that are not the native shim."""
+    tool = invoke.tool.encode(errors="surrogateescape")
+    build = invoke.build.encode(errors="surrogateescape")
+    fixed = _INVOKE.pack(
+        invoke.parent,
+        invoke.mask,
+        *invoke.out,
+        *invoke.err,
+        len(tool),
+        len(invoke.real),
+        len(invoke.cwd),
+        len(build),
+        len(invoke.argv),
+        len(invoke.env),
+        len(invoke.limits),
+        0,
+    )
+    return frame(
+        INVOKE,
+        fixed,
+        tool,
+        invoke.real,
+        invoke.cwd,
+        build,
+        invoke.argv,
+        invoke.env,
+        invoke.limits,
+    )
+
+
+def answer_exit(status: int, message: bytes = b"") -> bytes:
+    """The shim leaves with `status`, after printing `message` on its stderr."""
+    return frame(ANSWER, _ANSWER.pack(0, status, 0, 0, len(message), 0), message)
+
+
+def answer_exec(argv: bytes = b"", message: bytes = b"", *, keep_open: bool = False) -> bytes:
+    """The shim becomes the real tool, with another argv if one is given, after `message`."""
+    fixed = _ANSWER.pack(1, 0, keep_open, len(argv), len(message), 0)
+    return frame(ANSWER, fixed, argv, message)
+
+
+def decode_answer(payload: bytes) -> tuple[int, int, bool, bytes, bytes]:
+    """(action, status, keep_open, argv, message)."""
+    action, status, keep_open, argv_len, message_len, _ = _ANSWER.unpack_from(payload)
+    argv, message = _blobs(payload, _ANSWER.size, argv_len, message_len)
+    return action, status, bool(keep_open), argv, message
+
+
+def encode_output(path: bytes, aside: bytes, *, timed: bool, made: bool) -> bytes:
+    """One output of a job; `aside` is where its stale copy was put, or empty."""
+    flags = (OUTPUT_TIMED if timed else 0) | (OUTPUT_MADE if made else 0)
+    return b"%c%b\0%b\0" % (flags, path, aside)
+
+
+def encode_job(
+    job_id: int, issued_ns: int, invoke: Invoke, argv: bytes, outputs: bytes, *, merged: bool
+) -> bytes:
+    """An order for a worker: `argv` in the invocation's surroundings."""
+    return b"".join(
+        (
+            HEADER.pack(
+                MAGIC,
+                VERSION,
+                JOB,
+                _JOB.size
+                + len(outputs)
+                + len(invoke.real)
+                + len(invoke.cwd)
+                + 2
+                + len(argv)
+                + len(invoke.env)
+                + len(invoke.limits),
+            ),
+            _JOB.pack(
+                job_id,
+                issued_ns,
+                invoke.mask,
+                JOB_MERGED_OUTPUT if merged else 0,
+                len(outputs),
+                len(invoke.real) + 1,
+                len(invoke.cwd) + 1,
+                len(argv),
+                len(invoke.env),
+                len(invoke.limits),
+            ),
+            outputs,
+            invoke.real,
+            b"\0",
+            invoke.cwd,
+            b"\0",
+            argv,
+            invoke.env,
+            invoke.limits,
+        )
+    )
+
+
+def decode_result(payload: bytes) -> Result:
+    """Raises WireError when lengths do not add up."""
+    if len(payload) < _RESULT.size:
+        raise WireError("a result is cut short")
+    *fixed, out_len, err_len, _ = _RESULT.unpack_from(payload)
+    out, err = _blobs(payload, _RESULT.size, out_len, err_len)
+    return Result(*fixed, out, err)
+
+
+def encode_signal(number: int) -> bytes:
+    """An order to a worker or the keeper to signal its child."""
+    return frame(SIGNAL, _SIGNAL.pack(number))
+
+
+def encode_bye() -> bytes:
+    """Tells the keeper that the session ended as it should."""
+    return frame(BYE)
+
+
+def decode_driver(payload: bytes) -> DriverEvent:
+    """Raises WireError when it is not one."""
+    if len(payload) != _DRIVER.size:
+        raise WireError("a driver event of the wrong size")
+    return DriverEvent(*_DRIVER.unpack(payload))
+
+
+def encode_json(kind: int, message: dict[str, Any]) -> bytes:
+    """A request or a reply."""
+    return frame(kind, json.dumps(message, separators=(",", ":")).encode())
+
+
+def decode_json(payload: bytes) -> dict[str, Any]:
+    """Raises WireError for anything but a JSON object."""
+    try:
+        message = json.loads(payload)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise WireError("a request is not an object")
+    return message
