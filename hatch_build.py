@@ -1,4 +1,4 @@
-"""Build hook: compiles the native programs into the package, and tags the wheel for the platform."""
+"""Build hook: compiles the native programs into the package and tags the wheel."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PROGRAMS = ("shim", "worker", "keeper")
-FLAGS = ["-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow", "-Wmissing-prototypes", "-Wpedantic"]
+PROGRAMS = ("shim", "worker", "keeper", "probe")
+FLAGS = [
+    "-O2",
+    "-std=c11",
+    "-D_GNU_SOURCE",
+    "-Wall",
+    "-Wextra",
+    "-Wshadow",
+    "-Wmissing-prototypes",
+    "-Wpedantic",
+]
 
 
 def compile_programs(root: Path, *, werror: bool = False) -> None:

@@ -21,6 +21,7 @@ class Build:
     stopping       128+n once signal n ended the build.
     lost           outputs that were promised and will not come (matters under keep_going).
     present        commands of this build that have not left the machine.
+    done           jobs that have ended.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Build:
     told: bool = False
     lost: set[str] = field(default_factory=set)
     present: int = 0
+    done: int = 0
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     records: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)

@@ -90,8 +90,10 @@ def is_captured(
     """
     if mine == driver:
         return False
-    if mine == (null, null) and any(b"libtool" in word for word in processes.command_line(parent)[:3]):
-        return False
+    if mine == (null, null):
+        command = processes.command_line(parent)[:3]
+        if any(b"libtool" in word for word in command):
+            return False
     pid = parent
     for _ in range(_LONGEST_CHAIN):
         caller = processes.caller(pid)

@@ -14,12 +14,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from smpmake.errors import SmpmakeError
+
 LINKS: Final = ("wait", "defer")
 OUTPUTS: Final = ("live", "serial")
+#: The server that `serve`, `env`, `wait` and `stop` mean without --socket.
+DEFAULT_NAME: Final = "default"
 COLORS: Final = ("auto", "always", "never")
 
 
-class ConfigError(Exception):
+class ConfigError(SmpmakeError):
     """A setting that cannot be used.  The message names the place, the fault and the remedy."""
 
 

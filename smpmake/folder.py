@@ -1,7 +1,7 @@
 """The private folder of a session or service: socket, shims, board, journal.
 
-A lock tells the living from the dead: what a session left whose processes were all killed is cleaned
-up by the next one that starts.
+A lock tells the living from the dead: what a session left whose processes were all killed is
+cleaned up by the next one that starts.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from smpmake import native, tools
+from smpmake.errors import SmpmakeError
 
 _LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
 
 
-class FolderError(Exception):
+class FolderError(SmpmakeError):
     """No private folder can be had."""
 
 

@@ -32,6 +32,7 @@ from smpmake.wire import FileId, Invoke, Result
 
 log = logging.getLogger("smpmake")
 
+
 class Reply(Protocol):
     """The way back to one shim.  Exactly one of `leave` and `become` is called, once."""
 
@@ -100,9 +101,7 @@ class Around:
     def fresh_source(self) -> bool:
         """See policy.Surroundings."""
         sources = [os.path.join(self._cwd, path) for path in self._analysis.reads[:4]]
-        return is_fresh(
-            self._machine.processes, self._invoke.parent, sources, self._build.began
-        )
+        return is_fresh(self._machine.processes, self._invoke.parent, sources, self._build.began)
 
     def driver_reads_back(self) -> bool:
         """See policy.Surroundings."""
@@ -238,10 +237,9 @@ class Machine:
         caller = self.processes.caller(pid)
         return caller.name if caller is not None else ""
 
-    @property
-    def worker_pids(self) -> set[int]:
-        """Our workers' process ids."""
-        return self._pool.pids()
+    def end_strays(self, *, keep_keepers: bool = True) -> None:
+        """Kills descendants that nobody holds any more: their worker or keeper was killed."""
+        end_strays(self._pool.pids() | (self.keeper_pids if keep_keepers else set()))
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -374,9 +372,7 @@ class Machine:
     def _in_foreground(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
     ) -> None:
-        operands, places = self._operands(
-            cwd, analysis, everything=decision.barrier, aside=False
-        )
+        operands, places = self._operands(cwd, analysis, everything=decision.barrier, aside=False)
         job = self._job(command, Mode.FOREGROUND, operands, decision)
         if analysis.undeclared:
             job.issued_ns = self._issue_time([], cwd)
@@ -521,6 +517,7 @@ class Machine:
         record.voluntary, record.involuntary = result.voluntary, result.involuntary
         ok = result.wait_status == 0 and result.error == 0
         record.state = "done" if ok else "failed"
+        command.build.done += 1
         now = time.monotonic_ns()
         actions: list[Action] = []
         if ok:
@@ -560,15 +557,15 @@ class Machine:
 
     def _on_lost(self, slot: int) -> None:
         """A worker died under us: end what it ran, and run that again on a new one."""
-        end_strays(self._pool.pids() | self.keeper_pids)
+        self.end_strays()
         job = self._running.pop(slot, None)
         if job is None:
             return
         command = _command_of(job)
         remove(list(command.made))
-        log.warning("the worker of slot %d died; its job starts again: %s", slot, command.record.command)
+        log.warning("the worker of slot %d died under: %s", slot, command.record.command)
         if command.retried or command.signalled:
-            lost = Result(job.number, -1, errno.ECHILD, *([0] * 10), b"", b"")
+            lost = wire.failed_result(job.number, errno.ECHILD)
             self._running[slot] = job
             self._on_result(slot, lost)
             return
@@ -677,7 +674,7 @@ def _verdict(result: Result) -> tuple[int, str]:
 
 
 def _make_keeps_going(env: bytes) -> bool:
-    """Whether the make that issued a command was told -k or -i: its first word of single letters."""
+    """Whether the make that issued a command was told -k or -i (letters in its first word)."""
     start = env.find(b"\0MAKEFLAGS=")
     if start < 0:
         return False

@@ -12,7 +12,6 @@ import select
 import threading
 from collections.abc import Callable
 
-
 from smpmake.wire import FileId
 
 

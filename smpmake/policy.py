@@ -96,9 +96,7 @@ def _decide_file(analysis: Analysis, around: Surroundings) -> Decision:
     return Decision(Reason.NOT_PENDING, light=True)
 
 
-def _objection(
-    analysis: Analysis, rules: Rules, around: Surroundings
-) -> tuple[Reason | None, str]:
+def _objection(analysis: Analysis, rules: Rules, around: Surroundings) -> tuple[Reason | None, str]:
     """A reason not to defer an understood command, cheap ones first."""
     if not rules.defer_links and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
         return Reason.LINK_WAITS, ""

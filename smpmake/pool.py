@@ -41,7 +41,7 @@ class Worker:
         self._splitter = wire.Splitter()
         self._unsent = b""
         ours, theirs = socket.socketpair()
-        # `alive` has no use in the worker but to be open as long as it lives: the keeper waits for it.
+        # `alive` is only open as long as the worker lives: the keeper waits for that.
         passed = [theirs.fileno(), *([alive] if alive >= 0 else [])]
         self.process = subprocess.Popen(
             [native.program("worker"), str(theirs.fileno()), str(cpu), str(niceness), str(alive)],

@@ -66,16 +66,11 @@ class CommandRecord:
 
 @dataclass(slots=True)
 class Failure:
-    """A deferred command that failed, with what it printed."""
+    """A deferred command that failed, with what it printed, and how in words (status, signal)."""
 
     record: CommandRecord
     output: bytes
     why: str
-
-    @property
-    def description(self) -> str:
-        """How it failed: a status or a signal, in words."""
-        return self.why
 
 
 @dataclass(slots=True)
@@ -85,6 +80,7 @@ class Sample:
     at: float
     cpu: float
     memory: int
+    done: int
     running: int
     queued: int
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from smpmake.machine import Machine
 from smpmake.records import Sample
 
 INTERVAL: Final = 0.5
@@ -17,26 +16,28 @@ class Sampler:
     """Appends to `samples` every `interval` seconds, and calls back each time."""
 
     def __init__(
-        self, samples: list[Sample], machine: Machine, started: int, interval: float = INTERVAL
+        self,
+        samples: list[Sample],
+        counts: Callable[[], tuple[int, int, int]],
+        started: int,
+        interval: float = INTERVAL,
     ) -> None:
         import psutil
 
         self._psutil = psutil
         self._samples = samples
-        self._machine = machine
+        self._counts = counts
         self._started = started
         self._interval = interval
         psutil.cpu_percent()  # the first call only sets its mark
 
     def take(self) -> Sample:
         """One sample, now."""
-        running, queued = self._machine.counts
         sample = Sample(
             (time.monotonic_ns() - self._started) / 1e9,
             self._psutil.cpu_percent() / 100,
             self._psutil.virtual_memory().used,
-            running,
-            queued,
+            *self._counts(),
         )
         self._samples.append(sample)
         return sample

@@ -150,8 +150,17 @@ class Server:
 class Connection:
     """One peer: a shim (a machine.Reply) or a client with requests."""
 
-    __slots__ = ("_fds", "_lease", "_registered", "_server", "_socket", "_splitter", "_waiting",
-                 "is_client", "pid")
+    __slots__ = (
+        "_fds",
+        "_lease",
+        "_registered",
+        "_server",
+        "_socket",
+        "_splitter",
+        "_waiting",
+        "is_client",
+        "pid",
+    )
 
     def __init__(self, server: Server, accepted: socket.socket, pid: int) -> None:
         self.pid = pid

@@ -13,10 +13,7 @@ import signal
 import sys
 from typing import Final
 
-from smpmake.build import Build
-from smpmake.config import Settings
 from smpmake.records import Sample
-from smpmake.sampler import Sampler
 
 _SAVE: Final = "\0337"
 _RESTORE: Final = "\0338"
@@ -25,12 +22,11 @@ _RESTORE: Final = "\0338"
 class StatusLine:
     """Does nothing where stderr is no terminal, is too small, or the user wants quiet."""
 
-    def __init__(self, sampler: Sampler, settings: Settings, build: Build) -> None:
-        self._build = build
+    def __init__(self, *, quiet: bool) -> None:
         self._size = (0, 0)
         self._shown = False
         self._wanted = (
-            settings.verbosity >= 0
+            not quiet
             and sys.stderr.isatty()
             and os.environ.get("TERM", "dumb") != "dumb"
             and os.getpgrp() == _foreground_group()
@@ -49,9 +45,8 @@ class StatusLine:
             return
         prefix = self._reserve(rows) if size != self._size else ""
         self._size = (columns, rows)
-        done = sum(1 for r in self._build.records if r.state == "done")
         text = (
-            f"smpmake: {done} done, {sample.running} running, {sample.queued} queued, "
+            f"smpmake: {sample.done} done, {sample.running} running, {sample.queued} queued, "
             f"CPU {sample.cpu:.0%}"
         )
         line = f"{prefix}{_SAVE}\033[{rows};1H\033[2K\033[7m{text[: columns - 1]}\033[0m{_RESTORE}"

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smpmake import commands, native
+from smpmake.errors import SmpmakeError
 
 
-class ShimError(Exception):
+class ShimError(SmpmakeError):
     """A shims folder cannot be made, or holds what is not ours."""
 
 

@@ -326,7 +326,12 @@ def decode_result(payload: bytes) -> Result:
         raise WireError("a result is cut short")
     *fixed, out_len, err_len, _ = _RESULT.unpack_from(payload)
     out, err = _blobs(payload, _RESULT.size, out_len, err_len)
-    return Result(*fixed, out, err)
+    return Result(*(*fixed, out, err))
+
+
+def failed_result(job_id: int, error: int) -> Result:
+    """What stands for the result of a worker that can give none any more; `error` is an errno."""
+    return Result(job_id, -1, error, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b"", b"")
 
 
 def encode_signal(number: int) -> bytes:

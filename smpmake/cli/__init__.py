@@ -1,15 +1,136 @@
-"""The command line."""
-from __future__ import annotations
-import sys
+"""The command line: which command is meant, and how errors become statuses.
 
-def main() -> None:
-    import asyncio
-    from smpmake.session import Session, print_failures
-    from smpmake.config import Settings
-    out = asyncio.run(Session(Settings(), sys.argv[1:]).run())
-    r = out.record
-    print_failures(r)
-    print(f"wall {(r.ended-r.started)/1e9:.2f} deferred {sum(c.verdict=='deferred' for c in r.commands)} of {len(r.commands)} status {r.status} server {r.server_cpu_us/1e6:.2f}", out.faults, file=sys.stderr)
-    for c in r.commands:
-        if c.reason: print(c.reason, c.detail, c.command[:100], file=sys.stderr)
-    sys.exit(r.status)
+Each command lives in a module of its own, imported only when it is called.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import click
+
+from smpmake import __version__
+
+FAULT: Final = 125
+#: Name: module, and a line for the help, which so need not import them all.
+_COMMANDS: Final = {
+    "doctor": ("doctor", "Show tools, CPUs and server, and probe the CPUs."),
+    "env": ("serve", "Print what a shell has to eval to use a server."),
+    "run": ("run", "Run a build command (for commands named like one of these)."),
+    "serve": ("serve", "Run a server until it is stopped; builds share its slots."),
+    "shims": ("shims", "Install, list or remove shims in a folder for your PATH."),
+    "stop": ("serve", "End a server, after everything deferred."),
+    "wait": ("serve", "Wait for everything deferred; the status is the verdict."),
+    "why": ("why", "Say which commands of the last build were not deferred, and why."),
+}
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and loads them when called; what is none of them is a build."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"smpmake.cli.{_COMMANDS[cmd_name][0]}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, insert_run(args, self._takes_value()))
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage("smpmake", "[OPTIONS] [--] COMMAND [ARGS]...")
+        names = "|".join(sorted(_COMMANDS))
+        formatter.write_usage("smpmake", f"{{{names}}} ...", prefix="       ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from smpmake.cli.run import run
+
+        options = [p for p in run.params if isinstance(p, click.Option)]
+        rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
+        rows += [("--version", "Show the version and exit."), ("--help", "Show this and exit.")]
+        with formatter.section("Options"):
+            formatter.write_dl(rows)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    @staticmethod
+    def _takes_value() -> set[str]:
+        from smpmake.cli.run import run
+
+        return {
+            name
+            for param in run.params
+            if isinstance(param, click.Option) and not param.is_flag and not param.count
+            for name in param.opts
+        }
+
+
+def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
+    """The command line with `run` made explicit.
+
+    Our options end at the first word that is not one; if that word names a command of ours (and no
+    `--` stands before it) it is that command.
+    """
+    words = list(args)
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--" or not word.startswith("-") or word == "-":
+            break
+        if word in ("--help", "-h", "--version"):
+            return words
+        at += 2 if word in takes_value else 1
+    if at < len(words) and words[at] in _COMMANDS:
+        if words[at] != "run" or at == 0:
+            return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
+        return ["run", *words[:at], *words[at + 1 :]]
+    return ["run", *words] if words else words
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="smpmake", message="%(prog)s %(version)s")
+def group() -> None:
+    """Run a build command in parallel, safely, with its makefile untouched.
+
+    Put smpmake in front of whatever builds: smpmake make, smpmake ./build.sh.  `smpmake run` is the
+    same, for commands that are named like one of ours.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The entry point.  Usage errors and our own faults end with status 125."""
+    sys.exit(guarded(lambda: group.main(argv, prog_name="smpmake", standalone_mode=False)))
+
+
+def guarded(call: Callable[[], Any]) -> int:
+    """The status of a call: what it returns or exits with, 125 for errors of ours."""
+    from smpmake.errors import SmpmakeError
+
+    try:
+        status = call()
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return FAULT
+    except SmpmakeError as error:
+        print(f"smpmake: {error}", file=sys.stderr)
+        return FAULT
+    except BrokenPipeError:
+        return 141  # as a program that SIGPIPE ended
+    return status if isinstance(status, int) else 0

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
-from smpmake.commands import assembler, compiler, linker
+from smpmake.commands import assembler, binutils, compiler, coreutils, launchers, linker
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename
+from smpmake.commands.probes import probe_name
 
-FAMILIES: tuple[Family, ...] = (
-    *compiler.FAMILIES,
-    *assembler.FAMILIES,
-    *linker.FAMILIES,
-)
-
-_PATTERNS = tuple((re.compile(family.pattern), family) for family in FAMILIES)
+__all__ = ["FAMILIES", "analyse", "find", "is_known"]
 
 
 @lru_cache(1024)
@@ -25,6 +21,18 @@ def find(tool_name: str) -> Family | None:
         if pattern.fullmatch(tool_name):
             return family
     return None
+
+
+FAMILIES: tuple[Family, ...] = (
+    *compiler.FAMILIES,
+    *assembler.FAMILIES,
+    *linker.FAMILIES,
+    *binutils.FAMILIES,
+    *coreutils.FAMILIES,
+    launchers.family(find),
+)
+
+_PATTERNS = tuple((re.compile(family.pattern), family) for family in FAMILIES)
 
 
 def is_known(name: str) -> bool:
@@ -38,4 +46,10 @@ def analyse(inv: Invocation) -> Analysis:
     family = find(name)
     if family is None:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=name)
-    return family.analyse(inv)
+    meaning = family.analyse(inv)
+    if meaning.refusal is None:
+        operands = meaning.reads + tuple([write.path for write in meaning.writes])
+        probe = probe_name(operands, inv.cwd)
+        if probe:
+            return replace(meaning, refusal=Reason.PROBE_NAME, detail=probe, split=None)
+    return meaning

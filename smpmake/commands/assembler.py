@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Row, Table, Take, Unreadable, expand, rows
+from smpmake.commands.options import Row, Table, Take, UnreadableError, expand, rows
 from smpmake.commands.paths import NULL_DEVICE, is_device
 
 
@@ -31,7 +31,7 @@ OPTIONS: tuple[Row[Do], ...] = rows(
             --no-pad-sections --no-warn --nocompress-debug-sections --noexecstack
             --reduce-memory-overheads --sectname-subst --statistics --strip-local-absolute
             --traditional-format --warn --x32 -D -EB -EL -J -K -L -M -Q -Qn -Qy -R -W -X -Z -f -g
-            -gdwarf-2 -gdwarf-3 -gdwarf-4 -gdwarf-5 -k -many -n -nocpp -no-pad-sections -q -s -w
+            -gdwarf-2 -gdwarf-3 -gdwarf-4 -gdwarf-5 -k -many -n -no-pad-sections -nocpp -q -s -w
             """,
         (Do.NOTHING, Take.NEXT): """
             --debug-prefix-map --defsym --hash-size --listing-cont-lines --listing-lhs-width
@@ -48,7 +48,7 @@ OPTIONS: tuple[Row[Do], ...] = rows(
         (Do.WRITES, Take.NEXT): "--MD -MD",
         (Do.WRITES, Take.GLUED): "--MD=",
         (Do.LISTING, Take.GLUED): "-a",
-        (Do.VERSION, Take.FLAG): "-V -v -verbose --verbose",
+        (Do.VERSION, Take.FLAG): "--verbose -V -v -verbose",
         (Do.QUERY, Take.FLAG): "--dump-config --help --target-help --version -version",
     }
 )
@@ -119,7 +119,7 @@ def analyse(inv: Invocation) -> Analysis:
     """The meaning of an as command."""
     try:
         words, responses = expand(inv.argv[1:], inv.files)
-    except Unreadable as error:
+    except UnreadableError as error:
         name = str(error.args[0])
         return Analysis(Kind.ASSEMBLE, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=name)
     line = Assembly()

@@ -34,7 +34,7 @@ from smpmake.commands.model import (
     Reason,
     Write,
 )
-from smpmake.commands.options import Unreadable, expand
+from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join, split_suffix, stem
 
 GCC = "gcc"
@@ -187,7 +187,7 @@ class Line:
             if hit is None:
                 self.refuse(Reason.UNKNOWN_OPTION, word)
                 continue
-            do, name, value, wants_next = hit
+            do, _, value, wants_next = hit
             if wants_next:
                 if at == end:
                     self.refuse(Reason.MALFORMED, word)
@@ -195,7 +195,7 @@ class Line:
                 value = words[at]
                 at += 1
             if do is not nothing:
-                action = _ACTIONS.get(do)
+                action = ACTIONS.get(do)
                 if action is None:
                     self.on.discard(_CANCELS.get(do, do))
                     self.on.add(do)
@@ -262,7 +262,10 @@ class Line:
 
     def do_for_preprocessor(self, word: str, value: str) -> None:
         """-Wp,"""
-        self.cpp.extend(value.split(","))
+        words = value.split(",")
+        if len(words) > 2 and words[0] in ("-MD", "-MMD") and CLANG in self.tool.dialects:
+            self.refuse(Reason.UNKNOWN_OPTION, word)  # clang sees no file in it
+        self.cpp.extend(words)
 
     def do_x_preprocessor(self, word: str, value: str) -> None:
         """-Xpreprocessor"""
@@ -384,16 +387,21 @@ class Line:
         if self.output is not None:
             if len(self.sources) > 1:
                 self.refuse(Reason.MALFORMED, "-o with several sources")
-            self._main(self.output, writes)
+            if Do.DEPS_ONLY not in self.on or self.first is None:
+                self._main(self.output, writes)
+            elif self.tool.dialects == (GCC,):
+                self._main(self.output, writes)  # empty, but made
+            elif GCC in self.tool.dialects:
+                self.refuse(Reason.WRITES_UNPREDICTABLE, "-M with -MF and -o")
         elif Do.DEPS_ONLY not in self.on or self.first is None:
             self.refuse(Reason.WRITES_STDOUT, "")
         if not sources:
             self.refuse(Reason.WRITES_NOTHING, "")
         if Do.DEPS_TOO in self.on or self.first is not None:
-            self._dependencies(sources, lambda source, _: self._near(source), writes)
+            self._dependencies(sources, self._near, writes)
         self._named(writes)
         # What -M prints is often the rule's target: no main output stands before it.
-        if Do.DEPS_ONLY in self.on and self.output is None:
+        if Do.DEPS_ONLY in self.on and len(writes) == 1:
             writes = [replace(write, target=True) for write in writes]
         return self._answer(Kind.PREPROCESS, sources, writes)
 
@@ -414,19 +422,15 @@ class Line:
             suffix = ".s" if assembly else ".o"
             for source in sources:
                 self._main(self.output or self._own_output(source, suffix), writes)
-        if any(source.language.header for source in sources):
-            if on & _NAMED or assembly:
-                self.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of a precompiled header")
-            if on.isdisjoint((Do.COMPILE, Do.SYNTAX_ONLY)) and len(self.tool.dialects) > 1:
-                self._dependencies(sources, self._linked_near, writes)
-            elif on.isdisjoint((Do.COMPILE, Do.ASSEMBLY, Do.SYNTAX_ONLY)):
-                self._dependencies(sources, self._linked_near, writes)
-            else:
-                self._dependencies(sources, lambda source, _: self._near(source), writes)
-        else:
-            self._dependencies(sources, lambda source, _: self._near(source), writes)
-            if on & _NAMED and Do.SYNTAX_ONLY not in on:
-                self._predict(sources, lambda source, _: self._near(source), writes, assembly)
+        headers = any(source.language.header for source in sources)
+        if headers and (on & _NAMED or assembly):
+            self.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of a precompiled header")
+        # A header without -c counts as something to be linked where its dependency file is named.
+        alone = not on.isdisjoint((Do.COMPILE, Do.ASSEMBLY, Do.SYNTAX_ONLY))
+        near = self._near if alone else self._linked_near
+        self._dependencies(sources, near, writes)
+        if on & _NAMED and Do.SYNTAX_ONLY not in on:
+            self._predict(sources, near, writes, assembly)
         self._named(writes)
         assembler_only = sources and not any(source.language.cc for source in sources)
         kind = Kind.ASSEMBLE if assembler_only and not assembly else Kind.COMPILE
@@ -484,7 +488,7 @@ class Line:
 
     # Names.
 
-    def _near(self, source: Source) -> str:
+    def _near(self, source: Source, dialect: str) -> str:
         """What dependency files and side outputs of a compilation start with."""
         return stem(basename(source.path) if self.output is None else self.output)
 
@@ -600,9 +604,9 @@ class Line:
 
     def _splits(self, dialect: str, source: Source, assembly: bool) -> bool:
         """Whether -gsplit-dwarf makes a file: clang's needs -g beside it, gcc's implies it."""
-        if assembly:
-            return False
-        return dialect == GCC or Do.DEBUG in self.on or not source.language.cc
+        if dialect == GCC:
+            return not assembly
+        return Do.DEBUG in self.on or not source.language.cc
 
     def _temps(
         self, dialect: str, source: Source, start: str, linked: bool, assembly: bool
@@ -610,7 +614,7 @@ class Line:
         """What -save-temps leaves behind."""
         if dialect == CLANG:
             folder = ""
-            if Do.TEMPS_OBJ in self.on and self.output and not linked:
+            if Do.TEMPS_OBJ in self.on and self.output:
                 folder = self.output[: self.output.rfind("/") + 1]
             start = folder + stem(basename(source.path))
         elif Do.TEMPS_HERE in self.on:
@@ -700,7 +704,7 @@ class Line:
 _Action = Callable[[Line, str, str], None]
 
 # What reading an option does beyond noting that it was there.
-_ACTIONS: dict[Do, _Action] = {
+ACTIONS: dict[Do, _Action] = {
     Do.OUTPUT: Line.do_output,
     Do.LANGUAGE: Line.do_language,
     Do.DEPS_FILE: Line.do_deps_file,
@@ -725,9 +729,7 @@ _ACTIONS: dict[Do, _Action] = {
     Do.UNKNOWN: Line.do_unknown,
     Do.LTO_JOBSERVER: Line.do_lto_jobserver,
 }
-_LINK_WORDS = frozenset(
-    {Do.FOR_LINKER, Do.X_LINKER, Do.LIBRARY, Do.LIBRARY_FOLDER, Do.SCRIPT}
-)
+_LINK_WORDS = frozenset({Do.FOR_LINKER, Do.X_LINKER, Do.LIBRARY, Do.LIBRARY_FOLDER, Do.SCRIPT})
 
 
 def analyse(inv: Invocation) -> Analysis:
@@ -738,11 +740,9 @@ def analyse(inv: Invocation) -> Analysis:
         if word[:1] == "@" and len(word) > 1:
             try:
                 words, responses = expand(words, inv.files)
-            except Unreadable as error:
+            except UnreadableError as error:
                 name = str(error.args[0])
-                return Analysis(
-                    Kind.UNKNOWN, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=name
-                )
+                return Analysis(Kind.UNKNOWN, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=name)
             break
     line = Line(inv.argv[0], words, responses)
     getenv = inv.getenv

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-from smpmake.commands.options import Row, Table, Take, rows
+from smpmake.commands.options import Row, Table, Take, names, rows
 
 
 class Do(enum.Enum):
@@ -284,19 +284,18 @@ HARMLESS_F_PREFIXES = (
 OPTIONS: tuple[Row[Do], ...] = rows(
     {
         (Do.NOTHING, Take.FLAG): """
-            --debug --extra-warnings --optimize --pedantic --pedantic-errors --profile
-            -C -CC -P -Qn -Qunused-arguments -Qy -ansi -canonical-prefixes -dA -dD -dI -dM -dN
-            -dP -dU -dp -dynamic -fdump-internal-locations -fdump-noaddr -fdump-unnumbered
+            --debug --extra-warnings --optimize --pedantic --pedantic-errors --profile -C -CC -P -Qn
+            -Qunused-arguments -Qy -ansi -canonical-prefixes -dA -dD -dI -dM -dN -dP -dU -dp
+            -dynamic -fdump-internal-locations -fdump-noaddr -fdump-unnumbered
             -fdump-unnumbered-links -fno-module-lazy -fno-modules -fno-modules-ts
             -fno-save-optimization-record -fno-stack-usage -fprofile-use -integrated-as
             -no-canonical-prefixes -no-integrated-as -no-integrated-cpp -no-pie -nobuiltininc
-            -nodefaultlibs -nolibc -nopie -nostartfiles -nostdinc -nostdinc++ -nostdlib
-            -nostdlib++ -nostdlibinc -pass-exit-codes -pedantic -pedantic-errors -pie -pipe
-            -posix -pthread -pthreads -rdynamic -remap -s -shared -shared-libasan
-            -shared-libgcc -shared-libsan -static -static-libasan -static-libgcc
-            -static-libgfortran -static-liblsan -static-libsan -static-libstdc++
-            -static-libtsan -static-libubsan -static-pie -symbolic -traditional
-            -traditional-cpp -trigraphs -undef -w
+            -nodefaultlibs -nolibc -nopie -nostartfiles -nostdinc -nostdinc++ -nostdlib -nostdlib++
+            -nostdlibinc -pass-exit-codes -pedantic -pedantic-errors -pie -pipe -posix -pthread
+            -pthreads -rdynamic -remap -s -shared -shared-libasan -shared-libgcc -shared-libsan
+            -static -static-libasan -static-libgcc -static-libgfortran -static-liblsan
+            -static-libsan -static-libstdc++ -static-libtsan -static-libubsan -static-pie -symbolic
+            -traditional -traditional-cpp -trigraphs -undef -w
             """,
         (Do.NOTHING, Take.NEXT): """
             --define-macro --include-directory --include-directory-after --param --sysroot
@@ -305,18 +304,18 @@ OPTIONS: tuple[Row[Do], ...] = rows(
             """,
         (Do.NOTHING, Take.GLUED): """
             --define-macro= --gcc-install-dir= --gcc-toolchain= --include-directory-after=
-            --include-directory= --ld-path= --param= --rtlib= --std= --stdlib= --sysroot=
-            --target= --undefine-macro= --unwindlib= -O -Rpass -W -fcf-protection= -fdisable-
-            -fenable- -fdiagnostics-color= -foffload= -fprofile-dir= -fsanitize= -g -m
-            -resource-dir= -rtlib= -std= -stdlib= -unwindlib=
+            --include-directory= --ld-path= --param= --rtlib= --std= --stdlib= --sysroot= --target=
+            --undefine-macro= --unwindlib= -O -Rpass -W -fcf-protection= -fdiagnostics-color=
+            -fdisable- -fenable- -foffload= -fprofile-dir= -fsanitize= -g -m -resource-dir= -rtlib=
+            -std= -stdlib= -unwindlib=
             """,
         (Do.NOTHING, Take.EITHER): """
             -A -B -D -F -G -I -Tbss -Tdata -Ttext -U -e -idirafter -iframework -iprefix -iquote
-            -isysroot -isystem -isystem-after -iwithprefix -iwithprefixbefore -iwithsysroot -u
-            -z
+            -isysroot -isystem -isystem-after -iwithprefix -iwithprefixbefore -iwithsysroot -u -z
             """,
         (Do.WHOLE, Take.FLAG): """
-            -H -Q -fcompare-debug -fprofile-arcs -frecord-command-line -frecord-gcc-switches -p -pg -r -time
+            -H -Q -fcompare-debug -fprofile-arcs -frecord-command-line -frecord-gcc-switches -p -pg
+            -r -time
             """,
         # What is made.
         (Do.COMPILE, Take.FLAG): "--compile -c",
@@ -397,11 +396,14 @@ OPTIONS: tuple[Row[Do], ...] = rows(
         (Do.SCRIPT, Take.EITHER): "-T",
         # Refusals.
         (Do.QUERY, Take.FLAG): """
-            --help --target-help --version -### -dumpfullversion -dumpmachine -dumpspecs
-            -dumpversion -fhelp -fno-help -ftarget-help -fversion -help -mcpu=help -mtune=help
-            -mcpu=? -mtune=?
+            -### --help --target-help --version -dumpfullversion -dumpmachine -dumpspecs
+            -dumpversion -fhelp -fno-help -ftarget-help -fversion -help -mcpu=? -mcpu=help -mtune=?
+            -mtune=help
             """,
-        (Do.QUERY, Take.GLUED): "--autocomplete= --completion= --help= --print- -ccc-print- -print-",
+        (
+            Do.QUERY,
+            Take.GLUED,
+        ): "--autocomplete= --completion= --help= --print- -ccc-print- -print-",
         (Do.VERBOSE, Take.FLAG): "--verbose -v",
         (Do.UNPREDICTABLE, Take.FLAG): """
             --analyze -emit-ast -emit-llvm -fdiagnostics-format=json-file
@@ -416,11 +418,11 @@ OPTIONS: tuple[Row[Do], ...] = rows(
             """,
         (Do.UNKNOWN, Take.FLAG): "-ObjC -ObjC++ -fpreprocessed",
         (Do.UNKNOWN, Take.NEXT): "--config -working-directory -wrapper",
-        (Do.UNKNOWN, Take.GLUED): "-gnat -module -mmodule",
+        (Do.UNKNOWN, Take.GLUED): "-gnat -mmodule -module",
     }
 )
 
-_F_NAMES = frozenset(HARMLESS_F.split())
+_F_NAMES = names(HARMLESS_F)
 
 
 def _harmless_f(word: str) -> Do | None:
@@ -493,20 +495,20 @@ SUFFIXES: dict[str, Language] = {
 CXX_SUFFIXES: dict[str, Language] = {**SUFFIXES, ".c": _CXX, ".h": _CXX_HEADER}
 
 # Languages that some compilers take and this table does not follow (modules, interface files).
-FOREIGN_SUFFIXES = frozenset(
+FOREIGN_SUFFIXES = names(
     """
     .F .F03 .F08 .F90 .F95 .FOR .FPP .FTN .adb .ads .bc .c++m .ccm .cl .cob .cppm .cu .cui .cxxm
     .d .dd .di .f .f03 .f08 .f90 .f95 .for .fpp .ftn .go .hip .ixx .java .ll .mod .pas .pcm .rs
     .swift
-    """.split()
+    """
 )
 
 # Words for cc1 itself behind -Xclang and for cpp behind -Wp, that change no file's name.
-HARMLESS_XCLANG = frozenset(
+HARMLESS_XCLANG = names(
     """
     -disable-O0-optnone -disable-llvm-passes -fcolor-diagnostics -fno-pch-timestamp
     -fno-validate-pch -fopenmp -target-cpu -target-feature -triple -verify
-    """.split()
+    """
 )
 
 # Variables that make a compiler write files which its command line does not name.

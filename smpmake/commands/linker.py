@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Row, Table, Take, Unreadable, expand
+from smpmake.commands.options import Row, Table, Take, UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, is_device, join
 
 
@@ -33,8 +33,8 @@ LONG_FLAGS: dict[Do, str] = {
         Bsymbolic-non-weak-functions EB EL Qy Ur accept-unknown-input-arch add-needed
         add-stdcall-alias allow-multiple-definition allow-shlib-undefined apply-dynamic-relocs
         as-needed be8 build-id call_shared check-sections color-diagnostics compat-implib
-        copy-dt-needed-entries ctors-in-init-array d dc default-symver define-common
-        demangle detect-odr-violations disable-auto-image-base disable-auto-import
+        copy-dt-needed-entries ctors-in-init-array d dc default-symver define-common demangle
+        detect-odr-violations disable-auto-image-base disable-auto-import
         disable-high-entropy-va disable-large-address-aware disable-long-section-names
         disable-new-dtags disable-nxcompat disable-reloc-section disable-runtime-pseudo-reloc
         disable-stdcall-fixup disable-tsaware discard-all discard-locals discard-none dll dn dp
@@ -42,72 +42,75 @@ LONG_FLAGS: dict[Do, str] = {
         eh-frame-hdr embedded-relocs emit-relocs enable-auto-image-base enable-auto-import
         enable-long-section-names enable-new-dtags enable-non-contiguous-regions
         enable-reloc-section enable-runtime-pseudo-reloc enable-stdcall-fixup end-group end-lib
-        error-unresolved-symbols exclude-all-symbols execstack export-all-symbols
-        export-dynamic fatal-warnings fix-cortex-a53-835769 fix-cortex-a53-843419
-        fix-cortex-a8 fix-v4bx force-exe-suffix force-group-allocation forceinteg gc-sections
-        gdb-index gnu-unique high-entropy-va insert-timestamp kill-at large-address-aware
-        ld-generated-unwind-info leading-underscore long-plt map-whole-files
-        merge-exidx-entries nmagic no-add-needed no-allow-multiple-definition
-        no-allow-shlib-undefined no-as-needed no-build-id no-call-graph-profile-sort
-        no-check-sections no-color-diagnostics no-copy-dt-needed-entries no-ctors-in-init-array
-        no-define-common no-demangle no-dynamic-linker no-eh-frame-hdr no-enum-size-warning
-        no-error-rwx-segments no-export-dynamic no-fatal-warnings no-gc-sections
-        no-gnu-unique no-insert-timestamp no-keep-memory no-ld-generated-unwind-info
-        no-leading-underscore no-map-whole-files no-omagic no-pie no-print-gc-sections no-relax
-        no-rosegment no-seh no-strip-discarded no-threads no-toc-optimize no-undefined
-        no-undefined-version no-warn-execstack no-warn-mismatch no-warn-rwx-segments
-        no-warn-search-mismatch no-wchar-size-warning no-whole-archive no-whole-files
-        noinhibit-exec non_shared nostdlib nxcompat omagic pic-executable pic-veneer pie
-        pop-state preserve-section-order print-gc-sections print-icf-sections
-        print-memory-usage push-state qmagic reduce-memory-overheads relax relocatable
-        ro-segment rosegment share-unconditionally shared sort-common split-by-file
-        split-by-reloc start-group start-lib static stats strip-all strip-debug
-        strip-discarded support-old-code target2-abs threads toc-optimize
-        traditional-format tsaware undefined-version unique use-blx use-nul-prefixed-import-tables
-        warn-alternate-em warn-backrefs warn-common warn-constructors
-        warn-duplicate-exports warn-execstack warn-multiple-gp warn-once warn-rwx-segments
-        warn-section-align warn-shared-textrel warn-textrel warn-unresolved-symbols whole-archive
-        wdmdriver
+        error-unresolved-symbols exclude-all-symbols execstack export-all-symbols export-dynamic
+        fatal-warnings fix-cortex-a53-835769 fix-cortex-a53-843419 fix-cortex-a8 fix-v4bx
+        force-exe-suffix force-group-allocation forceinteg gc-sections gdb-index gnu-unique
+        high-entropy-va insert-timestamp kill-at large-address-aware ld-generated-unwind-info
+        leading-underscore long-plt map-whole-files merge-exidx-entries nmagic no-add-needed
+        no-allow-multiple-definition no-allow-shlib-undefined no-as-needed no-build-id
+        no-call-graph-profile-sort no-check-sections no-color-diagnostics
+        no-copy-dt-needed-entries no-ctors-in-init-array no-define-common no-demangle
+        no-dynamic-linker no-eh-frame-hdr no-enum-size-warning no-error-rwx-segments
+        no-export-dynamic no-fatal-warnings no-gc-sections no-gnu-unique no-insert-timestamp
+        no-keep-memory no-ld-generated-unwind-info no-leading-underscore no-map-whole-files
+        no-omagic no-pie no-print-gc-sections no-relax no-rosegment no-seh no-strip-discarded
+        no-threads no-toc-optimize no-undefined no-undefined-version no-warn-execstack
+        no-warn-mismatch no-warn-rwx-segments no-warn-search-mismatch no-wchar-size-warning
+        no-whole-archive no-whole-files noinhibit-exec non_shared nostdlib nxcompat omagic
+        pic-executable pic-veneer pie pop-state preserve-section-order print-gc-sections
+        print-icf-sections print-memory-usage push-state qmagic reduce-memory-overheads relax
+        relocatable ro-segment rosegment share-unconditionally shared sort-common split-by-file
+        split-by-reloc start-group start-lib static stats strip-all strip-debug strip-discarded
+        support-old-code target2-abs threads toc-optimize traditional-format tsaware
+        undefined-version unique use-blx use-nul-prefixed-import-tables warn-alternate-em
+        warn-backrefs warn-common warn-constructors warn-duplicate-exports warn-execstack
+        warn-multiple-gp warn-once warn-rwx-segments warn-section-align warn-shared-textrel
+        warn-textrel warn-unresolved-symbols wdmdriver whole-archive
         """,
     Do.PRINTS: "cref print-map print-output-format trace verbose",
     Do.VERSION: "version",
     Do.QUERY: "help print-sysroot target-help",
     Do.UNPREDICTABLE: """
-        emit-llvm save-temps thinlto-index-only time-trace
+        emit-llvm lto-emit-asm plugin-save-temps save-temps thinlto-index-only time-trace
         """,
 }
 LONG_VALUES: dict[Do, str] = {
     Do.NOTHING: """
         Tbss Tdata Tldata-segment Trodata-segment Ttext Ttext-segment architecture audit
-        auxiliary build-id color-diagnostics compress-debug-sections
-        defsym demangle depaudit dll-search-prefix dynamic-linker
-        emulation entry exclude-libs exclude-modules-for-implib exclude-symbols
-        export-dynamic-symbol file-alignment fini format gpsize hash-bucket-empty-fraction
-        hash-size hash-style heap icf icf-iterations image-base init ld-path lto-O
-        lto-partitions major-image-version major-os-version major-subsystem-version
+        auxiliary defsym depaudit dll-search-prefix dynamic-linker emulation entry exclude-libs
+        exclude-modules-for-implib exclude-symbols export-dynamic-symbol file-alignment fini
+        format gpsize hash-bucket-empty-fraction hash-size hash-style heap icf-iterations
+        image-base init ld-path major-image-version major-os-version major-subsystem-version
         max-cache-size max-page-size minor-image-version minor-os-version
-        minor-subsystem-version oformat orphan-handling pack-dyn-relocs plugin
-        plugin-opt power10-stubs require-defined rpath rpath-link section-alignment section-start
-        soname sort-common sort-section spare-dynamic-tags split-by-file split-by-reloc stack
-        stub-group-size subsystem sysroot target1-rel target2 thinlto-jobs threads undefined
-        unique unresolved-symbols version-exports-section vs-version wrap
+        minor-subsystem-version oformat orphan-handling plugin plugin-opt require-defined rpath
+        rpath-link section-alignment section-start soname sort-section spare-dynamic-tags stack
+        stub-group-size subsystem sysroot target2 undefined unresolved-symbols
+        version-exports-section vs-version wrap
         """,
     Do.OUTPUT: "output",
     Do.READS: """
-        default-script dynamic-list export-dynamic-symbol-list just-symbols mri-script
-        retain-symbols-file script section-ordering-file symbol-ordering-file version-script
-        call-graph-ordering-file
+        call-graph-ordering-file default-script dynamic-list export-dynamic-symbol-list
+        just-symbols mri-script retain-symbols-file script section-ordering-file
+        symbol-ordering-file version-script
         """,
     Do.WRITES: """
         Map base-file dependency-file out-implib output-def
-       
         """,
     Do.LIBRARY: "library",
     Do.FOLDER: "library-path",
-    Do.PRINTS: "trace-symbol verbose",
+    Do.PRINTS: "trace-symbol",
+}
+# Long names whose value, if they have one, is never in the next word.
+LONG_EQUALS: dict[Do, str] = {
+    Do.NOTHING: """
+        build-id color-diagnostics compress-debug-sections demangle enable-auto-image-base icf lto-O
+        lto-partitions pack-dyn-relocs power10-stubs sort-common split-by-file split-by-reloc
+        thinlto-jobs threads unique
+        """,
+    Do.PRINTS: "verbose",
     Do.UNPREDICTABLE: """
-        lto-obj-path plugin-save-temps reproduce save-temps thinlto-cache-dir thinlto-index-only
-        time-trace print-symbol-order lto-emit-asm
+        lto-obj-path plugin-save-temps print-symbol-order reproduce save-temps thinlto-cache-dir
+        thinlto-index-only time-trace
         """,
 }
 
@@ -138,6 +141,7 @@ def _build() -> Table[Do]:
     for table, takes in (
         (LONG_FLAGS, ((Take.FLAG, ""),)),
         (LONG_VALUES, ((Take.NEXT, ""), (Take.GLUED, "="))),
+        (LONG_EQUALS, ((Take.GLUED, "="),)),
     ):
         for do, names in table.items():
             for name in names.split():
@@ -247,7 +251,7 @@ def analyse(inv: Invocation) -> Analysis:
     """The meaning of an ld command."""
     try:
         words, responses = expand(inv.argv[1:], inv.files)
-    except Unreadable as error:
+    except UnreadableError as error:
         name = str(error.args[0])
         return Analysis(Kind.LINK, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=name)
     link = Link()
@@ -277,5 +281,9 @@ def analyse(inv: Invocation) -> Analysis:
 
 
 FAMILIES = (
-    Family("linker", r"(?:[\w.+]+-)*(?:ld(?:\.(?:bfd|gold|lld|mold))?|gold|mold|lld)(?:-\d[\d.]*)?", analyse),
+    Family(
+        "linker",
+        r"(?:[\w.+]+-)*(?:ld(?:\.(?:bfd|gold|lld|mold))?|gold|mold|lld)(?:-\d[\d.]*)?",
+        analyse,
+    ),
 )

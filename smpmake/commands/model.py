@@ -36,7 +36,7 @@ class Reason(enum.StrEnum):
     barrier: bool
     text: str
 
-    def __new__(cls, name: str, barrier: bool, text: str) -> Reason:
+    def __new__(cls, name: str, barrier: bool = False, text: str = "") -> Reason:
         member = str.__new__(cls, name)
         member._value_ = name
         member.barrier = barrier

@@ -201,7 +201,7 @@ class Getopt(Generic[D]):
 MOST_RESPONSE_FILES = 200
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """A response file that cannot be read; inside this package only."""
 
 
@@ -222,7 +222,7 @@ def expand(words: Sequence[str], files: Files) -> tuple[list[str], list[str]]:
         name = word[1:]
         text = files.read_text(name) if len(read) < MOST_RESPONSE_FILES else None
         if text is None:
-            raise Unreadable(name)
+            raise UnreadableError(name)
         read.append(name)
         todo.extend(reversed(split_words(text)))
     return out, read
@@ -261,6 +261,11 @@ def split_words(text: str) -> list[str]:
     if started:
         words.append("".join(word))
     return words
+
+
+def names(text: str) -> frozenset[str]:
+    """The words of a text, which is how sets of names are written down."""
+    return frozenset(text.split())
 
 
 def rows(table: Mapping[tuple[D, Take], str]) -> tuple[Row[D], ...]:

@@ -6,23 +6,25 @@ import ctypes
 import os
 from pathlib import Path
 
+from smpmake.errors import SmpmakeError
+
 _FOLDER = Path(__file__).resolve().parent.parent / "_bin"
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-class NativeMissingError(RuntimeError):
+class NativeMissingError(SmpmakeError):
     """The native programs are not where the package should have them."""
 
 
 def program(name: str) -> str:
-    """The path of `shim`, `worker` or `keeper`.
+    """The path of `shim`, `worker`, `keeper` or `probe`.
 
     Raises NativeMissingError when the package was not built.
     """
     path = _FOLDER / f"smpmake-{name}"
     if not os.access(path, os.X_OK):
         raise NativeMissingError(
-            f"{path} is missing: install smpmake with pip, which compiles it (a C compiler is needed)"
+            f"{path} is missing: install smpmake with pip, which compiles it with cc"
         )
     return str(path)
 

@@ -6,6 +6,10 @@
  * hold; NOFILE the driver's own soft limit of descriptors; FOLDER the session's folder.  The
  * driver stays in the terminal's foreground process group, as if the keeper were not there.
  *
+ *     smpmake-keeper CONTROL ALIVE NOFILE FOLDER
+ *
+ * only watches over a server that has no driver.
+ *
  *     smpmake-keeper clean FOLDER
  *
  * puts back and removes what a session left whose processes were all killed.
@@ -191,9 +195,9 @@ int main(int argc, char **argv)
 		clean(argv[2]);
 		return 0;
 	}
-	if (argc < 6) {
+	if (argc < 5) {
 		errno = EINVAL;
-		complain("keeper", "is started by smpmake, with a command to run");
+		complain("keeper", "is started by smpmake");
 		return 125;
 	}
 	int control = atoi(argv[1]), alive = atoi(argv[2]), error = 0;
@@ -207,11 +211,14 @@ int main(int argc, char **argv)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	pid_t driver = start(argv + 5, (rlim_t)strtoull(argv[3], NULL, 10), &error);
-	if (driver < 0)
-		tell(control, DRIVER_FAILED, error, NULL);
-	else
-		tell(control, DRIVER_STARTED, driver, NULL);
+	pid_t driver = -1;
+	if (argc > 5) {
+		driver = start(argv + 5, (rlim_t)strtoull(argv[3], NULL, 10), &error);
+		if (driver < 0)
+			tell(control, DRIVER_FAILED, error, NULL);
+		else
+			tell(control, DRIVER_STARTED, driver, NULL);
+	}
 	struct pollfd both[2] = {{.fd = control, .events = POLLIN}, {.fd = children, .events = POLLIN}};
 	for (;;) {
 		if (poll(both, 2, -1) < 0)

@@ -1,0 +1,214 @@
+"""`smpmake [run] COMMAND`: a build."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smpmake.config import COLORS, LINKS, OUTPUTS, Settings, load, use_color
+
+
+def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that `run` and `serve` share."""
+    options = [
+        click.option(
+            "-j",
+            "--jobs",
+            type=click.IntRange(1, 4096),
+            envvar="SMPMAKE_JOBS",
+            help="Run N tools at once.  [default: usable CPUs]",
+            metavar="N",
+        ),
+        click.option(
+            "-k",
+            "--keep-going",
+            is_flag=True,
+            default=None,
+            envvar="SMPMAKE_KEEP_GOING",
+            help="After a failure go on with what does not depend on it.",
+        ),
+        click.option(
+            "--links",
+            type=click.Choice(LINKS),
+            envvar="SMPMAKE_LINKS",
+            help="Links and archives: wait for their objects in the foreground, or be jobs too.",
+        ),
+        click.option(
+            "--nice",
+            type=click.IntRange(0, 19),
+            envvar="SMPMAKE_NICE",
+            metavar="N",
+            help="Lower the jobs' priority by N.",
+        ),
+        click.option(
+            "--affinity",
+            is_flag=True,
+            default=None,
+            envvar="SMPMAKE_AFFINITY",
+            help="Pin each slot to a CPU.",
+        ),
+        click.option(
+            "--foreground",
+            multiple=True,
+            envvar="SMPMAKE_FOREGROUND",
+            metavar="TOOL",
+            help="Never defer TOOL (a name, or a pattern of its path).",
+        ),
+        click.option(
+            "--exclusive",
+            multiple=True,
+            envvar="SMPMAKE_EXCLUSIVE",
+            metavar="TOOL",
+            help="Run TOOL alone, with nothing beside it.",
+        ),
+    ]
+    for option in reversed(options):
+        function = _show_variable(option)(function)
+    return function
+
+
+def _show_variable(option: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+        decorated: Callable[..., Any] = option(function)
+        for parameter in getattr(decorated, "__click_params__", []):
+            if isinstance(parameter, click.Option) and parameter.envvar:
+                parameter.show_envvar = True
+        return decorated
+
+    return wrap
+
+
+def settings_from(options: dict[str, Any]) -> Settings:
+    """The files' settings with what the command line and the environment say on top."""
+    settings = load(Path.cwd())
+    given: dict[str, Any] = {
+        name: value for name, value in options.items() if value is not None and value != ()
+    }
+    for name in ("foreground", "exclusive"):
+        if name in given:
+            given[name] = (*getattr(settings, name), *given[name])
+    verbosity = int(bool(given.pop("verbose", 0))) - int(bool(given.pop("quiet", 0)))
+    return replace(settings, **given, verbosity=verbosity)
+
+
+@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@settings_options
+@_show_variable(
+    click.option(
+        "--output",
+        type=click.Choice(OUTPUTS),
+        envvar="SMPMAKE_OUTPUT",
+        help="Print a job's output when it ends, or in the order of the serial build.",
+    )
+)
+@_show_variable(
+    click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        default=None,
+        envvar="SMPMAKE_VERBOSE",
+        help="Also say which commands were not deferred, and why.",
+    )
+)
+@_show_variable(
+    click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        default=None,
+        envvar="SMPMAKE_QUIET",
+        help="A summary of one line, no status line.",
+    )
+)
+@_show_variable(
+    click.option(
+        "--color",
+        type=click.Choice(COLORS),
+        envvar="SMPMAKE_COLOR",
+        help="Colours in smpmake's own lines.",
+    )
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
+def run(command: tuple[str, ...], **options: Any) -> int:
+    """Run a build command in parallel."""
+    settings = settings_from(options)
+    level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
+    logging.basicConfig(format="smpmake: %(message)s", level=level)
+    return build(settings, list(command))
+
+
+def build(settings: Settings, command: list[str]) -> int:
+    """Runs a build and prints its summary; returns the exit status.
+
+    Where no server can be had the command runs plainly, with a word about it: our faults cost
+    speed, never the build.
+    """
+    import asyncio
+
+    from smpmake import cpus
+    from smpmake.errors import SmpmakeError
+    from smpmake.guest import GuestHost, running_server
+    from smpmake.host import Host, OwnHost
+    from smpmake.session import Session
+
+    host: Host
+    try:
+        client = running_server()
+        if client is not None:
+            host = guest = GuestHost(settings, client)
+            slots = guest.slots
+        else:
+            slots = settings.jobs or cpus.usable().count
+            host = OwnHost(settings, slots)
+        outcome = asyncio.run(Session(settings, command, slots, host).run())
+    except SmpmakeError as error:
+        print(f"smpmake: {error}; running the build plainly", file=sys.stderr)
+        return plainly(command)
+    _report(settings, outcome.record)
+    for fault in outcome.faults:
+        print(f"smpmake: left over: {fault}", file=sys.stderr)
+    return outcome.record.status
+
+
+def plainly(command: list[str]) -> int:
+    """Becomes the command; returns only if it cannot be run."""
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"smpmake: {command[0]}: cannot be run: {error.strerror}", file=sys.stderr)
+        return 127 if isinstance(error, FileNotFoundError) else 126
+
+
+def _report(settings: Settings, record: Any) -> None:
+    from smpmake import timing
+    from smpmake.history import History, HistoryError
+    from smpmake.reports import summary, why
+
+    try:
+        History().add(record)
+    except HistoryError as error:
+        record.notices.append(f"this build is not in the history: {error}")
+    model = timing.analyse(record)
+    rows = summary.lines(record, model)
+    if settings.verbosity < 0:
+        rows = rows[:1]
+    elif settings.verbosity > 0:
+        rows += why.lines(record)
+    if use_color(settings.color, sys.stderr.isatty()):
+        rows[0] = f"\033[1m{rows[0]}\033[0m"
+    sys.stderr.flush()
+    data = "".join(f"{row}\n" for row in rows).encode(errors="replace") + summary.failures(record)
+    from smpmake.output import write_all
+
+    try:
+        write_all(2, data)
+    except OSError:
+        return

@@ -1,0 +1,114 @@
+"""`smpmake serve`, `env`, `wait`, `stop`: the server behind a name."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smpmake.cli.run import settings_from, settings_options
+from smpmake.config import DEFAULT_NAME
+
+_SOCKET = click.option(
+    "--socket",
+    "name",
+    default=DEFAULT_NAME,
+    envvar="SMPMAKE_SERVER",
+    show_envvar=True,
+    show_default=True,
+    metavar="NAME",
+    help="The server's name.",
+)
+
+
+@click.command()
+@_SOCKET
+@settings_options
+def serve(name: str, **options: Any) -> int:
+    """Run a server until `smpmake stop`; several builds share its slots."""
+    import asyncio
+
+    from smpmake.service import Service
+    from smpmake.session import FAULT, raise_descriptor_limit
+
+    logging.basicConfig(format="smpmake: %(message)s", level=logging.INFO)
+    raise_descriptor_limit()
+
+    def ready(path: Path, slots: int) -> None:
+        print(f"smpmake: serving {slots} slots at {path}", file=sys.stderr, flush=True)
+        env_hint = "" if name == DEFAULT_NAME else f" --socket {shlex.quote(name)}"
+        print(f'smpmake: in a shell: eval "$(smpmake env{env_hint})"', file=sys.stderr, flush=True)
+
+    async def main() -> list[str]:
+        return await Service(name, settings_from(options)).run(ready)
+
+    leftovers = asyncio.run(main())
+    for leftover in leftovers:
+        print(f"smpmake: left over: {leftover}", file=sys.stderr)
+    return FAULT if leftovers else 0
+
+
+@click.command()
+@_SOCKET
+def env(name: str) -> None:
+    """Print what a shell has to eval to use a server."""
+    from smpmake.client import Client
+    from smpmake.service import folder_of
+
+    client = Client(folder_of(name) / "socket")
+    places = client.ask("env")
+    client.close()
+    values = {
+        "SMPMAKE_SOCKET": places["socket"],
+        "SMPMAKE_BOARD": places["board"],
+        "SMPMAKE_BUILD": places["build"],
+    }
+    for variable, value in values.items():
+        click.echo(f"export {variable}={shlex.quote(value)}")
+    shims = places["shims"]
+    if shims not in os.environ.get("PATH", "").split(":"):
+        click.echo(f'export PATH={shlex.quote(shims)}:"$PATH"')
+
+
+@click.command()
+@_SOCKET
+def wait(name: str) -> int:
+    """Wait for everything deferred; the status is the verdict on it.
+
+    0 when all succeeded, else the first failure's status; failures are shown on stderr.
+    """
+    from smpmake.client import Client
+    from smpmake.output import write_all
+    from smpmake.records import BuildRecord
+    from smpmake.reports import summary
+    from smpmake.service import folder_of
+
+    path = os.environ.get("SMPMAKE_SOCKET") or folder_of(name) / "socket"
+    client = Client(path)
+    build = os.environ.get("SMPMAKE_BUILD")
+    client.send("wait", **({"build": build} if build else {}))
+    commands, failures, _ = client.receive_verdict()
+    client.close()
+    record = BuildRecord([], os.getcwd(), 0, 0, "", commands=commands, failures=failures)
+    write_all(2, summary.failures(record))
+    if not failures:
+        return 0
+    first = min(failures, key=lambda f: f.record.number)
+    return first.record.status or 1
+
+
+@click.command()
+@_SOCKET
+def stop(name: str) -> None:
+    """End a server, after everything deferred."""
+    from smpmake.client import Client
+    from smpmake.service import folder_of
+
+    client = Client(folder_of(name) / "socket")
+    client.ask("stop")
+    client.close()

@@ -1,0 +1,51 @@
+"""`smpmake shims`: shim compilers for a person's own PATH."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.group()
+def shims() -> None:
+    """Install, list or remove shims in a folder for your PATH.
+
+    Without a server (smpmake serve) shims are the plain tools.
+    """
+
+
+@shims.command("install")
+@_FOLDER
+def install(folder: Path) -> None:
+    """Put a shim into DIR for every known tool on PATH."""
+    from smpmake import tools
+
+    made = tools.install(folder, os.environ.get("PATH", os.defpath))
+    for tool in made:
+        click.echo(f"{tool.name} -> {tool.path}")
+    click.echo(f"{len(made)} shims; put the folder first on your PATH:", err=True)
+    click.echo(f'  PATH="{folder.resolve()}:$PATH"', err=True)
+
+
+@shims.command("list")
+@_FOLDER
+def list_(folder: Path) -> None:
+    """List the shims in DIR."""
+    from smpmake import tools
+
+    for name in tools.installed(folder):
+        click.echo(name)
+
+
+@shims.command("remove")
+@_FOLDER
+def remove(folder: Path) -> None:
+    """Remove the shims, and nothing else, from DIR."""
+    from smpmake import tools
+
+    removed = tools.uninstall(folder)
+    click.echo(f"{len(removed)} shims removed")

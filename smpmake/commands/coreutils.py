@@ -1,0 +1,460 @@
+"""What the tools that move files about mean: mv, cp, ln, rm, touch, install, mkdir.
+
+How their results are described, so that the server may put them among the jobs:
+
+- mv's destination keeps its source's time (`timed` false) and takes the old file's place in one
+  step (`replaces`); its source is `removed`.
+- cp writes through the file that is there, keeping its mode, so an existing destination is
+  `in_place`; so is what touch touches, whose content must stay.
+- ln -s is said to read what it points to, although it could do without: who waits for the link
+  then has waited for the file behind it, and nobody has to look through links.
+- Whatever concerns a whole folder is a barrier: the paths below it are operands too, and unnamed.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+
+from smpmake.commands.model import Analysis, Family, Files, Invocation, Kind, Reason, Write
+from smpmake.commands.options import Getopt, Opt, Parsed, Want
+from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join
+
+
+class Do(enum.Enum):
+    """What an option of these tools does."""
+
+    NOTHING = enum.auto()
+    QUERY = enum.auto()
+    FORCE = enum.auto()
+    ASK = enum.auto()
+    ASK_WHEN = enum.auto()
+    UNPREDICTABLE = enum.auto()
+    INTO = enum.auto()
+    NOT_INTO = enum.auto()
+    RECURSE = enum.auto()
+    KEEP_TIME = enum.auto()
+    PRESERVE = enum.auto()
+    PERHAPS = enum.auto()  # it may leave the destination as it is
+    FIRST_REMOVE = enum.auto()
+    LINKS = enum.auto()
+    SYMBOLIC = enum.auto()
+    NO_FOLLOW = enum.auto()
+    NO_CREATE = enum.auto()
+    ACCESS_ONLY = enum.auto()
+    REFERENCE = enum.auto()
+    FOLDERS = enum.auto()
+    LEADING_FOLDERS = enum.auto()
+
+
+NO, YES, MAYBE = Want.NO, Want.YES, Want.MAYBE
+
+_QUESTIONS = (Opt("--help", Do.QUERY), Opt("--version", Do.QUERY))
+_INTO = (
+    Opt("-t --target-directory", Do.INTO, YES),
+    Opt("-T --no-target-directory", Do.NOT_INTO),
+)
+_BACKUPS = (
+    Opt("-b", Do.UNPREDICTABLE),
+    Opt("--backup", Do.UNPREDICTABLE, MAYBE),
+    Opt("-S --suffix", Do.UNPREDICTABLE, YES),
+)
+
+MV: Getopt[Do] = Getopt(
+    (
+        Opt("-f --force", Do.FORCE),
+        Opt("-i --interactive", Do.ASK),
+        Opt("-n --no-clobber", Do.UNPREDICTABLE),
+        Opt("-u", Do.UNPREDICTABLE),
+        Opt("--update", Do.UNPREDICTABLE, MAYBE),
+        Opt("-v --verbose", Do.NOTHING),
+        Opt("--debug", Do.NOTHING),
+        Opt("--strip-trailing-slashes", Do.NOTHING),
+        Opt("-Z", Do.NOTHING),
+        Opt("--context", Do.NOTHING, MAYBE),
+        *_INTO,
+        *_BACKUPS,
+        *_QUESTIONS,
+    )
+)
+
+CP: Getopt[Do] = Getopt(
+    (
+        Opt("-a --archive", Do.KEEP_TIME),
+        Opt("-p", Do.KEEP_TIME),
+        Opt("--preserve", Do.PRESERVE, MAYBE),
+        Opt("--no-preserve", Do.NOTHING, YES),
+        Opt("-d", Do.NOTHING),
+        Opt("-f --force", Do.FORCE),
+        Opt("-i --interactive", Do.ASK),
+        Opt("-H", Do.NOTHING),
+        Opt("-L --dereference", Do.NOTHING),
+        Opt("-P --no-dereference", Do.NOTHING),
+        Opt("-l --link", Do.LINKS),
+        Opt("-s --symbolic-link", Do.LINKS),
+        Opt("-n --no-clobber", Do.PERHAPS),
+        Opt("-u", Do.PERHAPS),
+        Opt("--update", Do.PERHAPS, MAYBE),
+        Opt("-R -r --recursive", Do.RECURSE),
+        Opt("--remove-destination", Do.FIRST_REMOVE),
+        Opt("--attributes-only", Do.UNPREDICTABLE),
+        Opt("--parents", Do.UNPREDICTABLE),
+        Opt("--copy-contents", Do.UNPREDICTABLE),
+        Opt("--reflink", Do.NOTHING, MAYBE),
+        Opt("--sparse", Do.NOTHING, YES),
+        Opt("--strip-trailing-slashes", Do.NOTHING),
+        Opt("-v --verbose", Do.NOTHING),
+        Opt("--debug", Do.NOTHING),
+        Opt("-x --one-file-system", Do.NOTHING),
+        Opt("-Z", Do.NOTHING),
+        Opt("--context", Do.NOTHING, MAYBE),
+        *_INTO,
+        *_BACKUPS,
+        *_QUESTIONS,
+    )
+)
+
+LN: Getopt[Do] = Getopt(
+    (
+        Opt("-s --symbolic", Do.SYMBOLIC),
+        Opt("-f --force", Do.FORCE),
+        Opt("-i --interactive", Do.ASK),
+        Opt("-n --no-dereference", Do.NO_FOLLOW),
+        Opt("-d -F --directory", Do.UNPREDICTABLE),
+        Opt("-L --logical", Do.NOTHING),
+        Opt("-P --physical", Do.NOTHING),
+        Opt("-r --relative", Do.NOTHING),
+        Opt("-v --verbose", Do.NOTHING),
+        *_INTO,
+        *_BACKUPS,
+        *_QUESTIONS,
+    )
+)
+
+RM: Getopt[Do] = Getopt(
+    (
+        Opt("-f --force", Do.FORCE),
+        Opt("-i -I", Do.ASK),
+        Opt("--interactive", Do.ASK_WHEN, MAYBE),
+        Opt("-R -r --recursive", Do.RECURSE),
+        Opt("-d --dir", Do.RECURSE),
+        Opt("--one-file-system", Do.NOTHING),
+        Opt("--no-preserve-root", Do.NOTHING),
+        Opt("--preserve-root", Do.NOTHING, MAYBE),
+        Opt("-v --verbose", Do.NOTHING),
+        *_QUESTIONS,
+    )
+)
+
+TOUCH: Getopt[Do] = Getopt(
+    (
+        Opt("-a", Do.ACCESS_ONLY),
+        Opt("-c --no-create", Do.NO_CREATE),
+        Opt("-d --date", Do.KEEP_TIME, YES),
+        Opt("-f", Do.NOTHING),
+        Opt("-h --no-dereference", Do.NOTHING),
+        Opt("-m", Do.NOTHING),
+        Opt("-r --reference", Do.REFERENCE, YES),
+        Opt("-t", Do.KEEP_TIME, YES),
+        Opt("--time", Do.ACCESS_ONLY, YES),
+        *_QUESTIONS,
+    )
+)
+
+INSTALL: Getopt[Do] = Getopt(
+    (
+        Opt("-c", Do.NOTHING),
+        Opt("-C --compare", Do.PERHAPS),
+        Opt("-d --directory", Do.FOLDERS),
+        Opt("-D", Do.LEADING_FOLDERS),
+        Opt("-g --group", Do.NOTHING, YES),
+        Opt("-m --mode", Do.NOTHING, YES),
+        Opt("-o --owner", Do.NOTHING, YES),
+        Opt("-p --preserve-timestamps", Do.KEEP_TIME),
+        Opt("-s --strip", Do.NOTHING),
+        Opt("--strip-program", Do.NOTHING, YES),
+        Opt("-v --verbose", Do.NOTHING),
+        Opt("--debug", Do.NOTHING),
+        Opt("--preserve-context", Do.NOTHING),
+        Opt("-Z", Do.NOTHING),
+        Opt("--context", Do.NOTHING, MAYBE),
+        *_INTO,
+        *_BACKUPS,
+        *_QUESTIONS,
+    )
+)
+
+MKDIR: Getopt[Do] = Getopt(
+    (
+        Opt("-m --mode", Do.NOTHING, YES),
+        Opt("-p --parents", Do.NOTHING),
+        Opt("-v --verbose", Do.NOTHING),
+        Opt("-Z", Do.NOTHING),
+        Opt("--context", Do.NOTHING, MAYBE),
+        *_QUESTIONS,
+    )
+)
+
+# Options that settle the matter whatever the operands are.
+_REFUSALS: dict[Do, Reason] = {
+    Do.ASK: Reason.READS_STDIN,
+    Do.UNPREDICTABLE: Reason.WRITES_UNPREDICTABLE,
+}
+
+
+def _refused(reason: Reason, detail: str = "") -> Analysis:
+    return Analysis(Kind.FILE, refusal=reason, detail=detail)
+
+
+class Request:
+    """One command taken apart."""
+
+    def __init__(self, inv: Invocation, parsed: Parsed[Do]) -> None:
+        self.files: Files = inv.files
+        self.operands = parsed.operands
+        self.options = {given.do: given.value or "" for given in parsed.given}
+
+    def has(self, do: Do) -> bool:
+        """Whether the option was given."""
+        return do in self.options
+
+    def pairs(self) -> list[tuple[str, str]] | None:
+        """Each source with its destination; None where the tool will refuse the operands."""
+        operands = self.operands
+        folder = self.options.get(Do.INTO)
+        if folder is not None:
+            if self.has(Do.NOT_INTO) or not operands:
+                return None
+            return [(source, join(folder, _name(source))) for source in operands]
+        if len(operands) < 2:
+            return None
+        sources, last = operands[:-1], operands[-1]
+        into = not self.has(Do.NOT_INTO) and self.files.is_dir(last)
+        if into:
+            return [(source, join(last, _name(source))) for source in sources]
+        if len(sources) > 1 or last.endswith("/"):
+            return None
+        return [(sources[0], last)]
+
+
+def _name(path: str) -> str:
+    return basename(path.rstrip("/")) or path
+
+
+def _parse(inv: Invocation, table: Getopt[Do]) -> Request | Analysis:
+    """The command taken apart, or the answer where that is all there is to know."""
+    parsed = table.parse(inv.argv[1:], permute=inv.getenv("POSIXLY_CORRECT") is None)
+    if any(given.do is Do.QUERY for given in parsed.given):
+        return Analysis(Kind.QUERY, refusal=Reason.QUERY)
+    if parsed.wrong:
+        return _refused(Reason.UNKNOWN_OPTION, parsed.wrong)
+    for given in parsed.given:
+        reason = _REFUSALS.get(given.do)
+        if reason is not None:
+            return _refused(reason, given.name)
+    if not parsed.operands:
+        return _refused(Reason.MALFORMED, "no operands")
+    return Request(inv, parsed)
+
+
+def _destination(path: str) -> Analysis | None:
+    """The answer where the destination is no regular file's name."""
+    if path == NULL_DEVICE:
+        return _refused(Reason.DISCARDED_OUTPUT, path)
+    if is_device(path):
+        return _refused(Reason.WRITES_STDOUT, path)
+    return None
+
+
+def _read(path: str) -> tuple[str, ...]:
+    """A source as an operand; the empty device is none."""
+    return () if path == NULL_DEVICE else (path,)
+
+
+def analyse_mv(inv: Invocation) -> Analysis:
+    """mv"""
+    request = _parse(inv, MV)
+    if isinstance(request, Analysis):
+        return request
+    pairs = request.pairs()
+    if pairs is None:
+        return _refused(Reason.MALFORMED, "operands")
+    writes: list[Write] = []
+    for source, destination in pairs:
+        odd = _destination(destination)
+        if odd is not None:
+            return odd
+        if request.files.is_dir(source):
+            return _refused(Reason.WHOLE_FOLDER, source)
+        writes.append(Write(destination, timed=False, replaces=True))
+        writes.append(Write(source, timed=False, removed=True, target=False))
+    return Analysis(Kind.FILE, reads=tuple(source for source, _ in pairs), writes=tuple(writes))
+
+
+def analyse_cp(inv: Invocation) -> Analysis:
+    """cp"""
+    request = _parse(inv, CP)
+    if isinstance(request, Analysis):
+        return request
+    pairs = request.pairs()
+    if pairs is None:
+        return _refused(Reason.MALFORMED, "operands")
+    kept = request.options.get(Do.PRESERVE)
+    keeps = kept is not None and (not kept or "timestamps" in kept or "all" in kept)
+    timed = not (keeps or request.has(Do.KEEP_TIME) or request.has(Do.LINKS))
+    return _copies(request, pairs, timed)
+
+
+def _copies(request: Request, pairs: list[tuple[str, str]], timed: bool) -> Analysis:
+    """What cp does once its options are known."""
+    files = request.files
+    reads: list[str] = []
+    writes: list[Write] = []
+    for source, destination in pairs:
+        odd = _destination(destination)
+        if odd is not None:
+            return odd
+        if is_device(source) and source != NULL_DEVICE:
+            return _refused(Reason.READS_STDIN, source)
+        if files.is_dir(source):
+            return _refused(Reason.WHOLE_FOLDER, source)
+        reads.extend(_read(source))
+        there = not request.has(Do.FIRST_REMOVE) and files.exists(destination)
+        in_place = request.has(Do.PERHAPS) or there
+        writes.append(Write(destination, timed=timed, in_place=in_place))
+    return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
+
+
+def analyse_ln(inv: Invocation) -> Analysis:
+    """ln"""
+    request = _parse(inv, LN)
+    if isinstance(request, Analysis):
+        return request
+    files = request.files
+    last = request.operands[-1]
+    if len(request.operands) == 1 and not request.has(Do.INTO):
+        pairs: list[tuple[str, str]] | None = [(last, _name(last))]
+    else:
+        if request.has(Do.NO_FOLLOW) and files.is_dir(last):
+            # A folder, or a link to one?  The tool makes a difference that we cannot see.
+            return _refused(Reason.WHOLE_FOLDER, last)
+        pairs = request.pairs()
+    if pairs is None:
+        return _refused(Reason.MALFORMED, "operands")
+    reads: list[str] = []
+    writes: list[Write] = []
+    for source, destination in pairs:
+        odd = _destination(destination)
+        if odd is not None:
+            return odd
+        force = request.has(Do.FORCE)
+        if files.exists(destination) and not force:
+            return Analysis(
+                Kind.FILE,
+                reads=(source, destination),
+                refusal=Reason.WRITES_NOTHING,
+                detail=destination,
+            )
+        behind = source
+        if request.has(Do.SYMBOLIC):
+            slash = destination.rfind("/")
+            if slash >= 0 and not source.startswith("/"):
+                behind = join(destination[:slash] or "/", source)
+            if files.is_dir(behind):
+                # What is below the link would be operands that nobody could see.
+                return _refused(Reason.NOT_PENDING, source)
+        reads.append(behind)
+        writes.append(Write(destination, timed=False, replaces=force))
+    return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
+
+
+def analyse_rm(inv: Invocation) -> Analysis:
+    """rm"""
+    parsed = RM.parse(inv.argv[1:], permute=inv.getenv("POSIXLY_CORRECT") is None)
+    if not parsed.operands and not parsed.wrong and {g.do for g in parsed.given} == {Do.FORCE}:
+        return _refused(Reason.NOT_PENDING)  # rm -f alone does nothing, and is no mistake
+    request = _parse(inv, RM)
+    if isinstance(request, Analysis):
+        return request
+    if request.options.get(Do.ASK_WHEN, "never") not in ("never", "no", "none"):
+        return _refused(Reason.READS_STDIN, "--interactive")
+    for path in request.operands:
+        if request.files.is_dir(path):
+            return _refused(Reason.WHOLE_FOLDER, path)
+    writes = (Write(p, timed=False, removed=True, target=False) for p in request.operands)
+    return Analysis(Kind.FILE, writes=tuple(writes))
+
+
+def analyse_touch(inv: Invocation) -> Analysis:
+    """touch: the content stays, so everything it touches is updated in place."""
+    request = _parse(inv, TOUCH)
+    if isinstance(request, Analysis):
+        return request
+    reference = request.options.get(Do.REFERENCE)
+    timed = reference is None and not request.has(Do.KEEP_TIME) and not request.has(Do.ACCESS_ONLY)
+    reads = () if reference is None else (reference,)
+    writes: list[Write] = []
+    for path in request.operands:
+        if path == "-" or is_device(path):
+            return _refused(Reason.WRITES_STDOUT, path)
+        if request.files.is_dir(path):
+            return _refused(Reason.NOT_PENDING, path)
+        writes.append(Write(path, timed=timed, in_place=True))
+    return Analysis(Kind.FILE, reads=reads, writes=tuple(writes))
+
+
+def analyse_install(inv: Invocation) -> Analysis:
+    """install: removes what is there, copies, sets mode and owner."""
+    request = _parse(inv, INSTALL)
+    if isinstance(request, Analysis):
+        return request
+    if request.has(Do.FOLDERS):
+        return _refused(Reason.NOT_PENDING, "-d")
+    pairs = request.pairs()
+    if pairs is None:
+        return _refused(Reason.MALFORMED, "operands")
+    files = request.files
+    timed = not request.has(Do.KEEP_TIME)
+    in_place = request.has(Do.PERHAPS)
+    writes: list[Write] = []
+    for source, destination in pairs:
+        odd = _destination(destination)
+        if odd is not None:
+            return odd
+        if is_device(source) and source != NULL_DEVICE:
+            return _refused(Reason.READS_STDIN, source)
+        slash = destination.rfind("/")
+        if request.has(Do.LEADING_FOLDERS) and slash > 0 and not files.is_dir(destination[:slash]):
+            # The folders it makes are wanted at once, and are on nobody's list.
+            return Analysis(
+                Kind.FILE,
+                reads=(source,),
+                writes=(Write(destination, timed=timed),),
+                refusal=Reason.NOT_PENDING,
+                detail=destination,
+            )
+        writes.append(Write(destination, timed=timed, in_place=in_place))
+    reads = [path for source, _ in pairs for path in _read(source)]
+    return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
+
+
+def analyse_mkdir(inv: Invocation) -> Analysis:
+    """mkdir: makes no file, and what it makes is wanted at once."""
+    request = _parse(inv, MKDIR)
+    return request if isinstance(request, Analysis) else _refused(Reason.NOT_PENDING)
+
+
+def _family(name: str, analyse: Callable[[Invocation], Analysis]) -> Family:
+    """g is the prefix of the GNU tools where they are not the system's own."""
+    return Family(name, f"g?{name}", analyse)
+
+
+FAMILIES = (
+    _family("mv", analyse_mv),
+    _family("cp", analyse_cp),
+    _family("ln", analyse_ln),
+    _family("rm", analyse_rm),
+    _family("touch", analyse_touch),
+    _family("install", analyse_install),
+    _family("mkdir", analyse_mkdir),
+)

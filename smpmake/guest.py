@@ -1,0 +1,108 @@
+"""Where a build's jobs run: a place in a server that was there before (host.Host).
+
+Several builds share that server's slots this way, and so does a build inside a build.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+
+from smpmake.client import Client, ServerGoneError
+from smpmake.config import Settings
+from smpmake.driver import Driver
+from smpmake.folder import SessionFolder
+from smpmake.host import driver_environment, output_ids, rules_of
+from smpmake.records import BuildRecord
+
+
+class GuestHost:
+    """A build on somebody else's server (see host.Host)."""
+
+    def __init__(self, settings: Settings, client: Client) -> None:
+        self._settings = settings
+        self._client = client
+        self.output: int | None = None
+        self.environment: dict[str, str] = {}
+        self.slots = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        rules = rules_of(self._settings)
+        self._places = self._client.ask(
+            "begin",
+            defer_links=rules.defer_links,
+            foreground=rules.foreground,
+            exclusive=rules.exclusive,
+            keep_going=self._settings.keep_going,
+            output=output_ids(),
+        )
+        self.slots = int(self._places["slots"])
+
+    async def open(self) -> None:
+        """Raises FolderError."""
+        self._session_folder = SessionFolder()
+        self.folder = self._session_folder.path
+        # No workers are ours: the keeper has nobody to wait for.
+        self.alive, other_end = os.pipe2(os.O_CLOEXEC)
+        os.close(other_end)
+        places = self._places
+        self.environment = driver_environment(
+            Path(places["shims"]), Path(places["socket"]), Path(places["board"]), places["build"]
+        )
+
+    def adopt(self, driver: Driver) -> None:
+        """See Host."""
+
+    def driver_lost(self) -> None:
+        """See Host."""
+
+    def stop(self, number: int) -> None:
+        """See Host."""
+        with contextlib.suppress(ServerGoneError):
+            self._client.ask("interrupt", signal=int(number))
+
+    def counts(self) -> tuple[int, int, int]:
+        """See Host."""
+        try:
+            done, running, queued = self._client.ask("counts")["counts"]
+        except ServerGoneError:
+            return (0, 0, 0)
+        return done, running, queued
+
+    async def drained(self, record: BuildRecord) -> None:
+        """See Host.  A server that went away is noticed in the record."""
+        self._client.send("end")
+        loop = asyncio.get_running_loop()
+        replied = asyncio.Event()
+        loop.add_reader(self._client.fileno(), replied.set)
+        await replied.wait()
+        loop.remove_reader(self._client.fileno())
+        try:
+            verdict = self._client.receive_verdict()
+        except ServerGoneError as error:
+            self._lost = str(error)
+            return
+        record.commands, record.failures, record.notices = verdict
+
+    _lost = ""
+
+    async def close(self) -> list[str]:
+        """See Host."""
+        self._client.close()
+        self._session_folder.remove()
+        os.close(self.alive)
+        return [self._lost] if self._lost else []
+
+
+def running_server() -> Client | None:
+    """The server of the build that we were started in, or of the shell that evaluated `env`."""
+    path = os.environ.get("SMPMAKE_SOCKET")
+    if not path:
+        return None
+    try:
+        return Client(path)
+    except ServerGoneError:
+        return None

@@ -1,0 +1,203 @@
+"""Where a build's jobs run: a server of its own, in this very process.
+
+`guest.py` is the other kind: a place in a server that was there before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import time
+from pathlib import Path
+from typing import Final, Protocol
+
+from smpmake import cpus
+from smpmake.build import Build
+from smpmake.config import Settings
+from smpmake.desk import Desk
+from smpmake.driver import Driver
+from smpmake.folder import SessionFolder
+from smpmake.machine import Machine
+from smpmake.output import Transcript
+from smpmake.policy import Rules
+from smpmake.records import BuildRecord
+from smpmake.server import Server
+from smpmake.wire import FileId
+
+_BUILD: Final = "main"
+
+
+class Host(Protocol):
+    """What a session needs of the place where its jobs run.
+
+    output  the descriptor that the driver must write to, or None for our own stdout and stderr.
+    """
+
+    folder: Path
+    environment: dict[str, str]
+    alive: int
+    output: int | None
+
+    async def open(self) -> None:
+        """Gets ready for a driver."""
+
+    def adopt(self, driver: Driver) -> None:
+        """The driver has been started."""
+
+    def driver_lost(self) -> None:
+        """The driver's keeper was killed: nothing may go on."""
+
+    def stop(self, number: int) -> None:
+        """Ends the build because of a signal; called again when it should be quicker."""
+
+    def counts(self) -> tuple[int, int, int]:
+        """Commands done, running, queued."""
+
+    async def drained(self, record: BuildRecord) -> None:
+        """Returns when all that was deferred has ended, and fills the record."""
+
+    async def close(self) -> list[str]:
+        """Ends it all; returns what was left over that should not be (promise P9)."""
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The part of the settings that decides verdicts."""
+    return Rules(settings.links == "defer", settings.foreground, settings.exclusive)
+
+
+def driver_environment(shims: Path, socket: Path, board: Path, build: str) -> dict[str, str]:
+    """The user's environment, with our shims first on PATH."""
+    environment = dict(os.environ)
+    path = environment.get("PATH", os.defpath)
+    if not path.startswith(f"{shims}:"):
+        environment["PATH"] = f"{shims}:{path}"
+    environment["SMPMAKE_SOCKET"] = os.fspath(socket)
+    environment["SMPMAKE_BOARD"] = os.fspath(board)
+    environment["SMPMAKE_BUILD"] = build
+    return environment
+
+
+def output_ids() -> tuple[FileId, FileId]:
+    """Which files our own stdout and stderr are."""
+    return _file_id(1), _file_id(2)
+
+
+def _file_id(fd: int) -> FileId:
+    try:
+        info = os.fstat(fd)
+    except OSError:
+        info = os.stat("/dev/null")
+    return FileId(info.st_dev, info.st_ino)
+
+
+class OwnHost:
+    """A server for one build (see Host)."""
+
+    def __init__(self, settings: Settings, slots: int) -> None:
+        self._settings = settings
+        self._slots = slots
+        self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
+        self._transcribed: asyncio.Event | None = None
+        self.output: int | None = None
+        self.environment: dict[str, str] = {}
+        self.alive = -1
+
+    async def open(self) -> None:
+        """Raises FolderError, tools.ShimError or native.NativeMissingError."""
+        self._session_folder = folder = SessionFolder()
+        self.folder = folder.path
+        try:
+            folder.make_shims(os.environ.get("PATH", os.defpath))
+            self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
+            self._machine = Machine(
+                folder.path,
+                self._slots,
+                cpus=cpus.allowed() if self._settings.affinity else None,
+                niceness=self._settings.nice,
+                alive=self._alive_write,
+            )
+            self._server = Server(folder.socket, self._machine, Desk(self._machine, folder.path))
+        except BaseException:
+            folder.remove()
+            raise
+        self._build.began = time.time()
+        self._machine.builds[_BUILD] = self._build
+        self.environment = driver_environment(
+            folder.shims, folder.socket, folder.path / "board", _BUILD
+        )
+        if self._settings.output == "serial":
+            self.output = self._transcribe()
+
+    def adopt(self, driver: Driver) -> None:
+        """See Host."""
+        self._machine.keeper_pids.add(driver.process.pid)
+        if self.output is not None:
+            os.close(self.output)
+
+    def driver_lost(self) -> None:
+        """See Host."""
+        self._machine.end_strays(keep_keepers=False)
+
+    def stop(self, number: int) -> None:
+        """See Host."""
+        self._machine.stop(self._build, number)
+
+    def counts(self) -> tuple[int, int, int]:
+        """See Host."""
+        running, queued = self._machine.counts
+        return self._build.done, running, queued
+
+    async def drained(self, record: BuildRecord) -> None:
+        """See Host."""
+        await self._build.empty.wait()
+        if self._transcribed is not None and self._build.stopping == 0:
+            await self._transcribed.wait()
+        build = self._build
+        record.commands, record.failures = build.records, build.failures
+        record.notices = build.notices
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        record.server_cpu_us = int((usage.ru_utime + usage.ru_stime) * 1e6)
+
+    async def close(self) -> list[str]:
+        """See Host."""
+        self._server.close()
+        leftovers = self._machine.close()
+        self._session_folder.remove()
+        for fd in (self.alive, self._alive_write):
+            os.close(fd)
+        return leftovers
+
+    def _transcribe(self) -> int:
+        """--output=serial: the driver writes into a pipe; returns its write end."""
+        loop = asyncio.get_running_loop()
+        read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        os.set_blocking(write_end, True)
+        done = self._transcribed = asyncio.Event()
+        transcript = Transcript(self._machine.printer, 1, lambda: _drain(read_end))
+        self._build.transcript = transcript
+        info = os.fstat(write_end)
+        self._build.driver_output = (FileId(info.st_dev, info.st_ino),) * 2
+
+        def readable() -> None:
+            data = _drain(read_end)
+            if data is None:
+                loop.remove_reader(read_end)
+                os.close(read_end)
+                done.set()
+            else:
+                transcript.add(data)
+
+        loop.add_reader(read_end, readable)
+        return write_end
+
+
+def _drain(fd: int) -> bytes | None:
+    """What a non-blocking pipe holds now; None at its end."""
+    pieces = []
+    with contextlib.suppress(BlockingIOError):
+        while piece := os.read(fd, 1 << 16):
+            pieces.append(piece)
+        return b"".join(pieces) if pieces else None
+    return b"".join(pieces)

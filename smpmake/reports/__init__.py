@@ -1,0 +1,1 @@
+"""Printers.  Each prints the timing model or the history; none computes."""

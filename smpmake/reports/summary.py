@@ -1,0 +1,101 @@
+"""The summary at the end of a build."""
+
+from __future__ import annotations
+
+import os
+
+from smpmake.records import BuildRecord, CommandRecord
+from smpmake.timing import Stall, Timing
+
+_WIDTH = 72
+
+
+def seconds(value: float) -> str:
+    """A duration as a person reads it."""
+    if value < 0.0995:
+        return f"{value * 1000:.0f} ms"
+    if value < 99.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+
+
+def short(command: CommandRecord) -> str:
+    """A command by what it makes, or else by its beginning."""
+    if command.outputs:
+        name = os.path.relpath(command.outputs[0], command.cwd)
+        return f"{command.tool} {name if not name.startswith('../..') else command.outputs[0]}"
+    text = command.command
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _stall(stall: Stall) -> str:
+    what = f"{seconds(stall.seconds)} {short(stall.waiter)}"
+    if stall.for_slot > stall.seconds / 2:
+        return f"{what} (for a free slot)"
+    return f"{what} (for {short(stall.cause)})" if stall.cause is not None else what
+
+
+def verdict(record: BuildRecord, timing: Timing) -> str:
+    """One line: how much it helped."""
+    state = "" if record.status == 0 else f", status {record.status}"
+    return (
+        f"smpmake: {seconds(timing.wall)} for an estimated {seconds(timing.serial)} "
+        f"of serial work: {timing.speedup:.2f} x on {timing.extra_cpus} "
+        f"CPU{'s' if timing.extra_cpus != 1 else ''}{state}"
+    )
+
+
+def lines(record: BuildRecord, timing: Timing) -> list[str]:
+    """The summary.  Empty where nothing went through the shims and all is well."""
+    if not record.commands:
+        remark = "no command went through the shims (tools called by absolute path pass them by)"
+        return [f"smpmake: {seconds(timing.wall)}; {remark}"]
+    rows = [verdict(record, timing)]
+    why = ", ".join(f"{count} {reason}" for reason, count in timing.reasons[:4])
+    cancelled = f", {timing.cancelled} cancelled" if timing.cancelled else ""
+    rows.append(
+        f"  commands   {timing.deferred} deferred, {timing.foreground} in the foreground"
+        f"{cancelled}{f' ({why})' if why else ''}"
+    )
+    rows.append(
+        f"  CPU        {timing.user:.1f} s user + {timing.system:.1f} s system, "
+        f"{timing.utilisation:.0%} of {timing.cpus} CPU{'s' if timing.cpus != 1 else ''}"
+    )
+    if timing.extra is not None:
+        rows.append(
+            f"  extra CPUs {timing.extra:.0%} used = ({timing.serial:.1f} - {timing.wall:.1f}) / "
+            f"({timing.serial:.1f} x (1 - 1/{timing.extra_cpus})), serial time estimated"
+        )
+    if timing.stalls:
+        shown = "; ".join(_stall(stall) for stall in timing.stalls[:3])
+        rows.append(f"  stalls     {seconds(timing.stalled)} in all: {shown}")
+    if timing.slowest:
+        shown = "; ".join(f"{seconds(c.duration)} {short(c)}" for c in timing.slowest[:3])
+        rows.append(f"  slowest    {shown}")
+    if timing.peak_job is not None:
+        rows.append(
+            f"  memory     {timing.peak_job.max_rss / 1024:.0f} MiB at most in one job "
+            f"({short(timing.peak_job)}), "
+            f"{timing.peak_memory / 2**20:.0f} MiB more in use at the peak"
+        )
+    rows += [f"  notice     {notice}" for notice in record.notices[:5]]
+    return rows
+
+
+def failures(record: BuildRecord) -> bytes:
+    """Each failed command, its folder, output and status (promise P2: shown once, last)."""
+    pieces = []
+    for failure in sorted(record.failures, key=lambda f: f.record.number):
+        output = failure.output
+        if output and not output.endswith(b"\n"):
+            output += b"\n"
+        pieces.append(
+            f"smpmake: failed: {failure.record.command}\n  in {failure.record.cwd}\n".encode(
+                errors="replace"
+            )
+            + output
+            + f"  {failure.why}\n".encode()
+        )
+    return b"".join(pieces)
