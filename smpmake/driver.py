@@ -57,7 +57,7 @@ class Driver:
         loop.add_reader(ours.fileno(), self._readable)
 
     def signal(self, number: int) -> None:
-        """Signals the driver; KILL goes to everything that it started."""
+        """Signals the driver and everything that it started."""
         with contextlib.suppress(OSError):
             self._socket.send(wire.encode_signal(number))
 

@@ -99,10 +99,10 @@ class OwnHost:
         self._settings = settings
         self._slots = slots
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
-        self._transcribed: asyncio.Event | None = None
         self.output: int | None = None
         self.environment: dict[str, str] = {}
         self.alive = -1
+        self._pipe = -1
 
     async def open(self) -> None:
         """Raises FolderError, tools.ShimError or native.NativeMissingError."""
@@ -152,9 +152,9 @@ class OwnHost:
     async def drained(self, record: BuildRecord) -> None:
         """See Host."""
         await self._build.empty.wait()
-        if self._transcribed is not None and self._build.stopping == 0:
-            await self._transcribed.wait()
         build = self._build
+        if build.transcript is not None:
+            build.transcript.finish()
         record.commands, record.failures = build.records, build.failures
         record.notices = build.notices
         usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -165,8 +165,9 @@ class OwnHost:
         self._server.close()
         leftovers = self._machine.close()
         self._session_folder.remove()
-        for fd in (self.alive, self._alive_write):
-            os.close(fd)
+        for fd in (self.alive, self._alive_write, self._pipe):
+            if fd >= 0:
+                os.close(fd)
         return leftovers
 
     def _transcribe(self) -> int:
@@ -174,7 +175,7 @@ class OwnHost:
         loop = asyncio.get_running_loop()
         read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         os.set_blocking(write_end, True)
-        done = self._transcribed = asyncio.Event()
+        self._pipe = read_end
         transcript = Transcript(self._machine.printer, 1, lambda: _drain(read_end))
         self._build.transcript = transcript
         info = os.fstat(write_end)
@@ -184,8 +185,6 @@ class OwnHost:
             data = _drain(read_end)
             if data is None:
                 loop.remove_reader(read_end)
-                os.close(read_end)
-                done.set()
             else:
                 transcript.add(data)
 

@@ -116,6 +116,10 @@ class Around:
             self._machine.paths.canonical(self._cwd, path)
         )
 
+    def exists_already(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        return not self.is_pending(path) and os.path.lexists(os.path.join(self._cwd, path))
+
     def is_read_by_pending(self, path: str) -> bool:
         """See policy.Surroundings."""
         hazards = self._machine.scheduler.hazards

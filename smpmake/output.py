@@ -143,6 +143,10 @@ class Transcript:
         self._pieces[place - self._first] = data
         self._flush()
 
+    def finish(self) -> None:
+        """The driver has ended: takes what is still in the pipe (others may hold it open)."""
+        self.add(self._drain() or b"")
+
     def _flush(self) -> None:
         done = 0
         for piece in self._pieces:

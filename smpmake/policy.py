@@ -42,6 +42,9 @@ class Surroundings(Protocol):
     def is_pending(self, path: str) -> bool:
         """Whether an unfinished command will write path."""
 
+    def exists_already(self, path: str) -> bool:
+        """Whether path is there and no unfinished command will write it."""
+
     def is_read_by_pending(self, path: str) -> bool:
         """Whether path exists and an unfinished command said that it reads it."""
 
@@ -101,7 +104,7 @@ def _objection(analysis: Analysis, rules: Rules, around: Surroundings) -> tuple[
     if not rules.defer_links and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
         return Reason.LINK_WAITS, ""
     for write in analysis.writes:
-        if write.in_place and not around.is_pending(write.path):
+        if write.in_place and around.exists_already(write.path):
             return Reason.IN_PLACE, write.path
         if write.target and around.is_read_by_pending(write.path):
             return Reason.IN_PLACE, write.path

@@ -200,6 +200,11 @@ class Connection:
             log.warning("refused: process %d: %s", self.pid, error)
             self._end()
             return
+        except Exception:
+            # A fault of ours: the shim sees the end and becomes the real tool (promise P5).
+            log.exception("a command could not be taken; its shim runs the real tool")
+            self._end()
+            return
         if self._socket.fileno() >= 0 and not self._registered:
             self._register()
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import logging
 import os
 import resource
 import signal
 import sys
 import time
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from smpmake import __version__, cpus, wire
 from smpmake.config import Settings
@@ -21,6 +22,8 @@ from smpmake.records import BuildRecord
 from smpmake.sampler import Sampler
 from smpmake.status import StatusLine
 from smpmake.wire import DriverEvent
+
+log = logging.getLogger("smpmake")
 
 #: Statuses of our own, as env, timeout and nohup have them.
 FAULT: Final = 125
@@ -55,6 +58,7 @@ class Session:
         self._settings = settings
         self._host = host
         self._ended_by: int | None = None
+        self._faults: list[str] = []
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
@@ -76,6 +80,8 @@ class Session:
         host.adopt(driver)
         faults = await self._see_through(driver)
         faults += await host.close()
+        if self._ended_by is not None:
+            driver.signal(signal.SIGKILL)  # what outlived the driver has had its time
         driver.close()
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
@@ -87,11 +93,12 @@ class Session:
         record, host = self.record, self._host
         for number in _ENDING:
             loop.add_signal_handler(number, self._interrupted, driver, number)
+        loop.set_exception_handler(lambda _, context: self._broken(driver, context))
         sampler = Sampler(record.samples, host.counts, record.started)
         status = StatusLine(quiet=self._settings.verbosity < 0)
         watching = asyncio.create_task(sampler.run(status.show))
         try:
-            faults = self._note_driver(await driver.ended)
+            faults = self._note_driver(await driver.ended) + self._faults
             record.driver_ended = time.monotonic_ns()
             await host.drained(record)
         finally:
@@ -136,6 +143,14 @@ class Session:
         # At a terminal the driver got the signal itself; it should not get it twice.
         loop.call_later(_GRACE, self._pass_on, driver, number)
         loop.call_later(_PATIENCE, self._lose_patience, driver, number)
+
+    def _broken(self, driver: Driver, context: dict[str, Any]) -> None:
+        """A fault of ours in the event loop: what it left undone nobody would do, so all ends."""
+        error = context.get("exception")
+        log.error("internal error: %s", context.get("message"), exc_info=error)
+        self._faults.append(f"internal error: {error!r}")
+        self._host.stop(signal.SIGTERM)
+        driver.signal(signal.SIGTERM)
 
     @staticmethod
     def _pass_on(driver: Driver, number: int) -> None:

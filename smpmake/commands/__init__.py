@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from smpmake.commands import assembler, binutils, compiler, coreutils, launchers, linker
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
-from smpmake.commands.paths import basename
+from smpmake.commands.paths import basename, is_device
 from smpmake.commands.probes import probe_name
 
 __all__ = ["FAMILIES", "analyse", "find", "is_known"]
@@ -40,6 +40,10 @@ def is_known(name: str) -> bool:
     return find(basename(name)) is not None
 
 
+def _foreground(meaning: Analysis, reason: Reason, detail: str) -> Analysis:
+    return replace(meaning, refusal=reason, detail=detail, split=None)
+
+
 def analyse(inv: Invocation) -> Analysis:
     """The meaning of an invocation; a tool that nobody knows is a barrier."""
     name = basename(inv.argv[0]) if inv.argv else ""
@@ -48,8 +52,14 @@ def analyse(inv: Invocation) -> Analysis:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=name)
     meaning = family.analyse(inv)
     if meaning.refusal is None:
+        # What no family need look for: outputs that are no files, or none at all.
+        for write in meaning.writes:
+            if not write.path or is_device(write.path):
+                return _foreground(meaning, Reason.UNUSUAL_OUTPUT, write.path)
+        if not meaning.writes:
+            return _foreground(meaning, Reason.WRITES_NOTHING, "")
         operands = meaning.reads + tuple([write.path for write in meaning.writes])
         probe = probe_name(operands, inv.cwd)
         if probe:
-            return replace(meaning, refusal=Reason.PROBE_NAME, detail=probe, split=None)
+            return _foreground(meaning, Reason.PROBE_NAME, probe)
     return meaning

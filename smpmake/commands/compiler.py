@@ -480,6 +480,7 @@ class Line:
             and not self.assembler
             and not self.cpp
             and self.tool.dialects == (GCC,)
+            and all(source.language.cc for source in self.sources)
             and not any(basename(source.path).startswith("crt") for source in self.sources)
         ):
             split = self._split_link

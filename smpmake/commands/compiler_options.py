@@ -116,63 +116,60 @@ dbg-cnt-list dce debug-compilation-dir debug-cpp debug-default-version debug-inf
 debug-macro debug-prefix-map debug-ranges-base-address debug-types-section declspec
 deduce-init-list defer-pop delayed-branch delayed-template-parsing delete-dead-exceptions
 delete-null-pointer-checks denormal-fp-math devirtualize devirtualize-at-ltrans
-devirtualize-speculatively diagnostics-absolute-paths diagnostics-color
-diagnostics-column-origin diagnostics-column-unit diagnostics-escape-format
-diagnostics-fixit-info diagnostics-format diagnostics-generate-patch
-diagnostics-hotness-threshold diagnostics-minimum-margin-width diagnostics-parseable-fixits
-diagnostics-path-format diagnostics-plain-output diagnostics-print-source-range-info
-diagnostics-show-caret diagnostics-show-category diagnostics-show-context diagnostics-show-cwe
-diagnostics-show-event-links diagnostics-show-highlight-colors diagnostics-show-hotness
-diagnostics-show-labels diagnostics-show-line-numbers diagnostics-show-location
-diagnostics-show-note-include-stack diagnostics-show-option diagnostics-show-path-depths
-diagnostics-show-template-tree diagnostics-text-art-charset diagnostics-urls digraphs
-direct-access-external-data directives-only discard-value-names dollar-ok dollars-in-identifiers
-double-square-bracket-attributes dse dump-internal-locations dump-noaddr dump-unnumbered
-dump-unnumbered-links dwarf-directory-asm dwarf-exceptions dwarf2-cfi-asm early-inlining
-elide-constructors elide-type eliminate-dwarf2-dups eliminate-unused-debug-symbols
-eliminate-unused-debug-types embed-bitcode embed-bitcode-marker embed-offload-object
-emit-all-decls emit-class-debug-always emit-struct-debug-baseonly emit-struct-debug-detailed
-emit-struct-debug-reduced emulated-tls enable-matrix enforce-eh-specs enum-int-equiv error-limit
-escaping-block-tail-calls exceptions excess-precision exec-charset expensive-optimizations
-experimental-isel experimental-library experimental-new-constant-interpreter
-experimental-new-pass-manager experimental-relative-c++-abi-vtables
-experimental-strict-floating-point ext-dce ext-numeric-literals extend-arguments
-extended-identifiers extern-tls-init external-templates fast-math fat-lto-objects
-file-compilation-dir file-prefix-map fine-grained-bitfield-accesses finite-loops
-finite-math-only float-store fold-mem-offsets fold-simple-inlines for-scope force-addr
-force-dwarf-frame force-emit-vtables force-enable-int128 forward-propagate fp-contract
+devirtualize-speculatively diagnostics-absolute-paths diagnostics-color diagnostics-column-origin
+diagnostics-column-unit diagnostics-escape-format diagnostics-fixit-info diagnostics-format
+diagnostics-generate-patch diagnostics-hotness-threshold diagnostics-minimum-margin-width
+diagnostics-parseable-fixits diagnostics-path-format diagnostics-plain-output
+diagnostics-print-source-range-info diagnostics-show-caret diagnostics-show-category
+diagnostics-show-context diagnostics-show-cwe diagnostics-show-event-links
+diagnostics-show-highlight-colors diagnostics-show-hotness diagnostics-show-labels
+diagnostics-show-line-numbers diagnostics-show-location diagnostics-show-note-include-stack
+diagnostics-show-option diagnostics-show-path-depths diagnostics-show-template-tree
+diagnostics-text-art-charset diagnostics-urls digraphs direct-access-external-data directives-only
+discard-value-names dollar-ok dollars-in-identifiers double-square-bracket-attributes dse
+dwarf-directory-asm dwarf-exceptions dwarf2-cfi-asm early-inlining elide-constructors elide-type
+eliminate-dwarf2-dups eliminate-unused-debug-symbols eliminate-unused-debug-types embed-bitcode
+embed-bitcode-marker embed-offload-object emit-all-decls emit-class-debug-always
+emit-struct-debug-baseonly emit-struct-debug-detailed emit-struct-debug-reduced emulated-tls
+enable-matrix enforce-eh-specs enum-int-equiv error-limit escaping-block-tail-calls exceptions
+excess-precision exec-charset expensive-optimizations experimental-isel experimental-library
+experimental-new-constant-interpreter experimental-new-pass-manager
+experimental-relative-c++-abi-vtables experimental-strict-floating-point ext-dce
+ext-numeric-literals extend-arguments extended-identifiers extern-tls-init external-templates
+fast-math fat-lto-objects file-compilation-dir file-prefix-map fine-grained-bitfield-accesses
+finite-loops finite-math-only float-store fold-mem-offsets fold-simple-inlines for-scope
+force-addr force-dwarf-frame force-emit-vtables force-enable-int128 forward-propagate fp-contract
 fp-exception-behavior fp-int-builtin-inexact fp-model free-labels freestanding friend-injection
 fuchsia-api-level function-cse function-sections gcse gcse-after-reload gcse-las gcse-lm gcse-sm
 gimple global-isel gnat-encodings gnu-inline-asm gnu-keywords gnu-runtime gnu-tm gnu-unique
 gnu89-inline gnuc-version graphite graphite-identity guess-branch-probability guiding-decls
 handle-exceptions hardcfr-check-exceptions hardcfr-check-noreturn-calls
 hardcfr-check-returning-calls hardcfr-skip-leaf harden-compares harden-conditional-branches
-harden-control-flow-redundancy hardened hoist-adjacent-loads honor-infinities honor-nans
-honor-std hosted huge-objects ident if-conversion if-conversion2 ignore-exceptions
-implement-inlines implicit-asm implicit-constexpr implicit-inline-templates implicit-templates
-indirect-inlining inhibit-size-directive inline inline-atomics inline-functions
-inline-functions-called-once inline-hint-functions inline-limit inline-small-functions
-inline-stringops input-charset instrument-function-entry-bare instrument-functions
-instrument-functions-after-inlining instrument-functions-exclude-file-list
-instrument-functions-exclude-function-list integrated-as integrated-cc1 ipa-bit-cp ipa-cp
-ipa-cp-alignment ipa-cp-clone ipa-icf ipa-icf-functions ipa-icf-variables ipa-matrix-reorg
-ipa-modref ipa-profile ipa-pta ipa-pure-const ipa-ra ipa-reference ipa-reference-addressable
-ipa-reorder-for-locality ipa-sra ipa-stack-alignment ipa-strict-aliasing ipa-struct-reorg
-ipa-vrp ira-algorithm ira-hoist-pressure ira-loop-pressure ira-region ira-share-save-slots
-ira-share-spill-slots ira-verbose isolate-erroneous-paths-attribute
-isolate-erroneous-paths-dereference ivopts jmc jump-tables keep-gc-roots-live
-keep-inline-functions keep-static-consts keep-static-functions labels-ok large-source-files
-late-combine-instructions lax-vector-conversions leading-underscore legacy-pass-manager
-lifetime-dse limit-function-alignment linker-output live-patching live-range-shrinkage
-local-ivars loop-block loop-flatten loop-interchange loop-nest-optimize loop-optimize
-loop-parallelize-all loop-strip-mine loop-unroll-and-jam lra-remat lto-compression-level
-lto-jobs lto-odr-type-merging lto-partition lto-report lto-report-wpa macro-backtrace-limit
-macro-prefix-map malloc-dce math-errno max-errors max-include-depth max-tokens max-type-align
-mem-report mem-report-wpa merge-all-constants merge-constants merge-debug-strings message-length
-minimize-whitespace modulo-sched modulo-sched-allow-regmoves move-loop-invariants
-move-loop-stores ms-compatibility ms-compatibility-version ms-extensions ms-hotpatch
-ms-memptr-rep ms-omit-default-lib ms-tls-guards ms-volatile msc-version mudflap mudflapth
-multiflags nested-functions new-abi new-alignment new-infallible new-inheriting-ctors
+harden-control-flow-redundancy hardened hoist-adjacent-loads honor-infinities honor-nans honor-std
+hosted huge-objects ident if-conversion if-conversion2 ignore-exceptions implement-inlines
+implicit-asm implicit-constexpr implicit-inline-templates implicit-templates indirect-inlining
+inhibit-size-directive inline inline-atomics inline-functions inline-functions-called-once
+inline-hint-functions inline-limit inline-small-functions inline-stringops input-charset
+instrument-function-entry-bare instrument-functions instrument-functions-after-inlining
+instrument-functions-exclude-file-list instrument-functions-exclude-function-list integrated-as
+integrated-cc1 ipa-bit-cp ipa-cp ipa-cp-alignment ipa-cp-clone ipa-icf ipa-icf-functions
+ipa-icf-variables ipa-matrix-reorg ipa-modref ipa-profile ipa-pta ipa-pure-const ipa-ra
+ipa-reference ipa-reference-addressable ipa-reorder-for-locality ipa-sra ipa-stack-alignment
+ipa-strict-aliasing ipa-struct-reorg ipa-vrp ira-algorithm ira-hoist-pressure ira-loop-pressure
+ira-region ira-share-save-slots ira-share-spill-slots ira-verbose
+isolate-erroneous-paths-attribute isolate-erroneous-paths-dereference ivopts jmc jump-tables
+keep-gc-roots-live keep-inline-functions keep-static-consts keep-static-functions labels-ok
+large-source-files late-combine-instructions lax-vector-conversions leading-underscore
+legacy-pass-manager lifetime-dse limit-function-alignment linker-output live-patching
+live-range-shrinkage local-ivars loop-block loop-flatten loop-interchange loop-nest-optimize
+loop-optimize loop-parallelize-all loop-strip-mine loop-unroll-and-jam lra-remat
+lto-compression-level lto-jobs lto-odr-type-merging lto-partition lto-report lto-report-wpa
+macro-backtrace-limit macro-prefix-map malloc-dce math-errno max-errors max-include-depth
+max-tokens max-type-align mem-report mem-report-wpa merge-all-constants merge-constants
+merge-debug-strings message-length minimize-whitespace modulo-sched modulo-sched-allow-regmoves
+move-loop-invariants move-loop-stores ms-compatibility ms-compatibility-version ms-extensions
+ms-hotpatch ms-memptr-rep ms-omit-default-lib ms-tls-guards ms-volatile msc-version mudflap
+mudflapth multiflags nested-functions new-abi new-alignment new-infallible new-inheriting-ctors
 new-ttp-matching next-runtime nil-receivers non-call-exceptions nonansi-builtins nonnull-objects
 nothrow-opt objc-abi-version objc-arc objc-arc-exceptions objc-convert-messages-to-runtime-calls
 objc-direct-dispatch objc-disable-direct-methods-for-testing objc-encode-cxx-class-template-spec
@@ -187,9 +184,9 @@ openmp-optimistic-collapse openmp-relocatable-target openmp-simd openmp-target-d
 openmp-target-new-runtime openmp-targets openmp-use-tls openmp-version operator-arrow-depth
 operator-names optimization-record-passes optimize-register-move optimize-sibling-calls
 optimize-strlen order-file-instrumentation pack-struct parse-all-comments partial-inlining
-pascal-strings patchable-function-entry path-coverage pcc-struct-return pch-codegen
-pch-debuginfo pch-deps pch-instantiate-templates pch-preprocess pch-validate-input-files-content
-peel-loops peephole peephole2 permissive permitted-flt-eval-methods pic pie plan9-extensions plt
+pascal-strings patchable-function-entry path-coverage pcc-struct-return pch-codegen pch-debuginfo
+pch-deps pch-instantiate-templates pch-preprocess pch-validate-input-files-content peel-loops
+peephole peephole2 permissive permitted-flt-eval-methods pic pie plan9-extensions plt
 post-ipa-mem-report pre-ipa-mem-report predictive-commoning prefetch-loop-arrays
 preserve-as-comments pretty-templates printf-return-value profile profile-abs-path
 profile-correction profile-dir profile-exclude-files profile-filter-files profile-generate
@@ -197,17 +194,16 @@ profile-info-section profile-instr-generate profile-partial-training profile-pre
 profile-prefix-path profile-reorder-functions profile-report profile-reproducible
 profile-sample-accurate profile-update profile-values protect-parens pseudo-probe-for-profiling
 ptrauth-calls ptrauth-intrinsics ptrauth-returns random-seed range-for-ext-temps
-raw-string-literals reciprocal-math record-command-line record-gcc-switches ree
-reg-struct-return register-global-dtors-with-atexit regmove relaxed-template-template-args
-rename-registers reorder-blocks reorder-blocks-algorithm reorder-blocks-and-partition
-reorder-functions replace-objc-classes reroll-loops rerun-cse-after-loop rerun-loop-opt
-reschedule-modulo-scheduled-loops retain-comments-from-system-headers ropi rounding-math
-rtlib-add-rpath rtti rtti-data rwpi sanitize sanitize-address-destructor
-sanitize-address-field-padding sanitize-address-globals-dead-stripping
-sanitize-address-outline-instrumentation sanitize-address-poison-custom-array-cookie
-sanitize-address-use-after-return sanitize-address-use-after-scope
-sanitize-address-use-odr-indicator sanitize-address-vcasan-lib sanitize-blacklist
-sanitize-cfi-canonical-jump-tables sanitize-cfi-cross-dso
+raw-string-literals reciprocal-math ree reg-struct-return register-global-dtors-with-atexit
+regmove relaxed-template-template-args rename-registers reorder-blocks reorder-blocks-algorithm
+reorder-blocks-and-partition reorder-functions replace-objc-classes reroll-loops
+rerun-cse-after-loop rerun-loop-opt reschedule-modulo-scheduled-loops
+retain-comments-from-system-headers ropi rounding-math rtlib-add-rpath rtti rtti-data rwpi
+sanitize sanitize-address-destructor sanitize-address-field-padding
+sanitize-address-globals-dead-stripping sanitize-address-outline-instrumentation
+sanitize-address-poison-custom-array-cookie sanitize-address-use-after-return
+sanitize-address-use-after-scope sanitize-address-use-odr-indicator sanitize-address-vcasan-lib
+sanitize-blacklist sanitize-cfi-canonical-jump-tables sanitize-cfi-cross-dso
 sanitize-cfi-icall-experimental-normalize-integers sanitize-cfi-icall-generalize-pointers
 sanitize-coverage sanitize-coverage-allowlist sanitize-coverage-blacklist
 sanitize-coverage-ignorelist sanitize-coverage-whitelist sanitize-hwaddress-abi
@@ -240,8 +236,8 @@ swift-async-fp sync-libcalls tabstop temp-file template-backtrace-limit template
 thread-jumps threadsafe-statics time-report time-report-details time-trace-granularity tls-model
 toplevel-reorder tracer track-macro-expansion trampoline-impl trampolines trap-function
 trapping-math trapv trapv-handler tree-bit-ccp tree-builtin-call-dce tree-ccp tree-ch
-tree-coalesce-inlined-vars tree-coalesce-vars tree-copy-prop tree-copyrename tree-cselim
-tree-dce tree-dominator-opts tree-dse tree-forwprop tree-fre tree-loop-distribute-patterns
+tree-coalesce-inlined-vars tree-coalesce-vars tree-copy-prop tree-copyrename tree-cselim tree-dce
+tree-dominator-opts tree-dse tree-forwprop tree-fre tree-loop-distribute-patterns
 tree-loop-distribution tree-loop-if-convert tree-loop-if-convert-stores tree-loop-im
 tree-loop-ivcanon tree-loop-linear tree-loop-optimize tree-loop-vectorize tree-lrs
 tree-parallelize-loops tree-partial-pre tree-phiprop tree-pre tree-pta tree-reassoc tree-salias
@@ -256,9 +252,8 @@ use-cxa-atexit use-cxa-get-exception-ptr use-init-array use-ld use-line-directiv
 use-linker-plugin validate-ast-input-files-content var-tracking var-tracking-assignments
 var-tracking-assignments-toggle var-tracking-uninit variable-expansion-in-unroller veclib
 vect-cost-model vectorize verbose-asm version-loops-for-strides virtual-function-elimination
-visibility visibility-dllexport visibility-externs-dllimport
-visibility-externs-nodllstorageclass visibility-from-dllstorageclass
-visibility-global-new-delete-hidden visibility-inlines-hidden
+visibility visibility-dllexport visibility-externs-dllimport visibility-externs-nodllstorageclass
+visibility-from-dllstorageclass visibility-global-new-delete-hidden visibility-inlines-hidden
 visibility-inlines-hidden-static-local-var visibility-ms-compat visibility-nodllstorageclass vpt
 vtable-gc vtable-thunks wasm-exceptions weak web whole-program whole-program-vtables
 wide-exec-charset working-directory wrapv wrapv-pointer writable-strings xl-pragma-pack
@@ -284,18 +279,19 @@ HARMLESS_F_PREFIXES = (
 OPTIONS: tuple[Row[Do], ...] = rows(
     {
         (Do.NOTHING, Take.FLAG): """
-            --debug --extra-warnings --optimize --pedantic --pedantic-errors --profile -C -CC -P -Qn
-            -Qunused-arguments -Qy -ansi -canonical-prefixes -dA -dD -dI -dM -dN -dP -dU -dp
+            --debug --extra-warnings --optimize --pedantic --pedantic-errors --profile -C -CC -P
+            -Qn -Qunused-arguments -Qy -ansi -canonical-prefixes -dA -dD -dI -dM -dN -dP -dU -dp
             -dynamic -fdump-internal-locations -fdump-noaddr -fdump-unnumbered
             -fdump-unnumbered-links -fno-module-lazy -fno-modules -fno-modules-ts
-            -fno-save-optimization-record -fno-stack-usage -fprofile-use -integrated-as
-            -no-canonical-prefixes -no-integrated-as -no-integrated-cpp -no-pie -nobuiltininc
-            -nodefaultlibs -nolibc -nopie -nostartfiles -nostdinc -nostdinc++ -nostdlib -nostdlib++
-            -nostdlibinc -pass-exit-codes -pedantic -pedantic-errors -pie -pipe -posix -pthread
-            -pthreads -rdynamic -remap -s -shared -shared-libasan -shared-libgcc -shared-libsan
-            -static -static-libasan -static-libgcc -static-libgfortran -static-liblsan
-            -static-libsan -static-libstdc++ -static-libtsan -static-libubsan -static-pie -symbolic
-            -traditional -traditional-cpp -trigraphs -undef -w
+            -fno-profile-arcs -fno-record-gcc-switches -fno-save-optimization-record
+            -fno-stack-usage -fprofile-use -integrated-as -no-canonical-prefixes -no-integrated-as
+            -no-integrated-cpp -no-pie -nobuiltininc -nodefaultlibs -nolibc -nopie -nostartfiles
+            -nostdinc -nostdinc++ -nostdlib -nostdlib++ -nostdlibinc -pass-exit-codes -pedantic
+            -pedantic-errors -pie -pipe -posix -pthread -pthreads -rdynamic -remap -s -shared
+            -shared-libasan -shared-libgcc -shared-libsan -static -static-libasan -static-libgcc
+            -static-libgfortran -static-liblsan -static-libsan -static-libstdc++ -static-libtsan
+            -static-libubsan -static-pie -symbolic -traditional -traditional-cpp -trigraphs -undef
+            -w
             """,
         (Do.NOTHING, Take.NEXT): """
             --define-macro --include-directory --include-directory-after --param --sysroot
@@ -304,18 +300,18 @@ OPTIONS: tuple[Row[Do], ...] = rows(
             """,
         (Do.NOTHING, Take.GLUED): """
             --define-macro= --gcc-install-dir= --gcc-toolchain= --include-directory-after=
-            --include-directory= --ld-path= --param= --rtlib= --std= --stdlib= --sysroot= --target=
-            --undefine-macro= --unwindlib= -O -Rpass -W -fcf-protection= -fdiagnostics-color=
-            -fdisable- -fenable- -foffload= -fprofile-dir= -fsanitize= -g -m -resource-dir= -rtlib=
-            -std= -stdlib= -unwindlib=
+            --include-directory= --ld-path= --param= --rtlib= --std= --stdlib= --sysroot=
+            --target= --undefine-macro= --unwindlib= -O -Rpass -W -fcf-protection=
+            -fdiagnostics-color= -fdisable- -fenable- -foffload= -fprofile-dir= -fsanitize= -g -m
+            -resource-dir= -rtlib= -std= -stdlib= -unwindlib=
             """,
         (Do.NOTHING, Take.EITHER): """
             -A -B -D -F -G -I -Tbss -Tdata -Ttext -U -e -idirafter -iframework -iprefix -iquote
             -isysroot -isystem -isystem-after -iwithprefix -iwithprefixbefore -iwithsysroot -u -z
             """,
         (Do.WHOLE, Take.FLAG): """
-            -H -Q -fcompare-debug -fprofile-arcs -frecord-command-line -frecord-gcc-switches -p -pg
-            -r -time
+            -H -Q -fcompare-debug -fprofile-arcs -frecord-command-line -frecord-gcc-switches -p
+            -pg -r -time
             """,
         # What is made.
         (Do.COMPILE, Take.FLAG): "--compile -c",
@@ -397,8 +393,8 @@ OPTIONS: tuple[Row[Do], ...] = rows(
         # Refusals.
         (Do.QUERY, Take.FLAG): """
             -### --help --target-help --version -dumpfullversion -dumpmachine -dumpspecs
-            -dumpversion -fhelp -fno-help -ftarget-help -fversion -help -mcpu=? -mcpu=help -mtune=?
-            -mtune=help
+            -dumpversion -fhelp -fno-help -ftarget-help -fversion -help -mcpu=? -mcpu=help
+            -mtune=? -mtune=help
             """,
         (
             Do.QUERY,

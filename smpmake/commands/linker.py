@@ -33,7 +33,7 @@ LONG_FLAGS: dict[Do, str] = {
         Bsymbolic-non-weak-functions EB EL Qy Ur accept-unknown-input-arch add-needed
         add-stdcall-alias allow-multiple-definition allow-shlib-undefined apply-dynamic-relocs
         as-needed be8 build-id call_shared check-sections color-diagnostics compat-implib
-        copy-dt-needed-entries ctors-in-init-array d dc default-symver define-common demangle
+        copy-dt-needed-entries cref ctors-in-init-array dc default-symver define-common demangle
         detect-odr-violations disable-auto-image-base disable-auto-import
         disable-high-entropy-va disable-large-address-aware disable-long-section-names
         disable-new-dtags disable-nxcompat disable-reloc-section disable-runtime-pseudo-reloc
@@ -67,7 +67,7 @@ LONG_FLAGS: dict[Do, str] = {
         warn-multiple-gp warn-once warn-rwx-segments warn-section-align warn-shared-textrel
         warn-textrel warn-unresolved-symbols wdmdriver whole-archive
         """,
-    Do.PRINTS: "cref print-map print-output-format trace verbose",
+    Do.PRINTS: "print-map print-output-format trace verbose",
     Do.VERSION: "version",
     Do.QUERY: "help print-sysroot target-help",
     Do.UNPREDICTABLE: """

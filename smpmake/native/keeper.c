@@ -171,8 +171,8 @@ static void server_died(int alive, const char *folder)
 	_exit(125);
 }
 
-/* One message of the server: a signal for the driver, or the word that all is well. */
-static void hear(int control, int alive, const char *folder, pid_t driver)
+/* One message of the server: a signal for the driver's whole family, or that all is well. */
+static void hear(int control, int alive, const char *folder)
 {
 	struct wire_header header;
 	struct wire_signal order;
@@ -183,10 +183,8 @@ static void hear(int control, int alive, const char *folder, pid_t driver)
 	if (header.type != WIRE_SIGNAL || header.length != sizeof order ||
 	    read_all(control, &order, sizeof order) != 0)
 		server_died(alive, folder);
-	if (order.signal == SIGKILL)
-		signal_descendants(SIGKILL);
-	else if (driver > 0)
-		kill(driver, order.signal);
+	/* To all of them, as a terminal would: a shell does not pass signals on. */
+	signal_descendants(order.signal);
 }
 
 int main(int argc, char **argv)
@@ -236,6 +234,6 @@ int main(int argc, char **argv)
 				}
 		}
 		if (both[0].revents)
-			hear(control, alive, folder, driver);
+			hear(control, alive, folder);
 	}
 }

@@ -382,6 +382,9 @@ int main(int argc, char **argv)
 	}
 	s.path = rest;
 	replace_path(&s);
+	/* gcc looks for its parts beside a folder in argv[0], and beside us there are none. */
+	if (strchr(argv[0], '/') != NULL)
+		argv[0] = real;
 	if (s.socket == NULL || s.socket[0] == '\0')
 		return become(real, argv, s.env);
 	if (s.board != NULL && is_file_tool(tool) && nothing_pending(s.board))
