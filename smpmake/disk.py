@@ -120,8 +120,8 @@ class FileClock:
 class Asides:
     """Stale copies of targets, out of the driver's sight while their commands are pending.
 
-    A journal in the session's folder (pairs of NUL-ended names) lets the keeper put them back if
-    the server is killed.
+    A journal in the session's folder lets the keeper put them back if the server is killed.  Its
+    entries: a letter, then two NUL-ended texts (native/keeper.c reads them).
     """
 
     def __init__(self, journal: Path) -> None:
@@ -138,12 +138,16 @@ class Asides:
         if len(os.fsencode(os.path.basename(aside))) > 255:
             aside = f"{folder}/.smpmake-aside-{os.getpid()}-{self._count}"
         # The journal first: a name in it without a file is harmless, the other way round is not.
-        os.write(self._journal, os.fsencode(path) + b"\0" + os.fsencode(aside) + b"\0")
+        self.note("A", path, aside)
         try:
             os.rename(path, aside)
         except OSError:
             return ""
         return aside
+
+    def note(self, kind: str, path: str, text: str) -> None:
+        """Adds an entry to the journal."""
+        os.write(self._journal, b"%c%b\0%b\0" % (ord(kind), os.fsencode(path), os.fsencode(text)))
 
     @staticmethod
     def put_back(path: str, aside: str) -> None:

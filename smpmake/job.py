@@ -56,7 +56,7 @@ class Job:
     number     order of issue, unique in a server's life.
     build      whose it is: failures and verdicts are kept apart by it.
     issued_ns  file-system time of issue, ns; what its outputs' mtime becomes.
-    light      needs no slot: work for the disk alone, in the driver's own time.
+    light      needs no slot: work for the disk alone, in the driver's own time or the server's.
     exclusive  runs while nothing else does.
     ready_at   when its last hazard cleared, and `waited_for` the job that cleared it.
     """

@@ -87,10 +87,15 @@ class Scheduler:
     def cancel(
         self, which: Callable[[Job], bool], now: int, cause: Job | None = None
     ) -> list[Action]:
-        """Takes commands that have not started out of the machine."""
+        """Takes commands that have not started out of the machine.
+
+        Light deferred ones stay: they go with what they wait for, whether that ends well or not
+        (an object without its dependency file, moved into place, would be half a result).
+        """
         actions: list[Action] = []
         for job in [j for j in self.hazards.present() if j.state in _UNSTARTED and which(j)]:
-            self._cancel(job, now, actions, cause)
+            if not (job.light and job.mode is Mode.DEFERRED):
+                self._cancel(job, now, actions, cause)
         self._dispatch(actions)
         return actions
 
@@ -98,6 +103,7 @@ class Scheduler:
         """A running job came to nothing through no fault of its own: back to the queue."""
         actions: list[Action] = []
         self._release(job)
+        job.light = False
         job.state = State.READY
         heapq.heappush(self._urgent, (job.number, job))
         self._dispatch(actions)

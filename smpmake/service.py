@@ -120,7 +120,7 @@ class Service:
             raise ServiceError(
                 f"a server named '{self._name}' is already running (smpmake stop ends it)"
             ) from None
-        if (self._path / "asides").exists():
+        if (self._path / "journal").exists():
             os.close(lock)
             subprocess.run([native.program("keeper"), "clean", os.fspath(self._path)], check=False)
             return self._claim()

@@ -133,6 +133,7 @@ class Space:
         self.write(files)
         ended = self.smpmake(*options, "--", *command)
         assert self.tree() == expected, ended.err
+        assert "Traceback" not in ended.err, ended.err
         assert ended.status == plain.status, ended.err
         self.expect_clean()
         return ended

@@ -206,6 +206,10 @@ def _refused(reason: Reason, detail: str = "") -> Analysis:
     return Analysis(Kind.FILE, refusal=reason, detail=detail)
 
 
+#: With these and one source, mv is rename(2) and nothing else.
+_JUST_MOVES = {Do.FORCE, Do.INTO, Do.NOT_INTO}
+
+
 class Request:
     """One command taken apart."""
 
@@ -288,7 +292,13 @@ def analyse_mv(inv: Invocation) -> Analysis:
             return _refused(Reason.WHOLE_FOLDER, source)
         writes.append(Write(destination, timed=False, replaces=True))
         writes.append(Write(source, timed=False, removed=True, target=False))
-    return Analysis(Kind.FILE, reads=tuple(source for source, _ in pairs), writes=tuple(writes))
+    alone = len(pairs) == 1 and request.has(Do.FORCE) and request.options.keys() <= _JUST_MOVES
+    return Analysis(
+        Kind.FILE,
+        reads=tuple(source for source, _ in pairs),
+        writes=tuple(writes),
+        rename=pairs[0] if alone else None,
+    )
 
 
 def analyse_cp(inv: Invocation) -> Analysis:

@@ -102,6 +102,7 @@ class Analysis:
     detail      what the refusal is about: the option, the file, the variable.
     split       for several sources in one command: given a folder for intermediate objects, the
                 parts that together have the same result; None where it cannot be split.
+    rename      (source, destination) where all that it does is this one rename(2).
     """
 
     kind: Kind
@@ -111,6 +112,7 @@ class Analysis:
     refusal: Reason | None = None
     detail: str = ""
     split: Callable[[str], tuple[Part, ...]] | None = None
+    rename: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,13 +111,45 @@ static void end_descendants(void)
 	}
 }
 
-/* Stale copies that were set aside for jobs that never started go back to their places: the journal
- * holds pairs of NUL-ended names, the file's and its copy's. */
-static void put_back(const char *folder)
+/* A stale copy that was set aside for a job that never started goes back to its place. */
+static void put_back(const char *path, const char *aside)
+{
+	struct stat info;
+	if (lstat(aside, &info) != 0)
+		return;
+	if (lstat(path, &info) == 0)
+		unlink(aside);
+	else
+		rename(aside, path);
+}
+
+/* A file that vouches for a product which was never made is taken back: removed, removed if empty,
+ * or given its older time ("seconds nanoseconds product"). */
+static void take_back(char kind, const char *path, const char *text)
+{
+	struct stat info;
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
+	const char *product = text;
+	if (kind == 'T') {
+		char *end;
+		times[1].tv_sec = strtoll(text, &end, 10);
+		times[1].tv_nsec = strtol(end, &end, 10);
+		product = *end == ' ' ? end + 1 : end;
+	}
+	if (lstat(product, &info) == 0)
+		return;
+	if (kind == 'T')
+		utimensat(AT_FDCWD, path, times, 0);
+	else if (kind == 'V' || (lstat(path, &info) == 0 && info.st_size == 0))
+		unlink(path);
+}
+
+/* Undoes what the session's journal says: entries of a letter and two NUL-ended texts. */
+static void undo_journal(const char *folder)
 {
 	char name[PATH_MAX];
 	struct stat info;
-	if (snprintf(name, sizeof name, "%s/asides", folder) >= (int)sizeof name)
+	if (snprintf(name, sizeof name, "%s/journal", folder) >= (int)sizeof name)
 		return;
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &info) != 0)
@@ -129,17 +161,14 @@ static void put_back(const char *folder)
 	text[size] = '\0';
 	close(fd);
 	for (char *at = text; at < text + size;) {
-		char *aside = at + strlen(at) + 1;
-		if (aside >= text + size)
+		char *path = at + 1, *second = path + strlen(path) + 1;
+		if (second >= text + size)
 			break;
-		if (lstat(aside, &info) == 0) {
-			struct stat there;
-			if (lstat(at, &there) == 0)
-				unlink(aside);
-			else
-				rename(aside, at);
-		}
-		at = aside + strlen(aside) + 1;
+		if (*at == 'A')
+			put_back(path, second);
+		else
+			take_back(*at, path, second);
+		at = second + strlen(second) + 1;
 	}
 	free(text);
 }
@@ -155,7 +184,7 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
 
 static void clean(const char *folder)
 {
-	put_back(folder);
+	undo_journal(folder);
 	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
