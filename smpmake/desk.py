@@ -31,10 +31,15 @@ class Desk:
     """Answers requests (server.Requests).  `on_stop` is called for a stop that was asked for."""
 
     def __init__(
-        self, machine: Machine, folder: Path, on_stop: Callable[[], None] | None = None
+        self,
+        machine: Machine,
+        folder: Path,
+        shims: Path,
+        on_stop: Callable[[], None] | None = None,
     ) -> None:
         self._machine = machine
         self._folder = folder
+        self._shims = shims
         self._on_stop = on_stop
         self._ids = 0
         self._owners: dict[Connection, Build] = {}
@@ -90,7 +95,7 @@ class Desk:
 
     def _places(self) -> dict[str, str]:
         return {
-            "shims": os.fspath(self._folder / "shims"),
+            "shims": os.fspath(self._shims),
             "board": os.fspath(self._folder / "board"),
             "socket": os.fspath(self._folder / "socket"),
         }

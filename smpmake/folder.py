@@ -1,4 +1,4 @@
-"""The private folder of a session or service: socket, shims, board, journal.
+"""The private folder of a session or service (socket, board, journal), and its shims.
 
 A lock tells the living from the dead: what a session left whose processes were all killed is
 cleaned up by the next one that starts.
@@ -7,6 +7,7 @@ cleaned up by the next one that starts.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -25,7 +26,7 @@ class FolderError(SmpmakeError):
 
 
 class SessionFolder:
-    """`path` is 0700 and ours; `shims` holds a shim for every known tool on PATH."""
+    """`path` is 0700 and ours."""
 
     def __init__(self) -> None:
         clean_up_after_the_dead()
@@ -39,17 +40,42 @@ class SessionFolder:
             raise FolderError(f"no folder for the session: {error}") from None
         self.path = path
         self.socket = path / "socket"
-        self.shims = path / "shims"
         self._lock = _lock(path)
-
-    def make_shims(self, search_path: str) -> None:
-        """Shims for what a PATH holds."""
-        tools.install(self.shims, search_path)
 
     def remove(self) -> None:
         """Removes the folder with all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
+
+
+def shims_for(search_path: str) -> Path:
+    """A folder with a shim for every known tool on a PATH; made once, then used again.
+
+    It outlives the session: a configure script that runs inside a build may write down the
+    paths of tools that it found, and those must go on working (as the plain tools).
+    Raises FolderError.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    found = tools.find_tools(search_path)
+    shim = native.program("shim")
+    names = "\n".join([shim, *(tool.name for tool in found)])
+    folder = cache / "smpmake" / "shims" / hashlib.sha256(os.fsencode(names)).hexdigest()[:12]
+    if folder.is_dir():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(dir=folder.parent))
+        for tool in found:
+            (new / tool.name).symlink_to(shim)
+        new.chmod(0o755)
+        try:
+            new.rename(folder)
+        except OSError:  # another session was quicker
+            shutil.rmtree(new)
+    except OSError as error:
+        raise FolderError(f"no folder for shims: {error}") from None
+    return folder
 
 
 def _lock(path: Path) -> int:

@@ -18,7 +18,7 @@ from smpmake.build import Build
 from smpmake.config import Settings
 from smpmake.desk import Desk
 from smpmake.driver import Driver
-from smpmake.folder import SessionFolder
+from smpmake.folder import SessionFolder, shims_for
 from smpmake.machine import Machine
 from smpmake.output import Transcript
 from smpmake.policy import Rules
@@ -109,7 +109,7 @@ class OwnHost:
         self._session_folder = folder = SessionFolder()
         self.folder = folder.path
         try:
-            folder.make_shims(os.environ.get("PATH", os.defpath))
+            shims = shims_for(os.environ.get("PATH", os.defpath))
             self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
             self._machine = Machine(
                 folder.path,
@@ -118,15 +118,15 @@ class OwnHost:
                 niceness=self._settings.nice,
                 alive=self._alive_write,
             )
-            self._server = Server(folder.socket, self._machine, Desk(self._machine, folder.path))
+            self._server = Server(
+                folder.socket, self._machine, Desk(self._machine, folder.path, shims)
+            )
         except BaseException:
             folder.remove()
             raise
         self._build.began = time.time()
         self._machine.builds[_BUILD] = self._build
-        self.environment = driver_environment(
-            folder.shims, folder.socket, folder.path / "board", _BUILD
-        )
+        self.environment = driver_environment(shims, folder.socket, folder.path / "board", _BUILD)
         if self._settings.output == "serial":
             self.output = self._transcribe()
 

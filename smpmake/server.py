@@ -178,7 +178,7 @@ class Connection:
     def readable(self) -> None:
         """Reads what is there."""
         try:
-            data, control, _flags, _address = self._socket.recvmsg(_CHUNK, _SPACE)
+            data, control, flags, _address = self._socket.recvmsg(_CHUNK, _SPACE)
         except BlockingIOError:
             self._register()
             return
@@ -188,6 +188,10 @@ class Connection:
             return
         if control:
             self._take_descriptors(control)
+        if flags & socket.MSG_CTRUNC:
+            log.warning("refused: process %d sent too many descriptors", self.pid)
+            self._end()
+            return
         if not data:
             if self._splitter.pending:
                 log.warning("refused: process %d closed in the middle of a frame", self.pid)

@@ -15,11 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from smpmake import cpus, native, tools, wire
+from smpmake import cpus, native, wire
 from smpmake.build import Build
 from smpmake.config import Settings
 from smpmake.desk import SHELL_BUILD, Desk
 from smpmake.errors import SmpmakeError
+from smpmake.folder import shims_for
 from smpmake.host import rules_of
 from smpmake.machine import Machine
 from smpmake.server import Server
@@ -77,7 +78,7 @@ class Service:
         for number in _STOP_SIGNALS:
             loop.add_signal_handler(number, self._end_at_once, number)
         try:
-            tools.install(self._path / "shims", os.environ.get("PATH", os.defpath))
+            shims = shims_for(os.environ.get("PATH", os.defpath))
             machine = self._machine = Machine(
                 self._path,
                 slots,
@@ -86,7 +87,7 @@ class Service:
                 alive=alive_write,
             )
             machine.keeper_pids.add(keeper.pid)
-            desk = Desk(machine, self._path, self._stopped.set)
+            desk = Desk(machine, self._path, shims, self._stopped.set)
             server = Server(self._path / "socket", machine, desk)
             machine.builds[SHELL_BUILD] = Build(
                 SHELL_BUILD,

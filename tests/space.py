@@ -50,6 +50,7 @@ class Space:
             "TMPDIR": str(self.temporary),
             "XDG_STATE_HOME": str(root / "state"),
             "XDG_CONFIG_HOME": str(root / "config"),
+            "XDG_CACHE_HOME": str(root / "cache"),
             "LC_ALL": "C",
         }
         self._running: list[subprocess.Popen[bytes]] = []

@@ -121,7 +121,8 @@ REDIS = Package(
     name="redis",
     version="7.0.15",
     sha256="4b1dc4ee6d622a09fff9c6777191209750fb5e5a725ef78ea012d6eef4c22982",
-    make=("make",),
+    # Its own jemalloc would be configured inside the build, which finds our shims on PATH.
+    make=("make", "MALLOC=libc"),
     programs=("src/redis-server", "src/redis-cli", "src/redis-benchmark"),
     touch="src/t_string.c",
     fault=Fault("src/cluster.c", ("src/cluster.o",), ("src/redis-server", "src/redis-sentinel")),
