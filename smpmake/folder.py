@@ -18,7 +18,7 @@ from typing import Final
 from smpmake import native, tools
 from smpmake.errors import SmpmakeError
 
-_LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
+LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
 
 
 class FolderError(SmpmakeError):
@@ -33,7 +33,7 @@ class SessionFolder:
         prefix = f"smpmake-{os.getuid()}-"
         try:
             path = Path(tempfile.mkdtemp(prefix=prefix))
-            if len(os.fsencode(path / "socket")) > _LONGEST_SOCKET:
+            if len(os.fsencode(path / "socket")) > LONGEST_SOCKET:
                 path.rmdir()
                 path = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
         except OSError as error:

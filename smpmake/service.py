@@ -20,11 +20,12 @@ from smpmake.build import Build
 from smpmake.config import Settings
 from smpmake.desk import SHELL_BUILD, Desk
 from smpmake.errors import SmpmakeError
-from smpmake.folder import shims_for
+from smpmake.folder import LONGEST_SOCKET, shims_for
 from smpmake.host import rules_of
 from smpmake.machine import Machine
 from smpmake.server import Server
 
+LONGEST_NAME: Final = 40
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -39,6 +40,8 @@ def base_folder() -> Path:
         base = Path(runtime, "smpmake")
     else:
         base = Path(tempfile.gettempdir(), f"smpmake-services-{os.getuid()}")
+    if len(os.fsencode(base)) + LONGEST_NAME + len("//socket") > LONGEST_SOCKET:
+        base = Path("/tmp", f"smpmake-services-{os.getuid()}")
     try:
         base.mkdir(mode=0o700, exist_ok=True)
         info = base.lstat()
@@ -51,7 +54,7 @@ def base_folder() -> Path:
 
 def folder_of(name: str) -> Path:
     """The folder of a named server.  Raises ServiceError for an unusable name."""
-    if not name or "/" in name or name.startswith(".") or len(name) > 40:
+    if not name or "/" in name or name.startswith(".") or len(name) > LONGEST_NAME:
         raise ServiceError(f"'{name}' is no name for a socket: use a short word without slashes")
     return base_folder() / name
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +40,8 @@ class Space:
         self.root = root
         self.folder = root / "build"
         self.folder.mkdir()
-        self.temporary = root / "tmp"
-        self.temporary.mkdir()
+        # Short, because sockets' names must be.
+        self.temporary = Path(tempfile.mkdtemp(prefix="smp-"))
         self.environment = {
             **{
                 k: v
@@ -154,6 +155,7 @@ class Space:
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
+        shutil.rmtree(self.temporary, ignore_errors=True)
 
 
 def objects(count: int, prefix: str = "f") -> dict[str, str]:
