@@ -266,6 +266,20 @@ static void drain_children(const struct worker *w)
 		;
 }
 
+/* Ends what a tool that is dead itself has left: an assembler would go on and write its output. */
+static void end_orphans(const struct worker *w, pid_t tool)
+{
+	struct rusage usage;
+	int status;
+	kill(-tool, SIGKILL);
+	while (signal_descendants(SIGKILL) > 0) {
+		struct pollfd child = {.fd = w->children, .events = POLLIN};
+		poll(&child, 1, 10);
+		drain_children(w);
+		reap(0, &status, &usage);
+	}
+}
+
 /* The server is gone: end the tool, gently first, with all that it started. */
 static void abandon(const struct worker *w, const struct job *job, pid_t tool)
 {
@@ -282,13 +296,7 @@ static void abandon(const struct worker *w, const struct job *job, pid_t tool)
 		drain_children(w);
 		gone = reap(tool, &status, &usage);
 	}
-	kill(-tool, SIGKILL);
-	while (signal_descendants(SIGKILL) > 0) {
-		struct pollfd child = {.fd = w->children, .events = POLLIN};
-		poll(&child, 1, 10);
-		drain_children(w);
-		reap(0, &status, &usage);
-	}
+	end_orphans(w, tool);
 	remove_unfinished(job);
 	_exit(0);
 }
@@ -381,9 +389,10 @@ static int run(struct worker *w, const struct job *job)
 	result.end_ns = monotonic_ns();
 	if (tool < 0)
 		restore_failed(job);
-	else if (WIFSIGNALED(result.wait_status) || (w->told_to_end && result.wait_status != 0))
+	else if (WIFSIGNALED(result.wait_status) || (w->told_to_end && result.wait_status != 0)) {
+		end_orphans(w, tool);
 		remove_unfinished(job);
-	else if (WEXITSTATUS(result.wait_status) != 0)
+	} else if (WEXITSTATUS(result.wait_status) != 0)
 		restore_failed(job);
 	else
 		result.missing = finish(job);
