@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 
 
 class State(enum.Enum):
@@ -48,6 +49,10 @@ class Operands:
     changed_ns: tuple[tuple[str, int], ...] = ()
     undeclared: bool = False
     everything: bool = False
+
+
+#: The blockers of a job that has none: one set for all, never changed.
+NOBODY: Final[set[Job]] = set()
 
 
 class Job:
@@ -104,7 +109,7 @@ class Job:
         self.slot: int | None = None
         self.ready_at = 0
         self.waited_for: Job | None = None
-        self.blockers: set[Job] = set()
+        self.blockers = NOBODY
         self.followers: list[Job] = []
 
     def __repr__(self) -> str:

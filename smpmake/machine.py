@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import stat
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -73,7 +74,28 @@ class Command:
     signalled: bool = False
     retried: bool = False
     rename: tuple[str, str] | None = None
-    vouchers: list[Voucher] = field(default_factory=list)
+    vouchers: tuple[Voucher, ...] = ()
+
+
+class Environment:
+    """An environment as it came, of which few variables are ever asked."""
+
+    def __init__(self, blob: bytes) -> None:
+        self.blob = blob
+        self._asked: dict[str, str | None] = {}
+
+    def get(self, name: str) -> str | None:
+        """A variable's value."""
+        if name not in self._asked:
+            self._asked[name] = self._find(os.fsencode(name) + b"=")
+        return self._asked[name]
+
+    def _find(self, wanted: bytes) -> str | None:
+        start = 0 if self.blob.startswith(wanted) else self.blob.find(b"\0" + wanted) + 1
+        if start == 0 and not self.blob.startswith(wanted):
+            return None
+        start += len(wanted)
+        return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
 
 
 class Around:
@@ -166,7 +188,8 @@ class Machine:
         )
         self._running: dict[int, Job] = {}
         self._names: dict[int, str] = {}
-        self._environments: dict[bytes, bytes] = {}
+        self._environments: dict[bytes, Environment] = {}
+        self._shared: dict[bytes, bytes] = {}
         self._by_caller: dict[int, dict[Job, None]] = {}
         self._count = 0
         self._pool.start(min(slots, 8))
@@ -187,12 +210,12 @@ class Machine:
             return
         words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
         cwd = os.fsdecode(invoke.cwd)
-        analysis = commands.analyse(Invocation(words, cwd, _getenv(invoke.env), FolderFiles(cwd)))
+        environment = self._environment(invoke)
+        analysis = commands.analyse(Invocation(words, cwd, environment.get, FolderFiles(cwd)))
         around = Around(self, build, invoke, cwd, analysis)
         decision = policy.decide(
             analysis, build.rules, invoke.tool, os.fsdecode(invoke.real), around
         )
-        invoke.env = self._environments.setdefault(invoke.env, invoke.env)
         if build.lost and self._needs_lost(build, cwd, analysis):
             _close(out, err)
             self._refuse(build, reply)
@@ -258,6 +281,20 @@ class Machine:
         return running, max(0, len(self.scheduler.hazards) - running)
 
     # ------------------------------------------------------------------ deciding
+
+    def _environment(self, invoke: Invoke) -> Environment:
+        """The invocation's environment; most commands share it and more, once in memory."""
+        known = self._environments.get(invoke.env)
+        if known is None:
+            known = self._environments[invoke.env] = Environment(invoke.env)
+        invoke.env = known.blob
+        share = self._shared.setdefault
+        invoke.real = share(invoke.real, invoke.real)
+        invoke.cwd = share(invoke.cwd, invoke.cwd)
+        invoke.limits = share(invoke.limits, invoke.limits)
+        invoke.tool = sys.intern(invoke.tool)
+        invoke.build = sys.intern(invoke.build)
+        return known
 
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self.paths.canonical(cwd, path) for path in analysis.reads)
@@ -404,7 +441,7 @@ class Machine:
                 continue
             for job in self._by_caller[invoke.parent]:
                 command = _command_of(job)
-                command.vouchers.append(voucher)
+                command.vouchers += (voucher,)
                 for product in command.made[:1]:
                     self._asides.note(voucher.journal_kind, name, voucher.journal_text(product))
 
@@ -695,20 +732,6 @@ def _command_of(job: Job) -> Command:
     command = job.payload
     assert isinstance(command, Command)
     return command
-
-
-def _getenv(env: bytes) -> Callable[[str], str | None]:
-    """Looks variables up in a blob without taking it apart."""
-
-    def get(name: str) -> str | None:
-        wanted = os.fsencode(name) + b"="
-        start = 0 if env.startswith(wanted) else env.find(b"\0" + wanted) + 1
-        if start == 0 and not env.startswith(wanted):
-            return None
-        start += len(wanted)
-        return os.fsdecode(env[start : env.index(b"\0", start)])
-
-    return get
 
 
 def _close(*fds: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from smpmake.hazards import Hazards
-from smpmake.job import Job, Mode, State
+from smpmake.job import NOBODY, Job, Mode, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +184,6 @@ class Scheduler:
             # A blocker that ends later must not find us.
             if job in blocker.followers:
                 blocker.followers.remove(job)
-        job.blockers = set()
+        job.blockers = NOBODY
         actions.append(Cancelled(job, cause))
         self._retire(job, now, actions, cause=cause or job)

@@ -71,24 +71,24 @@ class Server:
             self._path.unlink()
 
     def _accept(self) -> None:
-        for _ in range(64):
-            try:
-                accepted, _address = self._socket.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                log.error("accept: %s", error)
-                return
-            accepted.setblocking(False)
-            pid, uid, _ = _CREDENTIALS.unpack(
-                accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-            )
-            if uid not in (self._uid, 0):
-                log.warning("refused: a connection of user %d (process %d)", uid, pid)
-                accepted.close()
-                continue
-            # What the shim sent is usually there already; then no reader is ever registered.
-            Connection(self, accepted, pid).readable()
+        # One at a time: a driver issues one command after the other.
+        try:
+            accepted, _address = self._socket.accept()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            log.error("accept: %s", error)
+            return
+        accepted.setblocking(False)
+        pid, uid, _ = _CREDENTIALS.unpack(
+            accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        )
+        if uid not in (self._uid, 0):
+            log.warning("refused: a connection of user %d (process %d)", uid, pid)
+            accepted.close()
+            return
+        # What the shim sent is usually there already; then no reader is ever registered.
+        Connection(self, accepted, pid).readable()
 
     # ------------------------------------------------------------------ for connections
 

@@ -101,7 +101,13 @@ def test_the_summary_says_what_the_model_says() -> None:
         0, issued=100 * S, started=100 * S, ended=108 * S, user_us=8 * 10**6, max_rss=2048
     )
     link = command(
-        1, "foreground", issued=101 * S, ready=108 * S, started=108 * S, reason="link-waits", waited_for=0
+        1,
+        "foreground",
+        issued=101 * S,
+        ready=108 * S,
+        started=108 * S,
+        reason="link-waits",
+        waited_for=0,
     )
     record = build(job, link)
     record.samples = [Sample(0, 0.5, 100 << 20, 0, 1, 0), Sample(1, 0.5, 350 << 20, 0, 1, 0)]
