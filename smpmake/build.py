@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from smpmake.job import Job
 from smpmake.output import Transcript
-from smpmake.policy import Rules
 from smpmake.records import CommandRecord, Failure
+from smpmake.rules import Rules
 from smpmake.wire import FileId
 
 

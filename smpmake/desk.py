@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from smpmake.build import Build
 from smpmake.machine import Machine
-from smpmake.policy import Rules
 from smpmake.records import Failure, to_row
+from smpmake.rules import Rules
 from smpmake.server import Connection
 from smpmake.wire import FileId
 

@@ -6,16 +6,18 @@ cleaned up by the next one that starts.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from smpmake import native, tools
+from smpmake import __version__, native
 from smpmake.errors import SmpmakeError
 
 LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
@@ -48,34 +50,73 @@ class SessionFolder:
         os.close(self._lock)
 
 
+def listen(path: Path) -> socket.socket:
+    """A socket that takes connections from now on; they wait until somebody accepts them."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.setblocking(False)
+    listener.bind(os.fspath(path))
+    os.chmod(path, 0o600)
+    listener.listen(1024)
+    return listener
+
+
 def shims_for(search_path: str) -> Path:
     """A folder with a shim for every known tool on a PATH; made once, then used again.
 
     It outlives the session: a configure script that runs inside a build may write down the
-    paths of tools that it found, and those must go on working (as the plain tools).
+    paths of tools that it found, and those must go on working (as the plain tools).  Which folder
+    belongs to a PATH is remembered as long as none of PATH's folders changes.
     Raises FolderError.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(base) if base.startswith("/") else Path.home() / ".cache"
-    found = tools.find_tools(search_path)
-    shim = native.program("shim")
-    names = "\n".join([shim, *(tool.name for tool in found)])
-    folder = cache / "smpmake" / "shims" / hashlib.sha256(os.fsencode(names)).hexdigest()[:12]
-    if folder.is_dir():
-        return folder
+    home = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    cache = home / "smpmake" / "shims"
+    index = cache / "by-path" / _digest(_state_of(search_path))
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(dir=folder.parent))
-        for tool in found:
-            (new / tool.name).symlink_to(shim)
-        new.chmod(0o755)
-        try:
-            new.rename(folder)
-        except OSError:  # another session was quicker
-            shutil.rmtree(new)
+        return index.resolve(strict=True)
+    except OSError:
+        pass
+    try:
+        index.parent.mkdir(parents=True, exist_ok=True)
+        folder = _make_shims(cache, search_path)
+        with contextlib.suppress(FileExistsError):
+            index.symlink_to(folder)
     except OSError as error:
         raise FolderError(f"no folder for shims: {error}") from None
     return folder
+
+
+def _make_shims(cache: Path, search_path: str) -> Path:
+    """Raises OSError."""
+    from smpmake import tools  # knows every command: not needed when the cache does
+
+    found = tools.find_tools(search_path)
+    shim = native.program("shim")
+    folder = cache / _digest([shim, *(tool.name for tool in found)])
+    if folder.is_dir():
+        return folder
+    new = Path(tempfile.mkdtemp(dir=cache))
+    for tool in found:
+        (new / tool.name).symlink_to(shim)
+    new.chmod(0o755)
+    try:
+        new.rename(folder)
+    except OSError:  # another session was quicker
+        shutil.rmtree(new)
+    return folder
+
+
+def _state_of(search_path: str) -> list[str]:
+    """What finding tools depends on: PATH, the times of its folders, ourselves."""
+    state = [__version__, native.program("shim"), search_path]
+    for name in search_path.split(":"):
+        with contextlib.suppress(OSError):
+            state.append(f"{os.stat(name or '.').st_mtime_ns} {os.path.abspath(name or '.')}")
+    return state
+
+
+def _digest(words: list[str]) -> str:
+    return hashlib.sha256(os.fsencode("\n".join(words))).hexdigest()[:16]
 
 
 def _lock(path: Path) -> int:

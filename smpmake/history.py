@@ -86,6 +86,7 @@ class History:
             connection = sqlite3.connect(self.path, timeout=10)
             try:
                 connection.execute("pragma foreign_keys = on")
+                connection.execute("pragma synchronous = normal")
                 self._check_version(connection)
                 with connection:
                     yield connection

@@ -11,20 +11,21 @@ import os
 import resource
 import time
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from smpmake import cpus
 from smpmake.build import Build
 from smpmake.config import Settings
-from smpmake.desk import Desk
 from smpmake.driver import Driver
-from smpmake.folder import SessionFolder, shims_for
-from smpmake.machine import Machine
+from smpmake.folder import SessionFolder, listen, shims_for
 from smpmake.output import Transcript
-from smpmake.policy import Rules
 from smpmake.records import BuildRecord
-from smpmake.server import Server
+from smpmake.rules import Rules
 from smpmake.wire import FileId
+
+if TYPE_CHECKING:
+    from smpmake.machine import Machine
+    from smpmake.server import Server
 
 _BUILD: Final = "main"
 
@@ -41,10 +42,10 @@ class Host(Protocol):
     output: int | None
 
     async def open(self) -> None:
-        """Gets ready for a driver."""
+        """Gets ready for a driver: what it will ask can wait a moment, in a socket's queue."""
 
     def adopt(self, driver: Driver) -> None:
-        """The driver has been started."""
+        """The driver has been started: now serves it."""
 
     def driver_lost(self) -> None:
         """The driver's keeper was killed: nothing may go on."""
@@ -98,6 +99,8 @@ class OwnHost:
     def __init__(self, settings: Settings, slots: int) -> None:
         self._settings = settings
         self._slots = slots
+        self._machine: Machine
+        self._server: Server
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
         self.output: int | None = None
         self.environment: dict[str, str] = {}
@@ -109,32 +112,39 @@ class OwnHost:
         self._session_folder = folder = SessionFolder()
         self.folder = folder.path
         try:
-            shims = shims_for(os.environ.get("PATH", os.defpath))
-            self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
-            self._machine = Machine(
-                folder.path,
-                self._slots,
-                cpus=cpus.allowed() if self._settings.affinity else None,
-                niceness=self._settings.nice,
-                alive=self._alive_write,
-            )
-            self._server = Server(
-                folder.socket, self._machine, Desk(self._machine, folder.path, shims)
-            )
+            self._shims = shims_for(os.environ.get("PATH", os.defpath))
+            self._listener = listen(folder.socket)
         except BaseException:
             folder.remove()
             raise
+        self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
         self._build.began = time.time()
-        self._machine.builds[_BUILD] = self._build
-        self.environment = driver_environment(shims, folder.socket, folder.path / "board", _BUILD)
+        self.environment = driver_environment(
+            self._shims, folder.socket, folder.path / "board", _BUILD
+        )
         if self._settings.output == "serial":
-            self.output = self._transcribe()
+            self._pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+            os.set_blocking(self.output, True)
 
     def adopt(self, driver: Driver) -> None:
-        """See Host."""
-        self._machine.keeper_pids.add(driver.process.pid)
+        """See Host.  The large imports come here, while the driver reads its makefile."""
+        from smpmake.desk import Desk
+        from smpmake.machine import Machine
+        from smpmake.server import Server
+
+        self._machine = machine = Machine(
+            self.folder,
+            self._slots,
+            cpus=cpus.allowed() if self._settings.affinity else None,
+            niceness=self._settings.nice,
+            alive=self._alive_write,
+        )
+        machine.builds[_BUILD] = self._build
+        machine.keeper_pids.add(driver.process.pid)
         if self.output is not None:
+            self._transcribe(self.output)
             os.close(self.output)
+        self._server = Server(self._listener, machine, Desk(machine, self.folder, self._shims))
 
     def driver_lost(self) -> None:
         """See Host."""
@@ -170,12 +180,10 @@ class OwnHost:
                 os.close(fd)
         return leftovers
 
-    def _transcribe(self) -> int:
-        """--output=serial: the driver writes into a pipe; returns its write end."""
+    def _transcribe(self, write_end: int) -> None:
+        """--output=serial: the driver writes into a pipe."""
         loop = asyncio.get_running_loop()
-        read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        os.set_blocking(write_end, True)
-        self._pipe = read_end
+        read_end = self._pipe
         transcript = Transcript(self._machine.printer, 1, lambda: _drain(read_end))
         self._build.transcript = transcript
         info = os.fstat(write_end)
@@ -189,7 +197,6 @@ class OwnHost:
                 transcript.add(data)
 
         loop.add_reader(read_end, readable)
-        return write_end
 
 
 def _drain(fd: int) -> bytes | None:

@@ -11,20 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from smpmake.commands.model import Analysis, Kind, Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the user decided for one build.
-
-    defer_links  archives and links are jobs too.
-    foreground   tool names or patterns of real tools' paths that are never deferred.
-    exclusive    the same, for tools that run alone.
-    """
-
-    defer_links: bool = False
-    foreground: tuple[str, ...] = ()
-    exclusive: tuple[str, ...] = ()
+from smpmake.rules import Rules
 
 
 class Surroundings(Protocol):

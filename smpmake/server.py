@@ -15,7 +15,6 @@ import os
 import socket
 import struct
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 from smpmake import wire
@@ -41,26 +40,24 @@ class Requests(Protocol):
 
 
 class Server:
-    """Listens on `path`, whose folder must be private."""
+    """Serves a socket that listens already (folder.listen)."""
 
-    def __init__(self, path: Path, machine: Machine, requests: Requests | None = None) -> None:
+    def __init__(
+        self, listener: socket.socket, machine: Machine, requests: Requests | None = None
+    ) -> None:
         self._machine = machine
         self._requests = requests
         self._loop = asyncio.get_running_loop()
-        self._path = path
         self._uid = os.getuid()
         self._open: set[Connection] = set()
         self._leases: set[int] = set()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.setblocking(False)
-        self._socket.bind(os.fspath(path))
-        os.chmod(path, 0o600)
-        self._socket.listen(1024)
+        self._socket = listener
         self._loop.add_reader(self._socket.fileno(), self._accept)
 
     def close(self) -> None:
         """Stops listening and removes the socket."""
         self._loop.remove_reader(self._socket.fileno())
+        path = self._socket.getsockname()
         self._socket.close()
         for connection in list(self._open):
             connection.close()
@@ -68,7 +65,7 @@ class Server:
             self._loop.remove_reader(pidfd)
             os.close(pidfd)
         with contextlib.suppress(OSError):
-            self._path.unlink()
+            os.unlink(path)
 
     def _accept(self) -> None:
         # One at a time: a driver issues one command after the other.

@@ -20,7 +20,7 @@ from smpmake.build import Build
 from smpmake.config import Settings
 from smpmake.desk import SHELL_BUILD, Desk
 from smpmake.errors import SmpmakeError
-from smpmake.folder import LONGEST_SOCKET, shims_for
+from smpmake.folder import LONGEST_SOCKET, listen, shims_for
 from smpmake.host import rules_of
 from smpmake.machine import Machine
 from smpmake.server import Server
@@ -91,7 +91,7 @@ class Service:
             )
             machine.keeper_pids.add(keeper.pid)
             desk = Desk(machine, self._path, shims, self._stopped.set)
-            server = Server(self._path / "socket", machine, desk)
+            server = Server(listen(self._path / "socket"), machine, desk)
             machine.builds[SHELL_BUILD] = Build(
                 SHELL_BUILD,
                 rules_of(self._settings),

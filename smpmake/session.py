@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,8 +72,11 @@ class Session:
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
 
-    async def run(self) -> Outcome:
-        """The whole build.  Raises what `Host.open` raises."""
+    async def run(self, get_ready: Callable[[], None] = lambda: None) -> Outcome:
+        """The whole build.  Raises what `Host.open` raises.
+
+        `get_ready` is called once the driver has been started, before it can need anything.
+        """
         record, host = self.record, self._host
         soft = raise_descriptor_limit()
         spare_the_collector()
@@ -87,6 +91,7 @@ class Session:
             output=host.output,
         )
         host.adopt(driver)
+        get_ready()
         faults = await self._see_through(driver)
         faults += await host.close()
         if self._ended_by is not None:

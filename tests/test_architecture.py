@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "smpmake"
 
 #: From the cellar up; a module may import from its own floor and those below.
 FLOORS = (
-    {"errors", "commands", "job", "wire", "records", "native", "cpus", "__init__"},
+    {"errors", "rules", "commands", "job", "wire", "records", "native", "cpus", "__init__"},
     {"config", "hazards", "policy", "tools", "callers", "timing", "history", "disk", "vouchers"},
     {"scheduler", "output", "pool", "folder", "client", "driver", "reports"},
     {"build", "sampler", "status"},

@@ -252,8 +252,8 @@ def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> 
     from smpmake.build import Build
     from smpmake.job import Job, Mode, Operands
     from smpmake.machine import Command, Machine
-    from smpmake.policy import Rules
     from smpmake.records import CommandRecord
+    from smpmake.rules import Rules
     from smpmake.wire import FileId, Invoke
 
     async def main() -> list[str]:

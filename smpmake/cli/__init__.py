@@ -5,7 +5,9 @@ Each command lives in a module of its own, imported only when it is called.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -112,7 +114,14 @@ def group() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point.  Usage errors and our own faults end with status 125."""
-    sys.exit(guarded(lambda: group.main(argv, prog_name="smpmake", standalone_mode=False)))
+    status = guarded(lambda: group.main(argv, prog_name="smpmake", standalone_mode=False))
+    if argv is None:
+        # The process is over: taking the interpreter apart would only keep the user waiting.
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def guarded(call: Callable[[], Any]) -> int:

@@ -159,6 +159,13 @@ def build(settings: Settings, command: list[str]) -> int:
     from smpmake.host import Host, OwnHost
     from smpmake.session import Session
 
+    def get_ready() -> None:
+        """What the end needs is imported while the driver reads its makefile."""
+        from smpmake import history, timing
+        from smpmake.reports import summary, why
+
+        del history, timing, summary, why
+
     host: Host
     try:
         client = running_server()
@@ -168,7 +175,8 @@ def build(settings: Settings, command: list[str]) -> int:
         else:
             slots = settings.jobs or cpus.usable().count
             host = OwnHost(settings, slots)
-        outcome = asyncio.run(Session(settings, command, slots, host).run())
+        session = Session(settings, command, slots, host)
+        outcome = asyncio.run(session.run(get_ready))
     except SmpmakeError as error:
         print(f"smpmake: {error}; running the build plainly", file=sys.stderr)
         return plainly(command)
