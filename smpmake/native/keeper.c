@@ -246,7 +246,8 @@ int main(int argc, char **argv)
 		else
 			tell(control, DRIVER_STARTED, driver, NULL);
 	}
-	struct pollfd both[2] = {{.fd = control, .events = POLLIN}, {.fd = children, .events = POLLIN}};
+	struct pollfd both[2] = {{.fd = control, .events = POLLIN},
+	                         {.fd = children, .events = POLLIN}};
 	for (;;) {
 		if (poll(both, 2, -1) < 0)
 			continue;

@@ -2,8 +2,8 @@
  *
  *     smpmake-probe cache|memory MILLISECONDS
  *
- * Works for the given time on 16 KiB (which stays in a CPU's own cache) or on 64 MiB (which does not
- * stay in any), and prints how many rounds of 16 KiB it went through in a second.
+ * Works for the given time on 16 KiB (which stays in a CPU's own cache) or on 64 MiB (which does
+ * not stay in any), and prints how many rounds of 16 KiB it went through in a second.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -32,7 +32,7 @@ struct surroundings {
 	const char *socket; /* NULL: no session */
 	const char *board;  /* the session's count of pending jobs */
 	const char *build;
-	char *path;         /* "PATH=...", or NULL when there is none */
+	char *path; /* "PATH=...", or NULL when there is none */
 	char *depth;
 	char **env;
 	size_t env_bytes;
@@ -51,7 +51,8 @@ static int same_file(const struct stat *a, const struct stat *b)
 
 /* Walks PATH: folders that hold us under `tool` are left out of `rest`; the first executable
  * `tool` that is not us goes to `real`.  Returns 0 when there is one. */
-static int resolve(const char *tool, const char *path, const struct stat *self, char *rest, char *real)
+static int resolve(const char *tool, const char *path, const struct stat *self, char *rest,
+                   char *real)
 {
 	int found = -1;
 	size_t kept = 0;
@@ -62,8 +63,8 @@ static int resolve(const char *tool, const char *path, const struct stat *self, 
 		struct stat file;
 		int ours = 0;
 		/* An empty entry is the current folder. */
-		int size = snprintf(name, sizeof name, "%.*s%s%s", (int)length, at, length > 0 ? "/" : "./",
-				    tool);
+		int size = snprintf(name, sizeof name, "%.*s%s%s", (int)length, at,
+		                    length > 0 ? "/" : "./", tool);
 		if (size > 0 && size < (int)sizeof name && stat(name, &file) == 0 &&
 		    S_ISREG(file.st_mode)) {
 			ours = same_file(&file, self);
@@ -237,9 +238,9 @@ static int send_with_descriptors(int connection, struct iovec *parts, int count,
 	} control;
 	memset(&control, 0, sizeof control);
 	struct msghdr message = {.msg_iov = parts,
-				 .msg_iovlen = (size_t)count,
-				 .msg_control = control.space,
-				 .msg_controllen = sizeof control.space};
+	                         .msg_iovlen = (size_t)count,
+	                         .msg_control = control.space,
+	                         .msg_controllen = sizeof control.space};
 	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
 	rights->cmsg_level = SOL_SOCKET;
 	rights->cmsg_type = SCM_RIGHTS;
@@ -257,7 +258,8 @@ static int send_with_descriptors(int connection, struct iovec *parts, int count,
 			sent -= (ssize_t)part;
 			continue;
 		}
-		if (send_quietly(connection, (char *)parts[i].iov_base + sent, part - (size_t)sent) != 0)
+		if (send_quietly(connection, (char *)parts[i].iov_base + sent,
+		                 part - (size_t)sent) != 0)
 			return -1;
 		sent = 0;
 	}
@@ -273,7 +275,7 @@ static char *joined(char **list, size_t size)
 }
 
 static int send_invocation(int connection, const char *tool, const char *real, char **argv,
-			   const struct surroundings *s)
+                           const struct surroundings *s)
 {
 	char cwd[PATH_MAX];
 	struct stat out, err;
@@ -309,8 +311,8 @@ static int send_invocation(int connection, const char *tool, const char *real, c
 	    .env_len = (uint32_t)s->env_bytes,
 	    .limits_len = sizeof limits,
 	};
-	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len + fixed.build_len +
-		      argv_bytes + s->env_bytes + sizeof limits;
+	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len +
+	              fixed.build_len + argv_bytes + s->env_bytes + sizeof limits;
 	if (size > WIRE_MAX_PAYLOAD)
 		return -1;
 	struct wire_header header = {WIRE_MAGIC, WIRE_VERSION, WIRE_INVOKE, (uint32_t)size};

@@ -107,7 +107,8 @@ char **strings_of(char *blob, size_t size)
 void complain(const char *who, const char *what)
 {
 	char line[1024];
-	int length = snprintf(line, sizeof line, "smpmake: %s: %s: %s\n", who, what, strerror(errno));
+	int length =
+	    snprintf(line, sizeof line, "smpmake: %s: %s: %s\n", who, what, strerror(errno));
 	if (length < 0)
 		return;
 	size_t size = (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;

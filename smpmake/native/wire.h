@@ -70,16 +70,17 @@ struct wire_job {
 
 /* One output in the blob: a byte of flags, the path, NUL, the name of the stale copy that was
  * set aside (empty: none), NUL.  Paths are absolute. */
-#define OUTPUT_TIMED 1u  /* gets the time of issue */
-#define OUTPUT_MADE 2u   /* made by this job: goes if the job does not finish */
+#define OUTPUT_TIMED 1u /* gets the time of issue */
+#define OUTPUT_MADE 2u  /* made by this job: goes if the job does not finish */
 
 /* Blobs: out, err. */
 struct wire_result {
 	uint64_t id;
-	int32_t wait_status; /* as wait(2) gives it; -1 when the tool could not be started */
-	int32_t error;       /* then errno, else 0 */
+	int32_t wait_status;      /* as wait(2) gives it; -1 when the tool could not be started */
+	int32_t error;            /* then errno, else 0 */
 	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
-	uint64_t user_us, system_us, max_rss_kib, minor_faults, major_faults, voluntary, involuntary;
+	uint64_t user_us, system_us, max_rss_kib, minor_faults, major_faults, voluntary,
+	    involuntary;
 	uint32_t missing; /* outputs made by this job that are not there although it succeeded */
 	uint32_t out_len, err_len;
 	uint32_t reserved;

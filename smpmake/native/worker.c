@@ -3,8 +3,9 @@
  *     smpmake-worker SOCKET CPU NICE ALIVE
  *
  * SOCKET is the connection to the server, CPU the one to stay on (-1: any), NICE the niceness to
- * add, ALIVE a descriptor that only has to stay open as long as the worker lives (-1: none).  When the server goes away the worker ends its tool, removes what that tool had not
- * finished, and leaves.
+ * add, ALIVE a descriptor that only has to stay open as long as the worker lives (-1: none).  When
+ * the server goes away the worker ends its tool, removes what that tool had not finished, and
+ * leaves.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -109,8 +110,8 @@ static int parse(char *payload, size_t size, struct job *job)
 		return -1;
 	memcpy(&job->fixed, payload, sizeof job->fixed);
 	const struct wire_job *f = &job->fixed;
-	uint64_t total = (uint64_t)sizeof *f + f->outputs_len + f->real_len + f->cwd_len + f->argv_len +
-			 f->env_len + f->limits_len;
+	uint64_t total = (uint64_t)sizeof *f + f->outputs_len + f->real_len + f->cwd_len +
+	                 f->argv_len + f->env_len + f->limits_len;
 	if (total != size)
 		return -1;
 	char *outputs = payload + sizeof *f;
@@ -192,13 +193,15 @@ static uint32_t finish(const struct job *job)
 {
 	const struct timespec times[2] = {
 	    {.tv_nsec = UTIME_OMIT},
-	    {.tv_sec = job->fixed.issued_ns / 1000000000, .tv_nsec = job->fixed.issued_ns % 1000000000},
+	    {.tv_sec = job->fixed.issued_ns / 1000000000,
+	     .tv_nsec = job->fixed.issued_ns % 1000000000},
 	};
 	uint32_t missing = 0;
 	for (size_t i = 0; i < job->output_count; i++) {
 		const struct output *o = &job->outputs[i];
 		if (o->flags & OUTPUT_TIMED &&
-		    utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+		    utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW) != 0 &&
+		    errno == ENOENT)
 			missing++;
 		if (o->aside[0] != '\0')
 			unlink(o->aside);
@@ -313,10 +316,10 @@ static void pass_signal(struct worker *w, const struct job *job, pid_t tool)
 }
 
 static void wait_for(struct worker *w, const struct job *job, pid_t tool, int *status,
-		     struct rusage *usage)
+                     struct rusage *usage)
 {
 	struct pollfd both[2] = {{.fd = w->server, .events = POLLIN},
-				 {.fd = w->children, .events = POLLIN}};
+	                         {.fd = w->children, .events = POLLIN}};
 	for (;;) {
 		if (poll(both, 2, -1) < 0)
 			continue;

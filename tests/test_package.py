@@ -1,0 +1,68 @@
+"""What is shipped: a wheel with native programs for its platform, an sdist with their sources."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from smpmake import __version__
+
+ROOT = Path(__file__).parent.parent
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both, built from a copy so that the checkout stays as it is."""
+    folder = tmp_path_factory.mktemp("package")
+    source, target = folder / "source", folder / "dist"
+    files = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in files.stdout.decode().split("\0"):
+        if name and (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(target)]
+    subprocess.run(build, cwd=source, capture_output=True, check=True)
+    return target
+
+
+def test_the_wheel_is_for_this_platform_and_holds_the_programs(built: Path) -> None:
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    wheel = built / f"smpmake-{__version__}-py3-none-{platform}.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        entries = {info.filename: info for info in archive.infolist()}
+    for program in ("shim", "worker", "keeper", "probe"):
+        info = entries[f"smpmake/_bin/smpmake-{program}"]
+        assert info.external_attr >> 16 & 0o111 == 0o111
+    assert not [name for name in entries if name.endswith((".c", ".h"))]
+    assert not [name for name in entries if name.startswith(("tests", "fixtures"))]
+    assert f"smpmake-{__version__}.dist-info/licenses/LICENSE" in entries
+
+
+def test_the_sdist_holds_what_is_needed_to_build_and_test(built: Path) -> None:
+    with tarfile.open(built / f"smpmake-{__version__}.tar.gz") as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+    for name in (
+        "smpmake/native/shim.c",
+        "smpmake/native/wire.h",
+        "hatch_build.py",
+        "tests/test_wire.py",
+        "fixtures/sample/Makefile",
+        "scripts/check",
+        "docs/architecture.md",
+        "LICENSE",
+    ):
+        assert name in names
+    assert not [name for name in names if "_bin" in name or name.endswith(".pyc")]
