@@ -206,7 +206,7 @@ def _refused(reason: Reason, detail: str = "") -> Analysis:
     return Analysis(Kind.FILE, refusal=reason, detail=detail)
 
 
-#: With these and one source, mv is rename(2) and nothing else.
+#: With these and one source, mv is rename(2) and nothing else (as a job it has nobody to ask).
 _JUST_MOVES = {Do.FORCE, Do.INTO, Do.NOT_INTO}
 
 
@@ -292,7 +292,7 @@ def analyse_mv(inv: Invocation) -> Analysis:
             return _refused(Reason.WHOLE_FOLDER, source)
         writes.append(Write(destination, timed=False, replaces=True))
         writes.append(Write(source, timed=False, removed=True, target=False))
-    alone = len(pairs) == 1 and request.has(Do.FORCE) and request.options.keys() <= _JUST_MOVES
+    alone = len(pairs) == 1 and request.options.keys() <= _JUST_MOVES
     return Analysis(
         Kind.FILE,
         reads=tuple(source for source, _ in pairs),

@@ -293,3 +293,22 @@ def test_a_check_is_known_by_its_folder(cwd: str) -> None:
 
 def test_empty_argv() -> None:
     assert meaning([]).refusal is Reason.UNKNOWN_OPTION
+
+
+@pytest.mark.parametrize(
+    ("line", "pair"),
+    [
+        ("mv -f a.Tpo a.Po", ("a.Tpo", "a.Po")),
+        ("mv a.o objs/a.lo", ("a.o", "objs/a.lo")),
+        ("mv a.o dir", ("a.o", "dir/a.o")),
+        ("mv -t dir a.o", ("a.o", "dir/a.o")),
+        ("mv -fT a.o b.o", ("a.o", "b.o")),
+        ("mv a.o b.o dir", None),
+        ("mv -v a.o b.o", None),
+        ("mv -n a.o b.o", None),
+        ("mv --strip-trailing-slashes a.o b.o", None),
+        ("cp a.o b.o", None),
+    ],
+)
+def test_a_move_that_is_one_rename(line: str, pair: tuple[str, str] | None) -> None:
+    assert meaning(line, FILES).rename == pair
