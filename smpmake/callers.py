@@ -20,6 +20,7 @@ MAKES: Final = frozenset(
 )
 #: Drivers that read a command's dependency file the moment the command ends.
 READ_BACK: Final = frozenset({"ninja", "samu"})
+_NULL: Final = FileId(os.stat(os.devnull).st_dev, os.stat(os.devnull).st_ino)
 _SMALL_SOURCE: Final = 4096
 _LONGEST_CHAIN: Final = 32
 
@@ -80,7 +81,6 @@ def is_captured(
     parent: int,
     mine: tuple[FileId, FileId],
     driver: tuple[FileId, FileId] | None,
-    null: FileId,
 ) -> bool:
     """Whether a command's output goes elsewhere than its build's.
 
@@ -90,7 +90,7 @@ def is_captured(
     """
     if mine == driver:
         return False
-    if mine == (null, null):
+    if mine == (_NULL, _NULL):
         command = processes.command_line(parent)[:3]
         if any(b"libtool" in word for word in command):
             return False

@@ -20,17 +20,18 @@ from typing import Protocol
 
 from smpmake import commands, native, policy, wire
 from smpmake.build import Build
-from smpmake.callers import READ_BACK, Processes, is_captured, is_fresh
+from smpmake.callers import Processes
 from smpmake.commands.model import Analysis, Invocation, Reason, Write
-from smpmake.disk import Asides, FileClock, FolderFiles, Paths, remove
+from smpmake.disk import Asides, Board, FileClock, FolderFiles, Paths, remove
 from smpmake.hazards import is_product
 from smpmake.job import Job, Mode, Operands
 from smpmake.output import Printer, Sinks
-from smpmake.pool import Pool, end_strays
+from smpmake.pool import Pool, end_strays, verdict
 from smpmake.records import CommandRecord, Failure
 from smpmake.scheduler import Action, Cancelled, Grant, Scheduler, Start
+from smpmake.surroundings import Around, Environment, make_keeps_going
 from smpmake.vouchers import Voucher, voucher_of
-from smpmake.wire import FileId, Invoke, Result
+from smpmake.wire import Invoke, Result
 
 log = logging.getLogger("smpmake")
 
@@ -77,83 +78,6 @@ class Command:
     vouchers: tuple[Voucher, ...] = ()
 
 
-class Environment:
-    """An environment as it came, of which few variables are ever asked."""
-
-    def __init__(self, blob: bytes) -> None:
-        self.blob = blob
-        self._asked: dict[str, str | None] = {}
-
-    def get(self, name: str) -> str | None:
-        """A variable's value."""
-        if name not in self._asked:
-            self._asked[name] = self._find(os.fsencode(name) + b"=")
-        return self._asked[name]
-
-    def _find(self, wanted: bytes) -> str | None:
-        start = 0 if self.blob.startswith(wanted) else self.blob.find(b"\0" + wanted) + 1
-        if start == 0 and not self.blob.startswith(wanted):
-            return None
-        start += len(wanted)
-        return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
-
-
-class Around:
-    """The surroundings of one invocation, looked at only as far as the policy asks."""
-
-    __slots__ = ("_analysis", "_build", "_cwd", "_invoke", "_machine")
-
-    def __init__(
-        self, machine: Machine, build: Build, invoke: Invoke, cwd: str, analysis: Analysis
-    ) -> None:
-        self._machine = machine
-        self._build = build
-        self._invoke = invoke
-        self._cwd = cwd
-        self._analysis = analysis
-
-    def captured(self) -> bool:
-        """See policy.Surroundings."""
-        invoke = self._invoke
-        mine = (invoke.out, invoke.err)
-        if mine == self._build.driver_output:
-            return False
-        machine = self._machine
-        return is_captured(
-            machine.processes, invoke.parent, mine, self._build.driver_output, machine.null_id
-        )
-
-    def fresh_source(self) -> bool:
-        """See policy.Surroundings."""
-        sources = [os.path.join(self._cwd, path) for path in self._analysis.reads[:4]]
-        return is_fresh(self._machine.processes, self._invoke.parent, sources, self._build.began)
-
-    def driver_reads_back(self) -> bool:
-        """See policy.Surroundings."""
-        if all(write.target for write in self._analysis.writes):
-            return False
-        return self._machine.parent_name(self._invoke.parent) in READ_BACK
-
-    def is_pending(self, path: str) -> bool:
-        """See policy.Surroundings."""
-        hazards = self._machine.scheduler.hazards
-        return len(hazards) > 0 and hazards.is_written(
-            self._machine.paths.canonical(self._cwd, path)
-        )
-
-    def exists_already(self, path: str) -> bool:
-        """See policy.Surroundings."""
-        return not self.is_pending(path) and os.path.lexists(os.path.join(self._cwd, path))
-
-    def is_read_by_pending(self, path: str) -> bool:
-        """See policy.Surroundings."""
-        hazards = self._machine.scheduler.hazards
-        if len(hazards) == 0:
-            return False
-        name = self._machine.paths.canonical(self._cwd, path)
-        return hazards.is_read(name) and not hazards.is_written(name) and os.path.lexists(name)
-
-
 class Machine:
     """One per server.
 
@@ -177,8 +101,6 @@ class Machine:
         self.processes = Processes()
         self.printer = Printer()
         self._sinks = Sinks(self.printer)
-        null = os.stat("/dev/null")
-        self.null_id = FileId(null.st_dev, null.st_ino)
         self.keeper_pids: set[int] = set()
         self._clock = FileClock()
         self._asides = Asides(folder / "journal")
@@ -212,7 +134,9 @@ class Machine:
         cwd = os.fsdecode(invoke.cwd)
         environment = self._environment(invoke)
         analysis = commands.analyse(Invocation(words, cwd, environment.get, FolderFiles(cwd)))
-        around = Around(self, build, invoke, cwd, analysis)
+        around = Around(
+            self.scheduler.hazards, self.paths, self.processes, build, invoke, cwd, analysis
+        )
         decision = policy.decide(
             analysis, build.rules, invoke.tool, os.fsdecode(invoke.real), around
         )
@@ -264,11 +188,6 @@ class Machine:
                 kind = signal.SIGKILL if command.signalled else signal.SIGTERM
                 command.signalled = True
                 self._pool.signal(job.slot, kind)
-
-    def parent_name(self, pid: int) -> str:
-        """The name of the program that called a shim."""
-        caller = self.processes.caller(pid)
-        return caller.name if caller is not None else ""
 
     def end_strays(self, *, keep_keepers: bool = True) -> None:
         """Kills descendants that nobody holds any more: their worker or keeper was killed."""
@@ -610,7 +529,7 @@ class Machine:
         record.max_rss = result.max_rss_kib
         record.minor_faults, record.major_faults = result.minor_faults, result.major_faults
         record.voluntary, record.involuntary = result.voluntary, result.involuntary
-        ok = result.wait_status == 0 and result.error == 0
+        ok = result.ok
         record.state = "done" if ok else "failed"
         command.build.done += 1
         now = time.monotonic_ns()
@@ -630,7 +549,7 @@ class Machine:
 
     def _failed(self, job: Job, command: Command, result: Result, now: int) -> list[Action]:
         build, record = command.build, command.record
-        record.status, why = _verdict(result)
+        record.status, why = verdict(result)
         self._take_back(command)
         build.lost.update(command.made)
         if build.transcript is not None:
@@ -643,7 +562,7 @@ class Machine:
             command.group.output.append(output)
             return []
         build.failures.append(Failure(record, output, why))
-        if build.keep_going or _make_keeps_going(command.invoke.env):
+        if build.keep_going or make_keeps_going(command.invoke.env):
             return []
         if build.broken is None or job.number < build.broken.number:
             build.broken = job
@@ -708,26 +627,6 @@ class Machine:
         return leftovers
 
 
-class Board:
-    """The count of pending commands in a file, for shims that need not ask if it is 0."""
-
-    def __init__(self, path: Path) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._shown = -1
-        self.show(0)
-
-    def show(self, count: int) -> None:
-        """Only the change between none and some matters to readers."""
-        count = 1 if count else 0
-        if count != self._shown:
-            self._shown = count
-            os.pwrite(self._fd, count.to_bytes(8, "little"), 0)
-
-    def close(self) -> None:
-        """Closes the file; it goes with the session's folder."""
-        os.close(self._fd)
-
-
 def _command_of(job: Job) -> Command:
     command = job.payload
     assert isinstance(command, Command)
@@ -738,30 +637,3 @@ def _close(*fds: int) -> None:
     for fd in fds:
         if fd >= 0:
             os.close(fd)
-
-
-def _verdict(result: Result) -> tuple[int, str]:
-    """Exit status as a shell gives it, and in words."""
-    if result.wait_status < 0:
-        return 127, f"could not be started: {os.strerror(result.error)}"
-    if os.WIFSIGNALED(result.wait_status):
-        number = os.WTERMSIG(result.wait_status)
-        try:
-            name = signal.Signals(number).name
-        except ValueError:
-            name = str(number)
-        return 128 + number, f"killed by signal {name}"
-    status = os.WEXITSTATUS(result.wait_status)
-    return status, f"exit status {status}"
-
-
-def _make_keeps_going(env: bytes) -> bool:
-    """Whether the make that issued a command was told -k or -i (letters in its first word)."""
-    start = env.find(b"\0MAKEFLAGS=")
-    if start < 0:
-        return False
-    value = env[start + 11 : env.find(b"\0", start + 11)]
-    letters = value.split(b" ", 1)[0]
-    if letters.startswith(b"-") or b"=" in letters:
-        return b" -k" in b" " + value or b"--keep-going" in value
-    return b"k" in letters or b"i" in letters

@@ -185,6 +185,21 @@ class Pool:
         self._on_lost(slot)
 
 
+def verdict(result: Result) -> tuple[int, str]:
+    """A tool's exit status as a shell gives it, and in words."""
+    if result.wait_status < 0:
+        return 127, f"could not be started: {os.strerror(result.error)}"
+    if os.WIFSIGNALED(result.wait_status):
+        number = os.WTERMSIG(result.wait_status)
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = str(number)
+        return 128 + number, f"killed by signal {name}"
+    status = os.WEXITSTATUS(result.wait_status)
+    return status, f"exit status {status}"
+
+
 def end_strays(known: set[int]) -> int:
     """Kills descendants that came to us because their worker died; returns how many.
 

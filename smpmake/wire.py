@@ -95,6 +95,11 @@ class Result:
     out: bytes
     err: bytes
 
+    @property
+    def ok(self) -> bool:
+        """Whether the tool ran and was content."""
+        return self.wait_status == 0 and self.error == 0
+
 
 @dataclass(frozen=True, slots=True)
 class DriverEvent:

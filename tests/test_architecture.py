@@ -14,7 +14,7 @@ FLOORS = (
     {"errors", "rules", "commands", "job", "wire", "records", "native", "cpus", "__init__"},
     {"config", "hazards", "policy", "tools", "callers", "timing", "history", "disk", "vouchers"},
     {"scheduler", "output", "pool", "folder", "client", "driver", "reports"},
-    {"build", "sampler", "status"},
+    {"build", "sampler", "status", "surroundings"},
     {"machine"},
     {"server"},
     {"desk"},
@@ -80,4 +80,4 @@ def test_reports_print_and_do_not_ask() -> None:
 def test_no_file_grows_into_a_god() -> None:
     for path in PACKAGE.rglob("*"):
         if path.suffix in (".py", ".c", ".h"):
-            assert len(path.read_text().splitlines()) <= 800, path
+            assert len(path.read_text().splitlines()) <= 760, path

@@ -20,7 +20,7 @@ from .catalogue import PACKAGES, Package
 from .workshop import Workshop
 
 
-@dataclass
+@dataclass(eq=False)  # a plugin must be hashable
 class PackageRun:
     """What is known of this run's package tests; a plugin of its own, for its hooks."""
 

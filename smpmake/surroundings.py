@@ -1,0 +1,106 @@
+"""What is around one invocation: its environment, its caller, what is pending near it."""
+
+from __future__ import annotations
+
+import os
+
+from smpmake.build import Build
+from smpmake.callers import READ_BACK, Processes, is_captured, is_fresh
+from smpmake.commands.model import Analysis
+from smpmake.disk import Paths
+from smpmake.hazards import Hazards
+from smpmake.wire import Invoke
+
+
+class Environment:
+    """An environment as it came, of which few variables are ever asked."""
+
+    def __init__(self, blob: bytes) -> None:
+        self.blob = blob
+        self._asked: dict[str, str | None] = {}
+
+    def get(self, name: str) -> str | None:
+        """A variable's value."""
+        if name not in self._asked:
+            self._asked[name] = self._find(os.fsencode(name) + b"=")
+        return self._asked[name]
+
+    def _find(self, wanted: bytes) -> str | None:
+        start = 0 if self.blob.startswith(wanted) else self.blob.find(b"\0" + wanted) + 1
+        if start == 0 and not self.blob.startswith(wanted):
+            return None
+        start += len(wanted)
+        return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
+
+
+class Around:
+    """The surroundings of one invocation, looked at only as far as the policy asks."""
+
+    __slots__ = ("_analysis", "_build", "_cwd", "_hazards", "_invoke", "_paths", "_processes")
+
+    def __init__(
+        self,
+        hazards: Hazards,
+        paths: Paths,
+        processes: Processes,
+        build: Build,
+        invoke: Invoke,
+        cwd: str,
+        analysis: Analysis,
+    ) -> None:
+        self._hazards = hazards
+        self._paths = paths
+        self._processes = processes
+        self._build = build
+        self._invoke = invoke
+        self._cwd = cwd
+        self._analysis = analysis
+
+    def captured(self) -> bool:
+        """See policy.Surroundings."""
+        invoke = self._invoke
+        mine = (invoke.out, invoke.err)
+        if mine == self._build.driver_output:
+            return False
+        return is_captured(self._processes, invoke.parent, mine, self._build.driver_output)
+
+    def fresh_source(self) -> bool:
+        """See policy.Surroundings."""
+        sources = [os.path.join(self._cwd, path) for path in self._analysis.reads[:4]]
+        return is_fresh(self._processes, self._invoke.parent, sources, self._build.began)
+
+    def driver_reads_back(self) -> bool:
+        """See policy.Surroundings."""
+        if all(write.target for write in self._analysis.writes):
+            return False
+        caller = self._processes.caller(self._invoke.parent)
+        return caller is not None and caller.name in READ_BACK
+
+    def is_pending(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        hazards = self._hazards
+        return len(hazards) > 0 and hazards.is_written(self._paths.canonical(self._cwd, path))
+
+    def exists_already(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        return not self.is_pending(path) and os.path.lexists(os.path.join(self._cwd, path))
+
+    def is_read_by_pending(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        hazards = self._hazards
+        if len(hazards) == 0:
+            return False
+        name = self._paths.canonical(self._cwd, path)
+        return hazards.is_read(name) and not hazards.is_written(name) and os.path.lexists(name)
+
+
+def make_keeps_going(env: bytes) -> bool:
+    """Whether the make that issued a command was told -k or -i (letters in its first word)."""
+    start = env.find(b"\0MAKEFLAGS=")
+    if start < 0:
+        return False
+    value = env[start + 11 : env.find(b"\0", start + 11)]
+    letters = value.split(b" ", 1)[0]
+    if letters.startswith(b"-") or b"=" in letters:
+        return b" -k" in b" " + value or b"--keep-going" in value
+    return b"k" in letters or b"i" in letters
