@@ -283,3 +283,64 @@ def test_a_job_gets_the_invocations_surroundings(space: Space) -> None:
     lines = made.read_text().splitlines()
     assert lines[:6] == [str(space.folder / "sub"), "0027", "77", "m", "/dev/null", "0"]
     assert stat.S_IMODE(made.stat().st_mode) == 0o640
+
+
+def test_p3_a_stamp_does_not_vouch_for_what_failed(space: Space) -> None:
+    """`touch` after a compile that was only promised: taken back, without losing anything."""
+    fifo = space.folder / "go"
+    os.mkfifo(fifo)
+    fake(space, "gcc", "#!/bin/sh\nread line < go\nexit 3\n")
+    space.write({"bad.c": "", "old.d": "kept", "kept": ""})
+    os.utime(space.folder / "old.d", (1000, 1000))
+    script = (
+        "gcc -c bad.c\ntouch new\ntouch old.d\nmv half.loT half.lo\ncp kept copy\necho x > go\n"
+    )
+    space.write({"build.sh": script, "half.loT": "# by libtool\n"})
+    ended = space.smpmake("sh", "build.sh")
+    assert ended.status == 1, ended.err
+    made = space.tree()
+    assert "new" not in made
+    assert "half.lo" not in made
+    assert (space.folder / "old.d").read_text() == "kept"
+    assert (space.folder / "old.d").stat().st_mtime == 1000
+    assert "copy" in made  # what cannot be undone without loss stays
+
+
+def test_stamps_stay_when_all_is_well(space: Space) -> None:
+    space.write({"a.c": "int a;\n", "build.sh": "gcc -c a.c\ntouch new\nmv x.loT x.lo\n"})
+    space.write({"x.loT": ""})
+    assert space.smpmake("sh", "build.sh").status == 0
+    assert {"a.o", "new", "x.lo"} <= set(space.tree())
+
+
+def test_p3_an_interrupt_never_parts_an_object_from_its_dependency_file(space: Space) -> None:
+    """What waits for a running compile goes with it, whether that is the end or not."""
+    fake(
+        space,
+        "gcc",
+        "#!/bin/sh\ntrap '' TERM\necho dep > a.Tpo\necho up > started\nread line < go\n"
+        "echo whole > a.o\n",
+    )
+    for name in ("go", "started", "issued", "never"):
+        os.mkfifo(space.folder / name)
+    script = "gcc -MMD -MF a.Tpo -c a.c\nmv -f a.Tpo a.Po\necho x > issued\nread x < never\n"
+    space.write({"a.c": "", "build.sh": script})
+    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    (space.folder / "started").read_text()
+    (space.folder / "issued").read_text()
+    os.kill(process.pid, signal.SIGTERM)
+    (space.folder / "go").write_text("go\n")
+    assert space.finish(process).status == 143
+    made = set(space.tree())
+    assert ("a.o" in made) == ("a.Po" in made)
+    assert "a.Tpo" not in made
+    space.expect_clean()
+
+
+def test_a_rename_that_fails_is_mvs_to_explain(space: Space) -> None:
+    fake(space, "gcc", "#!/bin/sh\nexit 0\n")
+    space.write({"a.c": "", "build.sh": "gcc -c a.c\nmv -f a.o b.o\n"})
+    ended = space.smpmake("sh", "build.sh")
+    assert ended.status == 1
+    assert "failed: mv -f a.o b.o" in ended.err
+    assert "mv: cannot stat 'a.o'" in ended.err
