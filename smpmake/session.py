@@ -68,6 +68,7 @@ class Session:
         self._host = host
         self._ended_by: int | None = None
         self._faults: list[str] = []
+        self._driver: Driver | None = None
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
@@ -81,6 +82,7 @@ class Session:
         soft = raise_descriptor_limit()
         spare_the_collector()
         record.started = time.monotonic_ns()
+        self._stand_by_for_signals()
         await host.open()
         driver = Driver(
             record.command,
@@ -90,6 +92,7 @@ class Session:
             nofile=soft,
             output=host.output,
         )
+        self._driver = driver
         host.adopt(driver)
         get_ready()
         faults = await self._see_through(driver)
@@ -101,12 +104,16 @@ class Session:
         record.status = self._status(faults)
         return Outcome(record, faults)
 
+    def _stand_by_for_signals(self) -> None:
+        """Before the driver is there: it may be interrupted as soon as it says anything."""
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.add_signal_handler(number, self._interrupted, number)
+
     async def _see_through(self, driver: Driver) -> list[str]:
         """From the driver's start until everything has ended."""
         loop = asyncio.get_running_loop()
         record, host = self.record, self._host
-        for number in _ENDING:
-            loop.add_signal_handler(number, self._interrupted, driver, number)
         loop.set_exception_handler(lambda _, context: self._broken(driver, context))
         sampler = Sampler(record.samples, host.counts, record.started)
         status = StatusLine(quiet=self._settings.verbosity < 0)
@@ -121,8 +128,8 @@ class Session:
                 await watching
             sampler.take()
             status.close()
-            for number in _ENDING:
-                loop.remove_signal_handler(number)
+            for number in _ENDING:  # what is left to do takes a moment and must be done
+                loop.add_signal_handler(number, lambda: None)
         return faults
 
     def _note_driver(self, event: DriverEvent | None) -> list[str]:
@@ -145,9 +152,10 @@ class Session:
             record.driver_status = os.WEXITSTATUS(event.status)
         return []
 
-    def _interrupted(self, driver: Driver, number: signal.Signals) -> None:
+    def _interrupted(self, number: signal.Signals) -> None:
         """The first time gently, the second time at once."""
-        loop = asyncio.get_running_loop()
+        loop, driver = asyncio.get_running_loop(), self._driver
+        assert driver is not None  # the loop first turns when the driver has been started
         again = self._ended_by is not None
         self._ended_by = self._ended_by or number
         self._host.stop(number)

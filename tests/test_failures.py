@@ -338,8 +338,9 @@ def test_p3_an_interrupt_never_parts_an_object_from_its_dependency_file(space: S
 
 
 def test_a_rename_that_fails_is_mvs_to_explain(space: Space) -> None:
-    fake(space, "gcc", "#!/bin/sh\nexit 0\n")
-    space.write({"a.c": "", "build.sh": "gcc -c a.c\nmv -f a.o b.o\n"})
+    os.mkfifo(space.folder / "go")
+    fake(space, "gcc", "#!/bin/sh\nread line < go\nexit 0\n")
+    space.write({"a.c": "", "build.sh": "gcc -c a.c\nmv -f a.o b.o\necho x > go\n"})
     ended = space.smpmake("sh", "build.sh")
     assert ended.status == 1
     assert "failed: mv -f a.o b.o" in ended.err

@@ -154,13 +154,14 @@ def test_p3_kill_9_of_all_of_us_is_cleaned_up_by_the_next_build(space: Space) ->
         assert process.poll() is None
     below = descendants(process.pid)
     ours = [p for p in below if p.name().startswith("smpmake-")]
+    tools = [p for p in below if p.name() == "gcc"]
     victims = [*ours, psutil.Process(process.pid)]
     for one in victims:
         one.suspend()
     for one in victims:
         one.kill()
     space.finish(process)
-    assert_all_end([p for p in below if p.name() == "gcc"])  # its parent's death ends it
+    assert_all_end(tools)  # its parent's death ends it
     ended = space.smpmake("true")
     assert ended.status == 0
     assert (space.folder / "2.o").read_text() == "stale"

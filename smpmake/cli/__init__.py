@@ -132,7 +132,7 @@ def guarded(call: Callable[[], Any]) -> int:
         status = call()
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
         error.show()
