@@ -246,3 +246,35 @@ def test_affinity_nice_and_exclusive(space: Space) -> None:
 
 def test_the_entry_point_is_beside_the_interpreter() -> None:
     assert Path(SMPMAKE).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(space: Space, closed: str) -> None:
+    space.write({**objects(2), "bad.c": "int x = oops;\n"})
+    good = space.run("sh", "-c", f"{SMPMAKE} sh -c 'gcc -c f0.c; gcc -c f1.c' {closed}")
+    assert good.status == 0, good.err
+    assert {"f0.o", "f1.o"} <= set(space.tree())
+    assert space.run("sh", "-c", f"{SMPMAKE} sh -c 'gcc -c bad.c' {closed}").status == 1
+    space.expect_clean()
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_gone(space: Space) -> None:
+    space.write({"sub/x": ""})
+    script = f"cd sub; rm -r ../sub; exec {SMPMAKE} gcc -dumpversion"
+    ended = space.run("sh", "-c", script)
+    assert ended.status == 0
+    assert ended.out.strip().isdigit()
+    assert "running the build plainly" in ended.err
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_away(space: Space) -> None:
+    """`smpmake make | head -1`: the jobs' files are made, nothing hangs."""
+    space.write({f"w{n}.c": "int f(void) { int unused; return 0; }\n" for n in range(4)})
+    script = "; ".join(f"gcc -Wall -c w{n}.c" for n in range(4))
+    ended = space.run("sh", "-c", f"{SMPMAKE} sh -c 'echo one; {script}' 2>&1 | head -1")
+    assert ended.out == "one\n"
+    assert {f"w{n}.o" for n in range(4)} <= set(space.tree())
+    space.expect_clean()

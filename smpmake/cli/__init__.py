@@ -114,6 +114,7 @@ def group() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point.  Usage errors and our own faults end with status 125."""
+    open_standard_streams()
     status = guarded(lambda: group.main(argv, prog_name="smpmake", standalone_mode=False))
     if argv is None:
         # The process is over: taking the interpreter apart would only keep the user waiting.
@@ -122,6 +123,20 @@ def main(argv: Sequence[str] | None = None) -> None:
             sys.stderr.flush()
         os._exit(status)
     sys.exit(status)
+
+
+def open_standard_streams() -> None:
+    """Streams that our caller closed become /dev/null: else their numbers would go to sockets."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number: this one
+    # Python leaves out what was closed; all our own words go to these two.
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
 def guarded(call: Callable[[], Any]) -> int:

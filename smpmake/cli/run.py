@@ -139,6 +139,11 @@ def settings_from(options: dict[str, Any]) -> Settings:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
 def run(command: tuple[str, ...], **options: Any) -> int:
     """Run a build command in parallel."""
+    try:
+        os.getcwd()
+    except OSError:
+        print("smpmake: the current folder is gone; running the build plainly", file=sys.stderr)
+        return plainly(list(command))
     settings = settings_from(options)
     level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
     logging.basicConfig(format="smpmake: %(message)s", level=level)
