@@ -52,8 +52,8 @@ class Hazards:
         return path in self._writers
 
     def is_read(self, path: str) -> bool:
-        """Whether an unfinished command said that it reads path."""
-        return path in self._readers
+        """Whether an unfinished command reads path, or may do so without having said it."""
+        return path in self._readers or (bool(self._undeclared) and not is_product(path))
 
     def enter(self, job: Job) -> set[Job]:
         """Registers a command; returns what it has to wait for."""

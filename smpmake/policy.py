@@ -33,7 +33,7 @@ class Surroundings(Protocol):
         """Whether path is there and no unfinished command will write it."""
 
     def is_read_by_pending(self, path: str) -> bool:
-        """Whether path exists and an unfinished command said that it reads it."""
+        """Whether path exists and an unfinished command reads it, or may."""
 
 
 @dataclass(frozen=True, slots=True)

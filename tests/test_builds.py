@@ -265,6 +265,20 @@ def test_p1_a_header_changed_while_compiles_are_pending(space: Space) -> None:
     space.expect_same(files, ["sh", "-e", "build.sh"])
 
 
+def test_p1_a_header_preprocessed_anew_while_compiles_are_pending(space: Space) -> None:
+    """The old header must not go aside before those who may include it have ended."""
+    lines = [f"gcc -O2 -c -o a{n}.o a.c" for n in range(6)]
+    again = [line.replace("-o a", "-o b") for line in lines]
+    script = "\n".join([*lines, "gcc -E -P -x c -o x.h new.in", *again])
+    files = {
+        "a.c": '#include "x.h"\nint a = X;\n',
+        "x.h": "enum { X = 1 };\n",
+        "new.in": "enum { X = 2 };\n",
+        "build.sh": script,
+    }
+    space.expect_same(files, ["sh", "-e", "build.sh"])
+
+
 def test_p1_removing_a_source_waits_for_its_compile(space: Space) -> None:
     script = "".join(f"cp a.c t{n}.c\ngcc -O2 -c t{n}.c\nrm t{n}.c\n" for n in range(5))
     space.expect_same({"a.c": "int a;\n", "build.sh": script}, ["sh", "-e", "build.sh"])
