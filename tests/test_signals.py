@@ -241,12 +241,15 @@ def kill_once(space: Space, rng: random.Random, seed: int) -> bool:
         return False
     below = descendants(process.pid)
     victims = [psutil.Process(process.pid)]
-    if rng.random() < 0.3:
-        victims.append(rng.choice(below) if below else victims[0])
+    helpers = [p for p in below if name_of(p).startswith("smpmake-")]
+    if helpers and rng.random() < 0.3:
+        victims.append(rng.choice(helpers))
     for victim in victims:
         with contextlib.suppress(psutil.NoSuchProcess):
             victim.kill()
     assert_all_end(below)
+    # With its worker killed too a compiler may still end by itself.
+    assert_all_end([p for p in psutil.process_iter() if folder_of(p) == str(space.folder)])
     space.finish(process)
     if any(p.name.startswith("smpmake") for p in space.temporary.iterdir()):
         # Killed before the keeper was there, or with it: the next build cleans up.
@@ -255,6 +258,20 @@ def kill_once(space: Space, rng: random.Random, seed: int) -> bool:
     shutil.rmtree(space.temporary)  # gcc's own files, which a killed gcc leaves
     space.temporary.mkdir()
     return True
+
+
+def name_of(process: psutil.Process) -> str:
+    """A process's name, "" if it is gone."""
+    with contextlib.suppress(psutil.Error):
+        return process.name()
+    return ""
+
+
+def folder_of(process: psutil.Process) -> str:
+    """A process's current folder, "" if it is gone."""
+    with contextlib.suppress(psutil.Error):
+        return process.cwd()
+    return ""
 
 
 def check_nothing_half_written(space: Space, expected: dict[str, str], seed: int) -> None:

@@ -283,13 +283,20 @@ static void end_orphans(const struct worker *w, pid_t tool)
 	}
 }
 
-/* The server is gone: end the tool, gently first, with all that it started. */
+/* The server is gone: end the tool, gently first, with all that it started.
+ *
+ * We may be killed at any moment too.  So the group is stopped and its outputs are removed before
+ * it is told to end: an assembler that dies of TERM would leave half an object, and nobody else
+ * would know. */
 static void abandon(const struct worker *w, const struct job *job, pid_t tool)
 {
 	struct rusage usage;
 	int status;
 	int64_t deadline = monotonic_ns() + (int64_t)GRACE_MS * 1000000;
+	kill(-tool, SIGSTOP);
+	remove_unfinished(job);
 	kill(-tool, SIGTERM);
+	kill(-tool, SIGCONT);
 	for (int gone = 0; !gone;) {
 		int64_t left = (deadline - monotonic_ns()) / 1000000;
 		if (left <= 0)
