@@ -37,6 +37,10 @@ def _stall(stall: Stall) -> str:
     return f"{what} (for {short(stall.cause)})" if stall.cause is not None else what
 
 
+def _used(extra: float) -> str:
+    return f"{extra:.0%} used" if extra >= 0 else "nothing gained"
+
+
 def verdict(record: BuildRecord, timing: Timing) -> str:
     """One line: how much it helped."""
     state = "" if record.status == 0 else f", status {record.status}"
@@ -65,7 +69,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
     )
     if timing.extra is not None:
         rows.append(
-            f"  extra CPUs {timing.extra:.0%} used = ({timing.serial:.1f} - {timing.wall:.1f}) / "
+            f"  extra CPUs {_used(timing.extra)} = ({timing.serial:.1f} - {timing.wall:.1f}) / "
             f"({timing.serial:.1f} x (1 - 1/{timing.extra_cpus})), serial time estimated"
         )
     if timing.stalls:
