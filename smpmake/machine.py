@@ -595,10 +595,10 @@ class Machine:
         command.has_sinks = True
 
     def _print(self, command: Command, job: Job, out: bytes, err: bytes) -> None:
+        transcript = command.build.transcript
         if command.group is not None:
             command.group.output.append(out + err)
-            return
-        transcript = command.build.transcript
+            out = err = b""  # its shim prints it
         if transcript is not None:
             transcript.fill(job.number, out + err)
         elif out or err:

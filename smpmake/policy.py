@@ -74,7 +74,9 @@ def decide(
         reason, detail = Reason.USER_FOREGROUND, tool
     if reason is None:
         reason, detail = _objection(analysis, rules, around)
-    return Decision(reason, detail, reason is not None and reason.barrier, False, exclusive)
+    # The two ends of a pipe need each other: one must not hold the slot that the other waits for.
+    light = reason in (Reason.READS_STDIN, Reason.WRITES_STDOUT)
+    return Decision(reason, detail, reason is not None and reason.barrier, light, exclusive)
 
 
 def _decide_file(analysis: Analysis, around: Surroundings) -> Decision:

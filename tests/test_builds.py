@@ -318,3 +318,31 @@ def test_output_directories_that_do_not_exist_fail_as_they_do_serially(space: Sp
     assert plain.status != 0
     assert ended.status != 0
     assert "nowhere/a.o" in ended.err
+
+
+@pytest.mark.parametrize("options", [["-j1"], ["-j2"]])
+def test_p1_both_ends_of_a_pipe_need_no_slot_of_each_other(
+    space: Space, options: list[str]
+) -> None:
+    """More than a pipe holds: the first compiler must not keep the second from starting."""
+    text = "".join(f"int a_long_name_of_function_number_{n}(int);\n" for n in range(4000))
+    rule = "%.o: %.c\n\tgcc -E $< | gcc -x c -c - -o $@\n"
+    files = {"a.c": text, "b.c": text, "Makefile": f"all: a.o b.o\n{rule}"}
+    space.expect_same(files, ["make", "-j4"], *options)
+
+
+def test_p1_dependency_files_that_make_includes(space: Space) -> None:
+    """Made by `gcc -MM`, read by make the moment they are there."""
+    files = {
+        "Makefile": (
+            "p: a.o main.o\n\tgcc -o $@ $^\n%.d: %.c\n\tgcc -MM -MF $@ -MT $*.o $<\n"
+            "-include a.d main.d\n"
+        ),
+        "a.c": '#include "h.h"\nint a = H;\n',
+        "main.c": MAIN,
+        "h.h": "#define H 1\n",
+    }
+    space.expect_same(files, ["make"])
+    space.ok("sh", "-c", "rm *.d; echo '#define H 2' > h.h")
+    assert "a.c" in space.smpmake("make").out
+    assert space.run("make", "-q").status == 0

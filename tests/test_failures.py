@@ -345,3 +345,12 @@ def test_a_rename_that_fails_is_mvs_to_explain(space: Space) -> None:
     assert ended.status == 1
     assert "failed: mv -f a.o b.o" in ended.err
     assert "mv: cannot stat 'a.o'" in ended.err
+
+
+def test_serial_output_of_many_sources_in_one_command(space: Space) -> None:
+    warning = "int {0}(void) {{ int unused_{0}; return 0; }}\n"
+    space.write({"a.c": warning.format("a"), "main.c": MAIN})
+    space.write({"build.sh": "echo before\ngcc -Wall a.c main.c -o p\necho after\ngcc -c a.c\n"})
+    plain = space.run("sh", "-c", "sh build.sh 2>&1")
+    ended = space.run("sh", "-c", f"{SMPMAKE} --output=serial -q sh build.sh 2>/dev/null")
+    assert ended.out == plain.out

@@ -403,6 +403,9 @@ class Line:
         # What -M prints is often the rule's target: no main output stands before it.
         if Do.DEPS_ONLY in self.on and len(writes) == 1:
             writes = [replace(write, target=True) for write in writes]
+        if Do.DEPS_ONLY in self.on:
+            # Make includes what it has just remade, and reads it at once.
+            self.refuse(Reason.DRIVER_READS_BACK, "-M")
         return self._answer(Kind.PREPROCESS, sources, writes)
 
     def _compile(self) -> Analysis:
