@@ -269,13 +269,6 @@ def answer_exec(argv: bytes = b"", message: bytes = b"", *, keep_open: bool = Fa
     return frame(ANSWER, fixed, argv, message)
 
 
-def decode_answer(payload: bytes) -> tuple[int, int, bool, bytes, bytes]:
-    """(action, status, keep_open, argv, message)."""
-    action, status, keep_open, argv_len, message_len, _ = _ANSWER.unpack_from(payload)
-    argv, message = _blobs(payload, _ANSWER.size, argv_len, message_len)
-    return action, status, bool(keep_open), argv, message
-
-
 def encode_output(path: bytes, aside: bytes, *, timed: bool, made: bool) -> bytes:
     """One output of a job; `aside` is where its stale copy was put, or empty."""
     flags = (OUTPUT_TIMED if timed else 0) | (OUTPUT_MADE if made else 0)

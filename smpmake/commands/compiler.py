@@ -487,7 +487,7 @@ class Line:
             and not any(basename(source.path).startswith("crt") for source in self.sources)
         ):
             split = self._split_link
-        reads = [*link.reads, *link.library_files()]
+        reads = [*link.reads, *link.searched_libraries()]
         return self._answer(Kind.LINK, self.sources, writes, split, reads)
 
     # Names.

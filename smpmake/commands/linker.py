@@ -221,7 +221,7 @@ class Link:
         else:
             self.refuse(Reason.WRITES_STDOUT, word)
 
-    def library_files(self) -> list[str]:
+    def searched_libraries(self) -> list[str]:
         """Where the named libraries may be among the named folders.
 
         All candidates: which of them exists is only known when those that are pending are there.
@@ -272,7 +272,7 @@ def analyse(inv: Invocation) -> Analysis:
         writes.insert(0, Write(output))
     return Analysis(
         Kind.LINK,
-        reads=(*link.reads, *link.library_files(), *responses),
+        reads=(*link.reads, *link.searched_libraries(), *responses),
         writes=tuple(writes),
         undeclared=True,
         refusal=link.refusal,
