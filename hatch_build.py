@@ -25,8 +25,19 @@ FLAGS = [
 ]
 
 
+GUARD_FLAGS = [
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-stack-protector",
+    "-Wl,-soname,smpmake-guard.so",
+    "-Wl,-z,initfirst",  # other libraries' constructors open files too
+    "-Wl,-z,now",
+]
+
+
 def compile_programs(root: Path, *, werror: bool = False) -> None:
-    """Compiles smpmake/native/*.c to smpmake/_bin/, statically where libc allows.
+    """Compiles smpmake/native/*.c to smpmake/_bin/, statically where libc allows, and the guard.
 
     $CC (default cc) and $CFLAGS are respected.  Raises SystemExit with the compiler's own words.
     """
@@ -43,16 +54,21 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
             str(source / f"{program}.c"),
             str(source / "util.c"),
         ]
-        attempts = [[*command, "-static"], command]
-        for attempt in attempts:
-            try:
-                done = subprocess.run(attempt, capture_output=True, text=True, check=False)
-            except FileNotFoundError:
-                sys.exit(f"smpmake: no C compiler '{compiler[0]}': install gcc or set CC")
-            if done.returncode == 0:
-                break
-        else:
-            sys.exit(f"smpmake: compiling {program}.c failed:\n{done.stderr}")
+        _first_to_succeed(f"{program}.c", [*command, "-static"], command)
+    sources = [str(path) for path in sorted((source / "guard").glob("*.c"))]
+    library = str(target / "smpmake-guard.so")
+    _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *sources])
+
+
+def _first_to_succeed(what: str, *commands: list[str]) -> None:
+    for command in commands:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            sys.exit(f"smpmake: no C compiler '{command[0]}': install gcc or set CC")
+        if done.returncode == 0:
+            return
+    sys.exit(f"smpmake: compiling {what} failed:\n{done.stderr}")
 
 
 class NativePrograms(BuildHookInterface[Any]):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from smpmake.job import Job
 from smpmake.output import Transcript
-from smpmake.records import CommandRecord, Failure
+from smpmake.records import CommandRecord, Failure, Stall
 from smpmake.rules import Rules
 from smpmake.wire import FileId
 
@@ -22,6 +22,7 @@ class Build:
     lost           outputs that were promised and will not come (matters under keep_going).
     present        commands of this build that have not left the machine.
     done           jobs that have ended.
+    made           what its deferred commands were to write, so far.
     """
 
     id: str
@@ -40,6 +41,8 @@ class Build:
     records: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    stalls: list[Stall] = field(default_factory=list)
+    made: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.empty.set()

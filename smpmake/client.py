@@ -8,15 +8,24 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from smpmake import wire
 from smpmake.errors import SmpmakeError
-from smpmake.records import CommandRecord, Failure, from_row
+from smpmake.records import CommandRecord, Failure, Stall, from_row
 
 
 class ServerGoneError(SmpmakeError):
     """No server answers at a socket, or it went away."""
+
+
+class Verdict(NamedTuple):
+    """How a build on a server went."""
+
+    commands: list[CommandRecord]
+    failures: list[Failure]
+    notices: list[str]
+    stalls: list[Stall]
 
 
 class Client:
@@ -65,8 +74,8 @@ class Client:
         self.send(operation, **fields)
         return self.receive()
 
-    def receive_verdict(self) -> tuple[list[CommandRecord], list[Failure], list[str]]:
-        """What `end` and `wait` are answered with: commands, failures, notices."""
+    def receive_verdict(self) -> Verdict:
+        """What `end` and `wait` are answered with."""
         commands: list[CommandRecord] = []
         for reply in self._portions():
             commands += map(from_row, reply.get("rows", []))
@@ -74,7 +83,8 @@ class Client:
             Failure(from_row(f["row"]), base64.b64decode(f["output"]), f["why"])
             for f in self._last["failures"]
         ]
-        return commands, failures, list(self._last["notices"])
+        stalls = [Stall(*stall) for stall in self._last["stalls"]]
+        return Verdict(commands, failures, list(self._last["notices"]), stalls)
 
     def _portions(self) -> Iterator[dict[str, Any]]:
         while True:

@@ -32,12 +32,14 @@ class Settings:
     """All that the user can decide.
 
     jobs        slots; 0 means as many as usable CPUs.
+    links       "wait" or "defer"; "" means defer where there is a guard.
     verbosity   -1 quiet, 0 normal, 1 verbose.
     """
 
     jobs: int = 0
     keep_going: bool = False
-    links: str = "wait"
+    guard: bool = True
+    links: str = ""
     nice: int = 0
     affinity: bool = False
     foreground: tuple[str, ...] = ()
@@ -74,6 +76,7 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "color": ("color", _one_of(COLORS), 'one of "auto", "always", "never"'),
     "exclusive": ("exclusive", _is_tools, "a list of tool names or path patterns"),
     "foreground": ("foreground", _is_tools, "a list of tool names or path patterns"),
+    "guard": ("guard", _is_flag, "true or false"),
     "jobs": ("jobs", _is_count, "a whole number from 0 (all usable CPUs) to 4096"),
     "keep-going": ("keep_going", _is_flag, "true or false"),
     "links": ("links", _one_of(LINKS), 'one of "wait", "defer"'),

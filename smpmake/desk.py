@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import dataclasses
 import os
 import signal
 import time
@@ -76,6 +77,7 @@ class Desk:
         self._ids += 1
         ids = [FileId(*map(int, pair)) for pair in message["output"]]
         rules = Rules(
+            bool(message["guard"]),
             bool(message["defer_links"]),
             tuple(map(str, message["foreground"])),
             tuple(map(str, message["exclusive"])),
@@ -158,6 +160,7 @@ class Desk:
                 "ok": True,
                 "failures": [_failure(failure) for failure in build.failures],
                 "notices": build.notices,
+                "stalls": [dataclasses.astuple(stall) for stall in build.stalls],
             }
         )
 

@@ -37,6 +37,10 @@ class Paths:
         parent = self.folder(os.path.join(cwd, folder or "/"))
         return f"{parent}/{name}" if parent != "/" else f"/{name}"
 
+    def forget(self) -> None:
+        """A folder was moved: what a name leads to by links is to be looked up anew."""
+        self._folders.clear()
+
     def folder(self, path: str) -> str:
         """The canonical name of a folder, which need not exist."""
         try:
@@ -161,26 +165,6 @@ class Asides:
     def close(self) -> None:
         """Closes the journal; it goes with the session's folder."""
         os.close(self._journal)
-
-
-class Board:
-    """The count of pending commands in a file, for shims that need not ask if it is 0."""
-
-    def __init__(self, path: Path) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._shown = -1
-        self.show(0)
-
-    def show(self, count: int) -> None:
-        """Only the change between none and some matters to readers."""
-        count = 1 if count else 0
-        if count != self._shown:
-            self._shown = count
-            os.pwrite(self._fd, count.to_bytes(8, "little"), 0)
-
-    def close(self) -> None:
-        """Closes the file; it goes with the session's folder."""
-        os.close(self._fd)
 
 
 def remove(paths: list[str], unlink: Callable[[str], None] = os.unlink) -> None:

@@ -33,6 +33,7 @@ class GuestHost:
         rules = rules_of(self._settings)
         self._places = self._client.ask(
             "begin",
+            guard=rules.guard,
             defer_links=rules.defer_links,
             foreground=rules.foreground,
             exclusive=rules.exclusive,
@@ -50,7 +51,11 @@ class GuestHost:
         os.close(other_end)
         places = self._places
         self.environment = driver_environment(
-            Path(places["shims"]), Path(places["socket"]), Path(places["board"]), places["build"]
+            Path(places["shims"]),
+            Path(places["socket"]),
+            Path(places["board"]),
+            places["build"],
+            guard=self._settings.guard,
         )
 
     def adopt(self, driver: Driver) -> None:
@@ -85,7 +90,7 @@ class GuestHost:
         except ServerGoneError as error:
             self._lost = str(error)
             return
-        record.commands, record.failures, record.notices = verdict
+        record.commands, record.failures, record.notices, record.stalls = verdict
 
     _lost = ""
 

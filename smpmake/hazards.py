@@ -15,8 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, KeysView
+from typing import Final
 
-from smpmake.job import Job
+from smpmake.job import Job, Mode
+
+#: More than any command's number.
+EVERYBODY: Final = 1 << 62
 
 _PRODUCT = re.compile(
     r"(?:.*\.(?:o|obj|a|so|lo|loT|lai|la|laT|lib|dll|exe|d|dd|dep|Po|Tpo|Plo|Tlo|Tplo|P|gch|pch|dwo|su|"
@@ -39,6 +43,18 @@ class Hazards:
         self._undeclared: dict[Job, None] = {}
         self._could_be_read: dict[Job, None] = {}
         self._present: dict[Job, None] = {}
+        self._folders: dict[str, dict[Job, None]] = {}
+        self._deferred = 0
+
+    @property
+    def deferred(self) -> int:
+        """How many deferred commands have entered and not left."""
+        return self._deferred
+
+    @property
+    def newest_undeclared_ns(self) -> int:
+        """When the newest command that may read unnamed files was issued; 0 if there is none."""
+        return next(reversed(self._undeclared)).issued_ns if self._undeclared else 0
 
     def __len__(self) -> int:
         return len(self._present)
@@ -87,6 +103,9 @@ class Hazards:
         if operands.undeclared:
             self._undeclared[job] = None
         self._present[job] = None
+        if job.mode is Mode.DEFERRED:
+            self._deferred += 1
+            _add(self._folders, map(_folder_of, operands.writes), job)
 
     def leave(self, job: Job) -> None:
         """Forgets a command that is done, failed or cancelled."""
@@ -94,7 +113,67 @@ class Hazards:
         _drop(self._writers, job.operands.writes, job)
         self._undeclared.pop(job, None)
         self._could_be_read.pop(job, None)
-        self._present.pop(job, None)
+        if job not in self._present:
+            return
+        del self._present[job]
+        if job.mode is Mode.DEFERRED:
+            self._deferred -= 1
+            _drop(self._folders, map(_folder_of, job.operands.writes), job)
+
+    # What a guard's question waits for: deferred commands issued before number `before`.
+
+    def writers(self, path: str, before: int = EVERYBODY) -> set[Job]:
+        """Who will write a path."""
+        return _deferred(self._writers.get(path, ()), before)
+
+    def users(self, path: str, before: int = EVERYBODY, changed_ns: int | None = None) -> set[Job]:
+        """Who will write or read a path.
+
+        changed_ns is when its inode last changed, if it is there: who was issued later may read it
+        without having said so.
+        """
+        waits = self.writers(path, before) | _deferred(self._readers.get(path, ()), before)
+        if changed_ns is not None and self._undeclared and not is_product(path):
+            for job in _deferred(self._undeclared, before):
+                if job.issued_ns >= changed_ns:
+                    waits.add(job)
+        return waits
+
+    def in_folder(self, folder: str, before: int = EVERYBODY) -> set[Job]:
+        """Who will write something in a folder."""
+        return _deferred(self._folders.get(folder, ()), before)
+
+    def pending_names(self, folder: str) -> dict[str, Job]:
+        """The names that pending commands will write (or remove) in a folder, with the last."""
+        start = len(folder.rstrip("/")) + 1
+        names = {}
+        for job in self._folders.get(folder, ()):
+            for path in job.operands.writes:
+                if _folder_of(path) == folder:
+                    names[path[start:]] = job
+        return names
+
+    def below(self, folder: str, before: int = EVERYBODY, *, written: bool = False) -> set[Job]:
+        """Who has an operand (only a written one, if asked so) below a folder."""
+        prefix = folder.rstrip("/") + "/"
+        return {
+            job
+            for job in _deferred(self._present, before)
+            if any(path.startswith(prefix) for path in job.operands.writes)
+            or (not written and any(path.startswith(prefix) for path in job.operands.reads))
+        }
+
+    def everybody(self, before: int = EVERYBODY) -> set[Job]:
+        """All of them."""
+        return _deferred(self._present, before)
+
+
+def _deferred(jobs: Iterable[Job], before: int) -> set[Job]:
+    return {job for job in jobs if job.mode is Mode.DEFERRED and job.number < before}
+
+
+def _folder_of(path: str) -> str:
+    return path[: path.rfind("/")] or "/"
 
 
 def _add(table: dict[str, dict[Job, None]], paths: Iterable[str], job: Job) -> None:

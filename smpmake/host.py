@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from smpmake import cpus
+from smpmake import cpus, native
+from smpmake.board import Board
 from smpmake.build import Build
 from smpmake.config import Settings
 from smpmake.driver import Driver
@@ -65,18 +66,36 @@ class Host(Protocol):
 
 def rules_of(settings: Settings) -> Rules:
     """The part of the settings that decides verdicts."""
-    return Rules(settings.links == "defer", settings.foreground, settings.exclusive)
+    links = settings.links or ("defer" if settings.guard else "wait")
+    return Rules(settings.guard, links == "defer", settings.foreground, settings.exclusive)
 
 
-def driver_environment(shims: Path, socket: Path, board: Path, build: str) -> dict[str, str]:
-    """The user's environment, with our shims first on PATH."""
+def driver_environment(
+    shims: Path, socket: Path, board: Path, build: str, *, guard: bool = False
+) -> dict[str, str]:
+    """The user's environment, with what the driver needs to reach us.
+
+    A guard catches tools wherever they are called from, so PATH can stay as it is: what configures
+    itself during the build finds the tools that it would find serially.  Without one our shims
+    come first on PATH.
+    """
     environment = dict(os.environ)
-    path = environment.get("PATH", os.defpath)
-    if not path.startswith(f"{shims}:"):
-        environment["PATH"] = f"{shims}:{path}"
     environment["SMPMAKE_SOCKET"] = os.fspath(socket)
     environment["SMPMAKE_BOARD"] = os.fspath(board)
     environment["SMPMAKE_BUILD"] = build
+    for name in ("CALLER", "UNGUARDED", "COMMAND", "TRACE", "GUARD", "SHIMS"):
+        environment.pop(f"SMPMAKE_{name}", None)
+    if guard:
+        library = native.guard()
+        others = environment.get("LD_PRELOAD", "").replace(":", " ").split()
+        libraries = [library, *(other for other in others if other != library)]
+        environment["LD_PRELOAD"] = ":".join(libraries)
+        environment["SMPMAKE_GUARD"] = library
+        environment["SMPMAKE_SHIMS"] = os.fspath(shims)
+        return environment
+    path = environment.get("PATH", os.defpath)
+    if not path.startswith(f"{shims}:"):
+        environment["PATH"] = f"{shims}:{path}"
     return environment
 
 
@@ -114,13 +133,18 @@ class OwnHost:
         try:
             self._shims = shims_for(os.environ.get("PATH", os.defpath))
             self._listener = listen(folder.socket)
+            self._board = Board(folder.path / "board")
         except BaseException:
             folder.remove()
             raise
         self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
         self._build.began = time.time()
         self.environment = driver_environment(
-            self._shims, folder.socket, folder.path / "board", _BUILD
+            self._shims,
+            folder.socket,
+            folder.path / "board",
+            _BUILD,
+            guard=self._settings.guard,
         )
         if self._settings.output == "serial":
             self._pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -134,6 +158,7 @@ class OwnHost:
 
         self._machine = machine = Machine(
             self.folder,
+            self._board,
             self._slots,
             cpus=cpus.allowed() if self._settings.affinity else None,
             niceness=self._settings.nice,
@@ -166,7 +191,7 @@ class OwnHost:
         if build.transcript is not None:
             build.transcript.finish()
         record.commands, record.failures = build.records, build.failures
-        record.notices = build.notices
+        record.notices, record.stalls = build.notices, build.stalls
         usage = resource.getrusage(resource.RUSAGE_SELF)
         record.server_cpu_us = int((usage.ru_utime + usage.ru_stime) * 1e6)
 

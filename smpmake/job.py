@@ -1,10 +1,12 @@
 """A command on its way through the machine: its states, and nothing that acts.
 
-    WAITING ──> READY ──> RUNNING ──> DONE
-       │          │          └──────> FAILED
-       └──────────┴─────────────────> CANCELLED
+    WAITING ──> READY ──> RUNNING ──────────> DONE
+       │          │        ↑   ↓    └──────> FAILED
+       │          │  RESUMING ←PAUSED
+       └──────────┴────────────────────────> CANCELLED
 
-WAITING: a hazard is not clear.  READY: it wants a slot.  The scheduler alone changes states.
+WAITING: a hazard is not clear.  READY: it wants a slot.  PAUSED: it runs, but its guard has it
+wait, and others have its slot.  RESUMING: it wants one again.  The scheduler alone changes states.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ class State(enum.Enum):
     WAITING = "waiting"
     READY = "ready"
     RUNNING = "running"
+    PAUSED = "paused"
+    RESUMING = "resuming"
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"

@@ -19,19 +19,22 @@ from pathlib import Path
 from typing import Protocol
 
 from smpmake import commands, native, policy, wire
+from smpmake.board import Board
 from smpmake.build import Build
 from smpmake.callers import Processes
-from smpmake.commands.model import Analysis, Invocation, Reason, Write
-from smpmake.disk import Asides, Board, FileClock, FolderFiles, Paths, remove
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
+from smpmake.disk import Asides, FileClock, FolderFiles, Paths, remove
+from smpmake.gate import Gate, Promise, Waiter
 from smpmake.hazards import is_product
 from smpmake.job import Job, Mode, Operands
 from smpmake.output import Printer, Sinks
 from smpmake.pool import Pool, end_strays, verdict
 from smpmake.records import CommandRecord, Failure
-from smpmake.scheduler import Action, Cancelled, Grant, Scheduler, Start
+from smpmake.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
 from smpmake.surroundings import Around, Environment, make_keeps_going
+from smpmake.traces import Traces, surprises
 from smpmake.vouchers import Voucher, voucher_of
-from smpmake.wire import Invoke, Result
+from smpmake.wire import Invoke, Question, Result
 
 log = logging.getLogger("smpmake")
 
@@ -76,17 +79,42 @@ class Command:
     retried: bool = False
     rename: tuple[str, str] | None = None
     vouchers: tuple[Voucher, ...] = ()
+    guarded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A write, under its canonical name.
+
+    stale   where its older copy was set aside, or "".
+    before  the lstat of what was there at issue, or None.
+    """
+
+    write: Write
+    name: str
+    stale: str = ""
+    before: os.stat_result | None = None
+
+    @property
+    def made(self) -> bool:
+        """Whether the command makes it, so that it must go if the command does not finish."""
+        write = self.write
+        if write.removed or write.replaces:
+            return False
+        return not (write.in_place and not write.target and self.before is not None)
 
 
 class Machine:
     """One per server.
 
-    folder  the session's private folder: journal, board, intermediate objects.
+    folder  the session's private folder: journal, traces, intermediate objects.
+    board   the scoreboard, which guards look at from the driver's start.
     """
 
     def __init__(
         self,
         folder: Path,
+        board: Board,
         slots: int,
         *,
         cpus: list[int] | None = None,
@@ -104,7 +132,8 @@ class Machine:
         self.keeper_pids: set[int] = set()
         self._clock = FileClock()
         self._asides = Asides(folder / "journal")
-        self._board = Board(folder / "board")
+        self.gate = Gate(self.scheduler, self.paths, board, folder)
+        self._traces = Traces(folder)
         self._pool = Pool(
             slots, self._on_result, self._on_lost, cpus=cpus, niceness=niceness, alive=alive
         )
@@ -137,9 +166,8 @@ class Machine:
         around = Around(
             self.scheduler.hazards, self.paths, self.processes, build, invoke, cwd, analysis
         )
-        decision = policy.decide(
-            analysis, build.rules, invoke.tool, os.fsdecode(invoke.real), around
-        )
+        rules = build.rules.without_guard() if invoke.unguarded else build.rules
+        decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), around)
         if build.lost and self._needs_lost(build, cwd, analysis):
             _close(out, err)
             self._refuse(build, reply)
@@ -160,6 +188,20 @@ class Machine:
             self._defer(command, cwd, analysis, decision)
         else:
             self._in_foreground(command, cwd, analysis, decision)
+
+    def ask(self, question: Question, answer: Callable[[bytes], None]) -> Callable[[], None] | None:
+        """A guard asks.  Returns what to call if it goes away before the answer, which may have
+        been given already (then None)."""
+        build = self.builds.get(question.build)
+        ignored = build.rules.ignored if build is not None else frozenset()
+        actions, waiter = self.gate.ask(question, answer, ignored)
+        if waiter is not None and build is not None:
+            build.stalls.append(waiter.stall)
+        self._perform(actions)
+        return (lambda: self._withdraw_waiter(waiter)) if waiter is not None else None
+
+    def _withdraw_waiter(self, waiter: Waiter) -> None:
+        self._perform(self.scheduler.withdraw(waiter.carrier, time.monotonic_ns()))
 
     def withdraw(self, job: Job) -> None:
         """A shim went away before it was answered."""
@@ -254,12 +296,16 @@ class Machine:
         )
         self._count += 1
         build.records.append(record)
-        return Command(build, invoke, argv, record)
+        guarded = build.rules.guard and not invoke.unguarded
+        if build.rules.guard and invoke.unguarded:
+            caller = self.processes.caller(invoke.unguarded)
+            record.unguarded = caller.name if caller is not None else "?"
+        return Command(build, invoke, argv, record, guarded=guarded)
 
     def _operands(
         self, cwd: str, analysis: Analysis, *, everything: bool, aside: bool
-    ) -> tuple[Operands, list[tuple[Write, str, str]]]:
-        """Canonical operands, and for each write (what, name, where its stale copy went)."""
+    ) -> tuple[Operands, list[Place]]:
+        """Canonical operands, and where its writes go."""
         canonical = self.paths.canonical
         reads = []
         for path in analysis.reads:
@@ -269,10 +315,11 @@ class Machine:
                 reads.append(os.path.realpath(name))
         writes: list[str] = []
         changed: list[tuple[str, int]] = []
-        places: list[tuple[Write, str, str]] = []
+        places: list[Place] = []
         for write in analysis.writes:
             name = canonical(cwd, write.path)
             stale = ""
+            info = None
             try:
                 info = os.lstat(name)
             except OSError:
@@ -285,7 +332,7 @@ class Machine:
                 if aside and self._goes_aside(write, name, info):
                     stale = self._asides.set_aside(name)
             writes.append(name)
-            places.append((write, name, stale))
+            places.append(Place(write, name, stale, info))
         operands = Operands(
             tuple(reads), tuple(writes), tuple(changed), analysis.undeclared, everything
         )
@@ -298,8 +345,8 @@ class Machine:
             return False
         return not self.scheduler.hazards.is_written(name)
 
-    def _issue_time(self, places: list[tuple[Write, str, str]], cwd: str) -> int:
-        folder = os.path.dirname(places[0][1]) if places else cwd
+    def _issue_time(self, places: list[Place], cwd: str) -> int:
+        folder = os.path.dirname(places[0].name) if places else cwd
         try:
             return self._clock.now(folder)
         except OSError:
@@ -309,7 +356,8 @@ class Machine:
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
     ) -> None:
         """Table first, then the answer, then the start: in this order nobody sees a gap."""
-        operands, places = self._operands(cwd, analysis, everything=False, aside=True)
+        aside = not command.guarded  # a guard hides what is stale
+        operands, places = self._operands(cwd, analysis, everything=False, aside=aside)
         if analysis.rename is not None:
             source, destination = (self.paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
@@ -318,26 +366,48 @@ class Machine:
         self._by_caller.setdefault(command.invoke.parent, {})[job] = None
         command.outputs = b"".join(
             wire.encode_output(
-                os.fsencode(name),
-                os.fsencode(stale),
-                timed=write.timed and not write.removed,
-                made=not write.removed and not write.replaces,
+                os.fsencode(place.name),
+                os.fsencode(place.stale),
+                timed=place.write.timed and not place.write.removed,
+                made=place.made,
             )
-            for write, name, stale in places
+            for place in places
         )
-        command.made = tuple(n for w, n, _ in places if not w.removed and not w.replaces)
-        command.asides = tuple((name, stale) for _, name, stale in places if stale)
-        command.record.outputs = tuple(n for w, n, _ in places if not w.removed)
+        command.made = tuple(place.name for place in places if place.made)
+        command.asides = tuple((place.name, place.stale) for place in places if place.stale)
+        command.record.outputs = tuple(p.name for p in places if not p.write.removed)
         build = command.build
+        build.made.update(command.record.outputs)
+        promises = {place.name: self._promise(command, place, job) for place in places}
         if build.transcript is not None:
             build.transcript.reserve(job.number)
         if build.lost:
             build.lost.difference_update(operands.writes)
         actions = self._issue(job)
+        self.gate.entered(job, promises, _replaced(places))
         if command.reply is not None:
             command.reply.leave(0)
             command.reply = None
         self._perform(actions)
+
+    def _promise(self, command: Command, place: Place, job: Job) -> Promise:
+        """What a make is told of an output while it is pending."""
+        if place.write.removed:
+            return Promise(None, absent=True)
+        mode = 0o755 if command.record.kind == Kind.LINK else 0o644
+        if place.write.timed:
+            return Promise(job.issued_ns, mode & ~command.invoke.mask)
+        if command.rename is not None:
+            source = command.rename[0]
+            known = self.gate.promise(source)
+            if known is not None:
+                return known
+            try:
+                info = os.stat(source)
+            except OSError:
+                return Promise(None)
+            return Promise(info.st_mtime_ns, stat.S_IMODE(info.st_mode))
+        return Promise(None)
 
     def _in_foreground(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
@@ -346,7 +416,7 @@ class Machine:
         job = self._job(command, Mode.FOREGROUND, operands, decision)
         if analysis.undeclared:
             job.issued_ns = self._issue_time([], cwd)
-        command.record.outputs = tuple(n for w, n, _ in places if not w.removed)
+        command.record.outputs = tuple(p.name for p in places if not p.write.removed)
         self._perform(self._issue(job))
         if command.reply is not None:
             command.reply.wait(lambda: self.withdraw(job))
@@ -385,9 +455,7 @@ class Machine:
 
     def _issue(self, job: Job) -> list[Action]:
         _command_of(job).build.entered()
-        actions = self.scheduler.issue(job, time.monotonic_ns())
-        self._board.show(len(self.scheduler.hazards))
-        return actions
+        return self.scheduler.issue(job, time.monotonic_ns())
 
     def _split(
         self,
@@ -432,6 +500,11 @@ class Machine:
     def _perform(self, actions: list[Action]) -> None:
         for action in actions:
             job = action.job
+            if isinstance(job.payload, Waiter):
+                granted = isinstance(action, Grant)
+                gate = self.gate
+                self._perform((gate.granted if granted else gate.withdrawn)(job.payload))
+                continue
             command = _command_of(job)
             record = command.record
             record.ready = job.ready_at
@@ -444,14 +517,18 @@ class Machine:
                     assert job.slot is not None
                     self._running[job.slot] = job
                     record.slot = job.slot
+                    self.gate.runs(job)
                     self._pool.send(job.slot, self._order(job, command))
+                case Resume():
+                    self.gate.resumed(job)
                 case Grant():
+                    self.gate.runs(job)
                     record.started = time.monotonic_ns()
                     record.slot = job.slot if job.slot is not None else -1
                     self._grant(job, command)
                 case Cancelled():
                     self._cancelled(job, command)
-        self._board.show(len(self.scheduler.hazards))
+        self.gate.show()
 
     def _rename(self, job: Job, command: Command) -> None:
         """Does what mv would, in a hundredth of the time; where that fails, mv is to say so."""
@@ -471,9 +548,19 @@ class Machine:
         self._perform(self.scheduler.finished(job, ok=True, now=record.ended))
 
     def _order(self, job: Job, command: Command) -> bytes:
-        merged = command.invoke.out == command.invoke.err
+        assert job.slot is not None
+        more = b""
+        if command.guarded:
+            trace = self._traces.begin(job.slot)
+            more = b"SMPMAKE_COMMAND=%d\0SMPMAKE_TRACE=%b\0" % (job.number + 1, trace)
         return wire.encode_job(
-            job.number, job.issued_ns, command.invoke, command.argv, command.outputs, merged=merged
+            job.number,
+            job.issued_ns,
+            command.invoke,
+            command.argv,
+            command.outputs,
+            merged=command.invoke.out == command.invoke.err,
+            more_env=more,
         )
 
     def _grant(self, job: Job, command: Command) -> None:
@@ -508,6 +595,7 @@ class Machine:
     def _leave(self, job: Job) -> None:
         command = _command_of(job)
         command.build.left()
+        self.gate.left(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
             del mates[job]
@@ -529,6 +617,8 @@ class Machine:
         record.max_rss = result.max_rss_kib
         record.minor_faults, record.major_faults = result.minor_faults, result.major_faults
         record.voluntary, record.involuntary = result.voluntary, result.involuntary
+        if command.guarded:
+            self._note_trace(slot, job, command)
         ok = result.ok
         record.state = "done" if ok else "failed"
         command.build.done += 1
@@ -546,6 +636,12 @@ class Machine:
         self._leave(job)
         actions += self.scheduler.finished(job, ok=ok, now=now)
         self._perform(actions)
+
+    def _note_trace(self, slot: int, job: Job, command: Command) -> None:
+        """What the job was seen to do, beside what its command line said."""
+        trace = self._traces.end(slot)
+        command.record.reads = trace.reads
+        command.record.surprises = surprises(trace, job.operands, command.build.made)
 
     def _failed(self, job: Job, command: Command, result: Result, now: int) -> list[Action]:
         build, record = command.build, command.record
@@ -623,7 +719,8 @@ class Machine:
         self.printer.close()
         self._clock.close()
         self._asides.close()
-        self._board.close()
+        self.gate.close()
+        self._traces.close()
         return leftovers
 
 
@@ -631,6 +728,15 @@ def _command_of(job: Job) -> Command:
     command = job.payload
     assert isinstance(command, Command)
     return command
+
+
+def _replaced(places: list[Place]) -> list[tuple[int, int]]:
+    """Older files that will be replaced, and could be reached by a link of another name."""
+    return [
+        (place.before.st_dev, place.before.st_ino)
+        for place in places
+        if place.before is not None and not place.stale and not stat.S_ISDIR(place.before.st_mode)
+    ]
 
 
 def _close(*fds: int) -> None:

@@ -35,6 +35,9 @@ class Surroundings(Protocol):
     def is_read_by_pending(self, path: str) -> bool:
         """Whether path exists and an unfinished command reads it, or may."""
 
+    def unguarded_caller(self) -> str:
+        """The program above the command that has no guard and is no make; "" for none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -92,11 +95,14 @@ def _objection(analysis: Analysis, rules: Rules, around: Surroundings) -> tuple[
     """A reason not to defer an understood command, cheap ones first."""
     if not rules.defer_links and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
         return Reason.LINK_WAITS, ""
-    for write in analysis.writes:
+    for write in () if rules.guard else analysis.writes:
         if write.in_place and around.exists_already(write.path):
             return Reason.IN_PLACE, write.path
         if write.target and around.is_read_by_pending(write.path):
             return Reason.IN_PLACE, write.path
+    program = around.unguarded_caller()
+    if program:
+        return Reason.UNGUARDED, program
     if around.captured():
         return Reason.CAPTURED_OUTPUT, ""
     if around.driver_reads_back():

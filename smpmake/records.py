@@ -19,6 +19,9 @@ class CommandRecord:
     state       "done", "failed" or "cancelled".
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.
+    unguarded   the program above it that has no guard, "" where all have one.
+    reads       files of its own that a guarded job was seen to read (not the system's).
+    surprises   what it did that its command line did not say: "read PATH", "wrote PATH".
     """
 
     number: int
@@ -46,6 +49,9 @@ class CommandRecord:
     major_faults: int = 0
     voluntary: int = 0
     involuntary: int = 0
+    unguarded: str = ""
+    reads: tuple[str, ...] = ()
+    surprises: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -71,6 +77,30 @@ class Failure:
     record: CommandRecord
     output: bytes
     why: str
+
+
+@dataclass(slots=True)
+class Stall:
+    """Somebody waited for pending commands.  Times: monotonic clock, ns.
+
+    who          the program that waited; cause what it was about to do (gate.CAUSES) to `path`.
+    waited_for   number of the last command it waited for, and how many they were.
+    command      number of the job that it belonged to, -1 for the driver's own process.
+    """
+
+    who: str
+    cause: str
+    path: str
+    waited_for: int
+    count: int
+    command: int = -1
+    began: int = 0
+    ended: int = 0
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return max(0, self.ended - self.began) / 1e9
 
 
 @dataclass(slots=True)
@@ -110,6 +140,7 @@ class BuildRecord:
     commands: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
+    stalls: list[Stall] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
 
@@ -124,9 +155,11 @@ def from_row(row: list[Any]) -> CommandRecord:
     """The inverse of `to_row`."""
     values = list(row)
     values[_ARGV] = values[_ARGV].encode("utf-8", "surrogateescape")
-    values[_OUTPUTS] = tuple(values[_OUTPUTS])
+    for place in _TUPLES:
+        values[place] = tuple(values[place])
     return CommandRecord(*values)
 
 
 _NAMES = [f.name for f in dataclasses.fields(CommandRecord)]
-_ARGV, _OUTPUTS = _NAMES.index("argv"), _NAMES.index("outputs")
+_ARGV = _NAMES.index("argv")
+_TUPLES = [_NAMES.index(name) for name in ("outputs", "reads", "surprises")]

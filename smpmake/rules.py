@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What the user decided for one build.
 
+    guard        the driver's processes are guarded, so that more can be deferred.
     defer_links  archives and links are jobs too.
     foreground   tool names or patterns of real tools' paths that are never deferred.
     exclusive    the same, for tools that run alone.
+    ignored      causes of stalls (gate.CAUSES) that are not waited for: for tests alone.
     """
 
+    guard: bool = False
     defer_links: bool = False
     foreground: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
+    ignored: frozenset[str] = frozenset()
+
+    def without_guard(self) -> Rules:
+        """For a command of a process that has no guard."""
+        return replace(self, guard=False, defer_links=False)

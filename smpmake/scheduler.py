@@ -30,6 +30,13 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class Resume:
+    """Let a paused command go on: there is a slot for it again."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
 class Cancelled:
     """A command will not run; `cause` is the job whose failure is to blame, if one is."""
 
@@ -37,8 +44,9 @@ class Cancelled:
     cause: Job | None
 
 
-Action = Start | Grant | Cancelled
+Action = Start | Grant | Resume | Cancelled
 _UNSTARTED = (State.WAITING, State.READY)
+_WANTS_SLOT = (State.READY, State.RESUMING)
 
 
 class Scheduler:
@@ -48,6 +56,8 @@ class Scheduler:
         self.hazards = Hazards()
         self.slots = slots
         self._free = list(range(slots))
+        self._lanes = slots
+        self._parked: list[int] = []
         self._urgent: list[tuple[int, Job]] = []
         self._queue: list[tuple[int, Job]] = []
         self._alone: Job | None = None
@@ -78,8 +88,9 @@ class Scheduler:
     def finished(self, job: Job, *, ok: bool, now: int) -> list[Action]:
         """A running command ended; what needs its outputs is cancelled if it failed."""
         actions: list[Action] = []
+        paused = job.state in (State.PAUSED, State.RESUMING)
         job.state = State.DONE if ok else State.FAILED
-        self._release(job)
+        self._release(job, paused=paused)
         self._retire(job, now, actions, cause=None if ok else job)
         self._dispatch(actions)
         return actions
@@ -99,10 +110,57 @@ class Scheduler:
         self._dispatch(actions)
         return actions
 
+    def wait(self, waiter: Job, blockers: set[Job], now: int) -> list[Action]:
+        """Somebody in the foreground waits for commands, and is granted when they ended."""
+        actions: list[Action] = []
+        waiter.urgent = True
+        waiter.blockers = blockers
+        for blocker in blockers:
+            blocker.followers.append(waiter)
+        if blockers:
+            self._hurry(waiter)
+        else:
+            self._ready(waiter, now, actions)
+        return actions
+
+    def withdraw(self, waiter: Job, now: int) -> list[Action]:
+        """A waiter went away."""
+        actions: list[Action] = []
+        self._cancel(waiter, now, actions, None)
+        return actions
+
+    def pause(self, job: Job) -> list[Action]:
+        """A running command has to wait for others: they may have its slot meanwhile.
+
+        Its place in the pool stays taken, so another place is opened for who gets the slot.
+        """
+        actions: list[Action] = []
+        if job.state is State.RUNNING and job.slot is not None:
+            job.state = State.PAUSED
+            if self._alone is job:
+                self._alone = None
+            if not self._parked:
+                self._parked.append(self._lanes)
+                self._lanes += 1
+            heapq.heappush(self._free, heapq.heappop(self._parked))
+            self._dispatch(actions)
+        return actions
+
+    def resume(self, job: Job) -> list[Action]:
+        """What a paused command waited for has come; a Resume follows when it has a slot again."""
+        actions: list[Action] = []
+        if job.state is State.PAUSED:
+            job.state = State.RESUMING
+            heapq.heappush(self._urgent, (job.number, job))
+            self._dispatch(actions)
+        else:
+            actions.append(Resume(job))
+        return actions
+
     def again(self, job: Job) -> list[Action]:
         """A running job came to nothing through no fault of its own: back to the queue."""
         actions: list[Action] = []
-        self._release(job)
+        self._release(job, paused=job.state in (State.PAUSED, State.RESUMING))
         job.light = False
         job.state = State.READY
         heapq.heappush(self._urgent, (job.number, job))
@@ -128,7 +186,7 @@ class Scheduler:
             for blocker in todo.pop().blockers:
                 if not blocker.urgent:
                     blocker.urgent = True
-                    if blocker.state is State.READY:
+                    if blocker.state in _WANTS_SLOT:
                         heapq.heappush(self._urgent, (blocker.number, blocker))
                     todo.append(blocker)
 
@@ -139,24 +197,31 @@ class Scheduler:
             if not queue:
                 return
             job = queue[0][1]
-            if job.state is State.READY:
-                if job.exclusive and self.busy:
-                    return
-                job.slot = heapq.heappop(self._free)
-                if job.exclusive:
-                    self._alone = job
+            if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
-                self._run(job, actions)
+                continue
+            if job.exclusive and self.busy:
+                return
+            heapq.heappop(queue)
+            if job.exclusive:
+                self._alone = job
+            slot = heapq.heappop(self._free)
+            if job.state is State.RESUMING:
+                heapq.heappush(self._parked, slot)  # its own place it has kept
+                job.state = State.RUNNING
+                actions.append(Resume(job))
             else:
-                heapq.heappop(queue)
+                job.slot = slot
+                self._run(job, actions)
 
     def _run(self, job: Job, actions: list[Action]) -> None:
         job.state = State.RUNNING
         actions.append(Start(job) if job.mode is Mode.DEFERRED else Grant(job))
 
-    def _release(self, job: Job) -> None:
+    def _release(self, job: Job, *, paused: bool = False) -> None:
         if job.slot is not None:
-            heapq.heappush(self._free, job.slot)
+            # One that ends while it is paused has given its slot back; only its place becomes free.
+            heapq.heappush(self._parked if paused else self._free, job.slot)
             job.slot = None
         if self._alone is job:
             self._alone = None

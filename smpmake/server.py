@@ -106,6 +106,8 @@ class Server:
             out, err = fds
             fds.clear()  # the machine's now
             self._machine.invoke(invoke, connection, out, err)
+        elif kind == wire.QUESTION:
+            connection.ask(wire.decode_question(payload))
         elif kind == wire.REQUEST and self._requests is not None:
             connection.is_client = True
             self._requests.request(connection, wire.decode_json(payload))
@@ -260,12 +262,25 @@ class Connection:
         """See machine.Reply."""
         self._waiting = None
         watched = job.light or self._server.watch_lease(job, self.pid)
-        self._send(wire.answer_exec(argv, message, keep_open=not watched))
+        self._send(wire.answer_exec(argv, message, keep_open=not watched, command=job.number))
         if watched:
             self.close()
         else:
             self._lease = job
             self._register()
+
+    # ------------------------------------------------------------------ answering a guard
+
+    def ask(self, question: wire.Question) -> None:
+        """A guard's question goes to the machine."""
+        withdraw = self._server.machine.ask(question, self._settle)
+        if withdraw is not None and self._socket.fileno() >= 0:
+            self._waiting = withdraw
+
+    def _settle(self, verdict: bytes) -> None:
+        self._waiting = None
+        self._send(verdict)
+        self.close()
 
     # ------------------------------------------------------------------ answering a client
 

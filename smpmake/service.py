@@ -12,10 +12,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from smpmake import cpus, native, wire
+from smpmake.board import Board
 from smpmake.build import Build
 from smpmake.config import Settings
 from smpmake.desk import SHELL_BUILD, Desk
@@ -84,6 +86,7 @@ class Service:
             shims = shims_for(os.environ.get("PATH", os.defpath))
             machine = self._machine = Machine(
                 self._path,
+                Board(self._path / "board"),
                 slots,
                 cpus=cpus.allowed() if self._settings.affinity else None,
                 niceness=self._settings.nice,
@@ -94,7 +97,7 @@ class Service:
             server = Server(listen(self._path / "socket"), machine, desk)
             machine.builds[SHELL_BUILD] = Build(
                 SHELL_BUILD,
-                rules_of(self._settings),
+                rules_of(replace(self._settings, guard=False)),  # a shell has none
                 self._settings.keep_going,
                 began=time.time(),
             )

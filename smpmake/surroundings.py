@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from smpmake.build import Build
-from smpmake.callers import READ_BACK, Processes, is_captured, is_fresh
+from smpmake.callers import MAKES, READ_BACK, Processes, is_captured, is_fresh
 from smpmake.commands.model import Analysis
 from smpmake.disk import Paths
 from smpmake.hazards import Hazards
@@ -68,6 +68,15 @@ class Around:
         """See policy.Surroundings."""
         sources = [os.path.join(self._cwd, path) for path in self._analysis.reads[:4]]
         return is_fresh(self._processes, self._invoke.parent, sources, self._build.began)
+
+    def unguarded_caller(self) -> str:
+        """See policy.Surroundings."""
+        if not self._build.rules.guard or not self._invoke.unguarded:
+            return ""
+        caller = self._processes.caller(self._invoke.unguarded)
+        if caller is None:
+            return "?"
+        return "" if caller.name in MAKES else caller.name
 
     def driver_reads_back(self) -> bool:
         """See policy.Surroundings."""

@@ -24,6 +24,8 @@ DRIVER: Final = 6
 BYE: Final = 7
 REQUEST: Final = 8  # client -> server: a JSON object
 REPLY: Final = 9  # server -> client: a JSON object
+QUESTION: Final = 10
+VERDICT: Final = 11
 
 OUTPUT_TIMED: Final = 1
 OUTPUT_MADE: Final = 2
@@ -33,6 +35,21 @@ DRIVER_STARTED: Final = 1
 DRIVER_ENDED: Final = 2
 DRIVER_FAILED: Final = 3
 
+ASK_READ: Final = 1
+ASK_WRITE: Final = 2
+ASK_LIST: Final = 3
+ASK_TREE: Final = 4
+ASK_MOVE: Final = 5
+ASK_STAT: Final = 6
+ASK_ALL: Final = 7
+ASK_LINK: Final = 8
+ASK_NAMES: Final = 9
+
+VERDICT_GO_ON: Final = 0
+VERDICT_FILE: Final = 1
+VERDICT_ABSENT: Final = 2
+VERDICT_ELSEWHERE: Final = 3
+
 HEADER: Final = struct.Struct("<IHHI")
 _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIII")
@@ -40,6 +57,8 @@ _JOB: Final = struct.Struct("<QqIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 _SIGNAL: Final = struct.Struct("<i")
 _DRIVER: Final = struct.Struct("<IiQQQ")
+_QUESTION: Final = struct.Struct("<IIIIII")
+_VERDICT: Final = struct.Struct("<IIqII")
 
 
 class WireError(ValueError):
@@ -55,7 +74,10 @@ class FileId(NamedTuple):
 
 @dataclass(slots=True)
 class Invoke:
-    """A command line as it came from a shim.  Blobs stay bytes: most are only passed on."""
+    """A command line as it came from a shim.  Blobs stay bytes: most are only passed on.
+
+    unguarded  the nearest process above it that has no guard, 0 where all have one.
+    """
 
     parent: int
     mask: int
@@ -68,6 +90,23 @@ class Invoke:
     argv: bytes
     env: bytes
     limits: bytes
+    unguarded: int = 0
+
+
+class Question(NamedTuple):
+    """What a guarded process is about to do to `path` (absolute, not canonical).
+
+    kind     an ASK_ constant.
+    command  the number of the command that the process belongs to, -1 for the driver's own.
+    other    the second path of a rename or a link, else "".
+    """
+
+    kind: int
+    pid: int
+    command: int
+    build: str
+    path: str
+    other: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +234,7 @@ def decode_invoke(payload: bytes) -> Invoke:
         argv_len,
         env_len,
         limits_len,
-        _,
+        unguarded,
     ) = _INVOKE.unpack_from(payload)
     tool, real, cwd, build, argv, env, limits = _blobs(
         payload,
@@ -224,7 +263,34 @@ def decode_invoke(payload: bytes) -> Invoke:
         argv,
         env,
         limits,
+        unguarded,
     )
+
+
+def decode_question(payload: bytes) -> Question:
+    """Raises WireError for anything that is not a whole, sensible question."""
+    if len(payload) < _QUESTION.size:
+        raise WireError("a question is cut short")
+    kind, pid, command, *lengths = _QUESTION.unpack_from(payload)
+    blobs = _blobs(payload, _QUESTION.size, *lengths)
+    if not blobs[1].startswith(b"/") or any(b"\0" in blob for blob in blobs):
+        raise WireError("a question without an absolute path")
+    if not ASK_READ <= kind <= ASK_NAMES:
+        raise WireError(f"a question of kind {kind}")
+    build, path, other = (blob.decode(errors="surrogateescape") for blob in blobs)
+    return Question(kind, pid, command - 1, build, path, other)
+
+
+def encode_question(question: Question) -> bytes:
+    """What a guard sends; for tests."""
+    blobs = [text.encode(errors="surrogateescape") for text in question[3:]]
+    fixed = _QUESTION.pack(question.kind, question.pid, question.command + 1, *map(len, blobs))
+    return frame(QUESTION, fixed, *blobs)
+
+
+def encode_verdict(state: int, mode: int = 0, mtime_ns: int = 0, path: bytes = b"") -> bytes:
+    """The answer to a question: a VERDICT_, mode and time for a FILE, a path for ELSEWHERE."""
+    return frame(VERDICT, _VERDICT.pack(state, mode, mtime_ns, len(path), 0), path)
 
 
 def encode_invoke(invoke: Invoke) -> bytes:
@@ -243,7 +309,7 @@ def encode_invoke(invoke: Invoke) -> bytes:
         len(invoke.argv),
         len(invoke.env),
         len(invoke.limits),
-        0,
+        invoke.unguarded,
     )
     return frame(
         INVOKE,
@@ -263,9 +329,14 @@ def answer_exit(status: int, message: bytes = b"") -> bytes:
     return frame(ANSWER, _ANSWER.pack(0, status, 0, 0, len(message), 0), message)
 
 
-def answer_exec(argv: bytes = b"", message: bytes = b"", *, keep_open: bool = False) -> bytes:
-    """The shim becomes the real tool, with another argv if one is given, after `message`."""
-    fixed = _ANSWER.pack(1, 0, keep_open, len(argv), len(message), 0)
+def answer_exec(
+    argv: bytes = b"", message: bytes = b"", *, keep_open: bool = False, command: int = -1
+) -> bytes:
+    """The shim becomes the real tool, with another argv if one is given, after `message`.
+
+    command  the number under which the tool's guard asks.
+    """
+    fixed = _ANSWER.pack(1, 0, keep_open, len(argv), len(message), command + 1)
     return frame(ANSWER, fixed, argv, message)
 
 
@@ -276,9 +347,17 @@ def encode_output(path: bytes, aside: bytes, *, timed: bool, made: bool) -> byte
 
 
 def encode_job(
-    job_id: int, issued_ns: int, invoke: Invoke, argv: bytes, outputs: bytes, *, merged: bool
+    job_id: int,
+    issued_ns: int,
+    invoke: Invoke,
+    argv: bytes,
+    outputs: bytes,
+    *,
+    merged: bool,
+    more_env: bytes = b"",
 ) -> bytes:
-    """An order for a worker: `argv` in the invocation's surroundings."""
+    """An order for a worker: `argv` in the invocation's surroundings, with `more_env` added."""
+    env_len = len(invoke.env) + len(more_env)
     return b"".join(
         (
             HEADER.pack(
@@ -291,7 +370,7 @@ def encode_job(
                 + len(invoke.cwd)
                 + 2
                 + len(argv)
-                + len(invoke.env)
+                + env_len
                 + len(invoke.limits),
             ),
             _JOB.pack(
@@ -303,7 +382,7 @@ def encode_job(
                 len(invoke.real) + 1,
                 len(invoke.cwd) + 1,
                 len(argv),
-                len(invoke.env),
+                env_len,
                 len(invoke.limits),
             ),
             outputs,
@@ -313,6 +392,7 @@ def encode_job(
             b"\0",
             argv,
             invoke.env,
+            more_env,
             invoke.limits,
         )
     )

@@ -249,6 +249,7 @@ def test_p5_without_a_folder_the_build_runs_plainly(space: Space) -> None:
 def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> None:
     import asyncio
 
+    from smpmake.board import Board
     from smpmake.build import Build
     from smpmake.job import Job, Mode, Operands
     from smpmake.machine import Command, Machine
@@ -257,7 +258,7 @@ def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> 
     from smpmake.wire import FileId, Invoke
 
     async def main() -> list[str]:
-        machine = Machine(tmp_path, 1)
+        machine = Machine(tmp_path, Board(tmp_path / "board"), 1)
         file = FileId(0, 0)
         invoke = Invoke(0, 0, file, file, "gcc", b"/bin/gcc", b"/", "b", b"gcc\0-c\0", b"", b"")
         record = CommandRecord(0, "gcc", "compile", "deferred", "", "", "/", b"gcc\0-c\0x.c\0")

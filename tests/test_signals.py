@@ -57,7 +57,7 @@ def assert_all_end(processes: list[psutil.Process]) -> None:
 )
 def test_p2_p3_signals(space: Space, number: int, status: int) -> None:
     waiting_build(space)
-    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()  # the first tool is in the middle of its output
     below = descendants(process.pid)
     os.kill(process.pid, number)
@@ -71,7 +71,7 @@ def test_p2_p3_signals(space: Space, number: int, status: int) -> None:
 def test_p2_ctrl_c_reaches_everybody_at_once(space: Space) -> None:
     """A terminal signals the whole process group: the driver ends by itself."""
     waiting_build(space)
-    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
     os.killpg(process.pid, signal.SIGINT)
     assert space.finish(process).status == 130
@@ -83,7 +83,7 @@ def test_p2_a_second_ctrl_c_is_immediate(space: Space) -> None:
     tool = space.root / "tools" / "gcc"
     tool.write_text(WAITING_GCC.replace("trap 'rm -f /nowhere; exit 7' TERM", "trap '' TERM INT"))
     space.write({"build.sh": "trap '' INT TERM\ngcc -c 0.c\ngcc -c 1.c\nread x < never\n"})
-    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
     below = descendants(process.pid)
     os.kill(process.pid, signal.SIGINT)
@@ -97,7 +97,7 @@ def test_p3_stale_objects_come_back_when_their_jobs_never_started(space: Space) 
     waiting_build(space)
     space.write({"2.o": "stale"})
     os.utime(space.folder / "2.o", (1000, 1000))
-    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
     while (space.folder / "2.o").exists():  # until the third command has been issued
         assert process.poll() is None
@@ -112,7 +112,7 @@ def test_p3_stale_objects_come_back_when_their_jobs_never_started(space: Space) 
 def test_p3_kill_9_of_one_of_us(space: Space, victim: str) -> None:
     waiting_build(space)
     space.write({"2.o": "stale"})
-    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
     while (space.folder / "2.o").exists():
         assert process.poll() is None
@@ -130,7 +130,7 @@ def test_p3_kill_9_of_one_of_us(space: Space, victim: str) -> None:
 def test_p3_kill_9_of_a_worker_costs_only_time(space: Space) -> None:
     waiting_build(space)
     space.write({"build.sh": "gcc -c 0.c\n"})
-    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
     worker = next(p for p in descendants(process.pid) if p.name() == "smpmake-worker")
     tool = worker.children()[0]
@@ -148,7 +148,7 @@ def test_p3_kill_9_of_a_worker_costs_only_time(space: Space) -> None:
 def test_p3_kill_9_of_all_of_us_is_cleaned_up_by_the_next_build(space: Space) -> None:
     waiting_build(space)
     space.write({"2.o": "stale"})
-    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
     while (space.folder / "2.o").exists():
         assert process.poll() is None

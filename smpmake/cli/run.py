@@ -35,10 +35,17 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="After a failure go on with what does not depend on it.",
         ),
         click.option(
+            "--guard/--no-guard",
+            default=None,
+            envvar="SMPMAKE_GUARDED",
+            help="Make the driver's processes wait for results that they touch too early.",
+        ),
+        click.option(
             "--links",
             type=click.Choice(LINKS),
             envvar="SMPMAKE_LINKS",
-            help="Links and archives: wait for their objects in the foreground, or be jobs too.",
+            help="Links and archives: wait for their objects in the foreground, or be jobs too."
+            "  [default: defer, without a guard wait]",
         ),
         click.option(
             "--nice",

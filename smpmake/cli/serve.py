@@ -92,7 +92,7 @@ def wait(name: str) -> int:
     client = Client(path)
     build = os.environ.get("SMPMAKE_BUILD")
     client.send("wait", **({"build": build} if build else {}))
-    commands, failures, _ = client.receive_verdict()
+    commands, failures, *_ = client.receive_verdict()
     client.close()
     record = BuildRecord([], os.getcwd(), 0, 0, "", commands=commands, failures=failures)
     write_all(2, summary.failures(record))

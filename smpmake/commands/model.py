@@ -65,6 +65,7 @@ class Reason(enum.StrEnum):
     LINK_WAITS = "link-waits", False, "links and archives run in the foreground (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
+    UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
     DRIVER_READS_BACK = "driver-reads-back", False, "the driver reads side outputs at once"
     USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"
 

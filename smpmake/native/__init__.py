@@ -29,6 +29,16 @@ def program(name: str) -> str:
     return str(path)
 
 
+def guard() -> str:
+    """The path of the library to preload.  Raises NativeMissingError when it was not built."""
+    path = _FOLDER / "smpmake-guard.so"
+    if not os.access(path, os.R_OK):
+        raise NativeMissingError(
+            f"{path} is missing: install smpmake with pip, which compiles it with cc"
+        )
+    return str(path)
+
+
 def become_subreaper() -> None:
     """Orphans among our descendants become our children instead of init's (Linux)."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

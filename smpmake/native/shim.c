@@ -27,12 +27,17 @@
 extern char **environ;
 
 /* The environment that the real tool gets: PATH without the folders in which we stand under this
- * name, no variable of the session, and a depth that stops two shims from calling each other. */
+ * name, of the session no more than a guard needs, and a depth that stops two shims from calling
+ * each other. */
 struct surroundings {
 	const char *socket; /* NULL: no session */
 	const char *board;  /* the session's count of pending jobs */
 	const char *build;
-	char *path; /* "PATH=...", or NULL when there is none */
+	const char *real;   /* the tool's path, where a guard sent us */
+	const char *inside; /* the command of whose tool we are a part: none of our business */
+	int has_guard;      /* this session has one */
+	uint32_t unguarded; /* the nearest process above us without one, 0: none */
+	char *path;         /* "PATH=...", or NULL when there is none */
 	char *depth;
 	char **env;
 	size_t env_bytes;
@@ -94,39 +99,68 @@ static int starts(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* The value of a variable of ours, or NULL. */
+static const char *value_if(const char *variable, const char *name)
+{
+	size_t length = strlen(name);
+	if (!starts(variable, "SMPMAKE_") || strncmp(variable + 8, name, length) != 0 ||
+	    variable[8 + length] != '=')
+		return NULL;
+	return variable + 8 + length + 1;
+}
+
+/* Which process above us has no guard: a guarded one left its number, or ours before it became us.
+ */
+static uint32_t unguarded_above(const char *known, const char *caller)
+{
+	if (known != NULL)
+		return (uint32_t)strtoul(known, NULL, 10);
+	if (caller == NULL || atoi(caller) == getpid() || atoi(caller) == getppid())
+		return 0;
+	return (uint32_t)getppid();
+}
+
 static int survey(struct surroundings *s)
 {
-	size_t count = 0;
-	const char *depth = NULL;
-	while (environ[count] != NULL)
+	static const char *const session[] = {"SOCKET", "BOARD", "BUILD"};
+	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH"};
+	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
+	size_t count = 0, n = 0;
+	memset(own, 0, sizeof own);
+	memset(come, 0, sizeof come);
+	while (environ[count] != NULL) {
+		s->has_guard |= value_if(environ[count], "GUARD") != NULL;
 		count++;
-	s->env = must_alloc((count + 2) * sizeof *s->env);
-	size_t n = 0;
+	}
+	s->env = must_alloc((count + 3) * sizeof *s->env);
 	for (size_t i = 0; i < count; i++) {
 		char *variable = environ[i];
-		if (starts(variable, "SMPMAKE_")) {
-			char *name = variable + 8;
-			if (starts(name, "SOCKET=")) {
-				s->socket = name + 7;
-				continue;
+		const char *value, *inside = value_if(variable, "COMMAND");
+		int keep = 1;
+		for (size_t k = 0; k < sizeof session / sizeof *session; k++)
+			if ((value = value_if(variable, session[k])) != NULL) {
+				own[k] = value;
+				keep = s->has_guard;
 			}
-			if (starts(name, "BOARD=")) {
-				s->board = name + 6;
-				continue;
+		for (size_t k = 0; k < sizeof passing / sizeof *passing; k++)
+			if ((value = value_if(variable, passing[k])) != NULL) {
+				come[k] = value;
+				keep = 0;
 			}
-			if (starts(name, "BUILD=")) {
-				s->build = name + 6;
-				continue;
-			}
-			if (starts(name, "DEPTH=")) {
-				depth = name + 6;
-				continue;
-			}
+		if (inside != NULL)
+			s->inside = inside;
+		if (keep) {
+			s->env_bytes += strlen(variable) + 1;
+			s->env[n++] = variable;
 		}
-		s->env_bytes += strlen(variable) + 1;
-		s->env[n++] = variable;
 	}
-	int level = depth != NULL ? atoi(depth) + 1 : 1;
+	s->socket = own[0];
+	s->board = own[1];
+	s->build = own[2];
+	s->real = come[2];
+	if (s->has_guard)
+		s->unguarded = unguarded_above(come[1], come[0]);
+	int level = come[3] != NULL ? atoi(come[3]) + 1 : 1;
 	if (level > MAX_DEPTH)
 		return -1;
 	s->depth = must_alloc(32);
@@ -134,6 +168,19 @@ static int survey(struct surroundings *s)
 	s->env[n++] = s->depth;
 	s->env[n] = NULL;
 	return 0;
+}
+
+/* The tool's guard will ask under the command's number. */
+static void number(struct surroundings *s, uint32_t command)
+{
+	size_t n = 0;
+	if (!s->has_guard || command == 0)
+		return;
+	while (s->env[n] != NULL)
+		n++;
+	s->env[n] = must_alloc(40);
+	snprintf(s->env[n], 40, "SMPMAKE_COMMAND=%u", command);
+	s->env[n + 1] = NULL;
 }
 
 static void replace_path(struct surroundings *s)
@@ -310,6 +357,7 @@ static int send_invocation(int connection, const char *tool, const char *real, c
 	    .argv_len = (uint32_t)argv_bytes,
 	    .env_len = (uint32_t)s->env_bytes,
 	    .limits_len = sizeof limits,
+	    .unguarded = s->unguarded,
 	};
 	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len +
 	              fixed.build_len + argv_bytes + s->env_bytes + sizeof limits;
@@ -332,7 +380,7 @@ static int send_invocation(int connection, const char *tool, const char *real, c
 
 /* Asks the server.  Returns the status to leave with, or -1 to become the real tool; then *argv may
  * have been replaced. */
-static int ask(int connection, char ***argv)
+static int ask(int connection, char ***argv, struct surroundings *s)
 {
 	struct wire_header header;
 	struct wire_answer answer;
@@ -354,6 +402,7 @@ static int ask(int connection, char ***argv)
 		if (words != NULL)
 			*argv = words;
 	}
+	number(s, answer.command);
 	if (answer.keep_open)
 		fcntl(connection, F_SETFD, 0);
 	return -1;
@@ -367,7 +416,9 @@ int main(int argc, char **argv)
 	if (argc < 1 || argv[0] == NULL)
 		return STATUS_FAULT;
 	const char *tool = base_name(argv[0]);
-	if (survey(&s) != 0) {
+	if (survey(&s) == 0 && s.real != NULL)
+		tool = base_name(s.real);
+	if (s.depth == NULL) {
 		errno = ELOOP;
 		complain(tool, "shims call each other; is another wrapper of this name on PATH?");
 		return STATUS_CANNOT_RUN;
@@ -377,7 +428,13 @@ int main(int argc, char **argv)
 		path = "/usr/local/bin:/usr/bin:/bin";
 	char *rest = must_alloc(strlen(path) + 7);
 	memcpy(rest, "PATH=", 5);
-	if (stat("/proc/self/exe", &self) != 0 || resolve(tool, path, &self, rest + 5, real) != 0) {
+	int found =
+	    stat("/proc/self/exe", &self) == 0 && resolve(tool, path, &self, rest + 5, real) == 0;
+	if (s.real != NULL && strlen(s.real) < sizeof real) {
+		strcpy(real, s.real);
+		found = 1;
+	}
+	if (!found) {
 		errno = ENOENT;
 		complain(tool, "no such tool on PATH behind smpmake's shim");
 		return STATUS_NOT_FOUND;
@@ -385,9 +442,9 @@ int main(int argc, char **argv)
 	s.path = rest;
 	replace_path(&s);
 	/* gcc looks for its parts beside a folder in argv[0], and beside us there are none. */
-	if (strchr(argv[0], '/') != NULL)
+	if (s.real == NULL && strchr(argv[0], '/') != NULL)
 		argv[0] = real;
-	if (s.socket == NULL || s.socket[0] == '\0')
+	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
 		return become(real, argv, s.env);
 	if (s.board != NULL && is_file_tool(tool) && nothing_pending(s.board))
 		return become(real, argv, s.env);
@@ -396,6 +453,6 @@ int main(int argc, char **argv)
 		return become(real, argv, s.env);
 	int status = -1;
 	if (send_invocation(connection, tool, real, argv, &s) == 0)
-		status = ask(connection, &argv);
+		status = ask(connection, &argv, &s);
 	return status >= 0 ? status : become(real, argv, s.env);
 }

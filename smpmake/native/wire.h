@@ -19,7 +19,10 @@ enum wire_type {
 	WIRE_RESULT = 4, /* worker -> server */
 	WIRE_SIGNAL = 5, /* server -> worker or keeper: send this to your child */
 	WIRE_DRIVER = 6, /* keeper -> server: the driver started, ended or could not be run */
-	WIRE_BYE = 7     /* server -> keeper: all is well, leave everything alone */
+	WIRE_BYE = 7,    /* server -> keeper: all is well, leave everything alone */
+	/* 8 and 9 are requests and replies, in JSON */
+	WIRE_QUESTION = 10, /* guard -> server: may I? */
+	WIRE_VERDICT = 11   /* server -> guard: now you may */
 };
 
 struct wire_header {
@@ -36,7 +39,7 @@ struct wire_invoke {
 	uint32_t mask;
 	uint64_t out_dev, out_ino, err_dev, err_ino;
 	uint32_t tool_len, real_len, cwd_len, build_len, argv_len, env_len, limits_len;
-	uint32_t reserved;
+	uint32_t unguarded; /* the nearest process above without a guard, 0 where all have one */
 };
 
 struct wire_limit {
@@ -54,7 +57,7 @@ struct wire_answer {
 	int32_t status;
 	uint32_t keep_open; /* the connection stays open across exec: it is the lease on a slot */
 	uint32_t argv_len, message_len;
-	uint32_t reserved;
+	uint32_t command; /* the number under which its guard asks; 0: none */
 };
 
 #define JOB_MERGED_OUTPUT 1u /* stdout and stderr are one file: keep their order */
@@ -83,6 +86,43 @@ struct wire_result {
 	    involuntary;
 	uint32_t missing; /* outputs made by this job that are not there although it succeeded */
 	uint32_t out_len, err_len;
+	uint32_t reserved;
+};
+
+/* What a guarded process is about to do to `path`. */
+enum wire_question_kind {
+	ASK_READ = 1,  /* open, look at or run it */
+	ASK_WRITE = 2, /* make, change or remove it */
+	ASK_LIST = 3,  /* list the folder */
+	ASK_TREE = 4,  /* walk, move or remove the folder with all below it */
+	ASK_MOVE = 5,  /* rename it to the second path */
+	ASK_STAT = 6,  /* a make looks at it, and is told what a serial build would show */
+	ASK_ALL = 7,   /* run it, a program that takes no guard */
+	ASK_LINK = 8,  /* make the second path a link to it */
+	ASK_NAMES = 9  /* a make lists the folder */
+};
+
+/* Blobs: build, path, second path.  Paths are absolute, but not canonical. */
+struct wire_question {
+	uint32_t kind;
+	uint32_t pid;
+	uint32_t command; /* the command that the process belongs to; 0: the driver */
+	uint32_t build_len, path_len, other_len;
+};
+
+enum wire_verdict_state {
+	VERDICT_GO_ON = 0,
+	VERDICT_FILE = 1,     /* the path is a regular file with this mode and time */
+	VERDICT_ABSENT = 2,   /* there is no such file */
+	VERDICT_ELSEWHERE = 3 /* look at this other path */
+};
+
+/* Blob: the other path (no final NUL). */
+struct wire_verdict {
+	uint32_t state;
+	uint32_t mode;
+	int64_t mtime_ns;
+	uint32_t path_len;
 	uint32_t reserved;
 };
 

@@ -1,0 +1,39 @@
+/* The scoreboard: a file of the session that the server writes and every guard maps.
+ *
+ * It holds no paths, only the names of what matters while commands are pending: the last component
+ * of each pending output, of each file that a pending command reads, of the folders above them.  A
+ * name that is not here cannot be concerned, in whatever spelling its folder is given; one that is
+ * here is a question for the server, which knows paths.  smpmake/board.py is the writer.
+ */
+#ifndef SMPMAKE_BOARD_H
+#define SMPMAKE_BOARD_H
+
+#include <stdint.h>
+
+#define BOARD_MAGIC 0x44524f42u /* "BORD" */
+#define BOARD_VERSION 1u
+#define BOARD_SLOTS 65536u
+
+/* A slot: hash of the name (32 bits), the command that put it there (24), roles (8).  Hash and
+ * roles 0: free, and the end of a chain.  A hash of 1 with no roles: was used. */
+#define ROLE_OUTPUT 1u /* a pending output is called so */
+#define ROLE_INPUT 2u  /* a pending command reads a file called so */
+#define ROLE_ABOVE 4u  /* a folder above an operand is called so */
+#define ROLE_LISTED 8u /* key of a folder (device, inode) that pending outputs will appear in */
+#define ROLE_STALE 16u /* key of a file that a pending command will replace */
+#define OWNER_SEVERAL 0xffffffu
+
+struct board {
+	uint64_t pending; /* commands in the machine; 0: nothing below matters */
+	uint32_t magic;
+	uint32_t version;
+	uint32_t full;       /* the table does not hold everything: ask always */
+	uint32_t generation; /* changes when slots move: what was read meanwhile counts as a hit */
+	int64_t
+	    undeclared_ns; /* newest issue of a pending command that may read unnamed files; 0 */
+	uint32_t stale;    /* how many ROLE_STALE there are */
+	uint32_t unknown;  /* folders of pending outputs that do not exist yet */
+	uint64_t slots[BOARD_SLOTS];
+};
+
+#endif

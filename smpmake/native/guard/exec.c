@@ -1,0 +1,459 @@
+/* Programs that a guarded process starts: known tools go to their shim, and the guard goes with the
+ * rest whatever became of the environment.
+ */
+#include "hooks.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <linux/fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+extern char **environ;
+extern long syscall(long number, ...);
+
+#define X_OK 1        /* <unistd.h> stays out, as in hooks.c */
+#define EXTRA 12      /* variables that a plan may add */
+#define MAX_ENV 16384 /* more than that we do not copy on a stack */
+#define TEXT 4096
+
+/* How a program is to be started: made on the stack, because a vfork child has no other place. */
+struct plan {
+	const char *path;
+	char **env;
+	char found[PATH_MAX];
+	char shim[PATH_MAX];
+	char real[PATH_MAX + 16];
+	char caller[32], unguarded[40];
+	char preload[TEXT], search[TEXT], sanitizer[512];
+};
+
+static size_t count_of(char *const *list)
+{
+	size_t count = 0;
+	while (list != NULL && list[count] != NULL)
+		count++;
+	return count;
+}
+
+static const char *value_in(char *const *env, const char *name, size_t length)
+{
+	for (; env != NULL && *env != NULL; env++)
+		if (strncmp(*env, name, length) == 0)
+			return *env + length;
+	return NULL;
+}
+
+static void put_number(char *to, const char *name, uint32_t number)
+{
+	char *at = stpcpy(to, name);
+	for (int i = CALLER_DIGITS; i-- > 0; number /= 10)
+		at[i] = (char)('0' + number % 10);
+	at[CALLER_DIGITS] = '\0';
+}
+
+/* ------------------------------------------------------------------ what a program is */
+
+struct nature {
+	int takes_guard;
+	int checks_order; /* a sanitizer that wants to be the first library */
+};
+
+static ssize_t head_of(const char *path, char *head, size_t size)
+{
+	struct stat info;
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	ssize_t got = syscall(SYS_pread64, fd, head, size, 0);
+	/* The loader drops preloads where a program gets somebody else's rights. */
+	if (syscall(SYS_fstat, fd, &info) != 0 ||
+	    (info.st_mode & S_ISUID && info.st_uid != (uid_t)syscall(SYS_geteuid)) ||
+	    (info.st_mode & S_ISGID && info.st_gid != (gid_t)syscall(SYS_getegid)))
+		got = 0;
+	syscall(SYS_close, fd);
+	return got;
+}
+
+static void judge_elf(const char *head, size_t size, struct nature *nature)
+{
+	const ElfW(Ehdr) *elf = (const void *)head;
+	nature->takes_guard = 0;
+	if (size < sizeof *elf || elf->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? 2 : 1) ||
+	    elf->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    elf->e_phoff + elf->e_phnum * sizeof(ElfW(Phdr)) > size)
+		return;
+	const ElfW(Phdr) *part = (const void *)(head + elf->e_phoff);
+	for (int i = 0; i < elf->e_phnum; i++)
+		if (part[i].p_type == PT_INTERP && part[i].p_offset + part[i].p_filesz <= size &&
+		    part[i].p_filesz > 0 &&
+		    strncmp(head + part[i].p_offset, guard.interpreter, part[i].p_filesz) == 0)
+			nature->takes_guard = 1;
+	nature->checks_order = memmem(head, size, "libasan.so", 10) != NULL;
+}
+
+/* Follows "#!" to the program that will really run. */
+static SLOW struct nature nature_of(const char *path)
+{
+	struct nature nature = {.takes_guard = 1};
+	_Alignas(16) char head[8192];
+	char name[PATH_MAX];
+	for (int depth = 0; depth < 4; depth++) {
+		ssize_t size = head_of(path, head, sizeof head - 1);
+		if (size < 4)
+			nature.takes_guard = size < 0; /* not there: exec will say so */
+		else if (memcmp(head, ELFMAG, SELFMAG) == 0)
+			judge_elf(head, (size_t)size, &nature);
+		else if (head[0] == '#' && head[1] == '!') {
+			head[size] = '\0';
+			char *at = head + 2 + strspn(head + 2, " \t");
+			size_t length = strcspn(at, " \t\r\n");
+			if (length == 0 || length >= sizeof name)
+				break;
+			memcpy(name, at, length);
+			name[length] = '\0';
+			path = name;
+			continue;
+		}
+		break;
+	}
+	return nature;
+}
+
+/* ------------------------------------------------------------------ the environment */
+
+static int is_ours(const char *variable)
+{
+	static const char *const names[] = {
+	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=",
+	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  NULL};
+	if (strncmp(variable, "SMPMAKE_", 8) != 0)
+		return 0;
+	for (const char *const *name = names; *name != NULL; name++)
+		if (strncmp(variable + 8, *name, strlen(*name)) == 0)
+			return 1;
+	return 0;
+}
+
+/* Other people's libraries, with ours before them or taken out. */
+static char *preload_text(struct plan *plan, const char *others, int with_ours)
+{
+	const char *library = guard.values[V_GUARD];
+	size_t own = strlen(library);
+	char *at = stpcpy(plan->preload, "LD_PRELOAD="), *start = at;
+	if (with_ours)
+		at = stpcpy(at, library);
+	while (others != NULL && *others != '\0') {
+		size_t length = strcspn(others, ": ");
+		int same = length == own && memcmp(others, library, own) == 0;
+		if (length > 0 && !same) {
+			if ((size_t)(at - plan->preload) + length + 2 > sizeof plan->preload)
+				return NULL;
+			if (at > start)
+				*at++ = ':';
+			at = mempcpy(at, others, length);
+		}
+		others += length + (others[length] != '\0');
+	}
+	*at = '\0';
+	return at > start ? plan->preload : NULL;
+}
+
+/* A program without a guard finds our shims by name instead. */
+static char *search_text(struct plan *plan, const char *path)
+{
+	const char *shims = guard.values[V_SHIMS];
+	if (path == NULL || strlen(path) + strlen(shims) + 8 > sizeof plan->search)
+		return NULL;
+	size_t own = strlen(shims);
+	if (strncmp(path, shims, own) == 0 && (path[own] == ':' || path[own] == '\0'))
+		return NULL;
+	strcpy(stpcpy(stpcpy(stpcpy(plan->search, "PATH="), shims), ":"), path);
+	return plan->search;
+}
+
+static char *sanitizer_text(struct plan *plan, const char *options)
+{
+	if (options != NULL && strlen(options) + 48 > sizeof plan->sanitizer)
+		return NULL;
+	char *at = stpcpy(plan->sanitizer, "ASAN_OPTIONS=verify_asan_link_order=0");
+	if (options != NULL)
+		strcpy(stpcpy(at, ":"), options);
+	return plan->sanitizer;
+}
+
+static void plan_environment(struct plan *plan, char *const *env, struct nature nature, int shimmed)
+{
+	const char *others = value_in(env, "LD_PRELOAD=", 11);
+	char *preload = preload_text(plan, others, nature.takes_guard);
+	char *search = nature.takes_guard || guard.is_tool
+	                   ? NULL
+	                   : search_text(plan, value_in(env, "PATH=", 5));
+	char *sanitizer =
+	    nature.checks_order ? sanitizer_text(plan, value_in(env, "ASAN_OPTIONS=", 13)) : NULL;
+	size_t n = 0;
+	for (; env != NULL && *env != NULL; env++)
+		if (!is_ours(*env) && strncmp(*env, "LD_PRELOAD=", 11) != 0 &&
+		    !(search != NULL && strncmp(*env, "PATH=", 5) == 0) &&
+		    !(sanitizer != NULL && strncmp(*env, "ASAN_OPTIONS=", 13) == 0))
+			plan->env[n++] = *env;
+	for (int i = 0; i < V_COUNT; i++)
+		if (guard.values[i] != NULL)
+			plan->env[n++] = guard.variables[i];
+	if (guard.is_tool && guard.values[V_COMMAND] == NULL)
+		plan->env[n++] = (char *)(uintptr_t)"SMPMAKE_COMMAND=0";
+	if (preload != NULL)
+		plan->env[n++] = preload;
+	if (search != NULL)
+		plan->env[n++] = search;
+	if (sanitizer != NULL)
+		plan->env[n++] = sanitizer;
+	put_number(plan->caller,
+	           "SMPMAKE_CALLER=", nature.takes_guard ? (uint32_t)syscall(SYS_getpid) : 0);
+	plan->env[n++] = plan->caller;
+	if (guard.unguarded != 0) {
+		put_number(plan->unguarded, "SMPMAKE_UNGUARDED=", guard.unguarded);
+		plan->env[n++] = plan->unguarded;
+	}
+	if (shimmed)
+		plan->env[n++] = plan->real;
+	plan->env[n] = NULL;
+}
+
+/* ------------------------------------------------------------------ the plan */
+
+/* A known tool called by its absolute path: the shim's path goes to plan->shim. */
+static int goes_to_shim(struct plan *plan, const char *path)
+{
+	if (guard.is_tool || *path != '/' || strlen(path) >= PATH_MAX)
+		return 0;
+	const char *name = strrchr(path, '/') + 1, *shims = guard.values[V_SHIMS];
+	size_t own = strlen(shims);
+	if (*name == '\0' || own + strlen(name) + 2 > sizeof plan->shim ||
+	    (strncmp(path, shims, own) == 0 && path[own] == '/'))
+		return 0;
+	strcpy(stpcpy(stpcpy(plan->shim, shims), "/"), name);
+	if (syscall(SYS_faccessat, AT_FDCWD, plan->shim, X_OK) != 0 ||
+	    syscall(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
+		return 0;
+	strcpy(stpcpy(plan->real, "SMPMAKE_REAL="), path);
+	return 1;
+}
+
+/* Decides what to run for `path` in `env`, into a plan whose `env` has room. */
+static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *const *env)
+{
+	int before = errno;
+	plan->path = path;
+	reads(dir, path);
+	if (dir == AT_FDCWD && goes_to_shim(plan, path)) {
+		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 1);
+		plan->path = plan->shim;
+	} else {
+		struct nature nature = nature_of(path);
+		if (!nature.takes_guard && !guard.is_tool && !guard_quiet())
+			guard_see_everything(path);
+		plan_environment(plan, env, nature, 0);
+	}
+	errno = before;
+}
+
+/* The program that a name without a slash means, as execvp finds it; NULL: let libc say so. */
+static const char *search_for(struct plan *plan, const char *name)
+{
+	const char *path = value_in(environ, "PATH=", 5);
+	int before = errno;
+	if (*name == '\0' || strchr(name, '/') != NULL)
+		return name;
+	for (path = path != NULL ? path : "/bin:/usr/bin";; path++) {
+		size_t length = strcspn(path, ":");
+		struct stat info;
+		if (length + strlen(name) + 3 < sizeof plan->found) {
+			char *at = mempcpy(plan->found, path, length);
+			strcpy(stpcpy(at, length > 0 ? "/" : "./"), name);
+			reads(AT_FDCWD, plan->found);
+			if (syscall(SYS_newfstatat, AT_FDCWD, plan->found, &info, 0) == 0 &&
+			    S_ISREG(info.st_mode) &&
+			    syscall(SYS_faccessat, AT_FDCWD, plan->found, X_OK) == 0) {
+				errno = before;
+				return plan->found;
+			}
+		}
+		path += length;
+		if (*path == '\0')
+			break;
+	}
+	errno = before;
+	return NULL;
+}
+
+/* Room for a plan and its environment in the caller's frame; `call` uses `plan`, or the arguments
+ * as they came where there is no session. */
+#define PLANNED(dir, name, searches, given, call, plain)                                           \
+	do {                                                                                       \
+		size_t count = count_of(given);                                                    \
+		if (!guard.active || (name) == NULL || count > MAX_ENV)                            \
+			return plain;                                                              \
+		char *room[count + V_COUNT + EXTRA];                                               \
+		struct plan plan;                                                                  \
+		plan.env = room;                                                                   \
+		const char *what = (searches) ? search_for(&plan, name) : (name);                  \
+		if (what == NULL)                                                                  \
+			return plain;                                                              \
+		make_plan(&plan, dir, what, given);                                                \
+		return call;                                                                       \
+	} while (0)
+
+#define HOOK(type, name, params, args, before)
+#define LOOK(type, name, params, args, dir, path, shown)
+#define OPEN(type, name, params, args, dir, path, aim, failed)
+#define OWN(type, name, params) EXPORT type name params;
+#include "hooks.def"
+#undef HOOK
+#undef LOOK
+#undef OPEN
+#undef OWN
+
+EXPORT int execve(const char *path, char *const argv[], char *const env[])
+{
+	PLANNED(AT_FDCWD, path, 0, env, LIBC(execve)(plan.path, argv, plan.env),
+	        LIBC(execve)(path, argv, env));
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	return execve(path, argv, environ);
+}
+
+EXPORT int execvpe(const char *path, char *const argv[], char *const env[])
+{
+	PLANNED(AT_FDCWD, path, 1, env, LIBC(execvpe)(plan.path, argv, plan.env),
+	        LIBC(execvpe)(path, argv, env));
+}
+
+EXPORT int execvp(const char *path, char *const argv[])
+{
+	return execvpe(path, argv, environ);
+}
+
+EXPORT int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags)
+{
+	PLANNED(dir, path, 0, env,
+	        plan.path == path ? LIBC(execveat)(dir, path, argv, plan.env, flags)
+	                          : LIBC(execve)(plan.path, argv, plan.env),
+	        LIBC(execveat)(dir, path, argv, env, flags));
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+	/* Nothing is looked up: what is open has been waited for. */
+	PLANNED(fd, ".", 0, env, LIBC(fexecve)(fd, argv, plan.env), LIBC(fexecve)(fd, argv, env));
+}
+
+EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
+                       char *const argv[], char *const env[])
+{
+	PLANNED(AT_FDCWD, path, 0, env,
+	        LIBC(posix_spawn)(pid, plan.path, actions, attributes, argv, plan.env),
+	        LIBC(posix_spawn)(pid, path, actions, attributes, argv, env));
+}
+
+EXPORT int posix_spawnp(int *pid, const char *path, const void *actions, const void *attributes,
+                        char *const argv[], char *const env[])
+{
+	PLANNED(AT_FDCWD, path, 1, env,
+	        LIBC(posix_spawnp)(pid, plan.path, actions, attributes, argv, plan.env),
+	        LIBC(posix_spawnp)(pid, path, actions, attributes, argv, env));
+}
+
+/* Collects the words of an execl into `words` (of at least the count that came). */
+static size_t words_after(va_list list)
+{
+	size_t count = 1;
+	while (va_arg(list, char *) != NULL)
+		count++;
+	return count;
+}
+
+#define LISTED(first)                                                                              \
+	va_list list;                                                                              \
+	va_start(list, first);                                                                     \
+	size_t words = (first) != NULL ? words_after(list) : 0;                                    \
+	va_end(list);                                                                              \
+	char *argv[words + 1];                                                                     \
+	va_start(list, first);                                                                     \
+	argv[0] = (char *)(uintptr_t)(first);                                                      \
+	for (size_t i = 1; i <= words; i++)                                                        \
+	argv[i] = va_arg(list, char *)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+	LISTED(first);
+	va_end(list);
+	return execve(path, argv, environ);
+}
+
+EXPORT int execlp(const char *path, const char *first, ...)
+{
+	LISTED(first);
+	va_end(list);
+	return execvpe(path, argv, environ);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+	LISTED(first);
+	char *const *env = va_arg(list, char *const *);
+	va_end(list);
+	return execve(path, argv, env);
+}
+
+/* libc starts the shell of these two itself, with `environ`: if that has lost us, the command's own
+ * text brings us back. */
+static int is_intact(void)
+{
+	const char *preload = value_in(environ, "LD_PRELOAD=", 11);
+	const char *socket = value_in(environ, "SMPMAKE_SOCKET=", 15);
+	return !guard.active ||
+	       (preload != NULL && strstr(preload, guard.values[V_GUARD]) != NULL &&
+	        socket != NULL && strcmp(socket, guard.values[V_SOCKET]) == 0);
+}
+
+static size_t repaired_size(const char *command)
+{
+	size_t size = strlen(command) + strlen(guard.values[V_GUARD]) + 64;
+	for (int i = 0; i < V_COUNT; i++)
+		size += guard.values[i] != NULL ? strlen(guard.variables[i]) + 16 : 0;
+	return size;
+}
+
+/* No value of ours holds a quote: they are paths that we made, and the library's. */
+static char *repaired(char *to, const char *command)
+{
+	char *at = stpcpy(stpcpy(to, "LD_PRELOAD="), guard.values[V_GUARD]);
+	at = stpcpy(at, "; SMPMAKE_CALLER=0000000000; export LD_PRELOAD SMPMAKE_CALLER");
+	for (int i = 0; i < V_COUNT; i++)
+		if (guard.values[i] != NULL)
+			at = stpcpy(stpcpy(at, "; export "), guard.variables[i]);
+	strcpy(stpcpy(at, "\n"), command);
+	return to;
+}
+
+EXPORT int system(const char *command)
+{
+	if (command == NULL || is_intact())
+		return LIBC(system)(command);
+	char text[repaired_size(command) + 64];
+	return LIBC(system)(repaired(text, command));
+}
+
+EXPORT void *popen(const char *command, const char *mode)
+{
+	if (command == NULL || is_intact())
+		return LIBC(popen)(command, mode);
+	char text[repaired_size(command) + 64];
+	return LIBC(popen)(repaired(text, command), mode);
+}

@@ -1,0 +1,114 @@
+/* The guard: preloaded into the processes of a build, it makes whoever touches a result too early
+ * wait.
+ *
+ * Rules of this library, because it lives inside other people's programs: after its constructor no
+ * heap, no stdio, no locks, no mutable globals; a connection for each question, closed before the
+ * answer is used; errno kept; silent and without effect when its variables are missing or the
+ * server is gone.
+ */
+#ifndef SMPMAKE_GUARD_H
+#define SMPMAKE_GUARD_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "../wire.h"
+#include "board.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define CALLER_DIGITS 10 /* SMPMAKE_CALLER always has as many, so that it can be changed in place  \
+                          */
+#define SLOW __attribute__((noinline, cold))
+
+/* The variables by which a session reaches its guards, in this order in `guard.variables`. */
+enum variable {
+	V_SOCKET,
+	V_BOARD,
+	V_GUARD,
+	V_SHIMS,
+	V_BUILD,
+	V_NEEDED, /* without the ones before there is no session */
+	V_COMMAND = V_NEEDED,
+	V_TRACE,
+	V_COUNT
+};
+
+/* What the constructor found; never written again.  Texts are copies: programs move their
+ * environment about. */
+struct guard {
+	const struct board *board; /* never NULL: without a session it is an empty one */
+	struct trace *trace;       /* where this job's reads and writes are noted, or NULL */
+	uint32_t command;          /* what process of which command we are, 0: the driver */
+	uint32_t unguarded;        /* the nearest process above without a guard, 0: none */
+	int active;                /* there is a session */
+	int is_make;               /* this program reads makefiles */
+	int is_tool;               /* what this program starts is its own business */
+	char interpreter[128];     /* the dynamic loader that we came with */
+	/* "SMPMAKE_SOCKET=..." and so on, and where their values begin; NULL: not set */
+	char variables[V_COUNT][512];
+	const char *values[V_COUNT];
+};
+extern struct guard guard;
+
+/* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended. */
+#define TRACE_SIZE (1u << 18)
+struct trace {
+	uint32_t used;
+	uint32_t lost; /* notes that found no room */
+	char text[TRACE_SIZE - 8];
+};
+
+static inline int guard_quiet(void)
+{
+	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0;
+}
+
+/* The questions.  Each returns when the caller may go on; `dir` is as for openat(2). */
+void guard_see(int dir, const char *path);
+void guard_see_change(int dir, const char *path);
+void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind);
+void guard_see_folder(int fd);
+void guard_see_tree(const char *path);
+void guard_see_listing(int dir, const char *path);
+void guard_see_everything(const char *program);
+
+/* For a make: whether the server gives the answer itself; then `verdict` holds it. */
+int guard_pretends(int dir, const char *path, struct wire_verdict *verdict);
+/* For a make: a folder that holds the names of the one open as `fd`, pending ones included. */
+int guard_names(int fd, char *elsewhere);
+
+void guard_note(char letter, int dir, const char *path);
+
+static inline void reads(int dir, const char *path)
+{
+	if (!guard_quiet())
+		guard_see(dir, path);
+}
+
+static inline void changes(int dir, const char *path)
+{
+	if (!guard_quiet())
+		guard_see_change(dir, path);
+}
+
+static inline void moves(int from_dir, const char *from, int to_dir, const char *to)
+{
+	if (!guard_quiet())
+		guard_see_move(from_dir, from, to_dir, to, ASK_MOVE);
+}
+
+static inline void walks(const char *path)
+{
+	if (!guard_quiet())
+		guard_see_tree(path);
+}
+
+static inline void lists(int dir, const char *path)
+{
+	if (!guard_quiet())
+		guard_see_listing(dir, path);
+}
+
+#endif

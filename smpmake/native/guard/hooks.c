@@ -1,0 +1,221 @@
+/* The hooks of hooks.def, but those that run programs (exec.c).
+ *
+ * <fcntl.h> and <stdio.h> stay out: they declare functions that are defined here a little
+ * otherwise.
+ */
+#include "hooks.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/fcntl.h>
+#include <linux/stat.h>
+#include <string.h>
+#include <sys/types.h>
+
+struct libc libc;
+
+void find_libc(void)
+{
+	int before = errno;
+#define HOOK(type, name, params, args, before) OWN(type, name, params)
+#define LOOK(type, name, params, args, dir, path, shown) OWN(type, name, params)
+#define OPEN(type, name, params, args, dir, path, aim, failed) OWN(type, name, params)
+#define OWN(type, name, params) *(void **)&libc.name = dlsym(RTLD_NEXT, #name);
+#include "hooks.def"
+#undef HOOK
+#undef LOOK
+#undef OPEN
+#undef OWN
+	errno = before;
+}
+
+__attribute__((constructor(101))) static void find_first(void)
+{
+	find_libc();
+}
+
+/* ------------------------------------------------------------------ what an opener wants */
+
+enum intent { READS, WRITES, MAKES /* a name that nobody has yet */ };
+
+static enum intent intent(int flags)
+{
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		return MAKES;
+	return flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC) ? WRITES : READS;
+}
+
+static enum intent intent_of(const char *mode)
+{
+	return mode[0] == 'r' && strchr(mode, '+') == NULL ? READS : WRITES;
+}
+
+/* ------------------------------------------------------------------ what a make is shown */
+
+static int exists(const struct wire_verdict *verdict)
+{
+	if (verdict->state == VERDICT_FILE)
+		return 0;
+	errno = ENOENT;
+	return -1;
+}
+
+/* struct stat and struct stat64 are one on the machines that we know. */
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "a machine with two kinds of stat");
+
+static int show(void *to, const struct wire_verdict *verdict)
+{
+	struct stat *info = to;
+	memset(info, 0, sizeof *info);
+	info->st_mode = S_IFREG | verdict->mode;
+	info->st_nlink = 1;
+	info->st_size = 1;
+	info->st_blksize = 4096;
+	info->st_mtim.tv_sec = verdict->mtime_ns / 1000000000;
+	info->st_mtim.tv_nsec = verdict->mtime_ns % 1000000000;
+	info->st_atim = info->st_ctim = info->st_mtim;
+	return exists(verdict);
+}
+
+static int showx(struct statx *info, const struct wire_verdict *verdict)
+{
+	memset(info, 0, sizeof *info);
+	info->stx_mask = STATX_BASIC_STATS;
+	info->stx_mode = (uint16_t)(S_IFREG | verdict->mode);
+	info->stx_nlink = 1;
+	info->stx_size = 1;
+	info->stx_blksize = 4096;
+	info->stx_mtime.tv_sec = verdict->mtime_ns / 1000000000;
+	info->stx_mtime.tv_nsec = (uint32_t)(verdict->mtime_ns % 1000000000);
+	info->stx_atime = info->stx_ctime = info->stx_mtime;
+	return exists(verdict);
+}
+
+/* ------------------------------------------------------------------ several paths, patterns */
+
+static inline void links(int from_dir, const char *from, int to_dir, const char *to)
+{
+	if (!guard_quiet())
+		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
+}
+
+static void walk_all(char *const *paths)
+{
+	for (; !guard_quiet() && paths != NULL && *paths != NULL; paths++)
+		guard_see_tree(*paths);
+}
+
+/* Everything below the folder that comes before a pattern's first wildcard. */
+static SLOW void expand_in(const char *pattern)
+{
+	char folder[PATH_MAX];
+	size_t size = strcspn(pattern, "*?[{~\\"), length = strlen(pattern);
+	if (size == length) {
+		guard_see(AT_FDCWD, pattern);
+		return;
+	}
+	while (size > 0 && pattern[size - 1] != '/')
+		size--;
+	if (size >= sizeof folder)
+		return;
+	memcpy(folder, pattern, size);
+	folder[size] = '\0';
+	guard_see_tree(folder);
+}
+
+static inline void expands(const char *pattern)
+{
+	if (!guard_quiet() && pattern != NULL)
+		expand_in(pattern);
+}
+
+/* ------------------------------------------------------------------ the hooks */
+
+#define HOOK(type, name, params, args, before)                                                     \
+	EXPORT type name params;                                                                   \
+	EXPORT type name params                                                                    \
+	{                                                                                          \
+		before;                                                                            \
+		return LIBC(name) args;                                                            \
+	}
+
+#define LOOK(type, name, params, args, dir, path, shown)                                           \
+	EXPORT type name params;                                                                   \
+	EXPORT type name params                                                                    \
+	{                                                                                          \
+		struct wire_verdict verdict;                                                       \
+		if (guard_quiet())                                                                 \
+			return LIBC(name) args;                                                    \
+		if (!guard.is_make)                                                                \
+			guard_see(dir, path);                                                      \
+		else if (guard_pretends(dir, path, &verdict))                                      \
+			return shown;                                                              \
+		return LIBC(name) args;                                                            \
+	}
+
+#define OPEN(type, name, params, args, dir, path, aim, failed)                                     \
+	EXPORT type name params;                                                                   \
+	EXPORT type name params                                                                    \
+	{                                                                                          \
+		enum intent want = aim;                                                            \
+		if (want == READS)                                                                 \
+			reads(dir, path);                                                          \
+		else if (want == WRITES)                                                           \
+			changes(dir, path);                                                        \
+		type opened = LIBC(name) args;                                                     \
+		if (guard.trace != NULL && !(opened failed))                                       \
+			guard_note(want == READS ? 'r' : 'w', dir, path);                          \
+		return opened;                                                                     \
+	}
+
+#define OWN(type, name, params)
+
+#include "hooks.def"
+#undef HOOK
+#undef LOOK
+#undef OPEN
+#undef OWN
+
+extern int dirfd(void *folder);
+extern int closedir(void *folder);
+
+EXPORT void *opendir(const char *path);
+EXPORT void *opendir(const char *path)
+{
+	void *folder = LIBC(opendir)(path);
+	if (folder == NULL || guard_quiet())
+		return folder;
+	char elsewhere[PATH_MAX];
+	if (!guard.is_make) {
+		guard_see_folder(dirfd(folder));
+	} else if (guard_names(dirfd(folder), elsewhere)) {
+		void *shown = LIBC(opendir)(elsewhere);
+		if (shown != NULL) {
+			closedir(folder);
+			return shown;
+		}
+		guard_see_folder(dirfd(folder));
+	}
+	return folder;
+}
+
+EXPORT void *fdopendir(int fd);
+EXPORT void *fdopendir(int fd)
+{
+	if (!guard_quiet())
+		guard_see_folder(fd);
+	return LIBC(fdopendir)(fd);
+}
+
+/* dlopen looks at who calls it: these must end in a jump, not in a call. */
+EXPORT void *dlopen(const char *path, int flags)
+{
+	reads(AT_FDCWD, path);
+	return LIBC(dlopen)(path, flags);
+}
+
+EXPORT void *dlmopen(long space, const char *path, int flags)
+{
+	reads(AT_FDCWD, path);
+	return LIBC(dlmopen)(space, path, flags);
+}
