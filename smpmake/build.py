@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from smpmake.job import Job
+from smpmake.memory import Memory
 from smpmake.output import Transcript
 from smpmake.records import CommandRecord, Failure, Stall
 from smpmake.rules import Rules
@@ -23,6 +24,8 @@ class Build:
     present        commands of this build that have not left the machine.
     done           jobs that have ended.
     made           what its deferred commands were to write, so far.
+    memory         the commands whose status is known to matter.
+    wrong          those whose promised success was wrong: digest and argv.
     """
 
     id: str
@@ -43,6 +46,8 @@ class Build:
     notices: list[str] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)
     made: set[str] = field(default_factory=set)
+    memory: Memory | None = None
+    wrong: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.empty.set()
@@ -58,9 +63,14 @@ class Build:
         if self.present == 0:
             self.empty.set()
 
-    def forgive(self) -> None:
-        """A new start after a verdict was given."""
+    def start_over(self) -> None:
+        """The driver is run again, and will come to what failed."""
         self.broken, self.told = None, False
         self.lost.clear()
         self.failures.clear()
+        self.wrong.clear()
+
+    def forgive(self) -> None:
+        """A new start after a verdict was given."""
+        self.start_over()
         self.records.clear()

@@ -18,6 +18,8 @@ from smpmake.errors import SmpmakeError
 
 LINKS: Final = ("wait", "defer")
 OUTPUTS: Final = ("live", "serial")
+#: What a guarded process may be kept from doing too early (gate.CAUSES gives each its question).
+CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "links to", "runs")
 #: The server that `serve`, `env`, `wait` and `stop` mean without --socket.
 DEFAULT_NAME: Final = "default"
 COLORS: Final = ("auto", "always", "never")
@@ -33,6 +35,8 @@ class Settings:
 
     jobs        slots; 0 means as many as usable CPUs.
     links       "wait" or "defer"; "" means defer where there is a guard.
+    chaos       seed of a disorder made on purpose, or None.
+    without     causes of stalls that are not waited for (gate.CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.
     """
 
@@ -45,6 +49,8 @@ class Settings:
     foreground: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     output: str = "live"
+    chaos: int | None = None
+    without: tuple[str, ...] = ()
     verbosity: int = 0
     color: str = "auto"
     sources: tuple[str, ...] = field(default=(), compare=False)

@@ -51,6 +51,7 @@ class Desk:
             "end": self._end,
             "env": self._env,
             "interrupt": self._interrupt,
+            "state": self._state,
             "stop": self._stop,
             "wait": self._wait,
         }
@@ -109,6 +110,11 @@ class Desk:
         build = self._owners[client]
         running, queued = self._machine.counts
         client.reply({"ok": True, "counts": [build.done, running, queued]})
+
+    def _state(self, client: Connection, message: dict[str, Any]) -> None:
+        running, queued = self._machine.counts
+        stalls = sum(not s.ended for b in self._machine.builds.values() for s in b.stalls)
+        client.reply({"ok": True, "running": running, "queued": queued, "waiting": stalls})
 
     def _interrupt(self, client: Connection, message: dict[str, Any]) -> None:
         self._machine.stop(self._owners[client], int(message["signal"]))

@@ -41,7 +41,7 @@ CAUSES: Final = {
     wire.ASK_TREE: "walks",
     wire.ASK_MOVE: "renames",
     wire.ASK_STAT: "looks at",
-    wire.ASK_ALL: "runs, unguarded,",
+    wire.ASK_ALL: "runs",
     wire.ASK_LINK: "links to",
     wire.ASK_NAMES: "lists",
 }

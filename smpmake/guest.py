@@ -92,6 +92,13 @@ class GuestHost:
             return
         record.commands, record.failures, record.notices, record.stalls = verdict
 
+    def learn(self) -> list[str]:
+        """See Host.  A server that several builds share keeps no memory of one."""
+        return []
+
+    def start_over(self) -> None:
+        """See Host."""
+
     _lost = ""
 
     async def close(self) -> list[str]:

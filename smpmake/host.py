@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import resource
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -19,6 +20,7 @@ from smpmake.build import Build
 from smpmake.config import Settings
 from smpmake.driver import Driver
 from smpmake.folder import SessionFolder, listen, shims_for
+from smpmake.memory import Memory
 from smpmake.output import Transcript
 from smpmake.records import BuildRecord
 from smpmake.rules import Rules
@@ -60,6 +62,13 @@ class Host(Protocol):
     async def drained(self, record: BuildRecord) -> None:
         """Returns when all that was deferred has ended, and fills the record."""
 
+    def learn(self) -> list[str]:
+        """Remembers, for this and later builds, that the driver is to be told the truth about the
+        commands that failed after their success was promised; returns those that are new."""
+
+    def start_over(self) -> None:
+        """The driver is about to be run again."""
+
     async def close(self) -> list[str]:
         """Ends it all; returns what was left over that should not be (promise P9)."""
 
@@ -67,7 +76,13 @@ class Host(Protocol):
 def rules_of(settings: Settings) -> Rules:
     """The part of the settings that decides verdicts."""
     links = settings.links or ("defer" if settings.guard else "wait")
-    return Rules(settings.guard, links == "defer", settings.foreground, settings.exclusive)
+    return Rules(
+        settings.guard,
+        links == "defer",
+        settings.foreground,
+        settings.exclusive,
+        frozenset(settings.without),
+    )
 
 
 def driver_environment(
@@ -125,6 +140,7 @@ class OwnHost:
         self.environment: dict[str, str] = {}
         self.alive = -1
         self._pipe = -1
+        self._started = False
 
     async def open(self) -> None:
         """Raises FolderError, tools.ShimError or native.NativeMissingError."""
@@ -139,6 +155,7 @@ class OwnHost:
             raise
         self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
         self._build.began = time.time()
+        self._build.memory = Memory(os.getcwd())
         self.environment = driver_environment(
             self._shims,
             folder.socket,
@@ -152,6 +169,11 @@ class OwnHost:
 
     def adopt(self, driver: Driver) -> None:
         """See Host.  The large imports come here, while the driver reads its makefile."""
+        if self._started:
+            self._machine.keeper_pids.add(driver.process.pid)
+            return
+        self._started = True
+        from smpmake.chaos import Chaos
         from smpmake.desk import Desk
         from smpmake.machine import Machine
         from smpmake.server import Server
@@ -163,6 +185,7 @@ class OwnHost:
             cpus=cpus.allowed() if self._settings.affinity else None,
             niceness=self._settings.nice,
             alive=self._alive_write,
+            chaos=Chaos(self._settings.chaos),
         )
         machine.builds[_BUILD] = self._build
         machine.keeper_pids.add(driver.process.pid)
@@ -195,9 +218,27 @@ class OwnHost:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         record.server_cpu_us = int((usage.ru_utime + usage.ru_stime) * 1e6)
 
+    def learn(self) -> list[str]:
+        """See Host."""
+        build = self._build
+        assert build.memory is not None
+        news = []
+        for digest, argv in build.wrong.items():
+            if digest not in build.memory:
+                build.memory.add(digest, argv)
+                news.append(shlex.join(os.fsdecode(word) for word in argv[:-1].split(b"\0")))
+        build.memory.save()
+        return news
+
+    def start_over(self) -> None:
+        """See Host."""
+        self._build.start_over()
+
     async def close(self) -> list[str]:
         """See Host."""
         self._server.close()
+        if self._build.memory is not None:
+            self._build.memory.save()
         leftovers = self._machine.close()
         self._session_folder.remove()
         for fd in (self.alive, self._alive_write, self._pipe):

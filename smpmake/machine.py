@@ -14,94 +14,31 @@ import stat
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from smpmake import commands, native, policy, wire
 from smpmake.board import Board
 from smpmake.build import Build
 from smpmake.callers import Processes
+from smpmake.chaos import Chaos
+from smpmake.command import Command, Group, Place, Reply, command_of, replaced
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
 from smpmake.disk import Asides, FileClock, FolderFiles, Paths, remove
 from smpmake.gate import Gate, Promise, Waiter
 from smpmake.hazards import is_product
 from smpmake.job import Job, Mode, Operands
+from smpmake.memory import digest_of
 from smpmake.output import Printer, Sinks
 from smpmake.pool import Pool, end_strays, verdict
 from smpmake.records import CommandRecord, Failure
 from smpmake.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
 from smpmake.surroundings import Around, Environment, make_keeps_going
 from smpmake.traces import Traces, surprises
-from smpmake.vouchers import Voucher, voucher_of
+from smpmake.vouchers import voucher_of
 from smpmake.wire import Invoke, Question, Result
 
 log = logging.getLogger("smpmake")
-
-
-class Reply(Protocol):
-    """The way back to one shim.  Exactly one of `leave` and `become` is called, once."""
-
-    def wait(self, withdraw: Callable[[], None]) -> None:
-        """The answer comes later; `withdraw` is called if the shim goes away before."""
-
-    def leave(self, status: int, message: bytes = b"") -> None:
-        """The shim exits with `status`."""
-
-    def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
-        """The shim becomes the real tool; `Machine.lease_ended(job)` follows when that ends."""
-
-
-@dataclass(slots=True)
-class Group:
-    """Jobs that were one command, whose shim waits: it is told the truth, so nothing is broken."""
-
-    folder: str
-    status: int = 0
-    output: list[bytes] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Command:
-    """What the machine keeps with a job."""
-
-    build: Build
-    invoke: Invoke
-    argv: bytes
-    record: CommandRecord
-    reply: Reply | None = None
-    outputs: bytes = b""
-    made: tuple[str, ...] = ()
-    asides: tuple[tuple[str, str], ...] = ()
-    group: Group | None = None
-    has_sinks: bool = False
-    signalled: bool = False
-    retried: bool = False
-    rename: tuple[str, str] | None = None
-    vouchers: tuple[Voucher, ...] = ()
-    guarded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A write, under its canonical name.
-
-    stale   where its older copy was set aside, or "".
-    before  the lstat of what was there at issue, or None.
-    """
-
-    write: Write
-    name: str
-    stale: str = ""
-    before: os.stat_result | None = None
-
-    @property
-    def made(self) -> bool:
-        """Whether the command makes it, so that it must go if the command does not finish."""
-        write = self.write
-        if write.removed or write.replaces:
-            return False
-        return not (write.in_place and not write.target and self.before is not None)
 
 
 class Machine:
@@ -120,10 +57,12 @@ class Machine:
         cpus: list[int] | None = None,
         niceness: int = 0,
         alive: int = -1,
+        chaos: Chaos | None = None,
     ) -> None:
         native.become_subreaper()
         self.folder = folder
-        self.scheduler = Scheduler(slots)
+        self._chaos = chaos or Chaos()
+        self.scheduler = Scheduler(slots, self._chaos.rank)
         self.builds: dict[str, Build] = {}
         self.paths = Paths()
         self.processes = Processes()
@@ -168,31 +107,42 @@ class Machine:
         )
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), around)
+        digest = ""
+        if decision.deferred and build.memory:
+            digest = digest_of(invoke.cwd, invoke.argv)
+            if digest in build.memory:
+                decision = replace(decision, reason=Reason.STATUS_MATTERS)
+            else:
+                digest = ""
         if build.lost and self._needs_lost(build, cwd, analysis):
             _close(out, err)
             self._refuse(build, reply)
             return
         waits_to_link = decision.reason is Reason.LINK_WAITS
-        if not decision.deferred:
+        if not decision.deferred and not digest:
             _close(out, err)
             out = err = -1
-        if analysis.split is not None and (decision.deferred or waits_to_link):
+        if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
             self._split(build, invoke, cwd, analysis, decision, reply, out, err)
             return
         command = self._command(build, invoke, invoke.argv, cwd, analysis, decision)
-        command.reply = reply
+        command.reply, command.digest = reply, digest
         if decision.light and invoke.parent in self._by_caller:
             self._note_vouchers(invoke, cwd, analysis)
-        if decision.deferred:
+        if decision.deferred or digest:
             self._take_sinks(command, out, err)
             self._defer(command, cwd, analysis, decision)
         else:
             self._in_foreground(command, cwd, analysis, decision)
 
-    def ask(self, question: Question, answer: Callable[[bytes], None]) -> Callable[[], None] | None:
+    def ask(self, question: Question, settle: Callable[[bytes], None]) -> Callable[[], None] | None:
         """A guard asks.  Returns what to call if it goes away before the answer, which may have
         been given already (then None)."""
         build = self.builds.get(question.build)
+
+        def answer(verdict: bytes) -> None:
+            self._chaos.later(lambda: settle(verdict))
+
         ignored = build.rules.ignored if build is not None else frozenset()
         actions, waiter = self.gate.ask(question, answer, ignored)
         if waiter is not None and build is not None:
@@ -212,7 +162,7 @@ class Machine:
         """A foreground tool ended; how, only the driver knows."""
         if job.number < 0:
             return
-        command = _command_of(job)
+        command = command_of(job)
         now = time.monotonic_ns()
         command.record.ended = now
         command.record.state = "done"
@@ -225,7 +175,7 @@ class Machine:
         now = time.monotonic_ns()
         self._perform(self.scheduler.cancel(lambda j: j.build == build.id, now))
         for job in list(self._running.values()):
-            command = _command_of(job)
+            command = command_of(job)
             if command.build is build and job.slot is not None:
                 kind = signal.SIGKILL if command.signalled else signal.SIGTERM
                 command.signalled = True
@@ -384,10 +334,13 @@ class Machine:
         if build.lost:
             build.lost.difference_update(operands.writes)
         actions = self._issue(job)
-        self.gate.entered(job, promises, _replaced(places))
-        if command.reply is not None:
-            command.reply.leave(0)
-            command.reply = None
+        self.gate.entered(job, promises, replaced(places))
+        if command.digest:
+            assert command.reply is not None
+            command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
+        elif command.reply is not None:
+            reply, command.reply = command.reply, None
+            self._chaos.later(lambda: reply.leave(0))
         self._perform(actions)
 
     def _promise(self, command: Command, place: Place, job: Job) -> Promise:
@@ -429,7 +382,7 @@ class Machine:
             if voucher is None:
                 continue
             for job in self._by_caller[invoke.parent]:
-                command = _command_of(job)
+                command = command_of(job)
                 command.vouchers += (voucher,)
                 for product in command.made[:1]:
                     self._asides.note(voucher.journal_kind, name, voucher.journal_text(product))
@@ -454,7 +407,7 @@ class Machine:
         )
 
     def _issue(self, job: Job) -> list[Action]:
-        _command_of(job).build.entered()
+        command_of(job).build.entered()
         return self.scheduler.issue(job, time.monotonic_ns())
 
     def _split(
@@ -505,7 +458,7 @@ class Machine:
                 gate = self.gate
                 self._perform((gate.granted if granted else gate.withdrawn)(job.payload))
                 continue
-            command = _command_of(job)
+            command = command_of(job)
             record = command.record
             record.ready = job.ready_at
             if job.waited_for is not None:
@@ -518,7 +471,8 @@ class Machine:
                     self._running[job.slot] = job
                     record.slot = job.slot
                     self.gate.runs(job)
-                    self._pool.send(job.slot, self._order(job, command))
+                    slot, order = job.slot, self._order(job, command)
+                    self._chaos.later(lambda slot=slot, order=order: self._pool.send(slot, order))
                 case Resume():
                     self.gate.resumed(job)
                 case Grant():
@@ -593,7 +547,7 @@ class Machine:
                 self._refuse(build, reply)
 
     def _leave(self, job: Job) -> None:
-        command = _command_of(job)
+        command = command_of(job)
         command.build.left()
         self.gate.left(job)
         if job.mode is Mode.DEFERRED:
@@ -609,8 +563,11 @@ class Machine:
             remove([command.group.folder], os.rmdir)
 
     def _on_result(self, slot: int, result: Result) -> None:
+        self._chaos.later(lambda: self._ended(slot, result))
+
+    def _ended(self, slot: int, result: Result) -> None:
         job = self._running.pop(slot)
-        command = _command_of(job)
+        command = command_of(job)
         record = command.record
         record.started, record.ended = result.start_ns, result.end_ns
         record.user_us, record.system_us = result.user_us, result.system_us
@@ -626,7 +583,11 @@ class Machine:
         actions: list[Action] = []
         if ok:
             record.status = 0
-            self._print(command, job, result.out, result.err)
+            if command.digest and command.build.memory is not None:
+                command.build.memory.discard(command.digest)
+                self._tell(command, 0, result)
+            else:
+                self._print(command, job, result.out, result.err)
             if result.missing:
                 command.build.notices.append(
                     f"{record.command}: succeeded without making {result.missing} of its outputs"
@@ -653,11 +614,16 @@ class Machine:
         if command.signalled:
             return []  # we ended it ourselves
         output = result.out + result.err
+        if command.digest:
+            self._tell(command, record.status, result)
+            return []
         if command.group is not None:
             command.group.status = command.group.status or record.status
             command.group.output.append(output)
             return []
         build.failures.append(Failure(record, output, why))
+        argv = command.invoke.argv
+        build.wrong[digest_of(command.invoke.cwd, argv)] = argv
         if build.keep_going or make_keeps_going(command.invoke.env):
             return []
         if build.broken is None or job.number < build.broken.number:
@@ -666,19 +632,26 @@ class Machine:
             lambda j: j.build == build.id and j.number > job.number, now, job
         )
 
+    @staticmethod
+    def _tell(command: Command, status: int, result: Result) -> None:
+        """The driver waited for the truth about this one."""
+        reply, command.reply = command.reply, None
+        assert reply is not None
+        reply.leave(status, result.out + result.err)
+
     def _on_lost(self, slot: int) -> None:
         """A worker died under us: end what it ran, and run that again on a new one."""
         self.end_strays()
         job = self._running.pop(slot, None)
         if job is None:
             return
-        command = _command_of(job)
+        command = command_of(job)
         remove(list(command.made))
         log.warning("the worker of slot %d died under: %s", slot, command.record.command)
         if command.retried or command.signalled:
             lost = wire.failed_result(job.number, errno.ECHILD)
             self._running[slot] = job
-            self._on_result(slot, lost)
+            self._ended(slot, lost)
             return
         command.retried = True
         self._perform(self.scheduler.again(job))
@@ -709,7 +682,7 @@ class Machine:
     def close(self) -> list[str]:
         """Ends the workers; returns what was left over that should not be (promise P9)."""
         leftovers = [
-            f"still claimed by '{_command_of(job).record.command}' ({job.state.value})"
+            f"still claimed by '{command_of(job).record.command}' ({job.state.value})"
             for job in self.scheduler.hazards.present()
         ]
         if self.scheduler.busy:
@@ -722,21 +695,6 @@ class Machine:
         self.gate.close()
         self._traces.close()
         return leftovers
-
-
-def _command_of(job: Job) -> Command:
-    command = job.payload
-    assert isinstance(command, Command)
-    return command
-
-
-def _replaced(places: list[Place]) -> list[tuple[int, int]]:
-    """Older files that will be replaced, and could be reached by a link of another name."""
-    return [
-        (place.before.st_dev, place.before.st_ino)
-        for place in places
-        if place.before is not None and not place.stale and not stat.S_ISDIR(place.before.st_mode)
-    ]
 
 
 def _close(*fds: int) -> None:

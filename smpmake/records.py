@@ -119,6 +119,7 @@ class Sample:
 class BuildRecord:
     """One build.  Times in ns on the monotonic clock, CPU in microseconds.
 
+    runs      how often the driver was run: more than once where a promise was wrong.
     status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
     """
 
@@ -133,6 +134,7 @@ class BuildRecord:
     wall_clock: float = 0.0
     status: int = -1
     driver_status: int = -1
+    runs: int = 1
     driver_user_us: int = 0
     driver_system_us: int = 0
     driver_max_rss: int = 0

@@ -50,16 +50,20 @@ _WANTS_SLOT = (State.READY, State.RESUMING)
 
 
 class Scheduler:
-    """Slots, hazards and the queue.  One instance a server."""
+    """Slots, hazards and the queue.  One instance a server.
 
-    def __init__(self, slots: int) -> None:
+    rank  what the queue is ordered by: the order of issue, if nothing else is wanted.
+    """
+
+    def __init__(self, slots: int, rank: Callable[[Job], float] = lambda job: job.number) -> None:
         self.hazards = Hazards()
         self.slots = slots
         self._free = list(range(slots))
         self._lanes = slots
         self._parked: list[int] = []
-        self._urgent: list[tuple[int, Job]] = []
-        self._queue: list[tuple[int, Job]] = []
+        self._rank = rank
+        self._urgent: list[tuple[float, int, Job]] = []
+        self._queue: list[tuple[float, int, Job]] = []
         self._alone: Job | None = None
         self._stopped = False
 
@@ -151,7 +155,7 @@ class Scheduler:
         actions: list[Action] = []
         if job.state is State.PAUSED:
             job.state = State.RESUMING
-            heapq.heappush(self._urgent, (job.number, job))
+            self._push(self._urgent, job)
             self._dispatch(actions)
         else:
             actions.append(Resume(job))
@@ -163,7 +167,7 @@ class Scheduler:
         self._release(job, paused=job.state in (State.PAUSED, State.RESUMING))
         job.light = False
         job.state = State.READY
-        heapq.heappush(self._urgent, (job.number, job))
+        self._push(self._urgent, job)
         self._dispatch(actions)
         return actions
 
@@ -177,7 +181,10 @@ class Scheduler:
         if job.light:
             self._run(job, actions)
         else:
-            heapq.heappush(self._urgent if job.urgent else self._queue, (job.number, job))
+            self._push(self._urgent if job.urgent else self._queue, job)
+
+    def _push(self, queue: list[tuple[float, int, Job]], job: Job) -> None:
+        heapq.heappush(queue, (self._rank(job), job.number, job))
 
     def _hurry(self, job: Job) -> None:
         """What `job` waits for, and what that waits for, goes to the front."""
@@ -187,7 +194,7 @@ class Scheduler:
                 if not blocker.urgent:
                     blocker.urgent = True
                     if blocker.state in _WANTS_SLOT:
-                        heapq.heappush(self._urgent, (blocker.number, blocker))
+                        self._push(self._urgent, blocker)
                     todo.append(blocker)
 
     def _dispatch(self, actions: list[Action]) -> None:
@@ -196,7 +203,7 @@ class Scheduler:
             queue = self._urgent or self._queue
             if not queue:
                 return
-            job = queue[0][1]
+            job = queue[0][2]
             if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
                 continue

@@ -21,6 +21,7 @@ from smpmake.config import Settings
 from smpmake.driver import Driver
 from smpmake.host import Host
 from smpmake.records import BuildRecord
+from smpmake.recovery import MOST_RUNS, can_run_again
 from smpmake.sampler import Sampler
 from smpmake.status import StatusLine
 from smpmake.wire import DriverEvent
@@ -84,18 +85,24 @@ class Session:
         record.started = time.monotonic_ns()
         self._stand_by_for_signals()
         await host.open()
-        driver = Driver(
-            record.command,
-            host.environment,
-            host.folder,
-            alive=host.alive,
-            nofile=soft,
-            output=host.output,
-        )
-        self._driver = driver
-        host.adopt(driver)
-        get_ready()
-        faults = await self._see_through(driver)
+        faults: list[str] = []
+        again = True
+        while again:
+            driver = self._driver = Driver(
+                record.command,
+                host.environment,
+                host.folder,
+                alive=host.alive,
+                nofile=soft,
+                output=host.output,
+            )
+            host.adopt(driver)
+            get_ready()
+            faults += await self._see_through(driver)
+            again = not faults and self._wants_another_run()
+            if again:
+                driver.close()
+                host.start_over()
         faults += await host.close()
         if self._ended_by is not None:
             driver.signal(signal.SIGKILL)  # what outlived the driver has had its time
@@ -103,6 +110,24 @@ class Session:
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
         return Outcome(record, faults)
+
+    def _wants_another_run(self) -> bool:
+        """Whether the driver is to be told the truth about what failed, by running it once more."""
+        record = self.record
+        if not record.failures or self._ended_by is not None:
+            return False
+        news = self._host.learn()
+        if not news or record.runs >= MOST_RUNS or not can_run_again(record.command):
+            return False
+        record.runs += 1
+        more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
+        print(
+            f"smpmake: failed after its success was promised: {news[0]}{more}; "
+            f"running {os.path.basename(record.command[0])} again, to let it decide",
+            file=sys.stderr,
+            flush=True,
+        )
+        return True
 
     def _stand_by_for_signals(self) -> None:
         """Before the driver is there: it may be interrupted as soon as it says anything."""
@@ -138,7 +163,8 @@ class Session:
             self._host.stop(signal.SIGKILL)
             self._host.driver_lost()
             return ["the process that keeps the driver was killed"]
-        record.driver_user_us, record.driver_system_us = event.user_us, event.system_us
+        record.driver_user_us += event.user_us
+        record.driver_system_us += event.system_us
         record.driver_max_rss = event.max_rss_kib
         if event.event == wire.DRIVER_FAILED:
             record.driver_status = NOT_FOUND if event.status == errno.ENOENT else CANNOT_RUN

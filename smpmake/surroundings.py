@@ -8,7 +8,7 @@ from smpmake.build import Build
 from smpmake.callers import MAKES, READ_BACK, Processes, is_captured, is_fresh
 from smpmake.commands.model import Analysis
 from smpmake.disk import Paths
-from smpmake.hazards import Hazards
+from smpmake.hazards import Hazards, is_product
 from smpmake.wire import Invoke
 
 
@@ -66,7 +66,8 @@ class Around:
 
     def fresh_source(self) -> bool:
         """See policy.Surroundings."""
-        sources = [os.path.join(self._cwd, path) for path in self._analysis.reads[:4]]
+        reads = [path for path in self._analysis.reads[:4] if not is_product(path)]
+        sources = [os.path.join(self._cwd, path) for path in reads]
         return is_fresh(self._processes, self._invoke.parent, sources, self._build.began)
 
     def unguarded_caller(self) -> str:

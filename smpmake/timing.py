@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
 
 
@@ -50,6 +51,7 @@ class Timing:
     cancelled: int
     reasons: tuple[tuple[str, int], ...]
     stalls: tuple[Stall, ...]
+    waits: tuple[records.Stall, ...]
     stalled: float
     slowest: tuple[CommandRecord, ...]
     peak_job: CommandRecord | None
@@ -101,13 +103,18 @@ def analyse(record: BuildRecord) -> Timing:
     utilisation = cpu / (wall * record.cpus)
     idle = max(0.0, 1 - utilisation)
     stalls = sorted(_stalls(commands), key=lambda s: -s.seconds)
-    stalled = _covered(
-        [(s.waiter.issued, s.waiter.started) for s in stalls if s.waiter.started > s.waiter.issued]
-    )
+    waits = [wait for wait in record.stalls if wait.command < 0 and wait.ended]
+    spans = [(s.waiter.issued, s.waiter.started) for s in stalls]
+    spans += [(wait.began, wait.ended) for wait in waits]
+    stalled = _covered([(start, end) for start, end in spans if end > start])
+    paused = Counter[int]()
+    for wait in record.stalls:
+        if wait.command >= 0:
+            paused[wait.command] += max(0, wait.ended - wait.began)
     driver_wall = max(0.0, (record.driver_ended - record.started) / 1e9 - stalled)
     driver_cpu = (record.driver_user_us + record.driver_system_us) / 1e6
     serial = _alone(driver_wall, min(driver_cpu, driver_wall), idle)
-    serial += sum(_alone(c.duration, c.cpu, idle) for c in jobs)
+    serial += sum(_alone(max(0.0, c.duration - paused[c.number] / 1e9), c.cpu, idle) for c in jobs)
     extra_cpus = min(record.slots, record.cpus)
     memory = [sample.memory for sample in record.samples]
     return Timing(
@@ -126,6 +133,7 @@ def analyse(record: BuildRecord) -> Timing:
         sum(c.state == "cancelled" for c in commands),
         tuple(Counter(c.reason for c in commands if c.reason).most_common()),
         tuple(s for s in stalls if s.seconds > 0.01)[:5],
+        tuple(sorted(waits, key=lambda wait: -wait.duration)[:5]),
         stalled,
         tuple(sorted(jobs, key=lambda c: -c.duration)[:5]),
         max(jobs, key=lambda c: c.max_rss, default=None),

@@ -11,7 +11,20 @@ PACKAGE = Path(__file__).parent.parent / "smpmake"
 
 #: From the cellar up; a module may import from its own floor and those below.
 FLOORS = (
-    {"errors", "rules", "commands", "job", "wire", "records", "native", "cpus", "__init__"},
+    {
+        "errors",
+        "rules",
+        "commands",
+        "job",
+        "wire",
+        "records",
+        "native",
+        "cpus",
+        "__init__",
+        "memory",
+        "recovery",
+        "chaos",
+    },
     {
         "config",
         "hazards",
@@ -26,7 +39,7 @@ FLOORS = (
         "shadow",
     },
     {"scheduler", "output", "pool", "folder", "client", "driver", "reports", "traces"},
-    {"build", "sampler", "status", "surroundings", "gate"},
+    {"build", "sampler", "status", "surroundings", "gate", "command"},
     {"machine"},
     {"server"},
     {"desk"},

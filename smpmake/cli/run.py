@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from smpmake.config import COLORS, LINKS, OUTPUTS, Settings, load, use_color
+from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, use_color
 
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,6 +115,16 @@ def settings_from(options: dict[str, Any]) -> Settings:
         help="Print a job's output when it ends, or in the order of the serial build.",
     )
 )
+@_show_variable(
+    click.option(
+        "--chaos",
+        type=click.IntRange(0),
+        envvar="SMPMAKE_CHAOS",
+        metavar="SEED",
+        help="Delay and shuffle what may be, by a random SEED: finds missing dependencies.",
+    )
+)
+@click.option("--without", multiple=True, hidden=True, type=click.Choice(CAUSES))
 @_show_variable(
     click.option(
         "-v",

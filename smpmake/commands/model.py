@@ -66,6 +66,7 @@ class Reason(enum.StrEnum):
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
+    STATUS_MATTERS = "status-matters", False, "it failed once, and the driver looked at its status"
     DRIVER_READS_BACK = "driver-reads-back", False, "the driver reads side outputs at once"
     USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.timing import Stall, Timing
 
@@ -37,6 +38,10 @@ def _stall(stall: Stall) -> str:
     return f"{what} (for {short(stall.cause)})" if stall.cause is not None else what
 
 
+def _wait(wait: records.Stall) -> str:
+    return f"{seconds(wait.duration)} {wait.who} {wait.cause} {os.path.basename(wait.path)}"
+
+
 def _used(extra: float) -> str:
     return f"{extra:.0%} used" if extra >= 0 else "nothing gained"
 
@@ -54,7 +59,7 @@ def verdict(record: BuildRecord, timing: Timing) -> str:
 def lines(record: BuildRecord, timing: Timing) -> list[str]:
     """The summary.  Empty where nothing went through the shims and all is well."""
     if not record.commands:
-        remark = "no command went through the shims (tools called by absolute path pass them by)"
+        remark = "no compiler, linker or other tool that smpmake knows was called"
         return [f"smpmake: {seconds(timing.wall)}; {remark}"]
     rows = [verdict(record, timing)]
     why = ", ".join(f"{count} {reason}" for reason, count in timing.reasons[:4])
@@ -72,8 +77,11 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
             f"  extra CPUs {_used(timing.extra)} = ({timing.serial:.1f} - {timing.wall:.1f}) / "
             f"({timing.serial:.1f} x (1 - 1/{timing.extra_cpus})), serial time estimated"
         )
-    if timing.stalls:
-        shown = "; ".join(_stall(stall) for stall in timing.stalls[:3])
+    longest = [(stall.seconds, _stall(stall)) for stall in timing.stalls]
+    longest += [(wait.duration, _wait(wait)) for wait in timing.waits if wait.duration > 0.01]
+    if longest:
+        longest.sort(reverse=True)
+        shown = "; ".join(text for _, text in longest[:3])
         rows.append(f"  stalls     {seconds(timing.stalled)} in all: {shown}")
     if timing.slowest:
         shown = "; ".join(f"{seconds(c.duration)} {short(c)}" for c in timing.slowest[:3])

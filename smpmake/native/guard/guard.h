@@ -18,8 +18,9 @@
 #include "board.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define CALLER_DIGITS 10 /* SMPMAKE_CALLER always has as many, so that it can be changed in place  \
-                          */
+#define CALLER_DIGITS                                                                              \
+	10 /* SMPMAKE_CALLER always has as many, so that it can be changed in place                \
+	    */
 #define SLOW __attribute__((noinline, cold))
 
 /* The variables by which a session reaches its guards, in this order in `guard.variables`. */

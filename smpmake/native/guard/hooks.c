@@ -123,9 +123,11 @@ static SLOW void expand_in(const char *pattern)
 	guard_see_tree(folder);
 }
 
-static inline void expands(const char *pattern)
+#define ALTERNATIVE 512 /* GLOB_ALTDIRFUNC: the caller lists folders itself, as GNU make does */
+
+static inline void expands(const char *pattern, int flags)
 {
-	if (!guard_quiet() && pattern != NULL)
+	if (!guard_quiet() && pattern != NULL && !(flags & ALTERNATIVE))
 		expand_in(pattern);
 }
 
