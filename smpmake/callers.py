@@ -20,6 +20,7 @@ MAKES: Final = frozenset(
 )
 #: Drivers that read a command's dependency file the moment the command ends.
 READ_BACK: Final = frozenset({"ninja", "samu"})
+_SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"ksh", b"zsh"})
 _NULL: Final = FileId(os.stat(os.devnull).st_dev, os.stat(os.devnull).st_ino)
 _SMALL_SOURCE: Final = 4096
 _LONGEST_CHAIN: Final = 32
@@ -82,11 +83,13 @@ def is_captured(
     mine: tuple[FileId, FileId],
     driver: tuple[FileId, FileId] | None,
 ) -> bool:
-    """Whether a command's output goes elsewhere than its build's.
+    """Whether a caller looks at this very command's output, as probes do.
 
-    Compared with the driver's own output, else with that of the nearest make above: in
-    `make | tee log` nothing is captured although make's output is not the terminal.  Libtool
-    discards the output of its second compile; nobody looks at it.
+    Not captured: what goes where the build's own output goes, where a make's goes, or where that
+    of a whole program goes (pip catches all that a setup.py and its compilers print; it reads on
+    until they have all ended).  Captured: a single command's output, by the process that called
+    it, by a fork of a shell, or by way of `sh -c`.  Libtool discards the output of its second
+    compile; nobody looks at it.
     """
     if mine == driver:
         return False
@@ -94,17 +97,27 @@ def is_captured(
         command = processes.command_line(parent)[:3]
         if any(b"libtool" in word for word in command):
             return False
-    pid = parent
+    pid, outer = parent, 0
     for _ in range(_LONGEST_CHAIN):
         caller = processes.caller(pid)
         if caller is None:
             return True
-        if caller.name in MAKES:
-            return processes.output_ids(pid) != mine
-        pid = caller.parent
-        if pid <= 1:
+        if processes.output_ids(pid) != mine:
             break
-    return driver is not None or processes.output_ids(parent) != mine
+        if caller.name in MAKES:
+            return False
+        pid, outer = caller.parent, pid
+        if pid <= 1:
+            return False
+    if outer == 0:
+        return True
+    command = processes.command_line(outer)
+    is_fork = command == processes.command_line(pid)
+    return is_fork or (command[1:2] == [b"-c"] and _name(command[0]) in _SHELLS)
+
+
+def _name(path: bytes) -> bytes:
+    return path.rpartition(b"/")[2]
 
 
 def is_fresh(

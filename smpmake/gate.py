@@ -234,7 +234,7 @@ class Gate:
         stall = Stall(
             _program(question.pid),
             CAUSES[question.kind],
-            question.path,
+            os.path.normpath(question.path),
             last.number,
             len(blockers),
             job.number if job is not None else -1,

@@ -15,7 +15,8 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
         if command.reason:
             groups.setdefault(command.reason, []).append(command)
     if not groups:
-        return ["Every command was deferred."] if record.commands else ["No commands."]
+        rows = ["Every command was deferred."] if record.commands else ["No commands."]
+        return rows + _stalls(record)
     rows = []
     for name, commands in sorted(groups.items(), key=lambda item: -len(item[1])):
         reason = Reason(name)
@@ -27,6 +28,21 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
             rows.append(f"        {_cut(command.command)}{detail}")
         if len(shown) < len(commands):
             rows.append(f"        … and {len(commands) - len(shown)} more")
+    return rows + _stalls(record)
+
+
+def _stalls(record: BuildRecord) -> list[str]:
+    """Who waited for pending results, longest first."""
+    stalls = sorted(record.stalls, key=lambda stall: -stall.duration)
+    if not stalls:
+        return []
+    numbers = {command.number: command for command in record.commands}
+    total = sum(stall.duration for stall in stalls)
+    rows = [f"{len(stalls):5} stalls, {total:.1f} s: somebody touched a result before it was there"]
+    for stall in stalls[:_EXAMPLES]:
+        cause = numbers.get(stall.waited_for)
+        what = f" (for {_cut(cause.command, 60)})" if cause is not None else ""
+        rows.append(f"        {stall.duration:.2f} s {stall.who} {stall.cause} {stall.path}{what}")
     return rows
 
 
