@@ -320,7 +320,8 @@ class Gate:
             return hazards.users(path, before) | self._in_other_case(path, before)
         if stat.S_ISDIR(info.st_mode):
             return hazards.below(path, before)
-        waits = hazards.users(path, before, info.st_ctime_ns)
+        is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
+        waits = hazards.users(path, before, info.st_ctime_ns if is_file else None)
         if stat.S_ISLNK(info.st_mode):
             waits |= hazards.users(os.path.realpath(path), before)
         return waits | self._replacing(path, before) | self._in_other_case(path, before)

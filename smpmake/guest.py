@@ -19,10 +19,11 @@ from smpmake.records import BuildRecord
 
 
 class GuestHost:
-    """A build on somebody else's server (see host.Host)."""
+    """A build on somebody else's server (see host.Host).  `program` is the driver's."""
 
-    def __init__(self, settings: Settings, client: Client) -> None:
+    def __init__(self, settings: Settings, client: Client, program: str) -> None:
         self._settings = settings
+        self._program = program
         self._client = client
         self.output: int | None = None
         self.environment: dict[str, str] = {}
@@ -55,7 +56,7 @@ class GuestHost:
             Path(places["socket"]),
             Path(places["board"]),
             places["build"],
-            guard=self._settings.guard,
+            guarded=self._program if self._settings.guard else "",
         )
 
     def adopt(self, driver: Driver) -> None:

@@ -19,6 +19,7 @@ from smpmake.board import Board
 from smpmake.build import Build
 from smpmake.config import Settings
 from smpmake.driver import Driver
+from smpmake.elf import takes_guard
 from smpmake.folder import SessionFolder, listen, shims_for
 from smpmake.memory import Memory
 from smpmake.output import Transcript
@@ -86,29 +87,32 @@ def rules_of(settings: Settings) -> Rules:
 
 
 def driver_environment(
-    shims: Path, socket: Path, board: Path, build: str, *, guard: bool = False
+    shims: Path, socket: Path, board: Path, build: str, *, guarded: str = ""
 ) -> dict[str, str]:
     """The user's environment, with what the driver needs to reach us.
 
-    A guard catches tools wherever they are called from, so PATH can stay as it is: what configures
-    itself during the build finds the tools that it would find serially.  Without one our shims
-    come first on PATH.
+    guarded is the driver's program, or "" for none.  A guard catches tools wherever they are called
+    from, so PATH can stay as it is: what configures itself during the build finds the tools that
+    it would find serially.  Without one (--no-guard, or a driver that takes none, whose children
+    still may) our shims come first on PATH.
     """
     environment = dict(os.environ)
+    path = environment.get("PATH", os.defpath)
     environment["SMPMAKE_SOCKET"] = os.fspath(socket)
     environment["SMPMAKE_BOARD"] = os.fspath(board)
     environment["SMPMAKE_BUILD"] = build
     for name in ("CALLER", "UNGUARDED", "COMMAND", "TRACE", "GUARD", "SHIMS"):
         environment.pop(f"SMPMAKE_{name}", None)
-    if guard:
+    if guarded:
         library = native.guard()
         others = environment.get("LD_PRELOAD", "").replace(":", " ").split()
         libraries = [library, *(other for other in others if other != library)]
         environment["LD_PRELOAD"] = ":".join(libraries)
         environment["SMPMAKE_GUARD"] = library
         environment["SMPMAKE_SHIMS"] = os.fspath(shims)
-        return environment
-    path = environment.get("PATH", os.defpath)
+        if takes_guard(guarded):
+            return environment
+        environment["SMPMAKE_CALLER"] = "0000000000"
     if not path.startswith(f"{shims}:"):
         environment["PATH"] = f"{shims}:{path}"
     return environment
@@ -128,10 +132,11 @@ def _file_id(fd: int) -> FileId:
 
 
 class OwnHost:
-    """A server for one build (see Host)."""
+    """A server for one build (see Host).  `program` is the driver's."""
 
-    def __init__(self, settings: Settings, slots: int) -> None:
+    def __init__(self, settings: Settings, slots: int, program: str) -> None:
         self._settings = settings
+        self._program = program
         self._slots = slots
         self._machine: Machine
         self._server: Server
@@ -161,7 +166,7 @@ class OwnHost:
             folder.socket,
             folder.path / "board",
             _BUILD,
-            guard=self._settings.guard,
+            guarded=self._program if self._settings.guard else "",
         )
         if self._settings.output == "serial":
             self._pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)

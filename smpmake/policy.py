@@ -35,6 +35,9 @@ class Surroundings(Protocol):
     def is_read_by_pending(self, path: str) -> bool:
         """Whether path exists and an unfinished command reads it, or may."""
 
+    def tool_takes_guard(self) -> bool:
+        """Whether the real tool will be guarded when it runs in the foreground."""
+
     def unguarded_caller(self) -> str:
         """The program above the command that has no guard and is no make; "" for none."""
 
@@ -71,7 +74,7 @@ def decide(
     """The verdict on one command."""
     exclusive = bool(rules.exclusive) and matches(rules.exclusive, tool, real)
     if analysis.kind is Kind.FILE:
-        return _decide_file(analysis, around)
+        return _decide_file(analysis, rules, around)
     reason, detail = analysis.refusal, analysis.detail
     if reason is None and rules.foreground and matches(rules.foreground, tool, real):
         reason, detail = Reason.USER_FOREGROUND, tool
@@ -82,9 +85,11 @@ def decide(
     return Decision(reason, detail, reason is not None and reason.barrier, light, exclusive)
 
 
-def _decide_file(analysis: Analysis, around: Surroundings) -> Decision:
+def _decide_file(analysis: Analysis, rules: Rules, around: Surroundings) -> Decision:
     if analysis.refusal is not None and analysis.refusal is not Reason.NOT_PENDING:
-        return Decision(analysis.refusal, analysis.detail, analysis.refusal.barrier, light=True)
+        # A guarded mv, cp or rm waits by itself for exactly what it touches.
+        barrier = analysis.refusal.barrier and not (rules.guard and around.tool_takes_guard())
+        return Decision(analysis.refusal, analysis.detail, barrier, light=True)
     paths = [*analysis.reads, *(write.path for write in analysis.writes)]
     if any(around.is_pending(path) for path in paths):
         return Decision(None)

@@ -8,6 +8,7 @@ from smpmake.build import Build
 from smpmake.callers import MAKES, READ_BACK, Processes, is_captured, is_fresh
 from smpmake.commands.model import Analysis
 from smpmake.disk import Paths
+from smpmake.elf import takes_guard
 from smpmake.hazards import Hazards, is_product
 from smpmake.wire import Invoke
 
@@ -69,6 +70,10 @@ class Around:
         reads = [path for path in self._analysis.reads[:4] if not is_product(path)]
         sources = [os.path.join(self._cwd, path) for path in reads]
         return is_fresh(self._processes, self._invoke.parent, sources, self._build.began)
+
+    def tool_takes_guard(self) -> bool:
+        """See policy.Surroundings."""
+        return takes_guard(os.fsdecode(self._invoke.real))
 
     def unguarded_caller(self) -> str:
         """See policy.Surroundings."""

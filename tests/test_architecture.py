@@ -37,6 +37,7 @@ FLOORS = (
         "vouchers",
         "board",
         "shadow",
+        "elf",
     },
     {"scheduler", "output", "pool", "folder", "client", "driver", "reports", "traces"},
     {"build", "sampler", "status", "surroundings", "gate", "command"},

@@ -192,11 +192,11 @@ def build(settings: Settings, command: list[str]) -> int:
     try:
         client = running_server()
         if client is not None:
-            host = guest = GuestHost(settings, client)
+            host = guest = GuestHost(settings, client, command[0])
             slots = guest.slots
         else:
             slots = settings.jobs or cpus.usable().count
-            host = OwnHost(settings, slots)
+            host = OwnHost(settings, slots, command[0])
         session = Session(settings, command, slots, host)
         outcome = asyncio.run(session.run(get_ready))
     except SmpmakeError as error:

@@ -373,7 +373,10 @@ def analyse_ln(inv: Invocation) -> Analysis:
             if files.is_dir(behind):
                 # What is below the link would be operands that nobody could see.
                 return _refused(Reason.NOT_PENDING, source)
-        reads.append(behind)
+        # A link of its target's own name is as pending as that; under another name nobody would
+        # know, so it waits for the target.
+        if not request.has(Do.SYMBOLIC) or _name(source) != _name(destination):
+            reads.append(behind)
         writes.append(Write(destination, timed=False, replaces=force))
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
 

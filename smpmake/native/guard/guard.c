@@ -378,11 +378,11 @@ static int may_be_read(int dir, const char *path)
 	       (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
 }
 
-void guard_see_change(int dir, const char *path)
+void guard_see_change(int dir, const char *path, unsigned roles)
 {
 	int before = errno;
 	if (path != NULL && *path != '\0' &&
-	    (roles_of_name(path) & (ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE) ||
+	    (roles_of_name(path) & roles ||
 	     may_be_read(dir, path) || is_stale(dir, path))) {
 		struct wire_verdict verdict;
 		ask_about(ASK_WRITE, dir, path, &verdict);

@@ -68,7 +68,7 @@ static inline int guard_quiet(void)
 
 /* The questions.  Each returns when the caller may go on; `dir` is as for openat(2). */
 void guard_see(int dir, const char *path);
-void guard_see_change(int dir, const char *path);
+void guard_see_change(int dir, const char *path, unsigned roles);
 void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind);
 void guard_see_folder(int fd);
 void guard_see_tree(const char *path);
@@ -91,7 +91,13 @@ static inline void reads(int dir, const char *path)
 static inline void changes(int dir, const char *path)
 {
 	if (!guard_quiet())
-		guard_see_change(dir, path);
+		guard_see_change(dir, path, ROLE_OUTPUT | ROLE_INPUT);
+}
+
+static inline void removes(int dir, const char *path)
+{
+	if (!guard_quiet())
+		guard_see_change(dir, path, ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE);
 }
 
 static inline void moves(int from_dir, const char *from, int to_dir, const char *to)
