@@ -33,6 +33,8 @@ GUARD_FLAGS = [
     "-Wl,-soname,smpmake-guard.so",
     "-Wl,-z,initfirst",  # other libraries' constructors open files too
     "-Wl,-z,now",
+    "-Wl,-z,noseparate-code",  # fewer mappings: every process of a build pays for them
+    "-Wl,-z,norelro",
 ]
 
 

@@ -185,13 +185,13 @@ static char *sanitizer_text(struct plan *plan, const char *options)
 	return plan->sanitizer;
 }
 
-static void plan_environment(struct plan *plan, char *const *env, struct nature nature, int shimmed)
+static void plan_environment(struct plan *plan, char *const *env, struct nature nature, int tool,
+                             int shimmed)
 {
 	const char *others = value_in(env, "LD_PRELOAD=", 11);
 	char *preload = preload_text(plan, others, nature.takes_guard);
-	char *search = nature.takes_guard || guard.is_tool
-	                   ? NULL
-	                   : search_text(plan, value_in(env, "PATH=", 5));
+	char *search =
+	    nature.takes_guard || tool ? NULL : search_text(plan, value_in(env, "PATH=", 5));
 	char *sanitizer =
 	    nature.checks_order ? sanitizer_text(plan, value_in(env, "ASAN_OPTIONS=", 13)) : NULL;
 	size_t n = 0;
@@ -203,7 +203,7 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 	for (int i = 0; i < V_COUNT; i++)
 		if (guard.values[i] != NULL)
 			plan->env[n++] = guard.variables[i];
-	if (guard.is_tool && guard.values[V_COMMAND] == NULL)
+	if (tool && guard.values[V_COMMAND] == NULL)
 		plan->env[n++] = (char *)(uintptr_t)"SMPMAKE_COMMAND=0";
 	if (preload != NULL)
 		plan->env[n++] = preload;
@@ -225,18 +225,33 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 
 /* ------------------------------------------------------------------ the plan */
 
+/* Whether there is a shim of this name; its path goes to plan->shim. */
+static int has_shim(struct plan *plan, const char *name)
+{
+	const char *shims = guard.values[V_SHIMS];
+	if (*name == '\0' || strlen(shims) + strlen(name) + 2 > sizeof plan->shim)
+		return 0;
+	strcpy(stpcpy(stpcpy(plan->shim, shims), "/"), name);
+	return syscall(SYS_faccessat, AT_FDCWD, plan->shim, X_OK) == 0;
+}
+
+/* What a tool starts is its own business: gcc's assembler is no command of the build.  A known tool
+ * that is no command of ours came here past its shim: a program without a guard started it. */
+static int is_tool(struct plan *plan)
+{
+	return guard.is_part || has_shim(plan, guard.name);
+}
+
 /* A known tool called by its absolute path: the shim's path goes to plan->shim. */
 static int goes_to_shim(struct plan *plan, const char *path)
 {
-	if (guard.is_tool || *path != '/' || strlen(path) >= PATH_MAX)
+	if (*path != '/' || strlen(path) >= PATH_MAX)
 		return 0;
-	const char *name = strrchr(path, '/') + 1, *shims = guard.values[V_SHIMS];
+	const char *shims = guard.values[V_SHIMS];
 	size_t own = strlen(shims);
-	if (*name == '\0' || own + strlen(name) + 2 > sizeof plan->shim ||
-	    (strncmp(path, shims, own) == 0 && path[own] == '/'))
+	if (strncmp(path, shims, own) == 0 && path[own] == '/')
 		return 0;
-	strcpy(stpcpy(stpcpy(plan->shim, shims), "/"), name);
-	if (syscall(SYS_faccessat, AT_FDCWD, plan->shim, X_OK) != 0 ||
+	if (!has_shim(plan, strrchr(path, '/') + 1) ||
 	    syscall(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
 		return 0;
 	strcpy(stpcpy(plan->real, "SMPMAKE_REAL="), path);
@@ -247,16 +262,17 @@ static int goes_to_shim(struct plan *plan, const char *path)
 static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *const *env)
 {
 	int before = errno;
+	int tool = is_tool(plan);
 	plan->path = path;
 	reads(dir, path);
-	if (dir == AT_FDCWD && goes_to_shim(plan, path)) {
-		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 1);
+	if (dir == AT_FDCWD && !tool && goes_to_shim(plan, path)) {
+		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 0, 1);
 		plan->path = plan->shim;
 	} else {
 		struct nature nature = nature_of(path);
-		if (!nature.takes_guard && !guard.is_tool && !guard_quiet())
+		if (!nature.takes_guard && !tool && !guard_quiet())
 			guard_see_everything(path);
-		plan_environment(plan, env, nature, 0);
+		plan_environment(plan, env, nature, tool, 0);
 	}
 	errno = before;
 }

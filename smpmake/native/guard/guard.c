@@ -105,22 +105,12 @@ static void know_the_program(char **argv)
 {
 	static const char *const makes[] = {"make",  "gmake", "bmake",  "pmake",
 	                                    "fmake", "wmake", "remake", NULL};
-	char beside[sizeof guard.variables[0] + NAME_MAX + 2], path[PATH_MAX];
 	const char *name = argv[0] != NULL ? argv[0] : "";
-	ssize_t size = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
-	if (size > 0) { /* argv[0] says what it is meant to be, the link what it is */
-		path[size] = '\0';
-		const char *real = strrchr(path, '/') + 1;
-		guard.is_make = is_among(real, makes);
-	}
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
-	guard.is_make |= is_among(name, makes);
-	/* A known tool that came here past its shim: a program without a guard started it. */
-	if (guard.is_tool || *name == '\0' || strlen(name) > NAME_MAX)
-		return;
-	strcpy(stpcpy(stpcpy(beside, guard.values[V_SHIMS]), "/"), name);
-	guard.is_tool = syscall(SYS_faccessat, AT_FDCWD, beside, X_OK) == 0;
+	guard.is_make = is_among(name, makes);
+	if (strlen(name) < sizeof guard.name)
+		strcpy(guard.name, name);
 }
 
 __attribute__((constructor)) static void stand_guard(int argc, char **argv, char **env)
@@ -138,7 +128,7 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 			guard.board = board;
 			guard.active = 1;
 			guard.command = command != NULL ? (uint32_t)strtoul(command, NULL, 10) : 0;
-			guard.is_tool = command != NULL;
+			guard.is_part = command != NULL;
 			if (unguarded != NULL)
 				guard.unguarded =
 				    (uint32_t)strtoul(strchr(unguarded, '=') + 1, NULL, 10);
@@ -382,8 +372,7 @@ void guard_see_change(int dir, const char *path, unsigned roles)
 {
 	int before = errno;
 	if (path != NULL && *path != '\0' &&
-	    (roles_of_name(path) & roles ||
-	     may_be_read(dir, path) || is_stale(dir, path))) {
+	    (roles_of_name(path) & roles || may_be_read(dir, path) || is_stale(dir, path))) {
 		struct wire_verdict verdict;
 		ask_about(ASK_WRITE, dir, path, &verdict);
 	}

@@ -45,7 +45,8 @@ struct guard {
 	uint32_t unguarded;        /* the nearest process above without a guard, 0: none */
 	int active;                /* there is a session */
 	int is_make;               /* this program reads makefiles */
-	int is_tool;               /* what this program starts is its own business */
+	int is_part;               /* this process is part of a command */
+	char name[64];             /* this program's */
 	char interpreter[128];     /* the dynamic loader that we came with */
 	/* "SMPMAKE_SOCKET=..." and so on, and where their values begin; NULL: not set */
 	char variables[V_COUNT][512];

@@ -14,24 +14,44 @@
 
 struct libc libc;
 
-void find_libc(void)
+void *find_in_libc(const char *name)
 {
 	int before = errno;
-#define HOOK(type, name, params, args, before) OWN(type, name, params)
-#define LOOK(type, name, params, args, dir, path, shown) OWN(type, name, params)
-#define OPEN(type, name, params, args, dir, path, aim, failed) OWN(type, name, params)
-#define OWN(type, name, params) *(void **)&libc.name = dlsym(RTLD_NEXT, #name);
-#include "hooks.def"
-#undef HOOK
-#undef LOOK
-#undef OPEN
-#undef OWN
+	void *function = dlsym(RTLD_NEXT, name);
 	errno = before;
+	return function;
 }
+
+#define FIND(name) *(void **)&libc.name = find_in_libc(#name)
 
 __attribute__((constructor(101))) static void find_first(void)
 {
-	find_libc();
+	FIND(open);
+	FIND(open64);
+	FIND(openat);
+	FIND(openat64);
+	FIND(fopen);
+	FIND(fopen64);
+	FIND(stat);
+	FIND(stat64);
+	FIND(lstat);
+	FIND(lstat64);
+	FIND(fstatat);
+	FIND(fstatat64);
+	FIND(__xstat);
+	FIND(__lxstat);
+	FIND(access);
+	FIND(faccessat);
+	FIND(readlink);
+	FIND(opendir);
+	FIND(fdopendir);
+	FIND(unlink);
+	FIND(unlinkat);
+	FIND(rename);
+	FIND(chmod);
+	FIND(mkdir);
+	FIND(execve);
+	FIND(posix_spawn);
 }
 
 /* ------------------------------------------------------------------ what an opener wants */

@@ -21,7 +21,10 @@ struct libc {
 #undef OWN
 extern struct libc libc;
 
-#define LIBC(name) (libc.name != NULL ? libc.name : (find_libc(), libc.name))
-void find_libc(void);
+/* The ones in daily use are found once, by the constructor; the others each time, which costs less
+ * than finding them all in every small process. */
+#define LIBC(name)                                                                                 \
+	(libc.name != NULL ? libc.name : (__typeof__(libc.name))(uintptr_t)find_in_libc(#name))
+void *find_in_libc(const char *name);
 
 #endif
