@@ -294,7 +294,8 @@ class Gate:
             return self._users(path, before)
         other = self._paths.canonical("/", question.other)
         if kind == wire.ASK_LINK:
-            return self._writers(path, before) | self._users(other, before)
+            # A link changes the time by which it is told what could have been read.
+            return self._users(path, before) | self._users(other, before)
         waits = self._users(path, before) | self._users(other, before)
         if os.path.isdir(path):
             self._paths.forget()
@@ -324,7 +325,20 @@ class Gate:
         waits = hazards.users(path, before, info.st_ctime_ns if is_file else None)
         if stat.S_ISLNK(info.st_mode):
             waits |= hazards.users(os.path.realpath(path), before)
+        if is_file and info.st_nlink > 1:
+            waits |= self._by_other_names(info, before)
         return waits | self._replacing(path, before) | self._in_other_case(path, before)
+
+    def _by_other_names(self, info: os.stat_result, before: int) -> set[Job]:
+        """Who reads or writes a file under another of its names."""
+        waits = set()
+        for job in self._hazards.everybody(before):
+            for path in (*job.operands.reads, *job.operands.writes):
+                with contextlib.suppress(OSError):
+                    other = os.stat(path)
+                    if (other.st_dev, other.st_ino) == (info.st_dev, info.st_ino):
+                        waits.add(job)
+        return waits
 
     def _replacing(self, path: str, before: int) -> set[Job]:
         """Who will replace the older file that a hard link leads to."""

@@ -356,14 +356,17 @@ void guard_see(int dir, const char *path)
 	errno = before;
 }
 
-/* Whether a file could be a header that pending commands may still read: it was there when the
- * newest of them was issued, and has not changed since. */
+/* Whether pending commands may still read a file though nothing here says so: it could be a header
+ * (it was there when the newest of them was issued, and has not changed since), or it has another
+ * name. */
 static int may_be_read(int dir, const char *path)
 {
 	int64_t newest = __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
 	struct stat info;
-	if (newest == 0 || syscall(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+	if (syscall(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
+	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
+		return 1;
 	return (int64_t)info.st_ctim.tv_sec * 1000000000 + info.st_ctim.tv_nsec <= newest &&
 	       (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
 }
