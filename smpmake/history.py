@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from smpmake.errors import SmpmakeError
-from smpmake.records import BuildRecord, CommandRecord
+from smpmake.records import BuildRecord, CommandRecord, Stall
 
-VERSION: Final = 1
+VERSION: Final = 2
 _KEPT_BUILDS: Final = 100
 
 _SCHEMA: Final = """
@@ -61,6 +61,28 @@ create table command (
 ) without rowid;
 """
 
+#: What makes a file of one version one of the next.
+_MIGRATIONS: Final = {
+    1: """
+-- the program above that has no guard; files it was seen to read; what it had not declared (JSON)
+alter table command add column unguarded text not null default '';
+alter table command add column reads text not null default '[]';
+alter table command add column surprises text not null default '[]';
+create table stall (
+    build        integer not null references build on delete cascade,
+    who          text not null,    -- the program that waited
+    cause        text not null,    -- what it was about to do (reads, lists ...)
+    path         text not null,    -- to what
+    waited_for   integer not null, -- number of the last command it waited for
+    count        integer not null, -- how many commands it waited for
+    command      integer not null, -- number of the job it belonged to, -1: the driver's own process
+    began_ns     integer not null, -- from the build's start
+    ended_ns     integer not null
+);
+create index stall_build on stall (build);
+""",
+}
+
 
 class HistoryError(SmpmakeError):
     """The history cannot be read or written; the message says where and why."""
@@ -102,8 +124,13 @@ class History:
         if version == 0:
             connection.execute("pragma journal_mode = wal")
             with connection:
-                connection.executescript(f"{_SCHEMA}; pragma user_version = {VERSION}")
-        elif version > VERSION:
+                connection.executescript(f"{_SCHEMA}; pragma user_version = 1")
+            version = 1
+        while version in _MIGRATIONS:
+            steps = _MIGRATIONS[version]
+            version += 1
+            connection.executescript(f"begin; {steps} pragma user_version = {version}; commit")
+        if version > VERSION:
             raise HistoryError(
                 f"{self.path}: written by a newer smpmake (version {version}, this knows {VERSION})"
             )
@@ -131,8 +158,12 @@ class History:
             )
             build = cursor.lastrowid or 0
             connection.executemany(
-                f"insert into command values ({', '.join('?' * 21)})",
+                f"insert into command values ({', '.join('?' * 24)})",
                 (_row(build, command, start) for command in record.commands),
+            )
+            connection.executemany(
+                "insert into stall values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (_stall_row(build, stall, start) for stall in record.stalls),
             )
             connection.execute("delete from build where id <= ?", (build - _KEPT_BUILDS,))
         return build
@@ -155,6 +186,14 @@ class History:
                     "select * from command where build = ? order by number", (row[0],)
                 )
             ]
+            stalls = [
+                Stall(*values)
+                for values in connection.execute(
+                    "select who, cause, path, waited_for, count, command, began_ns, ended_ns "
+                    "from stall where build = ? order by began_ns",
+                    (row[0],),
+                )
+            ]
         return BuildRecord(
             command=json.loads(row[2]),
             cwd=row[1],
@@ -169,6 +208,7 @@ class History:
             driver_system_us=row[10],
             server_cpu_us=row[11],
             commands=commands,
+            stalls=stalls,
         )
 
 
@@ -178,7 +218,7 @@ def _row(build: int, c: CommandRecord, start: int) -> tuple[object, ...]:
     return (
         build,
         c.number,
-        *(value.encode("utf-8", "replace").decode() for value in text),
+        *map(_storable, text),
         c.argv,
         json.dumps(c.outputs),
         *times,
@@ -188,12 +228,27 @@ def _row(build: int, c: CommandRecord, start: int) -> tuple[object, ...]:
         c.user_us,
         c.system_us,
         c.max_rss,
+        _storable(c.unguarded),
+        json.dumps(c.reads),
+        json.dumps(c.surprises),
     )
+
+
+def _storable(text: str) -> str:
+    """Text without the stand-ins for bytes that are no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _stall_row(build: int, stall: Stall, start: int) -> tuple[object, ...]:
+    texts = map(_storable, (stall.who, stall.cause, stall.path))
+    times = [max(0, at - start) if at else 0 for at in (stall.began, stall.ended)]
+    return (build, *texts, stall.waited_for, stall.count, stall.command, *times)
 
 
 def _command(row: tuple[Any, ...]) -> CommandRecord:
     (_, number, tool, kind, verdict, reason, detail, state, cwd, argv, outputs, *rest) = row
-    issued, ready, started, ended, slot, status, waited_for, user, system, rss = rest
+    issued, ready, started, ended, slot, status, waited_for, user, system, rss, *last = rest
+    unguarded, reads, surprises = last
     return CommandRecord(
         number,
         tool,
@@ -215,4 +270,7 @@ def _command(row: tuple[Any, ...]) -> CommandRecord:
         user_us=user,
         system_us=system,
         max_rss=rss,
+        unguarded=unguarded,
+        reads=tuple(json.loads(reads)),
+        surprises=tuple(json.loads(surprises)),
     )

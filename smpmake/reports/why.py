@@ -16,7 +16,7 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
             groups.setdefault(command.reason, []).append(command)
     if not groups:
         rows = ["Every command was deferred."] if record.commands else ["No commands."]
-        return rows + _stalls(record)
+        return rows + _stalls(record) + _surprises(record)
     rows = []
     for name, commands in sorted(groups.items(), key=lambda item: -len(item[1])):
         reason = Reason(name)
@@ -28,7 +28,21 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
             rows.append(f"        {_cut(command.command)}{detail}")
         if len(shown) < len(commands):
             rows.append(f"        … and {len(commands) - len(shown)} more")
-    return rows + _stalls(record)
+    return rows + _stalls(record) + _surprises(record)
+
+
+def _surprises(record: BuildRecord) -> list[str]:
+    """What jobs did that their command lines did not say, and who called without a guard."""
+    found = [(c, surprise) for c in record.commands for surprise in c.surprises]
+    rows = []
+    if found:
+        rows.append(f"{len(found):5} surprises: a job did what its command line did not say")
+        for command, surprise in found[:_EXAMPLES]:
+            rows.append(f"        {surprise}  [{_cut(command.command, 60)}]")
+    programs = sorted({c.unguarded for c in record.commands if c.unguarded})
+    if programs:
+        rows.append(f"      unguarded: {', '.join(programs)} (links wait, or all does)")
+    return rows
 
 
 def _stalls(record: BuildRecord) -> list[str]:

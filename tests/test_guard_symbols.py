@@ -1,0 +1,89 @@
+"""The guard's table of hooks against libc's own list of symbols."""
+
+from __future__ import annotations
+
+import ctypes
+import fnmatch
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from smpmake import native
+
+GUARD = Path(native.__file__).parent / "guard"
+_HOOK = re.compile(r"^(?:HOOK|LOOK|OPEN|OWN)\([^,]+, (\w+),", re.MULTILINE)
+_ABOUT_FILES = re.compile(
+    r"(open|stat|dir|link|path|exec|spawn|temp|tmp|chmod|chown|utime|rename|mknod|mkfifo|access|"
+    r"glob|ftw|fts|xattr|trunc|walk|mount|acct|swap|chroot|quota|uselib|handle|watch|mntent|exp$)"
+)
+
+
+def exports(library: str) -> set[str]:
+    """Functions that a library exports."""
+    text = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
+    lines = (line.split() for line in text.splitlines())
+    return {words[-1].partition("@")[0] for words in lines if words[-2] in "TWi"}
+
+
+def libc() -> str:
+    """The path of the C library in this process."""
+    maps = Path("/proc/self/maps").read_text()
+    return next(line.split()[-1] for line in maps.splitlines() if "/libc.so" in line)
+
+
+def hooks() -> list[str]:
+    return _HOOK.findall((GUARD / "hooks.def").read_text())
+
+
+def unhooked() -> list[str]:
+    patterns: list[str] = []
+    for line in (GUARD / "unhooked.txt").read_text().splitlines():
+        if line.startswith("    "):
+            patterns += line.split()
+    return patterns
+
+
+def left_alone(name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in unhooked())
+
+
+def base(name: str) -> str:
+    """A function's name without what makes siblings of it."""
+    name = re.sub(r"^_*(IO_|libc_)?f?x?(?=l?stat)|^_+(IO_|libc_)?", "", name)
+    return re.sub(r"(at)?(64)?(_chk|_2|_nocancel)?$", "", name)
+
+
+def test_the_table_is_what_the_library_exports() -> None:
+    assert sorted(hooks()) == sorted(set(hooks()))
+    assert exports(native.guard()) == set(hooks())
+
+
+def test_every_hook_is_one_of_libc() -> None:
+    known = ctypes.CDLL(None)
+    assert [name for name in hooks() if not hasattr(known, name)] == []
+
+
+def test_no_sibling_of_a_hooked_function_is_forgotten() -> None:
+    hooked = set(hooks())
+    bases = {base(name) for name in hooked}
+    siblings = {n for n in exports(libc()) - hooked if base(n) in bases and not left_alone(n)}
+    assert siblings == set()
+
+
+def test_what_is_not_hooked_has_a_reason() -> None:
+    rest = exports(libc()) - set(hooks())
+    unknown = {
+        name
+        for name in rest
+        if not name.startswith("_") and _ABOUT_FILES.search(name) and not left_alone(name)
+    }
+    assert unknown == set()
+
+
+@pytest.mark.parametrize("pattern", unhooked())
+def test_reasons_are_given_for_what_exists(pattern: str) -> None:
+    assert fnmatch.filter(exports(libc()), pattern) != []
