@@ -13,7 +13,7 @@ from smpmake.commands.model import Write
 from smpmake.job import Job
 from smpmake.records import CommandRecord
 from smpmake.vouchers import Voucher
-from smpmake.wire import Invoke
+from smpmake.wire import FileId, Invoke
 
 
 class Reply(Protocol):
@@ -42,6 +42,7 @@ class Group:
 class Command:
     """What the machine keeps with a job.
 
+    log_files  which of its outputs go to plain files.
     digest  set where the driver waits for the true status of a job (memory.py).
     """
 
@@ -61,6 +62,7 @@ class Command:
     vouchers: tuple[Voucher, ...] = ()
     guarded: bool = False
     digest: str = ""
+    log_files: tuple[FileId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

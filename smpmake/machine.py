@@ -7,6 +7,7 @@ brings a `Reply`.  All of it runs in one thread, the event loop's.
 from __future__ import annotations
 
 import errno
+import functools
 import logging
 import os
 import signal
@@ -275,7 +276,8 @@ class Machine:
             except OSError:
                 pass
             else:
-                if not is_product(name):
+                is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
+                if is_file and not is_product(name):
                     changed.append((name, info.st_ctime_ns))
                 if stat.S_ISLNK(info.st_mode) and not write.removed:
                     writes.append(os.path.realpath(name))
@@ -334,7 +336,7 @@ class Machine:
         if build.lost:
             build.lost.difference_update(operands.writes)
         actions = self._issue(job)
-        self.gate.entered(job, promises, replaced(places))
+        self.gate.entered(job, promises, replaced(places) + self._printed(command))
         if command.digest:
             assert command.reply is not None
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
@@ -342,6 +344,15 @@ class Machine:
             reply, command.reply = command.reply, None
             self._chaos.later(lambda: reply.leave(0))
         self._perform(actions)
+
+    @staticmethod
+    def _printed(command: Command) -> list[tuple[int, int]]:
+        """Files that a job's output goes to: who reads such a log must find it there."""
+        files: dict[tuple[int, int], None] = {}
+        for sink in (command.invoke.out, command.invoke.err):
+            if sink not in (command.build.driver_output or ()) and sink in command.log_files:
+                files[sink.device, sink.inode] = None
+        return list(files)
 
     def _promise(self, command: Command, place: Place, job: Job) -> Promise:
         """What a make is told of an output while it is pending."""
@@ -472,7 +483,7 @@ class Machine:
                     record.slot = job.slot
                     self.gate.runs(job)
                     slot, order = job.slot, self._order(job, command)
-                    self._chaos.later(lambda slot=slot, order=order: self._pool.send(slot, order))
+                    self._chaos.later(functools.partial(self._pool.send, slot, order))
                 case Resume():
                     self.gate.resumed(job)
                 case Grant():
@@ -659,6 +670,9 @@ class Machine:
     # ------------------------------------------------------------------ output
 
     def _take_sinks(self, command: Command, out: int, err: int) -> None:
+        for sink, fd in ((command.invoke.out, out), (command.invoke.err, err)):
+            if command.guarded and stat.S_ISREG(os.fstat(fd).st_mode):
+                command.log_files += (sink,)
         self._sinks.take(command.invoke.out, out)
         self._sinks.take(command.invoke.err, err)
         command.has_sinks = True
@@ -672,6 +686,8 @@ class Machine:
             transcript.fill(job.number, out + err)
         elif out or err:
             head = f"smpmake: {command.record.command}\n".encode(errors="replace")
+            if command.log_files:
+                head = b""  # a file that somebody may read: as it would be serially
             if out:
                 self._sinks.write(command.invoke.out, (b"" if err else head) + out)
             if err:

@@ -68,8 +68,9 @@ def _step(dice: random.Random, there: set[str]) -> Step:
         there.discard(name)
         return ["remove", name]
     if kind in ("rename", "copy", "link to"):
-        family = SOURCES if name in SOURCES else PRODUCTS
-        family = COPIES if kind == "copy" else family
+        family: tuple[str, ...] = SOURCES if name in SOURCES else PRODUCTS
+        if kind == "copy":
+            family = COPIES
         if kind == "link to" and name in COPIES:
             return ["read", name]
         other = dice.choice([each for each in family if each != name])

@@ -20,6 +20,8 @@ FILES = {
     "sub/held.c": "int sub;\n",
     "b.s": '.data\n.incbin "held.o"\n',
     "c.c": "int c;\n",
+    "y.c": "#warning held\n",
+    "sub.mk": "all:\n\tgcc -Dheld -c y.c\n",
 }
 
 
@@ -87,6 +89,9 @@ ROWS = {
     ),
     "renames its folder": Row(
         "renames", "gcc -c sub/held.c -o sub/held.o; " + python("import os; os.rename('sub', 'm')")
+    ),
+    "greps the log of what it called": Row(
+        "reads", "make -s -f sub.mk > log 2>&1; grep -c warning: log > count"
     ),
     "a later job reads it undeclared": Row("reads", "gcc -c held.c; gcc -c b.s", True),
     "a later job finds a library by LIBRARY_PATH": Row(

@@ -92,6 +92,12 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
             f"({short(timing.peak_job)}), "
             f"{timing.peak_memory / 2**20:.0f} MiB more in use at the peak"
         )
+    programs = sorted({command.unguarded for command in record.commands if command.unguarded})
+    if programs:
+        rows.append(f"  unguarded  {', '.join(programs)}: takes no guard, so less was deferred")
+    surprises = sum(len(command.surprises) for command in record.commands)
+    if surprises:
+        rows.append(f"  surprises  {surprises}: jobs did what their command lines did not say")
     rows += [f"  notice     {notice}" for notice in record.notices[:5]]
     return rows
 

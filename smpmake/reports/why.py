@@ -20,7 +20,8 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
     rows = []
     for name, commands in sorted(groups.items(), key=lambda item: -len(item[1])):
         reason = Reason(name)
-        barrier = "; it waits for everything pending" if reason.barrier else ""
+        waits = any(command.verdict == "barrier" for command in commands)
+        barrier = "; it waits for everything pending" if waits else ""
         rows.append(f"{len(commands):5} {name}: {reason.text}{barrier}")
         shown = commands if everything else commands[:_EXAMPLES]
         for command in shown:
