@@ -686,12 +686,15 @@ class Machine:
             transcript.fill(job.number, out + err)
         elif out or err:
             head = f"smpmake: {command.record.command}\n".encode(errors="replace")
-            if command.log_files:
-                head = b""  # a file that somebody may read: as it would be serially
-            if out:
-                self._sinks.write(command.invoke.out, (b"" if err else head) + out)
-            if err:
-                self._sinks.write(command.invoke.err, head + err)
+            for sink, text, first in (
+                (command.invoke.out, out, not err),
+                (command.invoke.err, err, True),
+            ):
+                # A log that somebody may read holds what it would hold serially, and in time.
+                is_log = sink in command.log_files
+                if text:
+                    shown = head + text if first and not is_log else text
+                    self._sinks.write(sink, shown, at_once=is_log)
 
     # ------------------------------------------------------------------ the end
 

@@ -96,9 +96,13 @@ class Sinks:
             del self._open[file]
             self._printer.discard(fd)
 
-    def write(self, file: FileId, data: bytes) -> None:
-        """Queues output."""
-        self._printer.write(self._open[file][0], data)
+    def write(self, file: FileId, data: bytes, *, at_once: bool = False) -> None:
+        """Queues output.  For plain files, which take it at once, it can be there on return."""
+        if at_once:
+            with contextlib.suppress(OSError):
+                write_all(self._open[file][0], data)
+        else:
+            self._printer.write(self._open[file][0], data)
 
     def close(self) -> None:
         """Gives everything back."""

@@ -5,36 +5,36 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import fetch
-from .catalogue import PACKAGES, Package, named
+from . import fetch, sources
+from .projects import PROJECTS, Project, chosen
 
 
 def arguments() -> argparse.Namespace:
     """What the user asked for."""
     parser = argparse.ArgumentParser(prog="fetch-packages", description=__doc__)
-    known = ", ".join(package.name for package in PACKAGES)
-    parser.add_argument("name", nargs="*", help=f"one of {known}; all of them without a name")
+    known = ", ".join(project.name for project in PROJECTS)
+    parser.add_argument("name", nargs="*", help=f"of {known}; all but slow ones without a name")
     parser.add_argument("--no-install", action="store_true", help="install no build tools")
     return parser.parse_args()
 
 
-def fetched(package: Package) -> bool:
-    """Fetch one package and print its path, or say why not."""
+def fetched(project: Project) -> bool:
+    """Fetch one project's source and print where it is, or say why not."""
     try:
-        print(fetch.fetch(package, fetch.cache_folder()))
+        print(sources.fetched(project, fetch.cache_folder()) or project.source.name)
     except (fetch.UnavailableError, fetch.CorruptError) as error:
-        print(f"fetch-packages: {package.name}: {error}", file=sys.stderr)
+        print(f"fetch-packages: {project.name}: {error}", file=sys.stderr)
         return False
     return True
 
 
-def tools_ready(packages: list[Package], install: bool) -> bool:
+def tools_ready(projects: list[Project], install: bool) -> bool:
     """Install what is missing, or say what is."""
-    missing = fetch.missing_tools(packages)
+    missing = fetch.missing_tools(projects)
     try:
         if missing and install:
             fetch.install_tools(missing)
-            missing = fetch.missing_tools(packages)
+            missing = fetch.missing_tools(projects)
     except fetch.UnavailableError as error:
         print(f"fetch-packages: {error}", file=sys.stderr)
         return False
@@ -45,14 +45,16 @@ def tools_ready(packages: list[Package], install: bool) -> bool:
 
 def main() -> int:
     """0 if everything asked for is there and can be built."""
-    chosen = arguments()
+    wanted = arguments()
     try:
-        packages = named(chosen.name)
+        projects = chosen(wanted.name)
     except KeyError as error:
         print(f"fetch-packages: no such package: {error.args[0]}", file=sys.stderr)
         return 2
-    results = [fetched(package) for package in packages]
-    return 0 if tools_ready(packages, not chosen.no_install) and all(results) else 1
+    # The tools first: pip looks into what it downloads, and some of that wants them.
+    ready = tools_ready(projects, not wanted.no_install)
+    results = [fetched(project) for project in projects]
+    return 0 if ready and all(results) else 1
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 MARK = "PACKAGE_TEST_RUN"
 BUILD_SECONDS = 900
@@ -27,6 +28,7 @@ GLANCE_SECONDS = 0.005
 """How often a build is looked at while something is expected of it."""
 EPOCH = "1000000000"
 """The time that makefiles are told to write into their products instead of now."""
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,9 @@ class Outcome:
 class Run:
     """A command under way."""
 
-    def __init__(self, command: Sequence[str], folder: Path, scratch: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], folder: Path, scratch: Path, more: Mapping[str, str]
+    ) -> None:
         self.mark = uuid.uuid4().hex
         self.scratch = scratch
         self.started = time.monotonic()
@@ -57,7 +61,7 @@ class Run:
             self.process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env=_environment(scratch, self.mark),
+                env={**_environment(scratch, self.mark), **more},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -100,12 +104,14 @@ class Run:
 
 
 @contextmanager
-def running(command: Sequence[str], folder: Path) -> Iterator[Run]:
-    """Start a command; it does not outlive the block."""
+def running(
+    command: Sequence[str], folder: Path, more: Mapping[str, str] = NOTHING
+) -> Iterator[Run]:
+    """Start a command, with more variables if need be; it does not outlive the block."""
     scratch = Path(tempfile.mkdtemp(prefix="pkg"))
     for name in ("home", "tmp", "run"):
         (scratch / name).mkdir(mode=0o700)
-    run = Run(command, folder, scratch)
+    run = Run(command, folder, scratch, more)
     try:
         yield run
     finally:
@@ -113,9 +119,9 @@ def running(command: Sequence[str], folder: Path) -> Iterator[Run]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def build(command: Sequence[str], folder: Path) -> Outcome:
+def build(command: Sequence[str], folder: Path, more: Mapping[str, str] = NOTHING) -> Outcome:
     """Run a command to its end."""
-    with running(command, folder) as run:
+    with running(command, folder, more) as run:
         return run.finish()
 
 

@@ -179,9 +179,3 @@ XZ = Package(
 )
 
 PACKAGES = (LUA, ZLIB, MAKE, XZ, REDIS)
-
-
-def named(names: list[str]) -> list[Package]:
-    """The packages of these names, all of them for an empty list; KeyError for an unknown one."""
-    known = {package.name: package for package in PACKAGES}
-    return [known[name] for name in names or known]

@@ -35,7 +35,7 @@ class PackageRun:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count."""
-        if "test_packages.py" not in report.nodeid:
+        if not any(name in report.nodeid for name in COUNTED):
             return
         self.skipped += report.skipped
         self.ran += report.when == "call" and not report.skipped
@@ -58,6 +58,8 @@ class PackageRun:
             ratio = serial / parallel
             terminalreporter.write_line(f"{name:<12}{serial:9.1f}{parallel:9.1f}{ratio:7.2f}")
 
+
+COUNTED = ("test_packages.py", "test_corpus.py")
 
 RUN = pytest.StashKey[PackageRun]()
 

@@ -11,6 +11,7 @@ Works for root and for anybody else; only `install_tools` needs root.
 from __future__ import annotations
 
 import fcntl
+import glob
 import hashlib
 import os
 import re
@@ -18,13 +19,15 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
 
-from .catalogue import Edit, Package
+from .catalogue import Edit
 
-APT_SECONDS = 300
+CLIENT_SECONDS = 300
 
 
 class UnavailableError(Exception):
@@ -33,6 +36,34 @@ class UnavailableError(Exception):
 
 class CorruptError(Exception):
     """What arrived is not what the catalogue promises."""
+
+
+class Pinned(Protocol):
+    """An upstream source at one version, with what has to be changed in it."""
+
+    @property
+    def name(self) -> str:
+        """As its registry calls it."""
+
+    @property
+    def version(self) -> str:
+        """Upstream's version."""
+
+    @property
+    def sha256(self) -> str:
+        """The sum of its archive."""
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """Changes without which it cannot be built here."""
+
+
+class Equipped(Protocol):
+    """Something that needs tools."""
+
+    @property
+    def tools(self) -> tuple[tuple[str, str], ...]:
+        """Commands, or shell patterns of files, each with the package that holds it."""
 
 
 def cache_folder() -> Path:
@@ -54,30 +85,34 @@ def locked(cache: Path, name: str) -> Iterator[None]:
         yield
 
 
-def fetch(package: Package, cache: Path) -> Path:
+def fetch(package: Pinned, cache: Path) -> Path:
     """The folder with the package's unpacked source; fetched unless it is there already."""
     source = cache / "source" / f"{package.name}-{package.version}"
     with locked(cache, "fetch"):
         if not source.is_dir():
-            _unpack(package, _archive(package, cache), source)
+            unpack(_archive(package, cache), source, package.edits)
     return source
 
 
-def missing_tools(packages: Sequence[Package]) -> list[str]:
+def missing_tools(packages: Sequence[Equipped]) -> list[str]:
     """The distribution's packages that hold the commands which are not installed."""
     wanted = {item for package in packages for item in package.tools}
-    return sorted({holder for command, holder in wanted if not shutil.which(command)})
+    return sorted({holder for tool, holder in wanted if not _present(tool)})
+
+
+def _present(tool: str) -> bool:
+    return bool(glob.glob(tool) if tool.startswith("/") else shutil.which(tool))
 
 
 def install_tools(holders: Sequence[str]) -> None:
     """Install build tools with the machine's own apt; needs root."""
     if os.geteuid() != 0:
         raise UnavailableError(f"missing build tools; as root: apt-get install {' '.join(holders)}")
-    _run("apt-get", "update", "-q")
-    _run("apt-get", "install", "-q", "-y", "--no-install-recommends", *holders)
+    run("apt-get", "update", "-q")
+    run("apt-get", "install", "-q", "-y", "--no-install-recommends", *holders)
 
 
-def _archive(package: Package, cache: Path) -> Path:
+def _archive(package: Pinned, cache: Path) -> Path:
     folder = cache / "archives"
     folder.mkdir(parents=True, exist_ok=True)
     found = _find_archive(package, folder)
@@ -86,38 +121,51 @@ def _archive(package: Package, cache: Path) -> Path:
         found = _find_archive(package, folder)
     if found is None:
         raise UnavailableError(f"{package.name}: apt brought no {package.version} tarball")
-    with found.open("rb") as handle:
-        digest = hashlib.file_digest(handle, "sha256").hexdigest()
-    if digest != package.sha256:
-        raise CorruptError(f"{found}: sha256 is {digest}, the catalogue says {package.sha256}")
+    verify(found, package.sha256)
     return found
 
 
-def _find_archive(package: Package, folder: Path) -> Path | None:
+def verify(archive: Path, expected: str) -> None:
+    """CorruptError unless the archive has this sum."""
+    with archive.open("rb") as handle:
+        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    if digest != expected:
+        raise CorruptError(f"{archive}: sha256 is {digest}, the catalogue says {expected}")
+
+
+def _find_archive(package: Pinned, folder: Path) -> Path | None:
     found = sorted(folder.glob(f"{package.name}_{package.version}.orig.tar.*"))
     return next((path for path in found if path.suffix in {".gz", ".bz2", ".xz"}), None)
 
 
-def _download(package: Package, apt: Path, folder: Path) -> None:
-    revision = _revision(package, apt)
-    if revision is None:
-        said = _run("apt-get", "-c", str(apt), "-q", "update")
-        revision = _revision(package, apt)
-    if revision is None:
+def _download(package: Pinned, apt: Path, folder: Path) -> None:
+    revisions = _revisions(package, apt)
+    said = ""
+    if not revisions:
+        said = run("apt-get", "-c", str(apt), "-q", "update")
+        revisions = _revisions(package, apt)
+    if not revisions:
         complaints = re.findall(r"^[WE]: .*$", said, re.MULTILINE)
         raise UnavailableError(
             f"{package.version} is not among the sources of this machine's suites;"
             f" apt says: {complaints[0] if complaints else 'nothing'}"
         )
-    _run(
-        *("apt-get", "-c", str(apt), "-q", "source", "--download-only", "--tar-only"),
-        *("--only-source", f"{package.name}={revision}"),
-        cwd=folder,
-    )
+    # One tarball may lie in several archives, and a mirror need not have all of them.
+    for revision in revisions:
+        try:
+            run(
+                *("apt-get", "-c", str(apt), "-q", "source", "--download-only", "--tar-only"),
+                *("--only-source", f"{package.name}={revision}"),
+                cwd=folder,
+            )
+            return
+        except UnavailableError:
+            if revision == revisions[-1]:
+                raise
 
 
-def _revision(package: Package, apt: Path) -> str | None:
-    """A revision of the distribution made from the pinned upstream version."""
+def _revisions(package: Pinned, apt: Path) -> list[str]:
+    """The distribution's revisions made from the pinned upstream version, the newest first."""
     shown = subprocess.run(
         ["apt-cache", "-c", str(apt), "showsrc", "--only-source", package.name],
         capture_output=True,
@@ -125,7 +173,7 @@ def _revision(package: Package, apt: Path) -> str | None:
     ).stdout
     revisions = re.findall(r"^Version: (\S+)$", shown, re.MULTILINE)
     matching = [text for text in revisions if upstream(text) == package.version]
-    return matching[-1] if matching else None
+    return list(dict.fromkeys(reversed(matching)))
 
 
 def upstream(version: str) -> str:
@@ -161,7 +209,7 @@ def _private_apt(cache: Path) -> Path:
 
 def _source_lists() -> Iterator[tuple[str, str]]:
     """The machine's source lists with `deb` turned into `deb-src`."""
-    shell = _run(
+    shell = run(
         "apt-config", "shell", "LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"
     )
     where = dict(re.findall(r"^(LIST|PARTS)='(.*)'$", shell, re.MULTILINE))
@@ -179,7 +227,7 @@ def as_sources(text: str, suffix: str) -> str:
     return "".join(f"{line}\n" for line in dict.fromkeys(lines))
 
 
-def _unpack(package: Package, archive: Path, target: Path) -> None:
+def unpack(archive: Path, target: Path, edits: Sequence[Edit] = ()) -> None:
     """Unpack beside the target and rename, so that a target that exists is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
@@ -188,7 +236,7 @@ def _unpack(package: Package, archive: Path, target: Path) -> None:
             tar.extraction_filter = getattr(tarfile, "data_filter", None)
             tar.extractall(scratch)
         (top,) = Path(scratch).iterdir()
-        for edit in package.edits:
+        for edit in edits:
             _apply(edit, top)
         top.rename(target)
 
@@ -201,12 +249,20 @@ def _apply(edit: Edit, top: Path) -> None:
     path.write_text(text.replace(edit.old, edit.new))
 
 
-def _run(*command: str, cwd: Path | None = None) -> str:
-    """Run one of apt's programs; its whole output, or UnavailableError if it fails."""
+def run(
+    *command: str, cwd: Path | None = None, more: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Run a registry's client; its whole output, or UnavailableError if it fails."""
     environment = os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+    environment.update(more)
     try:
         done = subprocess.run(
-            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=APT_SECONDS
+            command,
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=CLIENT_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnavailableError(f"{' '.join(command)}: {error}") from error

@@ -129,7 +129,7 @@ class Workshop:
 
     def restore(self, state: str) -> Snapshot:
         """Make the build folder a copy of the `pristine` or the `built` tree."""
-        _copy(self.store / state, self.folder)
+        copy_tree(self.store / state, self.folder)
         return self.snapshot()
 
     def start_over(self) -> Snapshot:
@@ -213,16 +213,16 @@ class Workshop:
             shutil.rmtree(path)
 
     def _configure(self) -> None:
-        _copy(self.source, self.folder)
+        copy_tree(self.source, self.folder)
         for command in self.package.configure:
             _succeeded(command, build(command, self.folder))
-        _copy(self.folder, self.store / "pristine")
+        copy_tree(self.folder, self.store / "pristine")
 
     def _serial_builds(self) -> Baseline:
         pristine = self.restore("pristine")
         first = self._made()
         one = self.snapshot()
-        _copy(self.folder, self.store / "built")
+        copy_tree(self.folder, self.store / "built")
         idle = self.idle()
         settled = self.snapshot()
         self.restore("pristine")
@@ -276,7 +276,7 @@ def _succeeded(command: Sequence[str], outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy_tree(source: Path, target: Path) -> None:
     """Make the target an exact copy, times and links included."""
     if target.exists():
         shutil.rmtree(target)
