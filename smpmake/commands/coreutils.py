@@ -377,7 +377,9 @@ def analyse_ln(inv: Invocation) -> Analysis:
         # know, so it waits for the target.
         if not request.has(Do.SYMBOLIC) or _name(source) != _name(destination):
             reads.append(behind)
-        writes.append(Write(destination, timed=False, replaces=force))
+        # A symbolic link has a time of its own.
+        timed = request.has(Do.SYMBOLIC)
+        writes.append(Write(destination, timed=timed, replaces=force))
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
 
 

@@ -197,7 +197,7 @@ WRITES = {
     "cp a there": "there/i",
     "cp -p a b": "b/t",
     "cp --preserve=mode a b": "b",
-    "ln -sf a b": "b/Rt",
+    "ln -sf a b": "b/R",
     "ln a b": "b/t",
     "rm a": "a/rst",
     "touch a": "a/i",

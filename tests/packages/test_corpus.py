@@ -1,0 +1,66 @@
+"""The corpus under smpmake: each step ends as the serial one does.
+
+Run these with `pytest -m packages tests/packages/test_corpus.py [-k NAME]`.  `corpus` makes a table
+of the same.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from . import fetch
+from .conftest import PackageRun
+from .corpus import explained, seconds
+from .projects import PROJECTS, Project
+from .trials import STEPS, Trial, stand
+from .verdicts import judged
+
+pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
+
+LAST_LINES = 20
+
+
+@pytest.fixture(
+    scope="module",
+    params=[project for project in PROJECTS if not project.slow],
+    ids=lambda project: project.name,
+)
+def project(request: pytest.FixtureRequest) -> Project:
+    """Each of the projects in turn, but for the slow ones."""
+    chosen: Project = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def trials(
+    project: Project, smpmake: str, package_run: PackageRun
+) -> Iterator[tuple[tuple[Trial, Trial], Trial]]:
+    """Two serial trials, and the one under smpmake (with the options of SMPMAKE_TESTS_OPTIONS)."""
+    options = shlex.split(os.environ.get("SMPMAKE_TESTS_OPTIONS", ""))
+    try:
+        with stand(project) as place:
+            serial = place.serial()
+            trial = place.trial([smpmake, *options])
+    except fetch.UnavailableError as error:
+        pytest.skip(f"{project.name}: {error}")
+    if trial[0].status == 0:
+        package_run.times[project.name] = (seconds(serial), trial[0].seconds)
+    yield serial, trial
+
+
+@pytest.mark.parametrize("number", range(len(STEPS)), ids=[step.name for step in STEPS])
+def test_a_step_ends_as_the_serial_one(
+    project: Project, trials: tuple[tuple[Trial, Trial], Trial], number: int
+) -> None:
+    """P1, P7, P9: status, files, what was written and in which order, and nothing left behind."""
+    serial, trial = trials
+    verdict = judged(project, serial, trial)[number]
+    if verdict.problems:
+        last = trial[number].said.splitlines()[-LAST_LINES:]
+        end = ["--- the end of the output:", *last]
+        pytest.fail("\n".join([explained(project, verdict), *end]), pytrace=False)
+    assert verdict.compared, "nothing was compared"

@@ -1,0 +1,126 @@
+"""The parts of the corpus that need no package: the catalogue, and what a verdict sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from .corpus import HEADER, Report, arguments, row
+from .projects import PROJECTS, Debian, Project, chosen
+from .sources import DATA, _escaped
+from .trees import Entry, Snapshot
+from .trials import STEPS, Result, Trial
+from .verdicts import judged
+
+PROJECT = Project("some", "make", Debian("some", "1", ""), (("make",),), "a.c", ("*.o",))
+
+
+def result(seconds: float = 1.0, **files: tuple[str, int]) -> Result:
+    """A step that wrote these files: name, content and time."""
+    names = {name: f"{name}.o" for name in files}
+    entries = {names[name]: Entry("file", 0o644, content) for name, (content, _) in files.items()}
+    times = {names[name]: time for name, (_, time) in files.items()}
+    return Result(0, seconds, Snapshot(entries, times), frozenset(entries), (), (), "")
+
+
+def trial(step: Result) -> Trial:
+    """A trial whose steps are all the same."""
+    return (step,) * len(STEPS)
+
+
+def problems(one: Result, other: Result, actual: Result) -> tuple[str, ...]:
+    """What is said about the first step."""
+    return judged(PROJECT, (trial(one), trial(other)), trial(actual))[0].problems
+
+
+def test_equal_builds_have_no_problems() -> None:
+    one = result(a=("x", 10), b=("y", 20))
+    verdict = judged(PROJECT, (trial(one), trial(one)), trial(one))[0]
+    assert (verdict.problems, verdict.compared, verdict.hidden) == ((), 2, 0)
+
+
+def test_times_matter_in_their_order_only() -> None:
+    one = result(a=("x", 10), b=("y", 20))
+    assert problems(one, one, result(a=("x", 100), b=("y", 100))) == ()
+    (said,) = problems(one, one, result(a=("x", 101), b=("y", 100)))
+    assert said.startswith("a.o: is newer than 1 written later")
+
+
+def test_one_file_out_of_order_is_one_problem() -> None:
+    one = result(a=("x", 10), b=("y", 20), c=("z", 30))
+    (said,) = problems(one, one, result(a=("x", 20), b=("y", 30), c=("z", 10)))
+    assert said.startswith("c.o: is older than 2 written earlier")
+
+
+def test_an_order_that_serial_builds_do_not_keep_is_free() -> None:
+    one, other = result(a=("x", 10), b=("y", 20)), result(a=("x", 20), b=("y", 10))
+    assert problems(one, other, one) == problems(one, other, other) == ()
+
+
+def test_what_serial_builds_disagree_about_is_not_compared() -> None:
+    one, other = result(a=("x", 1), b=("y", 1)), result(a=("x", 1), b=("z", 1), c=("c", 1))
+    actual = result(a=("x", 1), b=("w", 1))
+    verdict = judged(PROJECT, (trial(one), trial(other)), trial(actual))[0]
+    assert (verdict.problems, verdict.compared, verdict.hidden) == ((), 1, 2)
+
+
+def test_everything_else_is_told() -> None:
+    one = result(a=("x", 1), b=("y", 1))
+    actual = replace(result(a=("z", 1), c=("y", 1)), status=2, left=("gcc",), litter=("tmp/x",))
+    said = [line.partition(":")[0] for line in problems(one, one, actual)]
+    expected = ["status", "a.o", "b.o", "c.o", "c.o"]
+    assert said == [*expected, "process left behind", "temporary file left behind"]
+
+
+def test_a_file_that_is_written_again_or_not_is_told() -> None:
+    one = result(a=("x", 1), b=("y", 1))
+    lazy = replace(one, changed=frozenset({"a.o"}))
+    assert problems(one, one, lazy) == ("b.o: was not written, should have been",)
+    assert problems(lazy, lazy, one) == ("b.o: was written, should not have been",)
+
+
+def test_counts_come_from_the_output() -> None:
+    said = "x\n  commands   5 deferred, 7 in the foreground\n 1 deferred, 2 in the foreground"
+    assert replace(result(), said=said).counts == (6, 9)
+    assert result().counts is None
+
+
+def test_a_result_survives_json() -> None:
+    one = result(a=("x", 1))
+    assert Result.from_json(one.as_json()) == one
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_the_data_of_a_project_is_there(project: Project) -> None:
+    assert project.build and project.products
+    assert not project.data or list((DATA / project.data).iterdir())
+    assert all(excuse.reason for excuse in project.ignored)
+
+
+def test_projects_are_chosen_by_name() -> None:
+    assert len({project.name for project in PROJECTS}) == len(PROJECTS)
+    assert [project.name for project in chosen(["coreutils"])] == ["coreutils"]
+    assert not any(project.slow for project in chosen([]))
+    with pytest.raises(KeyError):
+        chosen(["nothing"])
+
+
+def test_words_after_two_dashes_are_for_smpmake() -> None:
+    wanted, options = arguments(["xz-utils", "--no-parallel", "--", "-j4", "--links=wait"])
+    assert (wanted.name, options) == (["xz-utils"], ["-j4", "--links=wait"])
+
+
+def test_a_row_has_all_cells() -> None:
+    one = result(seconds=2.0, a=("x", 1))
+    verdicts = tuple(judged(PROJECT, (trial(one), trial(one)), trial(one)))
+    reports = (
+        Report(PROJECT, reason="not there"),
+        Report(PROJECT, serial=3.0),
+        Report(PROJECT, "", 3.0, None, one, verdicts),
+    )
+    assert {len(row(report)) for report in reports} == {len(HEADER)}
+
+
+def test_a_module_is_stored_under_an_escaped_path() -> None:
+    assert _escaped("github.com/DataDog/zstd") == "github.com/!data!dog/zstd"
