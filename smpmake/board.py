@@ -75,7 +75,7 @@ class Board:
         """How many commands are pending, and the newest issue of one that may read anything."""
         self._times[_UNDECLARED] = undeclared_ns
         self._words[_PENDING] = pending
-        if pending == 0 and self._used > SLOTS // 8:
+        if pending == 0 and (self._used > SLOTS // 8 or self._halves[_FULL]):
             self._rebuild()
 
     def unknown_folders(self, count: int) -> None:

@@ -212,7 +212,7 @@ class Gate:
             answer(self._names(question))
             return [], None
         blockers = self._blockers(question, before)
-        if blockers and question.kind == wire.ASK_STAT:
+        if blockers and question.kind == wire.ASK_STAT and question.command < 0:
             shown = self._shown(question)
             if shown is not None:
                 answer(shown)

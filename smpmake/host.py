@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import resource
 import shlex
 import time
@@ -104,7 +105,7 @@ def driver_environment(
     for name in ("CALLER", "UNGUARDED", "COMMAND", "TRACE", "GUARD", "SHIMS"):
         environment.pop(f"SMPMAKE_{name}", None)
     if guarded:
-        library = native.guard()
+        library = _preloadable(native.guard(), board.parent)
         others = environment.get("LD_PRELOAD", "").replace(":", " ").split()
         libraries = [library, *(other for other in others if other != library)]
         environment["LD_PRELOAD"] = ":".join(libraries)
@@ -116,6 +117,16 @@ def driver_environment(
     if not path.startswith(f"{shims}:"):
         environment["PATH"] = f"{shims}:{path}"
     return environment
+
+
+def _preloadable(library: str, folder: Path) -> str:
+    """The library under a name that LD_PRELOAD can hold: blanks and colons part its entries."""
+    if not re.search(r"[\s:;$]", library):
+        return library
+    link = folder / "guard.so"
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(library)
+    return str(link)
 
 
 def output_ids() -> tuple[FileId, FileId]:
