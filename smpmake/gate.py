@@ -44,6 +44,7 @@ CAUSES: Final = {
     wire.ASK_ALL: "runs",
     wire.ASK_LINK: "links to",
     wire.ASK_NAMES: "lists",
+    wire.ASK_ALIAS: "links to",
 }
 
 
@@ -211,6 +212,10 @@ class Gate:
         if question.kind == wire.ASK_NAMES:
             answer(self._names(question))
             return [], None
+        if question.kind == wire.ASK_ALIAS:
+            self._note_alias(question)
+            answer(_GO_ON)
+            return [], None
         blockers = self._blockers(question, before)
         if blockers and question.kind == wire.ASK_STAT and question.command < 0:
             shown = self._shown(question)
@@ -221,6 +226,15 @@ class Gate:
             answer(_GO_ON)
             return [], None
         return self._wait(question, answer, job, blockers)
+
+    def _note_alias(self, question: Question) -> None:
+        """The name of a new symbolic link stands for what it leads to while that is pending."""
+        claim = (_name(question.other), OUTPUT)
+        for job in self._writers(self._paths.canonical("/", question.path), EVERYBODY):
+            entry = self._entries.get(job)
+            if entry is not None and claim not in entry.claims:
+                entry.claims.append(claim)
+                self._board.put_up(job.number, [claim])
 
     def _wait(
         self,
@@ -365,7 +379,8 @@ class Gate:
     # ------------------------------------------------------------------ what a make is shown
 
     def _shown(self, question: Question) -> bytes | None:
-        promise = self.promise(self._paths.canonical("/", question.path))
+        path = self._paths.canonical("/", question.path)
+        promise = self.promise(path) or self.promise(os.path.realpath(path))
         if promise is None:
             return None
         if promise.absent:

@@ -44,6 +44,7 @@ ASK_STAT: Final = 6
 ASK_ALL: Final = 7
 ASK_LINK: Final = 8
 ASK_NAMES: Final = 9
+ASK_ALIAS: Final = 10
 
 VERDICT_GO_ON: Final = 0
 VERDICT_FILE: Final = 1
@@ -275,7 +276,7 @@ def decode_question(payload: bytes) -> Question:
     blobs = _blobs(payload, _QUESTION.size, *lengths)
     if not blobs[1].startswith(b"/") or any(b"\0" in blob for blob in blobs):
         raise WireError("a question without an absolute path")
-    if not ASK_READ <= kind <= ASK_NAMES:
+    if not ASK_READ <= kind <= ASK_ALIAS:
         raise WireError(f"a question of kind {kind}")
     build, path, other = (blob.decode(errors="surrogateescape") for blob in blobs)
     return Question(kind, pid, command - 1, build, path, other)

@@ -65,6 +65,12 @@ ROWS = {
         "reads",
         "ln -s sub other; gcc -c sub/held.c -o sub/held.o; cat ./other/../other//held.o > copy",
     ),
+    "reads it through a new link": Row(
+        "reads",
+        "gcc -c held.c; "
+        + python("import os; os.symlink('held.o', 'alias')")
+        + "; cat alias > copy",
+    ),
     "reads it through an older link": Row(
         "reads", "echo old > held.o; ln -s held.o link; gcc -c held.c; cat link > copy"
     ),

@@ -99,7 +99,8 @@ enum wire_question_kind {
 	ASK_STAT = 6,  /* a make looks at it, and is told what a serial build would show */
 	ASK_ALL = 7,   /* run it, a program that takes no guard */
 	ASK_LINK = 8,  /* make the second path a link to it */
-	ASK_NAMES = 9  /* a make lists the folder */
+	ASK_NAMES = 9, /* a make lists the folder */
+	ASK_ALIAS = 10 /* make the second path a symbolic link to it */
 };
 
 /* Blobs: build, path, second path.  Paths are absolute, but not canonical. */

@@ -242,8 +242,24 @@ static int is_tool(struct plan *plan)
 	return guard.is_part || has_shim(plan, guard.name);
 }
 
+/* A file tool that touches nothing pending need not be heard of: it is guarded itself.  (mv and
+ * touch may vouch for something that is pending.) */
+static int is_unconcerned(const char *name, char *const *argv)
+{
+	static const char *const tools[] = {"cp", "install", "ln", "mkdir", "rm", NULL};
+	const char *const *tool = tools;
+	while (*tool != NULL && strcmp(*tool, name) != 0)
+		tool++;
+	if (*tool == NULL || argv == NULL)
+		return 0;
+	for (; !guard_quiet() && *argv != NULL; argv++)
+		if (**argv != '-' && guard_knows(*argv))
+			return 0;
+	return 1;
+}
+
 /* A known tool called by its absolute path: the shim's path goes to plan->shim. */
-static int goes_to_shim(struct plan *plan, const char *path)
+static int goes_to_shim(struct plan *plan, const char *path, char *const *argv)
 {
 	if (*path != '/' || strlen(path) >= PATH_MAX)
 		return 0;
@@ -251,7 +267,8 @@ static int goes_to_shim(struct plan *plan, const char *path)
 	size_t own = strlen(shims);
 	if (strncmp(path, shims, own) == 0 && path[own] == '/')
 		return 0;
-	if (!has_shim(plan, strrchr(path, '/') + 1) ||
+	const char *name = strrchr(path, '/') + 1;
+	if (is_unconcerned(name, argv) || !has_shim(plan, name) ||
 	    syscall(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
 		return 0;
 	strcpy(stpcpy(plan->real, "SMPMAKE_REAL="), path);
@@ -259,13 +276,14 @@ static int goes_to_shim(struct plan *plan, const char *path)
 }
 
 /* Decides what to run for `path` in `env`, into a plan whose `env` has room. */
-static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *const *env)
+static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *const *argv,
+                           char *const *env)
 {
 	int before = errno;
 	int tool = is_tool(plan);
 	plan->path = path;
 	reads(dir, path);
-	if (dir == AT_FDCWD && !tool && goes_to_shim(plan, path)) {
+	if (dir == AT_FDCWD && !tool && goes_to_shim(plan, path, argv)) {
 		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 0, 1);
 		plan->path = plan->shim;
 	} else {
@@ -319,7 +337,7 @@ static const char *search_for(struct plan *plan, const char *name)
 		const char *what = (searches) ? search_for(&plan, name) : (name);                  \
 		if (what == NULL)                                                                  \
 			return plain;                                                              \
-		make_plan(&plan, dir, what, given);                                                \
+		make_plan(&plan, dir, what, argv, given);                                          \
 		return call;                                                                       \
 	} while (0)
 

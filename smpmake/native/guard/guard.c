@@ -403,6 +403,28 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 	errno = before;
 }
 
+/* A symbolic link of another name will lead to what is pending: the board is to know that name too.
+ */
+void guard_see_alias(const char *target, int dir, const char *path)
+{
+	int before = errno;
+	char link[PATH_MAX], full[PATH_MAX];
+	struct wire_verdict verdict;
+	if (target != NULL && path != NULL && roles_of_name(target) & ROLE_OUTPUT &&
+	    absolute(dir, path, link, sizeof link) == 0) {
+		size_t folder = (size_t)(strrchr(link, '/') - link);
+		if (*target == '/')
+			ask(ASK_ALIAS, target, link, NULL, &verdict);
+		else if (folder + strlen(target) + 2 < sizeof full) {
+			memcpy(full, link, folder);
+			full[folder] = '/';
+			strcpy(full + folder + 1, target);
+			ask(ASK_ALIAS, full, link, NULL, &verdict);
+		}
+	}
+	errno = before;
+}
+
 static int is_listed(const struct stat *info)
 {
 	return guard.board->unknown > 0 || roles_of_file(info) & ROLE_LISTED;
@@ -435,6 +457,11 @@ void guard_see_tree(const char *path)
 	if (path != NULL)
 		ask_about(ASK_TREE, AT_FDCWD, *path != '\0' ? path : ".", &verdict);
 	errno = before;
+}
+
+int guard_knows(const char *path)
+{
+	return roles_of_name(path) != 0;
 }
 
 void guard_see_everything(const char *program)

@@ -71,6 +71,7 @@ static inline int guard_quiet(void)
 void guard_see(int dir, const char *path);
 void guard_see_change(int dir, const char *path, unsigned roles);
 void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind);
+void guard_see_alias(const char *target, int dir, const char *path);
 void guard_see_folder(int fd);
 void guard_see_tree(const char *path);
 void guard_see_listing(int dir, const char *path);
@@ -80,6 +81,9 @@ void guard_see_everything(const char *program);
 int guard_pretends(int dir, const char *path, struct wire_verdict *verdict);
 /* For a make: a folder that holds the names of the one open as `fd`, pending ones included. */
 int guard_names(int fd, char *elsewhere);
+
+/* Whether anything pending has to do with a name like this. */
+int guard_knows(const char *path);
 
 void guard_note(char letter, int dir, const char *path);
 
@@ -105,6 +109,14 @@ static inline void moves(int from_dir, const char *from, int to_dir, const char 
 {
 	if (!guard_quiet())
 		guard_see_move(from_dir, from, to_dir, to, ASK_MOVE);
+}
+
+static inline void aliases(const char *target, int dir, const char *path)
+{
+	if (!guard_quiet()) {
+		guard_see_change(dir, path, ROLE_OUTPUT | ROLE_INPUT);
+		guard_see_alias(target, dir, path);
+	}
 }
 
 static inline void walks(const char *path)
