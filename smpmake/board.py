@@ -67,7 +67,8 @@ class Board:
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
         self._places: dict[int, int] = {}
-        self._owners: dict[int, dict[int, int]] = {}
+        # One owner and its roles in a number, as nearly always, or several in a dict.
+        self._owners: dict[int, int | dict[int, int]] = {}
         self._used = 0
         self._stale = 0
 
@@ -85,36 +86,48 @@ class Board:
     def put_up(self, owner: int, claims: Iterable[Claim]) -> None:
         """Claims of the command `owner`."""
         for value, role in claims:
-            owners = self._owners.setdefault(value, {})
-            owners[owner] = owners.get(owner, 0) | role
+            known = self._owners.get(value)
+            if known is None:
+                self._owners[value] = owner << 8 | role
+            elif isinstance(known, dict):
+                known[owner] = known.get(owner, 0) | role
+            elif known >> 8 == owner:
+                self._owners[value] = known | role
+            else:
+                self._owners[value] = {known >> 8: known & 0xFF, owner: role}
             self._stale += role == STALE
-            self._store(value, owners)
+            self._store(value)
         self._halves[_STALE] = self._stale
 
     def take_down(self, owner: int, claims: Iterable[Claim]) -> None:
         """The inverse, at the command's end."""
         for value, role in claims:
             self._stale -= role == STALE
-            owners = self._owners.get(value)
-            if owners is None or owner not in owners:
+            known = self._owners.get(value)
+            if isinstance(known, dict) and owner in known:
+                del known[owner]
+                if known:
+                    self._store(value)
+                    continue
+            elif known is None or isinstance(known, dict) or known >> 8 != owner:
                 continue
-            del owners[owner]
-            if owners:
-                self._store(value, owners)
-            else:
-                del self._owners[value]
-                place = self._places.pop(value, None)
-                if place is not None:
-                    self._words[place] = _USED
+            del self._owners[value]
+            place = self._places.pop(value, None)
+            if place is not None:
+                self._words[place] = _USED
         self._halves[_STALE] = self._stale
 
-    def _store(self, value: int, owners: dict[int, int]) -> None:
-        roles = 0
-        for each in owners.values():
-            roles |= each
-        owner = next(iter(owners)) + 1 if len(owners) == 1 else _SEVERAL
-        if owner >= _SEVERAL:
-            owner = _SEVERAL
+    def _store(self, value: int) -> None:
+        known = self._owners[value]
+        roles, owner = 0, _SEVERAL
+        if isinstance(known, dict):
+            for each in known.values():
+                roles |= each
+            if len(known) == 1:
+                owner = next(iter(known)) + 1
+        else:
+            roles, owner = known & 0xFF, (known >> 8) + 1
+        owner = min(owner, _SEVERAL)
         place = self._places.get(value)
         if place is None:
             place = self._find_place(value)
@@ -145,8 +158,8 @@ class Board:
         self._used = 0
         if len(self._owners) < SLOTS // 2:
             halves[_FULL] = 0
-            for value, owners in self._owners.items():
-                self._store(value, owners)
+            for value in self._owners:
+                self._store(value)
         halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF
 
     def close(self) -> None:

@@ -77,12 +77,18 @@ class Waiter:
 
 @dataclass(slots=True)
 class _Entry:
-    """What a deferred command has on the board."""
+    """What is kept of a deferred command beside its operands; thousands may be pending."""
 
-    claims: list[Claim]
-    folders: set[str]
-    promises: dict[str, Promise]
-    stale: list[tuple[int, int]] = field(default_factory=list)
+    promises: tuple[tuple[str, Promise], ...]
+    stale: tuple[tuple[int, int], ...]
+    aliases: tuple[Claim, ...] = ()
+
+    def promise(self, path: str) -> Promise:
+        """What the command will leave at one of the paths that it writes."""
+        for name, promise in self.promises:
+            if name == path:
+                return promise
+        return Promise(None)
 
 
 class Gate:
@@ -115,16 +121,11 @@ class Gate:
 
         stale  device and inode of the older files that it will replace.
         """
-        operands = job.operands
-        claims = [(_name(path), OUTPUT) for path in operands.writes]
-        claims += [(_name(path), INPUT) for path in operands.reads]
-        claims += [(file_hash(*key), STALE) for key in stale]
         for key in stale:
             self._stale.setdefault(key, {})[job] = None
-        folders = {os.path.dirname(path) for path in (*operands.writes, *operands.reads)}
-        self._entries[job] = _Entry(claims, folders, promises, stale)
-        self._board.put_up(job.number, claims)
-        for folder in folders:
+        entry = self._entries[job] = _Entry(tuple(promises.items()), tuple(stale))
+        self._board.put_up(job.number, _claims(job, entry))
+        for folder in _folders(job):
             self._folders[folder] += 1
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
@@ -136,7 +137,7 @@ class Gate:
         entry = self._entries.pop(job, None)
         if entry is None:
             return
-        for folder in entry.folders:
+        for folder in _folders(job):
             self._folders[folder] -= 1
             if self._folders[folder] == 0:
                 del self._folders[folder]
@@ -145,7 +146,7 @@ class Gate:
             del self._stale[key][job]
             if not self._stale[key]:
                 del self._stale[key]
-        self._board.take_down(job.number, entry.claims)
+        self._board.take_down(job.number, _claims(job, entry))
 
     def show(self) -> None:
         """Brings the board's counts up to date."""
@@ -162,7 +163,7 @@ class Gate:
         if not writers:
             return None
         entry = self._entries.get(max(writers, key=lambda job: job.number))
-        return entry.promises.get(path, Promise(None)) if entry is not None else Promise(None)
+        return entry.promise(path) if entry is not None else Promise(None)
 
     def _folder_entered(self, folder: str) -> None:
         for name in _parts(folder):
@@ -232,8 +233,8 @@ class Gate:
         claim = (_name(question.other), OUTPUT)
         for job in self._writers(self._paths.canonical("/", question.path), EVERYBODY):
             entry = self._entries.get(job)
-            if entry is not None and claim not in entry.claims:
-                entry.claims.append(claim)
+            if entry is not None and claim not in _claims(job, entry):
+                entry.aliases += (claim,)
                 self._board.put_up(job.number, [claim])
 
     def _wait(
@@ -398,12 +399,25 @@ class Gate:
         go: set[str] = set()
         for name, job in names.items():
             entry = self._entries.get(job)
-            promise = entry.promises.get(f"{folder}/{name}") if entry is not None else None
-            (go if promise is not None and promise.absent else come).add(name)
+            goes = entry is not None and entry.promise(f"{folder}/{name}").absent
+            (go if goes else come).add(name)
         with contextlib.suppress(OSError):
             shadow = self._shadows.of(folder, come, go)
             return wire.encode_verdict(wire.VERDICT_ELSEWHERE, path=os.fsencode(shadow))
         return _GO_ON
+
+
+def _claims(job: Job, entry: _Entry) -> list[Claim]:
+    """What a command has on the board."""
+    claims = [(_name(path), OUTPUT) for path in job.operands.writes]
+    claims += [(_name(path), INPUT) for path in job.operands.reads]
+    claims += [(file_hash(*key), STALE) for key in entry.stale]
+    return claims + list(entry.aliases)
+
+
+def _folders(job: Job) -> set[str]:
+    """Where a command's operands lie."""
+    return {os.path.dirname(path) for path in (*job.operands.writes, *job.operands.reads)}
 
 
 def _hash(name: str) -> int:
