@@ -121,9 +121,10 @@ class Gate:
 
         stale  device and inode of the older files that it will replace.
         """
-        for key in stale:
+        keys = tuple(dict.fromkeys(stale))  # two names may be one file
+        for key in keys:
             self._stale.setdefault(key, {})[job] = None
-        entry = self._entries[job] = _Entry(tuple(promises.items()), tuple(stale))
+        entry = self._entries[job] = _Entry(tuple(promises.items()), keys)
         self._board.put_up(job.number, _claims(job, entry))
         for folder in _folders(job):
             self._folders[folder] += 1
@@ -177,10 +178,7 @@ class Gate:
             self._unknown += 1
             self._board.unknown_folders(self._unknown)
             return
-        claim = self._listed[folder] = (
-            file_hash(info.st_dev, info.st_ino),
-            LISTED,
-        )
+        claim = self._listed[folder] = (file_hash(info.st_dev, info.st_ino), LISTED)
         self._board.put_up(_FOLDERS, [claim])
 
     def _folder_left(self, folder: str) -> None:

@@ -171,6 +171,11 @@ def test_p1_a_very_long_command_line(space: Space) -> None:
     assert "3 deferred" in ended.err
 
 
+def test_p1_two_outputs_that_were_one_file(space: Space) -> None:
+    script = "echo old > a.o; ln a.o a.d; gcc -MD -MF a.d -c a.c -o a.o; cat a.d > deps\n"
+    space.expect_same({"a.c": "int a;\n", "build.sh": script}, ["sh", "-e", "build.sh"])
+
+
 def test_p1_automake_moves_dependency_files(space: Space) -> None:
     files = {
         **objects(5),
