@@ -64,3 +64,21 @@ def test_a_step_ends_as_the_serial_one(
         end = ["--- the end of the output:", *last]
         pytest.fail("\n".join([explained(project, verdict), *end]), pytrace=False)
     assert verdict.compared, "nothing was compared"
+
+
+CHAOTIC = ("gperf", "zlib")
+
+
+@pytest.mark.parametrize("name", CHAOTIC)
+def test_disorder_changes_nothing(name: str, smpmake: str) -> None:
+    """P1 under ten seeds of --chaos."""
+    (project,) = (each for each in PROJECTS if each.name == name)
+    try:
+        with stand(project) as place:
+            serial = place.serial()
+            for seed in range(10):
+                trial = place.trial([smpmake, "--chaos", str(seed)])
+                for verdict in judged(project, serial, trial):
+                    assert not verdict.problems, f"seed {seed}\n{explained(project, verdict)}"
+    except fetch.UnavailableError as error:
+        pytest.skip(f"{name}: {error}")
