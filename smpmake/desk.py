@@ -114,7 +114,19 @@ class Desk:
     def _state(self, client: Connection, message: dict[str, Any]) -> None:
         running, queued = self._machine.counts
         stalls = sum(not s.ended for b in self._machine.builds.values() for s in b.stalls)
-        client.reply({"ok": True, "running": running, "queued": queued, "waiting": stalls})
+        pending = [
+            [job.number, job.state.value, sorted(b.number for b in job.blockers)]
+            for job in self._machine.scheduler.hazards.present()
+        ]
+        client.reply(
+            {
+                "ok": True,
+                "running": running,
+                "queued": queued,
+                "waiting": stalls,
+                "pending": pending,
+            }
+        )
 
     def _interrupt(self, client: Connection, message: dict[str, Any]) -> None:
         self._machine.stop(self._owners[client], int(message["signal"]))

@@ -8,13 +8,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
+
+from smpmake.client import Client
+from smpmake.errors import SmpmakeError
 
 SMPMAKE = str(Path(sys.executable).parent / "smpmake")
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -105,9 +112,32 @@ class Space:
         return process
 
     def finish(self, process: subprocess.Popen[bytes], timeout: float = 60) -> Ended:
-        """Waits for a command."""
-        out, err = process.communicate(timeout=timeout)
+        """Waits for a command; one that does not end in `timeout` s is shown with what it does."""
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(self._witness(process)) from None
         return Ended(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+    def _witness(self, process: subprocess.Popen[bytes]) -> str:
+        """What a command and its descendants hang in, and what the server says."""
+        top = psutil.Process(process.pid)
+        lines = [f"hangs: {process.args!r}"]
+        for each in [top, *top.children(recursive=True)]:
+            with contextlib.suppress(psutil.Error, OSError):
+                wait = Path(f"/proc/{each.pid}/wchan").read_text()
+                call = Path(f"/proc/{each.pid}/syscall").read_text().strip()
+                line = shlex.join(each.cmdline())
+                lines.append(f"{each.pid} {each.status()} in {wait} ({call}): {line[:200]}")
+        for path in self.temporary.glob("*/socket"):
+            socket.setdefaulttimeout(5)
+            with contextlib.suppress(SmpmakeError, OSError):
+                lines.append(str(Client(path).ask("state")))
+            socket.setdefaulttimeout(None)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return "\n".join([*lines, (out + err)[-3000:].decode(errors="replace")])
 
     def run(self, *command: str, **environment: str) -> Ended:
         """Runs a command to its end."""
