@@ -57,7 +57,11 @@ def test_p1_random_programs(space: Space, seeds: list[int], chaos: int) -> None:
 
 
 @pytest.mark.chaos
-@settings(together, max_examples=100)
-@given(seeds, st.integers(0, 2**20))
-def test_p1_thousands_of_random_programs(space: Space, seeds: list[int], chaos: int) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(4))
+@settings(together, max_examples=15)
+@given(seeds=seeds, chaos=st.integers(0, 2**20))
+def test_p1_thousands_of_random_programs(
+    space: Space, part: int, seeds: list[int], chaos: int
+) -> None:
     check(space, seeds, chaos)
