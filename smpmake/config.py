@@ -38,6 +38,8 @@ class Settings:
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (gate.CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.
+    redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
+    history_days, history_size  what is kept of builds: days, MiB.
     """
 
     jobs: int = 0
@@ -53,11 +55,18 @@ class Settings:
     without: tuple[str, ...] = ()
     verbosity: int = 0
     color: str = "auto"
+    redact: tuple[str, ...] = ()
+    history_days: int = 180
+    history_size: int = 256
     sources: tuple[str, ...] = field(default=(), compare=False)
 
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def _is_nice(value: Any) -> bool:
@@ -83,11 +92,14 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "exclusive": ("exclusive", _is_tools, "a list of tool names or path patterns"),
     "foreground": ("foreground", _is_tools, "a list of tool names or path patterns"),
     "guard": ("guard", _is_flag, "true or false"),
+    "history-days": ("history_days", _is_positive, "a number of days"),
+    "history-size": ("history_size", _is_positive, "a number of MiB"),
     "jobs": ("jobs", _is_count, "a whole number from 0 (all usable CPUs) to 4096"),
     "keep-going": ("keep_going", _is_flag, "true or false"),
     "links": ("links", _one_of(LINKS), 'one of "wait", "defer"'),
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
+    "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),
 }
 
 

@@ -43,7 +43,7 @@ class GuestHost:
         )
         self.slots = int(self._places["slots"])
 
-    async def open(self) -> None:
+    async def open(self, record: BuildRecord) -> None:
         """Raises FolderError."""
         self._session_folder = SessionFolder()
         self.folder = self._session_folder.path

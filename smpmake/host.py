@@ -46,8 +46,10 @@ class Host(Protocol):
     alive: int
     output: int | None
 
-    async def open(self) -> None:
-        """Gets ready for a driver: what it will ask can wait a moment, in a socket's queue."""
+    async def open(self, record: BuildRecord) -> None:
+        """Gets ready for a driver: what it will ask can wait a moment, in a socket's queue.
+
+        Where that can be, `record` grows while the build runs."""
 
     def adopt(self, driver: Driver) -> None:
         """The driver has been started: now serves it."""
@@ -158,8 +160,11 @@ class OwnHost:
         self._pipe = -1
         self._started = False
 
-    async def open(self) -> None:
+    async def open(self, record: BuildRecord) -> None:
         """Raises FolderError, tools.ShimError or native.NativeMissingError."""
+        build = self._build
+        record.commands, record.failures = build.records, build.failures
+        record.notices, record.stalls = build.notices, build.stalls
         self._session_folder = folder = SessionFolder()
         self.folder = folder.path
         try:
@@ -226,11 +231,8 @@ class OwnHost:
     async def drained(self, record: BuildRecord) -> None:
         """See Host."""
         await self._build.empty.wait()
-        build = self._build
-        if build.transcript is not None:
-            build.transcript.finish()
-        record.commands, record.failures = build.records, build.failures
-        record.notices, record.stalls = build.notices, build.stalls
+        if self._build.transcript is not None:
+            self._build.transcript.finish()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         record.server_cpu_us = int((usage.ru_utime + usage.ru_stime) * 1e6)
 

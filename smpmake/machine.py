@@ -328,6 +328,7 @@ class Machine:
         command.made = tuple(place.name for place in places if place.made)
         command.asides = tuple((place.name, place.stale) for place in places if place.stale)
         command.record.outputs = tuple(p.name for p in places if not p.write.removed)
+        command.record.inputs = operands.reads
         build = command.build
         build.made.update(command.record.outputs)
         promises = {place.name: self._promise(command, place, job) for place in places}
@@ -381,6 +382,7 @@ class Machine:
         if analysis.undeclared:
             job.issued_ns = self._issue_time([], cwd)
         command.record.outputs = tuple(p.name for p in places if not p.write.removed)
+        command.record.inputs = operands.reads
         self._perform(self._issue(job))
         if command.reply is not None:
             command.reply.wait(lambda: self.withdraw(job))
@@ -481,6 +483,7 @@ class Machine:
                     assert job.slot is not None
                     self._running[job.slot] = job
                     record.slot = job.slot
+                    record.started = time.monotonic_ns()  # until the worker says it exactly
                     self.gate.runs(job)
                     slot, order = job.slot, self._order(job, command)
                     self._chaos.later(functools.partial(self._pool.send, slot, order))

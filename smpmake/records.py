@@ -20,6 +20,7 @@ class CommandRecord:
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.
     unguarded   the program above it that has no guard, "" where all have one.
+    inputs      what its command line says that it reads.
     reads       files of its own that a guarded job was seen to read (not the system's).
     surprises   what it did that its command line did not say: "read PATH", "wrote PATH".
     """
@@ -52,6 +53,7 @@ class CommandRecord:
     unguarded: str = ""
     reads: tuple[str, ...] = ()
     surprises: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -84,7 +86,7 @@ class Stall:
     """Somebody waited for pending commands.  Times: monotonic clock, ns.
 
     who          the program that waited; cause what it was about to do (gate.CAUSES) to `path`.
-    waited_for   number of the last command it waited for, and how many they were.
+    waited_for   number of the last command it waited for, and how many they were (count).
     command      number of the job that it belonged to, -1 for the driver's own process.
     """
 
@@ -105,7 +107,10 @@ class Stall:
 
 @dataclass(slots=True)
 class Sample:
-    """The machine at one moment: seconds into the build, CPU busy (0..1), memory in use (bytes)."""
+    """The machine at one moment: seconds into the build, CPU busy (0..1), memory in use (bytes).
+
+    held  jobs that had a slot and did not start, because memory was short.
+    """
 
     at: float
     cpu: float
@@ -113,14 +118,19 @@ class Sample:
     done: int
     running: int
     queued: int
+    held: int = 0
 
 
 @dataclass(slots=True)
 class BuildRecord:
     """One build.  Times in ns on the monotonic clock, CPU in microseconds.
 
+    id        its number in the history, 0 outside of it.
+    ended     0 while it runs, and for ever if smpmake was killed (`complete`).
     runs      how often the driver was run: more than once where a promise was wrong.
     status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
+    serial    seconds of the same build without smpmake, where somebody measured it.
+    memory    bytes that the machine has.
     """
 
     command: list[str]
@@ -139,6 +149,10 @@ class BuildRecord:
     driver_system_us: int = 0
     driver_max_rss: int = 0
     server_cpu_us: int = 0
+    serial: float | None = None
+    memory: int = 0
+    complete: bool = True
+    id: int = 0
     commands: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
@@ -164,4 +178,4 @@ def from_row(row: list[Any]) -> CommandRecord:
 
 _NAMES = [f.name for f in dataclasses.fields(CommandRecord)]
 _ARGV = _NAMES.index("argv")
-_TUPLES = [_NAMES.index(name) for name in ("outputs", "reads", "surprises")]
+_TUPLES = [_NAMES.index(name) for name in ("outputs", "reads", "surprises", "inputs")]

@@ -44,7 +44,7 @@ class Sampler:
 
     async def run(self, show: Callable[[Sample], None]) -> None:
         """Until cancelled."""
-        self.take()
+        show(self.take())
         while True:
             await asyncio.sleep(self._interval)
             show(self.take())

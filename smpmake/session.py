@@ -14,17 +14,20 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smpmake import __version__, cpus, wire
 from smpmake.config import Settings
 from smpmake.driver import Driver
 from smpmake.host import Host
-from smpmake.records import BuildRecord
+from smpmake.records import BuildRecord, Sample
 from smpmake.recovery import MOST_RUNS, can_run_again
 from smpmake.sampler import Sampler
 from smpmake.status import StatusLine
 from smpmake.wire import DriverEvent
+
+if TYPE_CHECKING:
+    from smpmake.history import Recorder
 
 log = logging.getLogger("smpmake")
 
@@ -62,7 +65,12 @@ def spare_the_collector() -> None:
 
 
 class Session:
-    """Runs one command on a host."""
+    """Runs one command on a host.
+
+    recorder  what writes the record down meanwhile; `get_ready` (see `run`) may set it.
+    """
+
+    recorder: Recorder | None = None
 
     def __init__(self, settings: Settings, command: list[str], slots: int, host: Host) -> None:
         self._settings = settings
@@ -73,6 +81,7 @@ class Session:
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
+        self._status_line: StatusLine
 
     async def run(self, get_ready: Callable[[], None] = lambda: None) -> Outcome:
         """The whole build.  Raises what `Host.open` raises.
@@ -84,7 +93,7 @@ class Session:
         spare_the_collector()
         record.started = time.monotonic_ns()
         self._stand_by_for_signals()
-        await host.open()
+        await host.open(record)
         faults: list[str] = []
         again = True
         while again:
@@ -141,8 +150,8 @@ class Session:
         record, host = self.record, self._host
         loop.set_exception_handler(lambda _, context: self._broken(driver, context))
         sampler = Sampler(record.samples, host.counts, record.started)
-        status = StatusLine(quiet=self._settings.verbosity < 0)
-        watching = asyncio.create_task(sampler.run(status.show))
+        status = self._status_line = StatusLine(quiet=self._settings.verbosity < 0)
+        watching = asyncio.create_task(sampler.run(self._sampled))
         try:
             faults = self._note_driver(await driver.ended) + self._faults
             record.driver_ended = time.monotonic_ns()
@@ -156,6 +165,11 @@ class Session:
             for number in _ENDING:  # what is left to do takes a moment and must be done
                 loop.add_signal_handler(number, lambda: None)
         return faults
+
+    def _sampled(self, sample: Sample) -> None:
+        if self.recorder is not None:
+            self.recorder.turn()
+        self._status_line.show(sample)
 
     def _note_driver(self, event: DriverEvent | None) -> list[str]:
         record = self.record

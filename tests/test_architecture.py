@@ -24,6 +24,7 @@ FLOORS = (
         "memory",
         "recovery",
         "chaos",
+        "redact",
     },
     {
         "config",

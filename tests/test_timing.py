@@ -2,49 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
-
 import pytest
 
-from smpmake.history import VERSION, History, HistoryError
-from smpmake.records import BuildRecord, CommandRecord, Failure, Sample, from_row, to_row
-from smpmake.reports import summary, why
+from smpmake.records import Failure, Sample, from_row, to_row
+from smpmake.reports import summary
 from smpmake.timing import analyse, extra_utilisation
-
-S = 10**9
-
-
-def command(number: int, verdict: str = "deferred", **fields: object) -> CommandRecord:
-    record = CommandRecord(
-        number,
-        "gcc",
-        "compile",
-        verdict,
-        "",
-        "",
-        "/src",
-        b"gcc\0-c\0a b.c\0",
-        (f"/src/{number}.o",),
-    )
-    for name, value in fields.items():
-        setattr(record, name, value)
-    return record
-
-
-def build(*commands: CommandRecord, wall: float = 10, cpus: int = 2) -> BuildRecord:
-    return BuildRecord(
-        ["make"],
-        "/src",
-        cpus,
-        cpus,
-        "0",
-        started=100 * S,
-        driver_ended=int((100 + wall) * S),
-        ended=int((100 + wall) * S),
-        status=0,
-        commands=list(commands),
-    )
+from tests.made import S, build, command
 
 
 def test_the_ancestors_table() -> None:
@@ -141,40 +104,3 @@ def test_failures_are_shown_in_the_order_of_issue() -> None:
 def test_a_record_survives_the_wire() -> None:
     record = command(3, argv=b"gcc\0\xff\xfe\0", status=2, state="failed")
     assert from_row(to_row(record)) == record
-
-
-def test_history_keeps_and_prunes(tmp_path: Path) -> None:
-    history = History(tmp_path / "h.db")
-    assert history.last() is None
-    first = build(
-        command(0, issued=101 * S, started=102 * S, ended=103 * S, status=0, state="done")
-    )
-    history.add(first)
-    for _ in range(101):
-        history.add(build(command(0, "foreground", reason="query"), command(1)))
-    last = history.last("/src")
-    assert last is not None
-    assert [c.reason for c in last.commands] == ["query", ""]
-    assert history.last("/elsewhere") is None
-    with sqlite3.connect(tmp_path / "h.db") as connection:
-        assert connection.execute("select count(*), min(id) from build").fetchone() == (100, 3)
-        assert connection.execute("select min(build) from command").fetchone() == (3,)
-    connection.close()
-    assert why.lines(last)[0].startswith("    1 query: asks the tool")
-
-
-def test_history_times_start_with_the_build(tmp_path: Path) -> None:
-    history = History(tmp_path / "h.db")
-    history.add(build(command(0, issued=101 * S, started=102 * S, ended=103 * S)))
-    last = history.last()
-    assert last is not None
-    assert (last.commands[0].issued, last.commands[0].ended, last.ended) == (S, 3 * S, 10 * S)
-
-
-def test_a_newer_history_is_refused_with_its_version(tmp_path: Path) -> None:
-    path = tmp_path / "h.db"
-    connection = sqlite3.connect(path)
-    connection.execute(f"pragma user_version = {VERSION + 1}")
-    connection.close()
-    with pytest.raises(HistoryError, match="newer smpmake"):
-        History(path).add(build())

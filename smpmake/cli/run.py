@@ -8,11 +8,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, use_color
+
+if TYPE_CHECKING:
+    from smpmake.history import Recorder
+    from smpmake.records import BuildRecord
 
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -183,10 +187,11 @@ def build(settings: Settings, command: list[str]) -> int:
 
     def get_ready() -> None:
         """What the end needs is imported while the driver reads its makefile."""
-        from smpmake import history, timing
+        from smpmake import timing
         from smpmake.reports import summary, why
 
-        del history, timing, summary, why
+        session.recorder = _recorder(settings, session.record)
+        del timing, summary, why
 
     host: Host
     try:
@@ -202,6 +207,12 @@ def build(settings: Settings, command: list[str]) -> int:
     except SmpmakeError as error:
         print(f"smpmake: {error}; running the build plainly", file=sys.stderr)
         return plainly(command)
+    if session.recorder is not None:
+        session.recorder.end()
+        if session.recorder.fault:
+            outcome.record.notices.append(
+                f"this build is not in the history: {session.recorder.fault}"
+            )
     _report(settings, outcome.record)
     for fault in outcome.faults:
         print(f"smpmake: left over: {fault}", file=sys.stderr)
@@ -217,15 +228,19 @@ def plainly(command: list[str]) -> int:
         return 127 if isinstance(error, FileNotFoundError) else 126
 
 
+def _recorder(settings: Settings, record: BuildRecord) -> Recorder:
+    from smpmake.history import History, Recorder
+    from smpmake.redact import Redactor
+
+    redactor = Redactor(settings.redact, os.environ)
+    size = settings.history_size << 20
+    return Recorder(History(), record, redactor, days=settings.history_days, size=size)
+
+
 def _report(settings: Settings, record: Any) -> None:
     from smpmake import timing
-    from smpmake.history import History, HistoryError
     from smpmake.reports import summary, why
 
-    try:
-        History().add(record)
-    except HistoryError as error:
-        record.notices.append(f"this build is not in the history: {error}")
     model = timing.analyse(record)
     rows = summary.lines(record, model)
     if settings.verbosity < 0:

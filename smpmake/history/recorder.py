@@ -1,0 +1,175 @@
+"""Writes one build down while it runs, so that a killed build has a report too.
+
+A thread of its own does the writing: the server must not wait for a disk.  What it is handed are
+the living records; a value that changes meanwhile is written again at the next turn.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+from smpmake.history import rows
+from smpmake.history.store import KEPT_BYTES, KEPT_DAYS, History, HistoryError, start_of
+from smpmake.records import BuildRecord, CommandRecord
+from smpmake.redact import Redactor
+
+_LONGEST_OUTPUT: Final = 1 << 18
+
+
+class Recorder:
+    """One build's.  After a fault nothing more is written; `fault` says what it was."""
+
+    def __init__(
+        self,
+        history: History,
+        record: BuildRecord,
+        redactor: Redactor,
+        *,
+        days: int = KEPT_DAYS,
+        size: int = KEPT_BYTES,
+    ) -> None:
+        self.fault = ""
+        self._history = history
+        self._record = record
+        self._redactor = redactor
+        self._days, self._size = days, size
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="history")
+        self._turn: Future[None] | None = None
+        self._build = 0
+        self._low = 0  # everything before it is written in its last state
+        self._written: dict[int, tuple[str, int, int]] = {}
+        self._stalls = 0
+        self._open_stalls: list[int] = []
+        self._samples = 0
+        self._files: dict[str, int] = {}
+        self._new_files: list[tuple[int, int, str]] = []
+
+    def turn(self) -> None:
+        """Writes what is new, unless the last turn is still under way."""
+        if not self.fault and (self._turn is None or self._turn.done()):
+            self._turn = self._thread.submit(self._write, False)
+
+    def end(self) -> int:
+        """Writes the rest and prunes; returns the build's number, 0 if it was not written."""
+        if not self.fault:
+            self._thread.submit(self._write, True)
+        self._thread.shutdown()
+        return self._build if not self.fault else 0
+
+    # ------------------------------------------------------------------ in the thread
+
+    def _write(self, last: bool) -> None:
+        try:
+            with self._history.open() as connection:
+                self._write_build(connection, last)
+                self._write_commands(connection)
+                self._write_stalls(connection)
+                self._write_samples(connection)
+                if last:
+                    self._write_failures(connection)
+            if last:
+                self._history.prune(self._days, self._size)
+        except HistoryError as error:
+            self.fault = str(error)
+
+    def _write_build(self, connection: sqlite3.Connection, last: bool) -> None:
+        pid = 0 if last else os.getpid()
+        row = rows.build_row(
+            self._record,
+            time.monotonic_ns(),
+            pid,
+            start_of(pid) if pid else 0,
+            self._redactor.text,
+        )
+        names = rows.BUILD
+        if not self._build:
+            marks = ", ".join("?" * len(names))
+            cursor = connection.execute(
+                f"insert into build ({', '.join(names)}) values ({marks})", row
+            )
+            self._build = cursor.lastrowid or 0
+        else:
+            sets = ", ".join(f"{name} = ?" for name in names)
+            connection.execute(f"update build set {sets} where id = ?", [*row, self._build])
+
+    def _write_commands(self, connection: sqlite3.Connection) -> None:
+        changed = self._changed()
+        made = [
+            rows.command_row(
+                self._build,
+                command,
+                self._record.started,
+                self._file_id,
+                self._redactor.argv,
+                self._redactor.text,
+            )
+            for command in changed
+        ]
+        connection.executemany("insert into file values (?, ?, ?)", self._new_files)
+        self._new_files = []
+        marks = ", ".join("?" * (len(rows.COMMAND) + 1))
+        connection.executemany(f"insert or replace into command values ({marks})", made)
+
+    def _changed(self) -> list[CommandRecord]:
+        commands = self._record.commands
+        changed = []
+        for at in range(self._low, len(commands)):
+            command = commands[at]
+            state = (command.state, command.slot, command.ready)
+            if self._written.get(at) != state:
+                self._written[at] = state
+                changed.append(command)
+        while self._low < len(commands) and self._written[self._low][0]:
+            del self._written[self._low]
+            self._low += 1
+        return changed
+
+    def _file_id(self, path: str) -> int:
+        known = self._files.get(path)
+        if known is None:
+            known = self._files[path] = len(self._files)
+            self._new_files.append((self._build, known, rows.storable(path)))
+        return known
+
+    def _write_stalls(self, connection: sqlite3.Connection) -> None:
+        stalls = self._record.stalls
+        count = len(stalls)
+        marks = ", ".join("?" * (len(rows.STALL) + 1))
+        # One that still waited at the last turn is in the table with no end.
+        for at in self._open_stalls:
+            stall = stalls[at]
+            if stall.ended:
+                row = rows.stall_row(self._build, stall, self._record.started)
+                connection.execute(
+                    "update stall set ended_ns = ? where build = ? and began_ns = ? and path = ?",
+                    (row[-1], self._build, row[-2], row[3]),
+                )
+        fresh = range(self._stalls, count)
+        self._open_stalls = [at for at in (*self._open_stalls, *fresh) if not stalls[at].ended]
+        connection.executemany(
+            f"insert into stall values ({marks})",
+            [rows.stall_row(self._build, stalls[at], self._record.started) for at in fresh],
+        )
+        self._stalls = count
+
+    def _write_samples(self, connection: sqlite3.Connection) -> None:
+        samples = self._record.samples
+        count = len(samples)
+        marks = ", ".join("?" * (len(rows.SAMPLE) + 1))
+        connection.executemany(
+            f"insert or replace into sample values ({marks})",
+            [rows.sample_row(self._build, sample) for sample in samples[self._samples : count]],
+        )
+        self._samples = count
+
+    def _write_failures(self, connection: sqlite3.Connection) -> None:
+        for failure in self._record.failures:
+            row = rows.failure_row(self._build, failure, self._redactor.text)
+            output = row[-1]
+            assert isinstance(output, bytes)
+            row[-1] = output[-_LONGEST_OUTPUT:]
+            connection.execute("insert or replace into failure values (?, ?, ?, ?)", row)

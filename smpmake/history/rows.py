@@ -1,0 +1,141 @@
+"""Records as rows of the history, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from smpmake.records import BuildRecord, CommandRecord, Failure, Sample, Stall
+
+#: In the order of the table's columns.
+COMMAND: Final = (
+    *("number", "tool", "kind", "verdict", "reason", "detail", "state", "cwd", "argv", "outputs"),
+    *("issued", "ready", "started", "ended", "slot", "status", "waited_for"),
+    *("user_us", "system_us", "max_rss", "unguarded", "reads", "surprises", "inputs", "light"),
+    *("minor_faults", "major_faults", "voluntary", "involuntary"),
+)
+_TIMES: Final = ("issued", "ready", "started", "ended")
+_LISTS: Final = ("outputs", "surprises")
+_FILES: Final = ("reads", "inputs")
+STALL: Final = ("who", "cause", "path", "waited_for", "count", "command", "began", "ended")
+SAMPLE: Final = ("at", "cpu", "memory", "done", "running", "queued", "held")
+BUILD: Final = (
+    *("cwd", "command", "wall_clock", "wall_ns", "driver_ns", "slots", "cpus", "status"),
+    *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
+    *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "memory", "notices"),
+)
+
+#: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
+Clean = Callable[[str], str]
+
+
+def storable(text: str) -> str:
+    """Text without the stand-ins for bytes that are no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def since(start: int, time: int) -> int:
+    """A monotonic time as one from the build's start; 0 stays "never"."""
+    return max(1, time - start) if time else 0
+
+
+def command_row(
+    build: int,
+    command: CommandRecord,
+    start: int,
+    file_id: Callable[[str], int],
+    argv: Callable[[bytes], bytes],
+    clean: Clean,
+) -> list[object]:
+    """A row of table command."""
+    row: list[object] = [build]
+    for name in COMMAND:
+        value = getattr(command, name)
+        if name in _TIMES:
+            value = since(start, value)
+        elif name == "argv":
+            value = argv(value)
+        elif name in _LISTS:
+            value = json.dumps([storable(each) for each in value])
+        elif name in _FILES:
+            value = json.dumps([file_id(each) for each in value], separators=(",", ":"))
+        elif isinstance(value, str):
+            value = storable(clean(value) if name == "detail" else value)
+        row.append(value)
+    return row
+
+
+def command(values: Iterable[Any], files: Mapping[int, str]) -> CommandRecord:
+    """The inverse of `command_row`, without the build's id."""
+    fields = dict(zip(COMMAND, values, strict=True))
+    for name in _LISTS:
+        fields[name] = tuple(json.loads(fields[name]))
+    for name in _FILES:
+        fields[name] = tuple(files[each] for each in json.loads(fields[name]) if each in files)
+    fields["light"] = bool(fields["light"])
+    return CommandRecord(**fields)
+
+
+def stall_row(build: int, stall: Stall, start: int) -> list[object]:
+    """A row of table stall."""
+    texts = [storable(text) for text in (stall.who, stall.cause, stall.path)]
+    times = [since(start, stall.began), since(start, stall.ended)]
+    return [build, *texts, stall.waited_for, stall.count, stall.command, *times]
+
+
+def sample_row(build: int, sample: Sample) -> list[object]:
+    """A row of table sample."""
+    return [build, *(getattr(sample, name) for name in SAMPLE)]
+
+
+def failure_row(build: int, failure: Failure, clean: Clean) -> list[object]:
+    """A row of table failure."""
+    output = clean(failure.output.decode("utf-8", "surrogateescape"))
+    return [build, failure.record.number, failure.why, output.encode("utf-8", "surrogateescape")]
+
+
+def build_row(
+    record: BuildRecord, now: int, pid: int, pid_start: int, clean: Clean
+) -> list[object]:
+    """A row of table build without its id; now: the monotonic clock, pid: 0 once it has ended."""
+    start = record.started
+    return [
+        record.cwd,
+        json.dumps([storable(clean(word)) for word in record.command]),
+        record.wall_clock,
+        (record.ended or now) - start,
+        since(start, record.driver_ended),
+        *(record.slots, record.cpus, record.status),
+        *(record.driver_user_us, record.driver_system_us, record.server_cpu_us, record.version),
+        *(pid, pid_start, record.runs, record.driver_status, record.driver_max_rss),
+        *(record.serial, record.memory),
+        json.dumps([storable(clean(notice)) for notice in record.notices]),
+    ]
+
+
+def build(number: int, values: Iterable[Any]) -> BuildRecord:
+    """A build without its commands; its clock starts at 0."""
+    v = dict(zip(BUILD, values, strict=True))
+    return BuildRecord(
+        command=json.loads(v["command"]),
+        cwd=v["cwd"],
+        slots=v["slots"],
+        cpus=v["cpus"],
+        version=v["version"],
+        driver_ended=v["driver_ns"],
+        ended=v["wall_ns"],
+        wall_clock=v["wall_clock"],
+        status=v["status"],
+        driver_status=v["driver_status"],
+        runs=v["runs"],
+        driver_user_us=v["driver_user_us"],
+        driver_system_us=v["driver_system_us"],
+        driver_max_rss=v["driver_max_rss_kib"],
+        server_cpu_us=v["server_cpu_us"],
+        serial=v["serial_s"],
+        memory=v["memory"],
+        complete=v["pid"] == 0,
+        notices=json.loads(v["notices"]),
+        id=number,
+    )

@@ -1,0 +1,239 @@
+"""One history file: opening, reading, pruning.  Writing a build is recorder.py's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from smpmake.errors import SmpmakeError
+from smpmake.history import rows
+from smpmake.history.schema import MIGRATIONS, SCHEMA, VERSION
+from smpmake.records import BuildRecord, Failure, Sample, Stall
+
+#: What is kept if the configuration does not say otherwise.
+KEPT_DAYS: Final = 180
+KEPT_BYTES: Final = 256 << 20
+_PAST_BUILDS: Final = 5
+
+
+class HistoryError(SmpmakeError):
+    """The history cannot be read or written; the message says where and why."""
+
+
+class Past(NamedTuple):
+    """What a command took when it last ran: seconds, of CPU, and KiB."""
+
+    seconds: float
+    cpu: float
+    max_rss: int
+
+
+def default_path() -> Path:
+    """The history's file (XDG state)."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    root = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+    return root / "smpmake" / "history.db"
+
+
+def start_of(pid: int) -> int:
+    """When a process started, in clock ticks since boot; 0 if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+class History:
+    """One history file; made when it is first needed."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or default_path()
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """A connection and a transaction.  Raises HistoryError for whatever goes wrong in it."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            connection = sqlite3.connect(self.path, timeout=10)
+            try:
+                connection.execute("pragma foreign_keys = on")
+                connection.execute("pragma synchronous = normal")
+                self._bring_up_to_date(connection)
+                with connection:
+                    yield connection
+            finally:
+                connection.close()
+        except (sqlite3.Error, OSError, ValueError) as error:
+            raise HistoryError(
+                f"{self.path}: {error} (move the file away to start a new history)"
+            ) from None
+
+    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("pragma user_version").fetchone()
+        if version == VERSION:
+            return
+        if version > VERSION:
+            raise HistoryError(
+                f"{self.path}: written by a newer smpmake (version {version}, this knows {VERSION})"
+            )
+        if version == 0:
+            connection.execute("pragma journal_mode = wal")
+        connection.execute("begin immediate")  # two builds may come here at once
+        with connection:
+            (version,) = connection.execute("pragma user_version").fetchone()
+            while version < VERSION:
+                for statement in _statements(SCHEMA if version == 0 else MIGRATIONS[version]):
+                    connection.execute(statement)
+                version = VERSION if version == 0 else version + 1
+                connection.execute(f"pragma user_version = {version}")
+
+    # ------------------------------------------------------------------ reading
+
+    def last(self, cwd: str | None = None, before: int | None = None) -> BuildRecord | None:
+        """The newest build (of a folder, before another one), whole."""
+        wanted = [
+            *([("cwd = ?", cwd)] if cwd is not None else []),
+            *([("id < ?", before)] if before is not None else []),
+        ]
+        where = " and ".join(condition for condition, _ in wanted) or "1"
+        with self.open() as connection:
+            found = connection.execute(
+                f"select id from build where {where} order by id desc limit 1",
+                [value for _, value in wanted],
+            ).fetchone()
+        return self.load(found[0]) if found is not None else None
+
+    def load(self, number: int) -> BuildRecord | None:
+        """A build with all that belongs to it; None if there is none of this number."""
+        with self.open() as connection:
+            heads = self._heads(connection, "id = ?", (number,))
+            if not heads:
+                return None
+            (record,) = heads
+            files = dict(connection.execute("select id, path from file where build = ?", (number,)))
+            select = f"select {{}} from {{}} where build = {int(number)} order by {{}}"
+            columns = _columns(rows.COMMAND)
+            record.commands = [
+                rows.command(values, files)
+                for values in connection.execute(select.format(columns, "command", "number"))
+            ]
+            record.stalls = [
+                Stall(*values)
+                for values in connection.execute(
+                    select.format(_columns(rows.STALL), "stall", "began_ns")
+                )
+            ]
+            record.samples = [
+                Sample(*values)
+                for values in connection.execute(
+                    select.format(_columns(rows.SAMPLE), "sample", "at_s")
+                )
+            ]
+            by_number = {command.number: command for command in record.commands}
+            record.failures = [
+                Failure(by_number[at], output, why)
+                for at, output, why in connection.execute(
+                    select.format("number, output, why", "failure", "number")
+                )
+                if at in by_number
+            ]
+        return record
+
+    def heads(self, cwd: str | None = None, limit: int = 20) -> list[BuildRecord]:
+        """The newest builds without their commands, newest first."""
+        with self.open() as connection:
+            if cwd is None:
+                return self._heads(connection, "1", (), limit)
+            return self._heads(connection, "cwd = ?", (cwd,), limit)
+
+    def _heads(
+        self,
+        connection: sqlite3.Connection,
+        where: str,
+        values: tuple[object, ...],
+        limit: int = 1,
+    ) -> list[BuildRecord]:
+        found = connection.execute(
+            f"select id, {', '.join(rows.BUILD)} from build where {where} "
+            f"order by id desc limit {int(limit)}",
+            values,
+        ).fetchall()
+        return [rows.build(number, rest) for number, *rest in found]
+
+    def past(self, cwd: str) -> dict[str, Past]:
+        """What the commands of a folder's builds took when they last ran, by first output."""
+        with self.open() as connection:
+            builds = [
+                number
+                for (number,) in connection.execute(
+                    "select id from build where cwd = ? order by id desc limit ?",
+                    (cwd, _PAST_BUILDS),
+                )
+            ]
+            found: dict[str, Past] = {}
+            for number in reversed(builds):
+                for outputs, wall, cpu, rss in connection.execute(
+                    "select outputs, ended_ns - started_ns, user_us + system_us, max_rss_kib "
+                    "from command where build = ? and state = 'done' and verdict = 'deferred' "
+                    "and started_ns > 0",
+                    (number,),
+                ):
+                    for output in json.loads(outputs)[:1]:
+                        found[output] = Past(wall / 1e9, cpu / 1e6, rss)
+        return found
+
+    # ------------------------------------------------------------------ changing
+
+    def set_serial(self, number: int, seconds: float) -> None:
+        """Notes what the same build took without smpmake, as measured."""
+        with self.open() as connection:
+            connection.execute("update build set serial_s = ? where id = ?", (seconds, number))
+
+    def prune(self, days: int = KEPT_DAYS, size: int = KEPT_BYTES) -> None:
+        """Forgets builds older than `days`, then the oldest until `size` bytes are enough.
+
+        The newest build stays, whatever its size.
+        """
+        with self.open() as connection:
+            (newest,) = connection.execute("select coalesce(max(id), 0) from build").fetchone()
+            horizon = time.time() - days * 86400
+            connection.execute(
+                "delete from build where wall_clock < ? and id < ?", (horizon, newest)
+            )
+            while self._used(connection) > size:
+                (oldest,) = connection.execute("select min(id) from build").fetchone()
+                if oldest is None or oldest == newest:
+                    break
+                connection.execute("delete from build where id = ?", (oldest,))
+
+    @staticmethod
+    def _used(connection: sqlite3.Connection) -> int:
+        """Bytes of the file that hold something; the rest is used again."""
+        values = [
+            connection.execute(f"pragma {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        ]
+        return int((values[0] - values[1]) * values[2])
+
+
+def _columns(names: tuple[str, ...]) -> str:
+    """Columns of tables: a record's time `began` is `began_ns` there."""
+    units = {
+        **dict.fromkeys(("issued", "ready", "started", "ended", "began"), "_ns"),
+        "max_rss": "_kib",
+        "at": "_s",
+    }
+    return ", ".join(name + units.get(name, "") for name in names)
+
+
+def _statements(script: str) -> list[str]:
+    """A script's statements; none of ours has a semicolon inside, but for comments."""
+    lines = [line.partition("--")[0] for line in script.splitlines()]
+    return [each for each in "\n".join(lines).split(";") if each.strip()]
