@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smpmake.records import Failure, Sample, from_row, to_row
-from smpmake.reports import summary
+from smpmake.reports import summary, units
 from smpmake.timing import analyse, extra_utilisation
 from tests.made import S, build, command
 
@@ -24,31 +24,31 @@ def test_there_is_no_extra_cpu_where_there_is_one() -> None:
 def test_a_saturated_machine_counts_cpu_time_alone() -> None:
     """Two CPUs busy all the time: what jobs took beyond their CPU time was waiting for a CPU."""
     jobs = [
-        command(n, started=100 * S, ended=110 * S, user_us=5 * 10**6, issued=100 * S)
+        command(n, started=100 * S, ended=110 * S, user_us=5 * 10**6, issued=100 * S, slot=0)
         for n in range(4)
     ]
     model = analyse(build(*jobs))
     assert model.utilisation == pytest.approx(1.0)
-    assert model.serial == pytest.approx(20, abs=0.2)
-    assert model.speedup == pytest.approx(2, abs=0.05)
-    assert model.extra == pytest.approx(1, abs=0.02)
+    assert model.estimated.seconds == pytest.approx(20, abs=0.2)
+    assert model.estimated.speedup == pytest.approx(2, abs=0.05)
+    assert model.estimated.extra == pytest.approx(1, abs=0.02)
 
 
 def test_an_idle_machine_counts_the_waiting_too() -> None:
-    jobs = [command(n, started=100 * S, ended=110 * S, issued=100 * S) for n in range(4)]
+    jobs = [command(n, started=100 * S, ended=110 * S, issued=100 * S, slot=0) for n in range(4)]
     model = analyse(build(*jobs, cpus=4))
-    assert model.serial == pytest.approx(10 + 40)  # the driver's wall and the jobs'
+    assert model.estimated.seconds == pytest.approx(10 + 40)  # the driver's wall and the jobs'
 
 
 def test_stalls_are_time_that_the_driver_stood() -> None:
-    job = command(0, issued=100 * S, started=100 * S, ended=108 * S)
+    job = command(0, issued=100 * S, started=100 * S, ended=108 * S, slot=0)
     link = command(
         1, "foreground", issued=101 * S, ready=108 * S, started=109 * S, ended=110 * S, waited_for=0
     )
     model = analyse(build(job, link))
     assert model.stalled == pytest.approx(8)
-    (stall,) = model.stalls
-    assert (stall.seconds, stall.for_slot, stall.waiter, stall.cause) == (8, 1, link, job)
+    (wait,) = model.waits
+    assert (wait.seconds, wait.for_slot, wait.waiter, wait.cause) == (8, 1, link, job)
 
 
 def test_overlapping_stalls_count_once() -> None:
@@ -61,7 +61,7 @@ def test_overlapping_stalls_count_once() -> None:
 
 def test_the_summary_says_what_the_model_says() -> None:
     job = command(
-        0, issued=100 * S, started=100 * S, ended=108 * S, user_us=8 * 10**6, max_rss=2048
+        0, issued=100 * S, started=100 * S, ended=108 * S, user_us=8 * 10**6, max_rss=2048, slot=0
     )
     link = command(
         1,
@@ -87,7 +87,7 @@ def test_the_summary_says_what_the_model_says() -> None:
     [(0.012, "12 ms"), (0.5, "0.5 s"), (99.9, "99.9 s"), (125, "2:05 min"), (3725, "1:02:05 h")],
 )
 def test_durations(value: float, text: str) -> None:
-    assert summary.seconds(value) == text
+    assert units.seconds(value) == text
 
 
 def test_failures_are_shown_in_the_order_of_issue() -> None:

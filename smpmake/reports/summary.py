@@ -6,20 +6,10 @@ import os
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing import Stall, Timing
+from smpmake.reports.units import seconds
+from smpmake.timing import Against, Timing, Wait
 
 _WIDTH = 72
-
-
-def seconds(value: float) -> str:
-    """A duration as a person reads it."""
-    if value < 0.0995:
-        return f"{value * 1000:.0f} ms"
-    if value < 99.95:
-        return f"{value:.1f} s"
-    minutes, rest = divmod(round(value), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
 
 
 def short(command: CommandRecord) -> str:
@@ -31,14 +21,14 @@ def short(command: CommandRecord) -> str:
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 
-def _stall(stall: Stall) -> str:
+def _wait_text(stall: Wait) -> str:
     what = f"{seconds(stall.seconds)} {short(stall.waiter)}"
     if stall.for_slot > stall.seconds / 2:
         return f"{what} (for a free slot)"
     return f"{what} (for {short(stall.cause)})" if stall.cause is not None else what
 
 
-def _wait(wait: records.Stall) -> str:
+def _stall(wait: records.Stall) -> str:
     return f"{seconds(wait.duration)} {wait.who} {wait.cause} {os.path.basename(wait.path)}"
 
 
@@ -49,11 +39,18 @@ def _used(extra: float) -> str:
 def verdict(record: BuildRecord, timing: Timing) -> str:
     """One line: how much it helped."""
     state = "" if record.status == 0 else f", status {record.status}"
+    serial, kind = _serial(timing)
     return (
-        f"smpmake: {seconds(timing.wall)} for an estimated {seconds(timing.serial)} "
-        f"of serial work: {timing.speedup:.2f} x on {timing.extra_cpus} "
+        f"smpmake: {seconds(timing.wall)} for {kind} {seconds(serial.seconds)} "
+        f"of serial work: {serial.speedup:.2f} x on {timing.extra_cpus} "
         f"CPU{'s' if timing.extra_cpus != 1 else ''}{state}"
     )
+
+
+def _serial(timing: Timing) -> tuple[Against, str]:
+    if timing.measured is not None:
+        return timing.measured, "a measured"
+    return timing.estimated, "an estimated"
 
 
 def lines(record: BuildRecord, timing: Timing) -> list[str]:
@@ -72,13 +69,17 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
         f"  CPU        {timing.user:.1f} s user + {timing.system:.1f} s system, "
         f"{timing.utilisation:.0%} of {timing.cpus} CPU{'s' if timing.cpus != 1 else ''}"
     )
-    if timing.extra is not None:
+    serial, kind = _serial(timing)
+    if serial.extra is not None:
         rows.append(
-            f"  extra CPUs {_used(timing.extra)} = ({timing.serial:.1f} - {timing.wall:.1f}) / "
-            f"({timing.serial:.1f} x (1 - 1/{timing.extra_cpus})), serial time estimated"
+            f"  extra CPUs {_used(serial.extra)} = ({serial.seconds:.1f} - {timing.wall:.1f}) / "
+            f"({serial.seconds:.1f} x (1 - 1/{timing.extra_cpus})), serial time "
+            f"{kind.split()[-1]}"
         )
-    longest = [(stall.seconds, _stall(stall)) for stall in timing.stalls]
-    longest += [(wait.duration, _wait(wait)) for wait in timing.waits if wait.duration > 0.01]
+    longest = [(wait.seconds, _wait_text(wait)) for wait in timing.waits[:5]]
+    longest += [
+        (stall.duration, _stall(stall)) for stall in timing.stalls[:5] if stall.duration > 0.01
+    ]
     if longest:
         longest.sort(reverse=True)
         shown = "; ".join(text for _, text in longest[:3])

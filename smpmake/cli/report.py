@@ -1,0 +1,68 @@
+"""`smpmake report`: a finished build, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from smpmake.cli.builds import build_name, find
+from smpmake.errors import SmpmakeError
+
+
+class ReportError(SmpmakeError):
+    """A report cannot be written."""
+
+
+@click.command()
+@click.argument("build", callback=build_name, default="last")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option(
+    "--trace",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write Chrome trace events (for ui.perfetto.dev).",
+)
+@click.option("--rows", type=click.IntRange(1), default=10, help="Rows of a table.  [default: 10]")
+def report(build: int | str, as_json: bool, trace: str | None, rows: int) -> int:
+    """Show how much it helped, what held it back, and what more CPUs would give.
+
+    BUILD is a number that smpmake history shows, `last` (this folder's last build, the default) or
+    `last-N`.
+    """
+    from smpmake.reports.document import document
+
+    record = find(build)
+    page = document(record)
+    if trace is not None:
+        from smpmake.reports.trace import trace as make_trace
+
+        _write(trace, json.dumps(make_trace(page)))
+    if as_json:
+        click.echo(json.dumps(page, indent=1))
+    elif trace is None:
+        from smpmake.reports.terminal import page as make_page
+
+        width = shutil.get_terminal_size((100, 24)).columns
+        for line in make_page(page, min(width, 120), rows):
+            click.echo(line)
+    return 0
+
+
+def _write(path: str, text: str) -> None:
+    """The whole file or none."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        temporary.write_text(text, encoding="utf-8", errors="replace")
+        os.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ReportError(f"{path}: cannot be written: {error.strerror}") from None

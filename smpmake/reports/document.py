@@ -1,0 +1,224 @@
+"""A build as a JSON-able document: what `--json` prints, and what every other report is made from.
+
+docs/report-format.md describes it; `VERSION` changes whenever a reader could be misled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Final
+
+from smpmake.commands.model import Reason
+from smpmake.records import BuildRecord, CommandRecord
+from smpmake.timing import Against, Depth, Timing, analyse, explore
+from smpmake.timing.groups import Group, folder, language
+
+FORMAT: Final = "smpmake-report"
+VERSION: Final = 1
+_MOST_SAMPLES: Final = 1000
+
+Document = dict[str, Any]
+
+
+def document(record: BuildRecord) -> Document:
+    """The whole build.  Times in seconds from its start unless a name says otherwise."""
+    timing = analyse(record)
+    depth = explore(record, timing)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "build": _build(record),
+        "figures": _figures(record, timing, depth),
+        "findings": [
+            {"seconds": _s(finding.seconds), "text": finding.text} for finding in depth.findings
+        ],
+        "split": {
+            field.name: _s(getattr(timing.concurrency.split, field.name))
+            for field in dataclasses.fields(timing.concurrency.split)
+        },
+        "concurrency": [_s(seconds) for seconds in timing.concurrency.seconds],
+        "what_if": [{"cpus": size, "seconds": _s(seconds)} for size, seconds in depth.what_if],
+        "critical_path": [
+            {"command": piece.number, "start": _s(piece.start), "end": _s(piece.end)}
+            for piece in depth.path
+        ],
+        "reasons": [
+            {
+                "reason": name,
+                "text": Reason(name).text,
+                "count": count,
+            }
+            for name, count in timing.reasons
+        ],
+        "causes": [
+            {"cause": cause, "count": count, "seconds": _s(seconds)}
+            for cause, count, seconds in timing.causes
+        ],
+        "tools": [_group(group) for group in depth.tools],
+        "languages": [_group(group) for group in depth.languages],
+        "folders": [_group(group) for group in depth.folders],
+        "commands": [_command(command, record, timing) for command in record.commands],
+        "stalls": _stalls(record, timing),
+        "samples": _samples(record),
+        "failures": [
+            {
+                "command": failure.record.number,
+                "why": failure.why,
+                "output": failure.output.decode(errors="replace"),
+            }
+            for failure in record.failures
+        ],
+    }
+
+
+def _s(seconds: float) -> float:
+    """Seconds to the microsecond."""
+    return round(seconds, 6)
+
+
+def _build(record: BuildRecord) -> Document:
+    return {
+        "id": record.id,
+        "command": record.command,
+        "cwd": record.cwd,
+        "started_unix": record.wall_clock,
+        "complete": record.complete,
+        "status": record.status if record.complete else None,
+        "driver_runs": record.runs,
+        "slots": record.slots,
+        "cpus": record.cpus,
+        "memory_bytes": record.memory,
+        "smpmake": record.version,
+        "notices": record.notices,
+    }
+
+
+def _against(against: Against | None) -> Document | None:
+    if against is None:
+        return None
+    return {
+        "seconds": _s(against.seconds),
+        "speedup": round(against.speedup, 4),
+        "extra_utilisation": round(against.extra, 4) if against.extra is not None else None,
+    }
+
+
+def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
+    return {
+        "wall": _s(timing.wall),
+        "driver_wall": _s((record.driver_ended - record.started) / 1e9)
+        if record.driver_ended
+        else None,
+        "user": _s(timing.user),
+        "system": _s(timing.system),
+        "server_cpu": _s(timing.server),
+        "utilisation": round(timing.utilisation, 4),
+        "extra_cpus": timing.extra_cpus,
+        "serial_estimated": _against(timing.estimated),
+        "serial_measured": _against(timing.measured),
+        "deferred": timing.deferred,
+        "foreground": timing.foreground,
+        "cancelled": timing.cancelled,
+        "failed": len(record.failures),
+        "stalled": _s(timing.stalled),
+        "queue_wait": _s(timing.queue_wait),
+        "held_by_memory": _s(timing.held),
+        "work": _s(timing.work),
+        "critical_path": _s(timing.critical_path),
+        "lower_bound": _s(timing.lower_bound),
+        "closeness": round(timing.closeness, 4),
+        "simulated": _s(depth.simulated),
+        "peak_job_bytes": timing.peak_job.max_rss * 1024 if timing.peak_job is not None else 0,
+        "peak_memory_bytes": timing.peak_memory,
+        "surprises": sum(len(command.surprises) for command in record.commands),
+        "unguarded": sorted({c.unguarded for c in record.commands if c.unguarded}),
+    }
+
+
+def _group(group: Group) -> Document:
+    return {
+        "name": group.name,
+        "count": group.count,
+        "seconds": _s(group.seconds),
+        "cpu": _s(group.cpu),
+        "weighted": _s(group.weighted),
+        "max_rss_bytes": group.max_rss * 1024,
+    }
+
+
+def _command(command: CommandRecord, record: BuildRecord, timing: Timing) -> Document:
+    def at(time: int) -> float | None:
+        return _s(max(0, time - record.started) / 1e9) if time else None
+
+    return {
+        "number": command.number,
+        "tool": command.tool,
+        "kind": command.kind,
+        "language": language(command),
+        "folder": folder(command, record.cwd),
+        "cwd": command.cwd,
+        "command": command.command,
+        "outputs": list(command.outputs),
+        "verdict": command.verdict,
+        "reason": command.reason,
+        "state": command.state,
+        "status": command.status,
+        "slot": command.slot,
+        "issued": at(command.issued),
+        "ready": at(command.ready),
+        "started": at(command.started),
+        "ended": at(command.ended),
+        "waited_for": command.waited_for,
+        "user": command.user_us / 1e6,
+        "system": command.system_us / 1e6,
+        "weighted": _s(timing.concurrency.weighted.get(command.number, 0.0)),
+        "max_rss_bytes": command.max_rss * 1024,
+        "surprises": list(command.surprises),
+    }
+
+
+def _stalls(record: BuildRecord, timing: Timing) -> list[Document]:
+    """Who waited: processes that a guard stopped, and foreground commands before they could run."""
+    base = record.started
+    found = [
+        {
+            "who": stall.who,
+            "cause": stall.cause,
+            "path": stall.path,
+            "waited_for": stall.waited_for,
+            "command": stall.command,
+            "start": _s(max(0, stall.began - base) / 1e9),
+            "end": _s(max(0, stall.ended - base) / 1e9) if stall.ended else None,
+        }
+        for stall in record.stalls
+    ]
+    found += [
+        {
+            "who": wait.waiter.tool,
+            "cause": "waits for a slot" if wait.for_slot > wait.seconds / 2 else "needs its inputs",
+            "path": wait.waiter.outputs[0] if wait.waiter.outputs else "",
+            "waited_for": wait.cause.number if wait.cause is not None else -1,
+            "command": wait.waiter.number,
+            "start": _s((wait.waiter.issued - base) / 1e9),
+            "end": _s((wait.waiter.started - base) / 1e9),
+        }
+        for wait in timing.waits
+    ]
+    return sorted(found, key=lambda stall: stall["start"])
+
+
+def _samples(record: BuildRecord) -> list[Document]:
+    """The samples, thinned where they are very many."""
+    step = len(record.samples) // _MOST_SAMPLES + 1
+    return [
+        {
+            "at": _s(sample.at),
+            "cpu": round(sample.cpu, 4),
+            "memory_bytes": sample.memory,
+            "done": sample.done,
+            "running": sample.running,
+            "queued": sample.queued,
+            "held": sample.held,
+        }
+        for sample in record.samples[::step]
+    ]

@@ -1,0 +1,45 @@
+"""Figures as a person reads them."""
+
+from __future__ import annotations
+
+
+def seconds(value: float) -> str:
+    """A duration."""
+    if value < 0.0995:
+        return f"{value * 1000:.0f} ms"
+    if value < 99.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+
+
+def size(value: float) -> str:
+    """Bytes."""
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"
+
+
+def cut(text: str, width: int) -> str:
+    """A text of at most `width` characters."""
+    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
+
+
+def cut_left(text: str, width: int) -> str:
+    """A text of at most `width` characters: its end, which is what tells paths apart."""
+    return text if len(text) <= width else f"…{text[len(text) - max(0, width - 1) :]}"
+
+
+def printable(text: str) -> str:
+    """Text that can do nothing to a terminal: control characters are shown as in `cat -v`."""
+    return "".join(
+        character
+        if character in "\n\t" or character.isprintable()
+        else f"^{chr(ord(character) + 64)}"
+        if ord(character) < 32
+        else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )

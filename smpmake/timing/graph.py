@@ -1,0 +1,196 @@
+"""Who had to wait for whom: the recorded build as a graph, as a serial build means it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from smpmake.records import BuildRecord, CommandRecord
+from smpmake.timing.spans import Span, Timeline, length
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A command with a slot: its work in seconds, as if alone, and the jobs it needs."""
+
+    number: int
+    work: float
+    needs: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that the driver comes to after `work` more seconds of its own.
+
+    issues    a job that it then hands over, or -1.
+    needs     jobs that must have ended before it goes on.
+    """
+
+    work: float
+    issues: int
+    needs: frozenset[int]
+    number: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A build: the driver's events in order, and the jobs.  `work` is the sum of all, seconds."""
+
+    events: tuple[Event, ...]
+    jobs: dict[int, Job]
+    work: float
+
+
+def alone(wall: float, cpu: float, idle: float) -> float:
+    """Seconds that something would take alone on the machine.
+
+    Its CPU time; and of what it waited that part which was not waiting for a CPU: the share of
+    the time in which the machine had an idle one.
+    """
+    cpu = min(cpu, wall)
+    return cpu + (wall - cpu) * idle
+
+
+def build_graph(record: BuildRecord, line: Timeline, idle: float) -> Graph:
+    """The graph of a recorded build."""
+    needs = _needs(record)
+    jobs = {}
+    for command in record.commands:
+        if command.verdict == "deferred" and command.number in line.work:
+            wall = length(line.work[command.number])
+            work = alone(wall, command.cpu, idle)
+            jobs[command.number] = Job(command.number, work, needs[command.number])
+    through = _Through(needs, jobs)
+    jobs = {n: Job(n, job.work, through.of(n)) for n, job in jobs.items()}
+    driver = length(line.driver)
+    tools = sum(
+        length(line.work[c.number])
+        for c in record.commands
+        if c.verdict != "deferred" and c.number in line.work
+    )
+    own = driver + tools
+    cpu = (record.driver_user_us + record.driver_system_us) / 1e6
+    scale = alone(own, cpu, idle) / own if own > 0 else 1.0
+    events = _events(record, line, jobs, through, scale)
+    total = sum(event.work for event in events) + sum(job.work for job in jobs.values())
+    return Graph(tuple(events), jobs, total)
+
+
+def _needs(record: BuildRecord) -> dict[int, frozenset[int]]:
+    """For each command the earlier ones whose results it reads, replaces, or must not change."""
+    writer: dict[str, int] = {}
+    readers: dict[str, list[int]] = {}
+    found: dict[int, frozenset[int]] = {}
+    waits: dict[int, set[int]] = {}
+    for stall in record.stalls:
+        if stall.command >= 0:
+            waits.setdefault(stall.command, set()).add(stall.waited_for)
+    everybody: list[int] = []
+    for command in record.commands:
+        number = command.number
+        if command.verdict == "barrier":
+            needs = set(everybody)
+        else:
+            needs = {writer[p] for p in (*command.inputs, *command.reads) if p in writer}
+            for path in command.outputs:
+                needs.update(readers.get(path, ()))
+                if path in writer:
+                    needs.add(writer[path])
+        needs |= waits.get(number, set())
+        if command.waited_for >= 0:
+            needs.add(command.waited_for)
+        found[number] = frozenset(n for n in needs if n < number)
+        for path in dict.fromkeys((*command.inputs, *command.reads)):
+            readers.setdefault(path, []).append(number)
+        for path in command.outputs:
+            writer[path] = number
+            readers.pop(path, None)
+        everybody.append(number)
+    return found
+
+
+class _Through:
+    """What commands need, as jobs: through moves and the like, which take no slot of their own."""
+
+    def __init__(self, needs: dict[int, frozenset[int]], jobs: dict[int, Job]) -> None:
+        self._needs = needs
+        self._jobs = jobs
+        self._known: dict[int, frozenset[int]] = {}
+
+    def of(self, number: int) -> frozenset[int]:
+        found: set[int] = set()
+        for need in self._needs.get(number, ()):
+            if need in self._jobs:
+                found.add(need)
+            else:
+                known = self._known.get(need)
+                if known is None:
+                    self._known[need] = frozenset()
+                    known = self._known[need] = self.of(need)
+                found |= known
+        return frozenset(found)
+
+
+def _events(
+    record: BuildRecord, line: Timeline, jobs: dict[int, Job], through: _Through, scale: float
+) -> list[Event]:
+    base = record.started
+
+    def at(time: int) -> float:
+        return max(0, time - base) / 1e9
+
+    clock = _Clock(line.stalled)
+    marks: list[tuple[float, int, int, frozenset[int]]] = []
+    for command in record.commands:
+        number = command.number
+        if command.verdict == "deferred":
+            if number in jobs:
+                marks.append((at(command.issued), number, number, frozenset()))
+        else:
+            needs = through.of(number)
+            if needs:
+                marks.append((at(command.issued), number, -1, needs))
+    ends = sorted((c.ended, c.number) for c in record.commands if c.number in jobs and c.ended)
+    times = [ended for ended, _ in ends]
+    for stall in record.stalls:
+        if stall.command < 0 and stall.ended:
+            waited = {stall.waited_for} & jobs.keys() or set(through.of(stall.waited_for))
+            # Of several the one that ended last is what it really waited for.
+            place = bisect_right(times, stall.ended) - 1
+            if stall.count > 1 and place >= 0 and ends[place][0] > stall.began:
+                last = ends[place][1]
+                if last <= stall.waited_for:
+                    waited.add(last)
+            marks.append((at(stall.began), len(record.commands), -1, frozenset(waited)))
+    marks.sort(key=lambda mark: mark[:2])
+    events, before = [], 0.0
+    for when, number, issues, needs in marks:
+        now = max(before, clock.of(when))
+        events.append(Event((now - before) * scale, issues, needs, number))
+        before = now
+    end = clock.of(at(record.driver_ended) if record.driver_ended else line.wall)
+    events.append(Event(max(0.0, end - before) * scale, -1, frozenset()))
+    return events
+
+
+class _Clock:
+    """The driver's own clock, which stands still while it waits."""
+
+    def __init__(self, stalled: list[Span]) -> None:
+        self._starts = [start for start, _ in stalled]
+        self._ends = [end for _, end in stalled]
+        self._before = [0.0]
+        for start, end in stalled:
+            self._before.append(self._before[-1] + end - start)
+
+    def of(self, time: float) -> float:
+        place = bisect_right(self._starts, time)
+        lost = self._before[place]
+        if place:
+            lost -= max(0.0, self._ends[place - 1] - time)
+        return time - lost
+
+
+def is_job(command: CommandRecord) -> bool:
+    """Whether a command ran in a slot, deferred."""
+    return command.verdict == "deferred" and command.slot >= 0 and command.started > 0

@@ -1,0 +1,231 @@
+"""One model of a finished build; every report prints this model and nothing else.
+
+Definitions (docs/reports.md):
+
+- CPU utilisation: CPU seconds of everything / (wall x usable CPUs).
+- Serial estimate: what the driver did in the foreground plus every job, each as if alone on the
+  machine: its CPU time, and of its waiting that part which was not waiting for a CPU (the machine's
+  idle share).  An estimate; a measured serial time stands beside it and never in its place.
+- Speed-up: serial time / wall.
+- Utilisation of the extra CPUs: (T - Tp) / (T * (1 - 1/N)), T serial, Tp parallel, N CPUs used.
+- Critical path: the build on a machine without limits (replay.py).
+- Lower bound: max(critical path, work / N).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+
+from smpmake import records
+from smpmake.records import BuildRecord, CommandRecord
+from smpmake.timing import findings, groups, replay, spans
+from smpmake.timing.findings import Finding
+from smpmake.timing.graph import alone, build_graph, is_job
+from smpmake.timing.groups import Group
+from smpmake.timing.spans import Concurrency, Timeline
+
+_INFINITE = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A foreground command that waited: seconds, and the command that it waited for at last.
+
+    for_slot  how much of it was waiting for a free slot, after the last hazard had cleared.
+    """
+
+    seconds: float
+    for_slot: float
+    waiter: CommandRecord
+    cause: CommandRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A serial time, and what the build was against it.  `extra` is None where N is 1."""
+
+    seconds: float
+    speedup: float
+    extra: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """See the module's docstring.  Seconds and bytes.
+
+    user, system, server  CPU of driver and jobs, and of smpmake itself.
+    measured    against a serial build that somebody measured, or None.
+    waits       foreground commands that waited; stalls: processes that a guard made wait.
+    stalled     how long the driver stood still, all in all; by cause in `causes`.
+    queue_wait  job seconds between ready and started.
+    held        seconds in which memory kept a job from starting.
+    closeness   lower bound / wall: 1 is as good as this machine can do with this build.
+    """
+
+    wall: float
+    cpus: int
+    slots: int
+    user: float
+    system: float
+    server: float
+    utilisation: float
+    estimated: Against
+    measured: Against | None
+    extra_cpus: int
+    deferred: int
+    foreground: int
+    cancelled: int
+    reasons: tuple[tuple[str, int], ...]
+    waits: tuple[Wait, ...]
+    stalls: tuple[records.Stall, ...]
+    stalled: float
+    causes: tuple[tuple[str, int, float], ...]
+    queue_wait: float
+    held: float
+    work: float
+    critical_path: float
+    lower_bound: float
+    closeness: float
+    slowest: tuple[CommandRecord, ...]
+    peak_job: CommandRecord | None
+    peak_memory: int
+    concurrency: Concurrency
+    line: Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What takes longer to find out: for reports, not for the summary after each build.
+
+    simulated   the replay at the recorded number of slots, to compare with `wall`.
+    what_if     machine size and seconds.
+    path        the critical path.
+    """
+
+    simulated: float
+    what_if: tuple[tuple[int, float], ...]
+    path: tuple[replay.Piece, ...]
+    tools: tuple[Group, ...]
+    languages: tuple[Group, ...]
+    folders: tuple[Group, ...]
+    findings: tuple[Finding, ...]
+
+
+def extra_utilisation(serial: float, parallel: float, cpus: int) -> float | None:
+    """(T - Tp) / (T * (1 - 1/N)); None for one CPU, where there is no extra one."""
+    if cpus < 2 or serial <= 0:
+        return None
+    return (serial - parallel) / (serial * (1 - 1 / cpus))
+
+
+def _against(serial: float, wall: float, cpus: int) -> Against:
+    return Against(serial, serial / wall, extra_utilisation(serial, wall, cpus))
+
+
+def _waits(commands: list[CommandRecord]) -> list[Wait]:
+    by_number = {command.number: command for command in commands}
+    return [
+        Wait(
+            (c.started - c.issued) / 1e9,
+            max(0, c.started - max(c.ready, c.issued)) / 1e9,
+            c,
+            by_number.get(c.waited_for),
+        )
+        for c in commands
+        if c.verdict != "deferred" and c.started
+    ]
+
+
+def _causes(record: BuildRecord, waits: list[Wait]) -> tuple[tuple[str, int, float], ...]:
+    """Each cause of stalls with how often it was, and its seconds, which may overlap."""
+    counts: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
+    for stall in record.stalls:
+        if stall.command < 0 and stall.ended:
+            counts[stall.cause] += 1
+            seconds[stall.cause] += stall.duration
+    for wait in waits:
+        if wait.seconds > 0.001:
+            cause = "waits for a slot" if wait.for_slot > wait.seconds / 2 else "needs its inputs"
+            counts[cause] += 1
+            seconds[cause] += wait.seconds
+    order = sorted(counts, key=lambda cause: -seconds[cause])
+    return tuple((cause, counts[cause], seconds[cause]) for cause in order)
+
+
+def _held(record: BuildRecord) -> float:
+    samples = record.samples
+    return sum(after.at - before.at for before, after in pairwise(samples) if before.held)
+
+
+def analyse(record: BuildRecord) -> Timing:
+    """The model of a build."""
+    commands = record.commands
+    line = spans.timeline(record)
+    jobs = [c for c in commands if is_job(c)]
+    user = sum(c.user_us for c in jobs) + record.driver_user_us
+    system = sum(c.system_us for c in jobs) + record.driver_system_us
+    cpu = (user + system + record.server_cpu_us) / 1e6
+    utilisation = cpu / (line.wall * record.cpus)
+    idle = max(0.0, 1 - utilisation)
+    waits = sorted(_waits(commands), key=lambda wait: -wait.seconds)
+    stalls = [stall for stall in record.stalls if stall.command < 0 and stall.ended]
+    graph = build_graph(record, line, idle)
+    end = (record.driver_ended - record.started) / 1e9 if record.driver_ended else line.wall
+    own = max(0.0, end - spans.length(line.stalled))
+    driver_cpu = (record.driver_user_us + record.driver_system_us) / 1e6
+    serial = alone(own, driver_cpu, idle) + sum(job.work for job in graph.jobs.values())
+    extra_cpus = min(record.slots, record.cpus)
+    critical = replay.play(graph, _INFINITE, _INFINITE).seconds
+    bound = max(critical, graph.work / extra_cpus)
+    memory = [sample.memory for sample in record.samples]
+    measured = record.serial
+    return Timing(
+        line.wall,
+        record.cpus,
+        record.slots,
+        user / 1e6,
+        system / 1e6,
+        record.server_cpu_us / 1e6,
+        utilisation,
+        _against(serial, line.wall, extra_cpus),
+        _against(measured, line.wall, extra_cpus) if measured is not None else None,
+        extra_cpus,
+        sum(c.verdict == "deferred" for c in commands),
+        sum(c.verdict != "deferred" for c in commands),
+        sum(c.state == "cancelled" for c in commands),
+        tuple(Counter(c.reason for c in commands if c.reason).most_common()),
+        tuple(wait for wait in waits if wait.seconds > 0.01),
+        tuple(sorted(stalls, key=lambda stall: -stall.duration)),
+        spans.length(line.stalled),
+        _causes(record, waits),
+        spans.queue_wait(commands),
+        _held(record),
+        graph.work,
+        critical,
+        bound,
+        min(1.0, bound / line.wall),
+        tuple(sorted(jobs, key=lambda c: -c.duration)),
+        max(jobs, key=lambda c: c.max_rss, default=None),
+        max(memory, default=0) - min(memory, default=0),
+        spans.concurrency(record, line),
+        line,
+    )
+
+
+def explore(record: BuildRecord, timing: Timing) -> Depth:
+    """The rest of the model."""
+    graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
+    weighted = timing.concurrency.weighted
+    what_if = replay.curve(graph)
+    return Depth(
+        replay.play(graph, record.slots, record.cpus).seconds,
+        what_if,
+        replay.play(graph, _INFINITE, _INFINITE).path,
+        groups.group(record.commands, lambda c: c.tool, weighted),
+        groups.group(record.commands, groups.language, weighted),
+        groups.group(record.commands, lambda c: groups.folder(c, record.cwd), weighted),
+        findings.find(record, timing, what_if),
+    )
