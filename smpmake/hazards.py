@@ -8,7 +8,8 @@ Pure: no clock, no disk.  Paths are canonical before they come here.  A command 
   reads waits for every pending output that could be one, and who changes a file that could be one
   waits for the commands with undeclared reads that were issued while the old file was there.
 
-"Could be one" is a matter of names: what a compiler or archiver produces is never a header.
+"Could be one" is a matter of names, and of the tool: what a linker or archiver makes is never a
+header, though programs have names as some headers of C++ have them.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class Hazards:
         operands = job.operands
         _add(self._readers, operands.reads, job)
         _add(self._writers, operands.writes, job)
-        if not all(map(is_product, operands.writes)):
+        if not operands.products and not all(map(is_product, operands.writes)):
             self._could_be_read[job] = None
         if operands.undeclared:
             self._undeclared[job] = None

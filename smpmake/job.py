@@ -46,6 +46,7 @@ class Operands:
                  said so: when its inode last changed (file-system time, ns).
     undeclared   the command may read files that it does not name.
     everything   a barrier: it may touch anything.
+    products     no compiler reads what it writes, whatever its name: programs, archives.
     """
 
     reads: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class Operands:
     changed_ns: tuple[tuple[str, int], ...] = ()
     undeclared: bool = False
     everything: bool = False
+    products: bool = False
 
 
 #: The blockers of a job that has none: one set for all, never changed.

@@ -264,6 +264,7 @@ class Machine:
             reads.append(name)
             if os.path.islink(name):
                 reads.append(os.path.realpath(name))
+        products = analysis.kind in (Kind.LINK, Kind.ARCHIVE)
         writes: list[str] = []
         changed: list[tuple[str, int]] = []
         places: list[Place] = []
@@ -277,7 +278,7 @@ class Machine:
                 pass
             else:
                 is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
-                if is_file and not is_product(name):
+                if is_file and not products and not is_product(name):
                     changed.append((name, info.st_ctime_ns))
                 if stat.S_ISLNK(info.st_mode) and not write.removed:
                     writes.append(os.path.realpath(name))
@@ -286,7 +287,12 @@ class Machine:
             writes.append(name)
             places.append(Place(write, name, stale, info))
         operands = Operands(
-            tuple(reads), tuple(writes), tuple(changed), analysis.undeclared, everything
+            tuple(reads),
+            tuple(writes),
+            tuple(changed),
+            analysis.undeclared,
+            everything,
+            products,
         )
         return operands, places
 

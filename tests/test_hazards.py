@@ -70,6 +70,13 @@ def test_a_compile_waits_for_what_could_be_its_header() -> None:
     assert table.enter(job(2, Operands(reads=("/a.c",), undeclared=True))) == {generator}
 
 
+def test_a_program_is_no_header_whatever_its_name() -> None:
+    """The headers of C++ have such names; what a linker makes is none of them."""
+    table = Hazards()
+    table.enter(job(0, Operands(writes=("/bin/vector",), products=True)))
+    assert table.enter(job(1, Operands(writes=("/a.o",), undeclared=True))) == set()
+
+
 def test_changing_a_header_waits_for_compiles_that_were_issued_before() -> None:
     table = Hazards()
     early = job(0, Operands(undeclared=True, writes=("/a.o",)), issued_ns=100)
