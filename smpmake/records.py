@@ -130,6 +130,7 @@ class BuildRecord:
     runs      how often the driver was run: more than once where a promise was wrong.
     status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
     serial    seconds of the same build without smpmake, where somebody measured it.
+    estimate  seconds of serial work in it, by the timing model.
     memory    bytes that the machine has.
     """
 
@@ -150,6 +151,7 @@ class BuildRecord:
     driver_max_rss: int = 0
     server_cpu_us: int = 0
     serial: float | None = None
+    estimate: float | None = None
     memory: int = 0
     complete: bool = True
     id: int = 0

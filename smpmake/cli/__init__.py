@@ -19,8 +19,11 @@ from smpmake import __version__
 FAULT: Final = 125
 #: Name: module, and a line for the help, which so need not import them all.
 _COMMANDS: Final = {
+    "bench": ("bench", "Time a build with and without smpmake, on one CPU and on more."),
+    "compare": ("compare", "Say what got slower between two builds."),
     "doctor": ("doctor", "Show tools, CPUs and server, and probe the CPUs."),
     "env": ("serve", "Print what a shell has to eval to use a server."),
+    "history": ("history", "List the builds that are remembered."),
     "report": ("report", "Show how much it helped and what held it back."),
     "run": ("run", "Run a build command (for commands named like one of these)."),
     "serve": ("serve", "Run a server until it is stopped; builds share its slots."),

@@ -207,13 +207,7 @@ def build(settings: Settings, command: list[str]) -> int:
     except SmpmakeError as error:
         print(f"smpmake: {error}; running the build plainly", file=sys.stderr)
         return plainly(command)
-    if session.recorder is not None:
-        session.recorder.end()
-        if session.recorder.fault:
-            outcome.record.notices.append(
-                f"this build is not in the history: {session.recorder.fault}"
-            )
-    _report(settings, outcome.record)
+    _report(settings, outcome.record, session.recorder)
     for fault in outcome.faults:
         print(f"smpmake: left over: {fault}", file=sys.stderr)
     return outcome.record.status
@@ -237,11 +231,16 @@ def _recorder(settings: Settings, record: BuildRecord) -> Recorder:
     return Recorder(History(), record, redactor, days=settings.history_days, size=size)
 
 
-def _report(settings: Settings, record: Any) -> None:
+def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) -> None:
     from smpmake import timing
     from smpmake.reports import summary, why
 
     model = timing.analyse(record)
+    record.estimate = model.estimated.seconds
+    if recorder is not None:
+        recorder.end()
+        if recorder.fault:
+            record.notices.append(f"this build is not in the history: {recorder.fault}")
     rows = summary.lines(record, model)
     if settings.verbosity < 0:
         rows = rows[:1]

@@ -1,4 +1,4 @@
-"""`smpmake why`: what was not deferred in the last build."""
+"""`smpmake why`: what was not deferred in a build, and all about one output."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ import time
 
 import click
 
+from smpmake.cli.builds import build_name, find
+
 
 @click.command()
+@click.argument("path", required=False)
 @click.option("--all", "everything", is_flag=True, help="All commands, not a few of each reason.")
-def why(everything: bool) -> int:
+@click.option("--build", callback=build_name, default="last", help="Which build.  [default: last]")
+def why(path: str | None, everything: bool, build: int | str) -> int:
     """Say which commands of the last build were not deferred, and why.
 
-    The last build that was started in this folder, or else the last one at all.
+    With a PATH: the commands that made it, their verdicts, times, and what they waited for.
     """
-    from smpmake.history import History
     from smpmake.reports import why as report
 
-    history = History()
-    record = history.last(os.getcwd()) or history.last()
-    if record is None:
-        click.echo("No build is in the history yet: put smpmake in front of one.", err=True)
-        return 1
+    record = find(build)
+    if path is not None:
+        lines = report.about(record, os.path.abspath(path))
+        if not lines:
+            click.echo(f"smpmake: no command of that build made or read {path}", err=True)
+            return 1
+        for line in lines:
+            click.echo(line)
+        return 0
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.wall_clock))
     click.echo(f"{' '.join(record.command)} in {record.cwd}, {when}:")
     for line in report.lines(record, everything=everything):

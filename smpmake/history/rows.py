@@ -23,7 +23,8 @@ SAMPLE: Final = ("at", "cpu", "memory", "done", "running", "queued", "held")
 BUILD: Final = (
     *("cwd", "command", "wall_clock", "wall_ns", "driver_ns", "slots", "cpus", "status"),
     *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
-    *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "memory", "notices"),
+    *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
+    "notices",
 )
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
@@ -109,7 +110,7 @@ def build_row(
         *(record.slots, record.cpus, record.status),
         *(record.driver_user_us, record.driver_system_us, record.server_cpu_us, record.version),
         *(pid, pid_start, record.runs, record.driver_status, record.driver_max_rss),
-        *(record.serial, record.memory),
+        *(record.serial, record.estimate, record.memory),
         json.dumps([storable(clean(notice)) for notice in record.notices]),
     ]
 
@@ -134,6 +135,7 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         driver_max_rss=v["driver_max_rss_kib"],
         server_cpu_us=v["server_cpu_us"],
         serial=v["serial_s"],
+        estimate=v["estimate_s"],
         memory=v["memory"],
         complete=v["pid"] == 0,
         notices=json.loads(v["notices"]),

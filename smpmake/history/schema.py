@@ -28,6 +28,7 @@ create table build (
     driver_status  integer not null default -1,
     driver_max_rss_kib integer not null default 0,
     serial_s     real,             -- the same build without smpmake, where it was measured
+    estimate_s   real,             -- serial work in it, by the timing model
     memory       integer not null default 0, -- bytes that the machine has
     notices      text not null default '[]'  -- JSON
 );
@@ -129,6 +130,7 @@ alter table build add column runs integer not null default 1;
 alter table build add column driver_status integer not null default -1;
 alter table build add column driver_max_rss_kib integer not null default 0;
 alter table build add column serial_s real;
+alter table build add column estimate_s real;
 alter table build add column memory integer not null default 0;
 alter table build add column notices text not null default '[]';
 create index build_cwd on build (cwd, id);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
+from smpmake.reports.units import seconds
 
 _EXAMPLES = 5
 
@@ -30,6 +31,64 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
         if len(shown) < len(commands):
             rows.append(f"        … and {len(commands) - len(shown)} more")
     return rows + _stalls(record) + _surprises(record)
+
+
+def about(record: BuildRecord, path: str) -> list[str]:
+    """All commands that made a path (or, if none did, read it), and who waited for them."""
+    numbers = {command.number: command for command in record.commands}
+    makers = [command for command in record.commands if path in command.outputs]
+    if not makers:
+        readers = [c for c in record.commands if path in c.inputs or path in c.reads]
+        if not readers:
+            return []
+        rows = [f"{path}: made by no command that smpmake saw; read by {len(readers)}:"]
+        return rows + [f"  {_cut(command.command)}" for command in readers[:_EXAMPLES]]
+    rows = [f"{path}:"]
+    for command in makers:
+        rows += [f"  {command.command}", f"    in {command.cwd}", f"    {_verdict(command)}"]
+        cause = numbers.get(command.waited_for)
+        if cause is not None:
+            waited = max(0, command.ready - command.issued) / 1e9
+            rows.append(
+                f"    waited {seconds(waited)} for its inputs, last for: {_cut(cause.command)}"
+            )
+        rows.append(f"    {_times(command, record)}")
+        rows += [f"    surprise: {surprise}" for surprise in command.surprises]
+        for stall in record.stalls:
+            if stall.waited_for == command.number and stall.ended:
+                rows.append(
+                    f"    {stall.who} waited {seconds(stall.duration)} for it ({stall.cause} "
+                    f"{stall.path})"
+                )
+    return rows
+
+
+def _verdict(command: CommandRecord) -> str:
+    if not command.reason:
+        text = command.verdict
+    else:
+        text = f"{command.verdict}: {command.reason}, {Reason(command.reason).text}"
+        if command.detail:
+            text += f" [{command.detail}]"
+    if command.unguarded:
+        text += f"; called by {command.unguarded}, which takes no guard"
+    return f"{text}; {command.state or 'had not ended'}" + (
+        f", status {command.status}" if command.status else ""
+    )
+
+
+def _times(command: CommandRecord, record: BuildRecord) -> str:
+    base = record.started
+    issued = seconds(max(0, command.issued - base) / 1e9)
+    if not command.started:
+        return f"issued at {issued}; never ran"
+    slot = f" in slot {command.slot}" if command.slot >= 0 else ""
+    queue = max(0, command.started - max(command.ready, command.issued)) / 1e9
+    return (
+        f"issued at {issued}, started at {seconds((command.started - base) / 1e9)}{slot} after "
+        f"{seconds(queue)} in the queue; took {seconds(command.duration)}, "
+        f"{seconds(command.cpu)} of CPU, {command.max_rss / 1024:.0f} MiB"
+    )
 
 
 def _surprises(record: BuildRecord) -> list[str]:

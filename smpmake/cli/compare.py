@@ -1,0 +1,35 @@
+"""`smpmake compare`: two builds side by side."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import click
+
+from smpmake.cli.builds import build_name, find
+
+
+@click.command()
+@click.argument("before", callback=build_name, default="last-1", metavar="[BUILD]")
+@click.argument("after", callback=build_name, default="last", metavar="[BUILD]")
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@click.option("--rows", type=click.IntRange(1), default=15, help="Rows of a table.  [default: 15]")
+def compare(before: int | str, after: int | str, as_json: bool, rows: int) -> int:
+    """Say what got slower between two builds, by command and by cause.
+
+    The builds are numbers that smpmake history shows, `last` or `last-N`; without any they are this
+    folder's last two.
+    """
+    from smpmake.reports import comparison
+    from smpmake.timing.compare import compare as compared
+
+    old, new = find(before), find(after)
+    found = compared(old, new)
+    if as_json:
+        click.echo(json.dumps(comparison.document(found, old, new), indent=1))
+        return 0
+    width = shutil.get_terminal_size((100, 24)).columns
+    for line in comparison.lines(found, old, new, rows, width):
+        click.echo(line)
+    return 0

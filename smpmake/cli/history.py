@@ -1,0 +1,27 @@
+"""`smpmake history`: the builds that are remembered."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import click
+
+
+@click.command()
+@click.option("--all", "everywhere", is_flag=True, help="Builds of all folders, not of this one.")
+@click.option("-n", "--number", type=click.IntRange(1), default=20, help="How many.  [default: 20]")
+def history(everywhere: bool, number: int) -> int:
+    """List the builds that are remembered, newest first: this folder's, or, without any, all."""
+    from smpmake.history import History
+    from smpmake.reports import comparison
+
+    known = History()
+    heads = known.heads(None if everywhere else os.getcwd(), limit=number)
+    heads = heads or known.heads(limit=number)
+    if not heads:
+        click.echo("No build is in the history yet: put smpmake in front of one.", err=True)
+        return 1
+    for line in comparison.history(heads, shutil.get_terminal_size((100, 24)).columns):
+        click.echo(line)
+    return 0
