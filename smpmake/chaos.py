@@ -22,6 +22,11 @@ class Chaos:
     def __init__(self, seed: int | None = None) -> None:
         self._random = random.Random(seed) if seed is not None else None
 
+    @property
+    def active(self) -> bool:
+        """Whether there is a seed."""
+        return self._random is not None
+
     def rank(self, job: Job) -> float:
         """What the queue is ordered by."""
         return job.number if self._random is None else self._random.random()

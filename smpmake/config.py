@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ class Settings:
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (gate.CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.
+    history     whether earlier builds decide the order of the queue.
+    memory      bytes that jobs leave free, -1 not to look at memory, None for the usual reserve.
     redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
     history_days, history_size  what is kept of builds: days, MiB.
     """
@@ -55,6 +58,8 @@ class Settings:
     without: tuple[str, ...] = ()
     verbosity: int = 0
     color: str = "auto"
+    history: bool = True
+    memory: int | None = None
     redact: tuple[str, ...] = ()
     history_days: int = 180
     history_size: int = 256
@@ -67,6 +72,20 @@ def _is_count(value: Any) -> bool:
 
 def _is_positive(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, str) and parse_size(value) is not None
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes of "512M", "2G", "100000"; -1 for "off"; None for what is no size."""
+    if text == "off":
+        return -1
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    if found is None:
+        return None
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
 
 
 def _is_nice(value: Any) -> bool:
@@ -92,11 +111,13 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "exclusive": ("exclusive", _is_tools, "a list of tool names or path patterns"),
     "foreground": ("foreground", _is_tools, "a list of tool names or path patterns"),
     "guard": ("guard", _is_flag, "true or false"),
+    "history": ("history", _is_flag, "true or false"),
     "history-days": ("history_days", _is_positive, "a number of days"),
     "history-size": ("history_size", _is_positive, "a number of MiB"),
     "jobs": ("jobs", _is_count, "a whole number from 0 (all usable CPUs) to 4096"),
     "keep-going": ("keep_going", _is_flag, "true or false"),
     "links": ("links", _one_of(LINKS), 'one of "wait", "defer"'),
+    "memory": ("memory", _is_size, 'a size as "512M" or "2G", or "off"'),
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
     "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),
@@ -142,7 +163,9 @@ def merge(settings: Settings, path: Path) -> Settings:
         name, valid, wanted = KEYS[key]
         if not valid(value):
             raise ConfigError(f"{path}: '{key}' is {value!r} and must be {wanted}")
-        if isinstance(value, list):
+        if name == "memory":
+            changes[name] = parse_size(value)
+        elif isinstance(value, list):
             changes[name] = (*getattr(settings, name), *value)
         else:
             changes[name] = value

@@ -108,11 +108,10 @@ class Desk:
 
     def _counts(self, client: Connection, message: dict[str, Any]) -> None:
         build = self._owners[client]
-        running, queued = self._machine.counts
-        client.reply({"ok": True, "counts": [build.done, running, queued]})
+        client.reply({"ok": True, "counts": [build.done, *self._machine.counts]})
 
     def _state(self, client: Connection, message: dict[str, Any]) -> None:
-        running, queued = self._machine.counts
+        running, queued, _ = self._machine.counts
         stalls = sum(not s.ended for b in self._machine.builds.values() for s in b.stalls)
         pending = [
             [job.number, job.state.value, sorted(b.number for b in job.blockers)]

@@ -70,13 +70,13 @@ class GuestHost:
         with contextlib.suppress(ServerGoneError):
             self._client.ask("interrupt", signal=int(number))
 
-    def counts(self) -> tuple[int, int, int]:
+    def counts(self) -> tuple[int, int, int, int]:
         """See Host."""
         try:
-            done, running, queued = self._client.ask("counts")["counts"]
+            done, running, queued, held = self._client.ask("counts")["counts"]
         except ServerGoneError:
-            return (0, 0, 0)
-        return done, running, queued
+            return (0, 0, 0, 0)
+        return done, running, queued, held
 
     async def drained(self, record: BuildRecord) -> None:
         """See Host.  A server that went away is noticed in the record."""

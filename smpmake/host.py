@@ -11,6 +11,7 @@ import os
 import re
 import resource
 import shlex
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from smpmake.server import Server
 
 _BUILD: Final = "main"
+_RESERVE: Final = 0.05  # of the machine's memory
+_MOST_RESERVE: Final = 1 << 30
 
 
 class Host(Protocol):
@@ -60,8 +63,8 @@ class Host(Protocol):
     def stop(self, number: int) -> None:
         """Ends the build because of a signal; called again when it should be quicker."""
 
-    def counts(self) -> tuple[int, int, int]:
-        """Commands done, running, queued."""
+    def counts(self) -> tuple[int, int, int, int]:
+        """Commands done, running, queued, and those of them that wait for memory."""
 
     async def drained(self, record: BuildRecord) -> None:
         """Returns when all that was deferred has ended, and fills the record."""
@@ -87,6 +90,15 @@ def rules_of(settings: Settings) -> Rules:
         settings.exclusive,
         frozenset(settings.without),
     )
+
+
+def reserve_of(settings: Settings) -> int:
+    """Bytes of memory that jobs leave free, -1 if memory is not looked at."""
+    if settings.memory is None:
+        import psutil
+
+        return min(_MOST_RESERVE, int(psutil.virtual_memory().total * _RESERVE))
+    return settings.memory
 
 
 def driver_environment(
@@ -207,13 +219,31 @@ class OwnHost:
             niceness=self._settings.nice,
             alive=self._alive_write,
             chaos=Chaos(self._settings.chaos),
+            reserve=reserve_of(self._settings),
         )
+        if self._settings.history:
+            machine.foresight.await_expectations(self._slots)
+            looking_back = (asyncio.get_running_loop(), os.getcwd())
+            threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
         machine.builds[_BUILD] = self._build
         machine.keeper_pids.add(driver.process.pid)
         if self.output is not None:
             self._transcribe(self.output)
             os.close(self.output)
         self._server = Server(self._listener, machine, Desk(machine, self.folder, self._shims))
+
+    def _look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
+        """What earlier builds tell, in a thread: the build does not wait for it."""
+        from smpmake import expectations
+        from smpmake.history import History
+
+        history = History()
+        known = expectations.of_commands(cwd, history)
+        with contextlib.suppress(RuntimeError):  # the build was over sooner
+            loop.call_soon_threadsafe(self._machine.expect, known)
+            if known.past:
+                known = expectations.with_order(known, cwd, history)
+                loop.call_soon_threadsafe(self._machine.expect, known)
 
     def driver_lost(self) -> None:
         """See Host."""
@@ -223,10 +253,9 @@ class OwnHost:
         """See Host."""
         self._machine.stop(self._build, number)
 
-    def counts(self) -> tuple[int, int, int]:
+    def counts(self) -> tuple[int, int, int, int]:
         """See Host."""
-        running, queued = self._machine.counts
-        return self._build.done, running, queued
+        return (self._build.done, *self._machine.counts)
 
     async def drained(self, record: BuildRecord) -> None:
         """See Host."""

@@ -6,6 +6,7 @@ brings a `Reply`.  All of it runs in one thread, the event loop's.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import functools
 import logging
@@ -17,8 +18,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from smpmake import commands, native, policy, wire
+from smpmake.admission import Admission, resident
 from smpmake.board import Board
 from smpmake.build import Build
 from smpmake.callers import Processes
@@ -26,6 +29,8 @@ from smpmake.chaos import Chaos
 from smpmake.command import Command, Group, Place, Reply, command_of, replaced
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
 from smpmake.disk import Asides, FileClock, FolderFiles, Paths, remove
+from smpmake.expectations import Expectations
+from smpmake.foresight import Foresight
 from smpmake.gate import Gate, Promise, Waiter
 from smpmake.hazards import is_product
 from smpmake.job import Job, Mode, Operands
@@ -40,6 +45,7 @@ from smpmake.vouchers import voucher_of
 from smpmake.wire import Invoke, Question, Result
 
 log = logging.getLogger("smpmake")
+_SECOND_LOOK: Final = 0.1  # s until memory is looked at again
 
 
 class Machine:
@@ -47,6 +53,7 @@ class Machine:
 
     folder  the session's private folder: journal, traces, intermediate objects.
     board   the scoreboard, which guards look at from the driver's start.
+    reserve bytes of memory to be left free, -1 not to look at memory at all.
     """
 
     def __init__(
@@ -59,11 +66,15 @@ class Machine:
         niceness: int = 0,
         alive: int = -1,
         chaos: Chaos | None = None,
+        reserve: int = -1,
     ) -> None:
         native.become_subreaper()
         self.folder = folder
         self._chaos = chaos or Chaos()
-        self.scheduler = Scheduler(slots, self._chaos.rank)
+        admission = Admission(reserve, taken=lambda: resident(self._pool.pids()))
+        self.foresight = Foresight(self._chaos, admission)
+        self.scheduler = Scheduler(slots, self.foresight.rank, self.foresight.admits)
+        self._second_look: asyncio.TimerHandle | None = None
         self.builds: dict[str, Build] = {}
         self.paths = Paths()
         self.processes = Processes()
@@ -186,11 +197,16 @@ class Machine:
         """Kills descendants that nobody holds any more: their worker or keeper was killed."""
         end_strays(self._pool.pids() | (self.keeper_pids if keep_keepers else set()))
 
+    def expect(self, expectations: Expectations) -> None:
+        """Earlier builds of the project have been looked at."""
+        self.foresight.expect(expectations)
+        self._perform(self.scheduler.dispatch())
+
     @property
-    def counts(self) -> tuple[int, int]:
-        """Commands that run, and commands that wait."""
+    def counts(self) -> tuple[int, int, int]:
+        """Commands that run, commands that wait, and those of them that wait for memory."""
         running = self.scheduler.busy
-        return running, max(0, len(self.scheduler.hazards) - running)
+        return running, max(0, len(self.scheduler.hazards) - running), self.scheduler.held
 
     # ------------------------------------------------------------------ deciding
 
@@ -491,6 +507,7 @@ class Machine:
                     record.slot = job.slot
                     record.started = time.monotonic_ns()  # until the worker says it exactly
                     self.gate.runs(job)
+                    self.foresight.started(job)
                     slot, order = job.slot, self._order(job, command)
                     self._chaos.later(functools.partial(self._pool.send, slot, order))
                 case Resume():
@@ -503,6 +520,14 @@ class Machine:
                 case Cancelled():
                     self._cancelled(job, command)
         self.gate.show()
+        if self.scheduler.held and self._second_look is None:
+            loop = asyncio.get_running_loop()
+            self._second_look = loop.call_later(_SECOND_LOOK, self._look_again)
+
+    def _look_again(self) -> None:
+        """Memory may have become free by other means than the end of a job."""
+        self._second_look = None
+        self._perform(self.scheduler.dispatch())
 
     def _rename(self, job: Job, command: Command) -> None:
         """Does what mv would, in a hundredth of the time; where that fails, mv is to say so."""
@@ -570,6 +595,7 @@ class Machine:
         command = command_of(job)
         command.build.left()
         self.gate.left(job)
+        self.foresight.ended(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
             del mates[job]
@@ -709,6 +735,8 @@ class Machine:
 
     def close(self) -> list[str]:
         """Ends the workers; returns what was left over that should not be (promise P9)."""
+        if self._second_look is not None:
+            self._second_look.cancel()
         leftovers = [
             f"still claimed by '{command_of(job).record.command}' ({job.state.value})"
             for job in self.scheduler.hazards.present()

@@ -18,7 +18,7 @@ class Sampler:
     def __init__(
         self,
         samples: list[Sample],
-        counts: Callable[[], tuple[int, int, int]],
+        counts: Callable[[], tuple[int, int, int, int]],
         started: int,
         interval: float = INTERVAL,
     ) -> None:

@@ -47,21 +47,31 @@ class Cancelled:
 Action = Start | Grant | Resume | Cancelled
 _UNSTARTED = (State.WAITING, State.READY)
 _WANTS_SLOT = (State.READY, State.RESUMING)
+_LOOK_AHEAD = 32  # jobs that are asked for when one is too large for now
 
 
 class Scheduler:
     """Slots, hazards and the queue.  One instance a server.
 
-    rank  what the queue is ordered by: the order of issue, if nothing else is wanted.
+    rank    what the queue is ordered by: the order of issue, if nothing else is wanted.
+    admits  whether a job may start beside others; the first always may.
+    held    jobs that had a slot at the last turn and were not admitted.
     """
 
-    def __init__(self, slots: int, rank: Callable[[Job], float] = lambda job: job.number) -> None:
+    def __init__(
+        self,
+        slots: int,
+        rank: Callable[[Job], float] = lambda job: job.number,
+        admits: Callable[[Job], bool] = lambda job: True,
+    ) -> None:
         self.hazards = Hazards()
         self.slots = slots
         self._free = list(range(slots))
         self._lanes = slots
         self._parked: list[int] = []
         self._rank = rank
+        self._admits = admits
+        self.held = 0
         self._urgent: list[tuple[float, int, Job]] = []
         self._queue: list[tuple[float, int, Job]] = []
         self._alone: Job | None = None
@@ -197,29 +207,49 @@ class Scheduler:
                         self._push(self._urgent, blocker)
                     todo.append(blocker)
 
+    def dispatch(self) -> list[Action]:
+        """Looks again: what was not admitted may be by now."""
+        actions: list[Action] = []
+        self._dispatch(actions)
+        return actions
+
     def _dispatch(self, actions: list[Action]) -> None:
+        passed_over: list[tuple[float, int, Job]] = []
         while self._free and not self._stopped and self._alone is None:
             # A job that was hurried stands in both queues; its state tells whether it still counts.
             queue = self._urgent or self._queue
             if not queue:
-                return
+                break
             job = queue[0][2]
             if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
                 continue
             if job.exclusive and self.busy:
-                return
+                break
+            if self.busy and job.state is State.READY and not self._admits(job):
+                # Smaller ones may go first, but not past what somebody waits for.
+                if queue is self._urgent or len(passed_over) >= _LOOK_AHEAD:
+                    passed_over.append(heapq.heappop(queue))
+                    break
+                passed_over.append(heapq.heappop(queue))
+                continue
             heapq.heappop(queue)
-            if job.exclusive:
-                self._alone = job
-            slot = heapq.heappop(self._free)
-            if job.state is State.RESUMING:
-                heapq.heappush(self._parked, slot)  # its own place it has kept
-                job.state = State.RUNNING
-                actions.append(Resume(job))
-            else:
-                job.slot = slot
-                self._run(job, actions)
+            self._take_slot(job, actions)
+        self.held = len(passed_over)
+        for entry in passed_over:
+            heapq.heappush(self._urgent if entry[2].urgent else self._queue, entry)
+
+    def _take_slot(self, job: Job, actions: list[Action]) -> None:
+        if job.exclusive:
+            self._alone = job
+        slot = heapq.heappop(self._free)
+        if job.state is State.RESUMING:
+            heapq.heappush(self._parked, slot)  # its own place it has kept
+            job.state = State.RUNNING
+            actions.append(Resume(job))
+        else:
+            job.slot = slot
+            self._run(job, actions)
 
     def _run(self, job: Job, actions: list[Action]) -> None:
         job.state = State.RUNNING

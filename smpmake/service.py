@@ -23,7 +23,7 @@ from smpmake.config import Settings
 from smpmake.desk import SHELL_BUILD, Desk
 from smpmake.errors import SmpmakeError
 from smpmake.folder import LONGEST_SOCKET, listen, shims_for
-from smpmake.host import rules_of
+from smpmake.host import reserve_of, rules_of
 from smpmake.machine import Machine
 from smpmake.server import Server
 
@@ -91,6 +91,7 @@ class Service:
                 cpus=cpus.allowed() if self._settings.affinity else None,
                 niceness=self._settings.nice,
                 alive=alive_write,
+                reserve=reserve_of(self._settings),
             )
             machine.keeper_pids.add(keeper.pid)
             desk = Desk(machine, self._path, shims, self._stopped.set)

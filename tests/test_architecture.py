@@ -25,6 +25,7 @@ FLOORS = (
         "recovery",
         "chaos",
         "redact",
+        "admission",
     },
     {
         "config",
@@ -40,8 +41,19 @@ FLOORS = (
         "shadow",
         "elf",
     },
-    {"scheduler", "output", "pool", "folder", "client", "driver", "reports", "traces"},
-    {"build", "sampler", "status", "surroundings", "gate", "command"},
+    {
+        "scheduler",
+        "output",
+        "pool",
+        "folder",
+        "client",
+        "driver",
+        "traces",
+        "expectations",
+        "bench",
+    },
+    {"build", "sampler", "status", "surroundings", "gate", "command", "reports"},
+    {"foresight"},
     {"machine"},
     {"server"},
     {"desk"},
@@ -104,7 +116,7 @@ def test_commands_know_only_themselves() -> None:
 
 def test_reports_print_and_do_not_ask() -> None:
     for path in (PACKAGE / "reports").glob("*.py"):
-        assert rooms(path) <= {"timing", "records", "commands", "reports"}, path
+        assert rooms(path) <= {"timing", "records", "commands", "reports", "bench"}, path
 
 
 def test_no_file_grows_into_a_god() -> None:

@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, use_color
+from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
     from smpmake.records import BuildRecord
+
+
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    size = parse_size(value)
+    if size is None:
+        raise click.BadParameter(f"'{value}' is no size: 512M, 2G, off", ctx, param)
+    return size
 
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,6 +59,14 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             envvar="SMPMAKE_LINKS",
             help="Links and archives: wait for their objects in the foreground, or be jobs too."
             "  [default: defer, without a guard wait]",
+        ),
+        click.option(
+            "--memory",
+            callback=_size,
+            envvar="SMPMAKE_MEMORY",
+            metavar="SIZE",
+            help="Start no job that would leave less than SIZE free; off: do not look at memory."
+            "  [default: 5 %, at most 1G]",
         ),
         click.option(
             "--nice",
@@ -126,6 +143,14 @@ def settings_from(options: dict[str, Any]) -> Settings:
         envvar="SMPMAKE_CHAOS",
         metavar="SEED",
         help="Delay and shuffle what may be, by a random SEED: finds missing dependencies.",
+    )
+)
+@_show_variable(
+    click.option(
+        "--history/--no-history",
+        default=None,
+        envvar="SMPMAKE_HISTORY",
+        help="Let what earlier builds took decide which job is first.",
     )
 )
 @click.option("--without", multiple=True, hidden=True, type=click.Choice(CAUSES))

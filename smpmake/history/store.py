@@ -189,6 +189,18 @@ class History:
                         found[output] = Past(wall / 1e9, cpu / 1e6, rss)
         return found
 
+    def fullest(self, cwd: str) -> int | None:
+        """Of a folder's last builds the one that ran the most jobs; None if none ran any."""
+        with self.open() as connection:
+            found = connection.execute(
+                "select build, count(*) from command where verdict = 'deferred' "
+                "and state = 'done' and build in "
+                "(select id from build where cwd = ? order by id desc limit ?) "
+                "group by build order by 2 desc, 1 desc limit 1",
+                (cwd, _PAST_BUILDS),
+            ).fetchone()
+        return int(found[0]) if found is not None else None
+
     # ------------------------------------------------------------------ changing
 
     def set_serial(self, number: int, seconds: float) -> None:

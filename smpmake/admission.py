@@ -1,0 +1,122 @@
+"""Whether another job may start: by the memory that it will need and the memory that is free."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+_FRESH: Final = 0.1  # s that a measurement holds
+_AMPLE: Final = 2 << 30  # bytes a slot: 99 of 100 compilers need less
+
+
+def read_text(path: str) -> str | None:
+    """A small file of the kernel's, or None."""
+    try:
+        return Path(path).read_text()
+    except (OSError, ValueError):
+        return None
+
+
+def available(read: Callable[[str], str | None] = read_text) -> int:
+    """Bytes that could be had without anybody losing any: the machine's, and our cgroups'."""
+    found = [
+        int(line.split()[1]) * 1024
+        for line in (read("/proc/meminfo") or "").splitlines()
+        if line.startswith("MemAvailable:")
+    ]
+    for folder, limit, usage, cache in _cgroups(read):
+        most = (read(f"{folder}/{limit}") or "").strip()
+        used = (read(f"{folder}/{usage}") or "").strip()
+        if most.isdigit() and used.isdigit() and int(most) < 1 << 60:
+            found.append(max(0, int(most) - int(used) + _cached(read, folder, cache)))
+    return min(found, default=1 << 62)
+
+
+def _cgroups(read: Callable[[str], str | None]) -> Iterable[tuple[str, str, str, str]]:
+    """Folders from our own cgroup up to the root, with the names that files have there."""
+    for line in (read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        parts = [part for part in path.split("/") if part]
+        chain = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
+        for part in chain:
+            if controllers == "":
+                yield (
+                    f"/sys/fs/cgroup/{part}".rstrip("/"),
+                    "memory.max",
+                    "memory.current",
+                    "inactive_file",
+                )
+            elif "memory" in controllers.split(","):
+                yield (
+                    f"/sys/fs/cgroup/memory/{part}".rstrip("/"),
+                    "memory.limit_in_bytes",
+                    "memory.usage_in_bytes",
+                    "total_inactive_file",
+                )
+
+
+def _cached(read: Callable[[str], str | None], folder: str, name: str) -> int:
+    """File pages that the cgroup would give back before it is at its limit."""
+    for line in (read(f"{folder}/memory.stat") or "").splitlines():
+        key, _, value = line.partition(" ")
+        if key == name and value.isdigit():
+            return int(value)
+    return 0
+
+
+def resident(roots: Iterable[int]) -> int:
+    """Bytes that the descendants of some processes have in memory now."""
+    import psutil
+
+    total = 0
+    for root in roots:
+        try:
+            for process in psutil.Process(root).children(recursive=True):
+                total += process.memory_info().rss
+        except psutil.Error:
+            continue  # it ended meanwhile
+    return total
+
+
+class Admission:
+    """Decides.  reserve: bytes that stay free, -1 for no such rule at all.
+
+    free    bytes that could be had (`available`).
+    taken   bytes that the running jobs have now (`resident`); asked only when it matters.
+    """
+
+    def __init__(
+        self,
+        reserve: int,
+        free: Callable[[], int] = available,
+        taken: Callable[[], int] = lambda: 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._reserve = reserve
+        self._free = free
+        self._taken = taken
+        self._clock = clock
+        self._measured: tuple[float, int] = (-1e9, 0)
+
+    def is_ample(self, slots: int) -> bool:
+        """Whether there is so much free that no usual job could be too large."""
+        return self._reserve < 0 or self._free_now() - self._reserve >= slots * _AMPLE
+
+    def admits(self, needs: int, running: int) -> bool:
+        """Whether a job that needs so many bytes may start beside jobs that need `running`."""
+        if self._reserve < 0:
+            return True
+        if needs + running + self._reserve <= self._free_now():
+            return True
+        # What the running ones have already is no longer among what is free.  In this order: what
+        # they take in between counts twice, and not never.
+        still = max(0, running - self._taken())
+        return needs + still + self._reserve <= self._free()
+
+    def _free_now(self) -> int:
+        now = self._clock()
+        if now - self._measured[0] > _FRESH:
+            self._measured = (now, self._free())
+        return self._measured[1]

@@ -1,0 +1,81 @@
+"""What is expected of the jobs of this very build: which first, and whether there is memory for it.
+
+Earlier builds tell (expectations.py); of commands that are new, those of the same tool so far.
+"""
+
+from __future__ import annotations
+
+from smpmake.admission import Admission
+from smpmake.chaos import Chaos
+from smpmake.command import command_of
+from smpmake.expectations import Expectations
+from smpmake.job import Job
+
+_KIB = 1024
+
+
+class Foresight:
+    """One per machine."""
+
+    def __init__(self, chaos: Chaos, admission: Admission) -> None:
+        self._chaos = chaos
+        self._admission = admission
+        self._expectations = Expectations()
+        self._awaited = False
+        self._usual_tail = 0.0
+        self._running: dict[Job, int] = {}
+        self._seen: dict[str, tuple[int, int]] = {}  # by tool: how many, bytes of all together
+
+    def await_expectations(self, slots: int) -> None:
+        """Earlier builds are being looked at; until then one job at a time if memory is short."""
+        self._awaited = not self._admission.is_ample(slots)
+
+    def expect(self, expectations: Expectations) -> None:
+        """Earlier builds of the project have been looked at."""
+        self._awaited = False
+        self._expectations = expectations
+        tails = expectations.tails
+        self._usual_tail = sum(tails.values()) / len(tails) if tails else 0.0
+
+    def rank(self, job: Job) -> float:
+        """What the queue is ordered by, least first: the order of issue, if nothing is known."""
+        if self._chaos.active:
+            return self._chaos.rank(job)
+        if not self._expectations.tails:
+            return job.number
+        output = _output(job)
+        tail = self._expectations.tail(output) if output else None
+        return -(tail if tail is not None else self._usual_tail)
+
+    def needs(self, job: Job) -> int:
+        """Bytes that a job will need."""
+        output = _output(job)
+        known = self._expectations.memory(output) if output else None
+        if known is not None:
+            return known * _KIB
+        count, total = self._seen.get(command_of(job).record.tool, (0, 0))
+        return total // count if count else 0
+
+    def admits(self, job: Job) -> bool:
+        """Whether a job may start beside those that run."""
+        if self._awaited:
+            return False
+        return self._admission.admits(self.needs(job), sum(self._running.values()))
+
+    def started(self, job: Job) -> None:
+        """A job runs."""
+        self._running[job] = self.needs(job)
+
+    def ended(self, job: Job) -> None:
+        """A job has left."""
+        if self._running.pop(job, None) is None:
+            return
+        record = command_of(job).record
+        if record.max_rss:
+            count, total = self._seen.get(record.tool, (0, 0))
+            self._seen[record.tool] = (count + 1, total + record.max_rss * _KIB)
+
+
+def _output(job: Job) -> str:
+    outputs = command_of(job).record.outputs
+    return outputs[0] if outputs else ""
