@@ -66,54 +66,41 @@ def _cached(read: Callable[[str], str | None], folder: str, name: str) -> int:
     return 0
 
 
-def resident(roots: Iterable[int]) -> int:
-    """Bytes that the descendants of some processes have in memory now."""
-    import psutil
-
-    total = 0
-    for root in roots:
-        try:
-            for process in psutil.Process(root).children(recursive=True):
-                total += process.memory_info().rss
-        except psutil.Error:
-            continue  # it ended meanwhile
-    return total
-
-
 class Admission:
     """Decides.  reserve: bytes that stay free, -1 for no such rule at all.
 
-    free    bytes that could be had (`available`).
-    taken   bytes that the running jobs have now (`resident`); asked only when it matters.
+    What runs will come to have all that it needs, and has some of it already; how much, the
+    kernel tells with a delay.  So what is free is measured when nothing runs, and from then on
+    is believed to be less, when it has become less, but not more.
     """
 
     def __init__(
         self,
         reserve: int,
         free: Callable[[], int] = available,
-        taken: Callable[[], int] = lambda: 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reserve = reserve
         self._free = free
-        self._taken = taken
         self._clock = clock
         self._measured: tuple[float, int] = (-1e9, 0)
+        self._for_jobs = free() if reserve >= 0 else 0
 
     def is_ample(self, slots: int) -> bool:
         """Whether there is so much free that no usual job could be too large."""
-        return self._reserve < 0 or self._free_now() - self._reserve >= slots * _AMPLE
+        return self._reserve < 0 or self._for_jobs - self._reserve >= slots * _AMPLE
+
+    def nothing_runs(self) -> None:
+        """A job is about to start, and it is the only one."""
+        if self._reserve >= 0:
+            self._for_jobs = self._free_now()
 
     def admits(self, needs: int, running: int) -> bool:
         """Whether a job that needs so many bytes may start beside jobs that need `running`."""
         if self._reserve < 0:
             return True
-        if needs + running + self._reserve <= self._free_now():
-            return True
-        # What the running ones have already is no longer among what is free.  In this order: what
-        # they take in between counts twice, and not never.
-        still = max(0, running - self._taken())
-        return needs + still + self._reserve <= self._free()
+        self._for_jobs = min(self._for_jobs, self._free_now() + running)
+        return needs + running + self._reserve <= self._for_jobs
 
     def _free_now(self) -> int:
         now = self._clock()

@@ -56,15 +56,15 @@ class Foresight:
         count, total = self._seen.get(command_of(job).record.tool, (0, 0))
         return total // count if count else 0
 
-    def admits(self, job: Job) -> bool:
-        """Whether a job may start beside those that run."""
-        if self._awaited:
+    def admits(self, job: Job, alone: bool) -> bool:
+        """Whether a job may start beside those that run; if so, it is taken to run from now on."""
+        needs = self.needs(job)
+        if alone:
+            self._admission.nothing_runs()
+        elif self._awaited or not self._admission.admits(needs, sum(self._running.values())):
             return False
-        return self._admission.admits(self.needs(job), sum(self._running.values()))
-
-    def started(self, job: Job) -> None:
-        """A job runs."""
-        self._running[job] = self.needs(job)
+        self._running[job] = needs
+        return True
 
     def ended(self, job: Job) -> None:
         """A job has left."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from smpmake import commands, native, policy, wire
-from smpmake.admission import Admission, resident
+from smpmake.admission import Admission
 from smpmake.board import Board
 from smpmake.build import Build
 from smpmake.callers import Processes
@@ -71,8 +71,7 @@ class Machine:
         native.become_subreaper()
         self.folder = folder
         self._chaos = chaos or Chaos()
-        admission = Admission(reserve, taken=lambda: resident(self._pool.pids()))
-        self.foresight = Foresight(self._chaos, admission)
+        self.foresight = Foresight(self._chaos, Admission(reserve))
         self.scheduler = Scheduler(slots, self.foresight.rank, self.foresight.admits)
         self._second_look: asyncio.TimerHandle | None = None
         self.builds: dict[str, Build] = {}
@@ -507,7 +506,6 @@ class Machine:
                     record.slot = job.slot
                     record.started = time.monotonic_ns()  # until the worker says it exactly
                     self.gate.runs(job)
-                    self.foresight.started(job)
                     slot, order = job.slot, self._order(job, command)
                     self._chaos.later(functools.partial(self._pool.send, slot, order))
                 case Resume():

@@ -54,7 +54,8 @@ class Scheduler:
     """Slots, hazards and the queue.  One instance a server.
 
     rank    what the queue is ordered by: the order of issue, if nothing else is wanted.
-    admits  whether a job may start beside others; the first always may.
+    admits  whether a job may start; asked with whether it would be the only one, which it always
+            may be.  A job that is admitted starts.
     held    jobs that had a slot at the last turn and were not admitted.
     """
 
@@ -62,7 +63,7 @@ class Scheduler:
         self,
         slots: int,
         rank: Callable[[Job], float] = lambda job: job.number,
-        admits: Callable[[Job], bool] = lambda job: True,
+        admits: Callable[[Job, bool], bool] = lambda job, alone: True,
     ) -> None:
         self.hazards = Hazards()
         self.slots = slots
@@ -226,7 +227,8 @@ class Scheduler:
                 continue
             if job.exclusive and self.busy:
                 break
-            if self.busy and job.state is State.READY and not self._admits(job):
+            alone = self.busy == 0
+            if job.state is State.READY and not self._admits(job, alone) and not alone:
                 # Smaller ones may go first, but not past what somebody waits for.
                 if queue is self._urgent or len(passed_over) >= _LOOK_AHEAD:
                     passed_over.append(heapq.heappop(queue))
