@@ -190,7 +190,7 @@ def test_summary_quiet_and_verbose(space: Space) -> None:
 @pytest.mark.slow
 def test_why_without_a_history(space: Space) -> None:
     ended = space.smpmake("why")
-    assert ended.status == 1
+    assert ended.status == 125
     assert "No build is in the history" in ended.err
 
 

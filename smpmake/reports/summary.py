@@ -6,7 +6,7 @@ import os
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.reports.units import seconds
+from smpmake.reports.units import printable, seconds
 from smpmake.timing import Against, Timing, Wait
 
 _WIDTH = 72
@@ -100,7 +100,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
     if surprises:
         rows.append(f"  surprises  {surprises}: jobs did what their command lines did not say")
     rows += [f"  notice     {notice}" for notice in record.notices[:5]]
-    return rows
+    return [printable(row) for row in rows]
 
 
 def failures(record: BuildRecord) -> bytes:

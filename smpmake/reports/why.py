@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.reports.units import seconds
+from smpmake.reports.units import printable, seconds
 
 _EXAMPLES = 5
 
@@ -15,10 +15,9 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
     for command in record.commands:
         if command.reason:
             groups.setdefault(command.reason, []).append(command)
+    rows = []
     if not groups:
         rows = ["Every command was deferred."] if record.commands else ["No commands."]
-        return rows + _stalls(record) + _surprises(record)
-    rows = []
     for name, commands in sorted(groups.items(), key=lambda item: -len(item[1])):
         reason = Reason(name)
         waits = any(command.verdict == "barrier" for command in commands)
@@ -30,7 +29,7 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
             rows.append(f"        {_cut(command.command)}{detail}")
         if len(shown) < len(commands):
             rows.append(f"        … and {len(commands) - len(shown)} more")
-    return rows + _stalls(record) + _surprises(record)
+    return [printable(row) for row in rows + _stalls(record) + _surprises(record)]
 
 
 def about(record: BuildRecord, path: str) -> list[str]:
@@ -42,7 +41,8 @@ def about(record: BuildRecord, path: str) -> list[str]:
         if not readers:
             return []
         rows = [f"{path}: made by no command that smpmake saw; read by {len(readers)}:"]
-        return rows + [f"  {_cut(command.command)}" for command in readers[:_EXAMPLES]]
+        rows += [f"  {_cut(command.command)}" for command in readers[:_EXAMPLES]]
+        return [printable(row) for row in rows]
     rows = [f"{path}:"]
     for command in makers:
         rows += [f"  {command.command}", f"    in {command.cwd}", f"    {_verdict(command)}"]
@@ -60,7 +60,7 @@ def about(record: BuildRecord, path: str) -> list[str]:
                     f"    {stall.who} waited {seconds(stall.duration)} for it ({stall.cause} "
                     f"{stall.path})"
                 )
-    return rows
+    return [printable(row) for row in rows]
 
 
 def _verdict(command: CommandRecord) -> str:
