@@ -40,7 +40,7 @@ FLOORS = (
         "shadow",
         "elf",
     },
-    {"scheduler", "output", "pool", "folder", "client", "driver", "reports", "traces"},
+    {"scheduler", "output", "pool", "folder", "client", "driver", "reports", "exports", "traces"},
     {"build", "sampler", "status", "surroundings", "gate", "command"},
     {"machine"},
     {"server"},
@@ -49,7 +49,7 @@ FLOORS = (
     {"guest", "session", "service"},
     {"cli", "__main__"},
 )
-PURE = ("hazards", "scheduler", "job", "policy", "wire", "timing", "records")
+PURE = ("hazards", "scheduler", "job", "policy", "wire", "timing", "records", "exports")
 TOUCHES = {"os", "time", "asyncio", "subprocess", "socket", "threading", "pathlib", "signal"}
 
 
