@@ -21,6 +21,7 @@ FAULT: Final = 125
 _COMMANDS: Final = {
     "doctor": ("doctor", "Show tools, CPUs and server, and probe the CPUs."),
     "env": ("serve", "Print what a shell has to eval to use a server."),
+    "export": ("export", "Write a build down for clangd (compile-commands) or ninja."),
     "report": ("report", "Show how much it helped and what held it back."),
     "run": ("run", "Run a build command (for commands named like one of these)."),
     "serve": ("serve", "Run a server until it is stopped; builds share its slots."),
