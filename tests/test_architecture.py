@@ -52,7 +52,7 @@ FLOORS = (
         "expectations",
         "bench",
     },
-    {"build", "sampler", "status", "surroundings", "gate", "command", "reports"},
+    {"build", "sampler", "status", "surroundings", "gate", "command", "reports", "exports"},
     {"foresight"},
     {"machine"},
     {"server"},
@@ -61,7 +61,7 @@ FLOORS = (
     {"guest", "session", "service"},
     {"cli", "__main__"},
 )
-PURE = ("hazards", "scheduler", "job", "policy", "wire", "timing", "records")
+PURE = ("hazards", "scheduler", "job", "policy", "wire", "timing", "records", "exports")
 TOUCHES = {"os", "time", "asyncio", "subprocess", "socket", "threading", "pathlib", "signal"}
 
 

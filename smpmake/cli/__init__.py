@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "compare": ("compare", "Say what got slower between two builds."),
     "doctor": ("doctor", "Show tools, CPUs and server, and probe the CPUs."),
     "env": ("serve", "Print what a shell has to eval to use a server."),
+    "export": ("export", "Write a build down for clangd (compile-commands) or ninja."),
     "history": ("history", "List the builds that are remembered."),
     "report": ("report", "Show how much it helped and what held it back."),
     "run": ("run", "Run a build command (for commands named like one of these)."),

@@ -424,7 +424,7 @@ class Line:
         else:
             suffix = ".s" if assembly else ".o"
             for source in sources:
-                self._main(self.output or self._own_output(source, suffix), writes)
+                self._main(self.output or self.own_output(source, suffix), writes)
         headers = any(source.language.header for source in sources)
         if headers and (on & _NAMED or assembly):
             self.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of a precompiled header")
@@ -514,7 +514,7 @@ class Line:
                 output = output.removesuffix(suffix)
         return f"{output}-{own}"
 
-    def _own_output(self, source: Source, suffix: str) -> str:
+    def own_output(self, source: Source, suffix: str) -> str:
         """What the compiler makes of a source where nothing else is said."""
         if source.language.header:
             return source.path + ".gch"
@@ -667,7 +667,7 @@ class Line:
             meaning = replace(meaning, writes=writes)
         return Part((self.argv, *words), meaning)
 
-    def _words_for(self, source: Source, dropped: set[int]) -> list[str]:
+    def words_for(self, source: Source, dropped: set[int]) -> list[str]:
         """The words without the other inputs and those that only the linker wants."""
         inputs = {other.at for other in self.sources if other.at != source.at}
         inputs.update(at for at, _ in self.objects)
@@ -676,8 +676,7 @@ class Line:
 
     def _split_compile(self, folder: str) -> tuple[Part, ...]:
         return tuple(
-            self._part(self._words_for(source, set()), intermediate=False)
-            for source in self.sources
+            self._part(self.words_for(source, set()), intermediate=False) for source in self.sources
         )
 
     def _split_link(self, folder: str) -> tuple[Part, ...]:
@@ -686,13 +685,13 @@ class Line:
         for number, source in enumerate(self.sources):
             name = f"{number}-{stem(basename(source.path))}.o"
             out = join(folder, name)
-            own = [*self._words_for(source, self._output_places()), "-c", "-o", out]
+            own = [*self.words_for(source, self.output_places()), "-c", "-o", out]
             parts.append(self._part(own, intermediate=True))
             words[source.at] = out
         parts.append(self._part(words, intermediate=False))
         return tuple(parts)
 
-    def _output_places(self) -> set[int]:
+    def output_places(self) -> set[int]:
         """Where -o and its value are."""
         places: set[int] = set()
         at = 0

@@ -59,7 +59,7 @@ class PackageRun:
             terminalreporter.write_line(f"{name:<12}{serial:9.1f}{parallel:9.1f}{ratio:7.2f}")
 
 
-COUNTED = ("test_packages.py", "test_corpus.py")
+COUNTED = ("test_packages.py", "test_exports.py", "test_corpus.py")
 
 RUN = pytest.StashKey[PackageRun]()
 

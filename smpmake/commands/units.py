@@ -1,0 +1,76 @@
+"""The translation units of a compile command: each source, and the command for it alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from smpmake.commands import compiler, launchers
+from smpmake.commands.compiler import Line
+from smpmake.commands.compiler_options import Do
+from smpmake.commands.model import Invocation
+from smpmake.commands.options import UnreadableError, expand
+from smpmake.commands.paths import basename, stem
+
+_COMPILER: Final = re.compile(compiler.PATTERN)
+_LAUNCHER: Final = re.compile(launchers.PATTERN)
+#: With one of these the compiler only looks, or prints what it read.
+_NOT_COMPILED: Final = frozenset({Do.PREPROCESS, Do.DEPS_ONLY, Do.SYNTAX_ONLY})
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One source.
+
+    source   as the command line spells it.
+    argv     the command that compiles this source and no other, response files put in place.
+    output   what that command makes.
+    reads_headers  the source is preprocessed.
+    """
+
+    source: str
+    argv: tuple[str, ...]
+    output: str
+    reads_headers: bool
+
+
+def units(inv: Invocation) -> tuple[Unit, ...]:
+    """What a command compiles; empty for other tools and for plain assembler.
+
+    Raises options.UnreadableError where a response file cannot be read.
+    """
+    start = 0
+    if len(inv.argv) > 1 and _LAUNCHER.fullmatch(basename(inv.argv[0])):
+        start = 1
+    if len(inv.argv) <= start or not _COMPILER.fullmatch(basename(inv.argv[start])):
+        return ()
+    words, responses = expand(inv.argv[start + 1 :], inv.files)
+    line = Line(inv.argv[start], words, responses)
+    line.scan()
+    if line.query or line.on & _NOT_COMPILED:
+        return ()
+    head = inv.argv[: start + 1]
+    wanted = [s for s in line.sources if s.language.cpp or s.language.cc]
+    return tuple(_unit(line, source, head) for source in wanted)
+
+
+def _unit(line: Line, source: compiler.Source, head: tuple[str, ...]) -> Unit:
+    headers = all(each.language.header for each in line.sources)
+    alone = Do.COMPILE in line.on or Do.ASSEMBLY in line.on or headers
+    own = line.own_output(source, ".s" if Do.ASSEMBLY in line.on else ".o")
+    output = line.output or (own if alone else "a.out")
+    words = list(line.words)
+    if len(line.sources) > 1:
+        dropped: set[int] = set()
+        if not alone:
+            # What is linked at once has an object all the same; gcc names it so.
+            output = f"{output}-{stem(basename(source.path))}.o"
+            dropped = line.output_places()
+        words = line.words_for(source, dropped)
+        if not alone:
+            words += ["-c", "-o", output]
+    return Unit(source.path, (*head, *words), output, source.language.cpp)
+
+
+__all__ = ["Unit", "UnreadableError", "units"]
