@@ -39,6 +39,7 @@ class Settings:
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (gate.CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.
+    status      format of the status line (status.template), "" for none, None for ours.
     history     whether earlier builds decide the order of the queue.
     memory      bytes that jobs leave free, -1 not to look at memory, None for the usual reserve.
     redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
@@ -58,6 +59,7 @@ class Settings:
     without: tuple[str, ...] = ()
     verbosity: int = 0
     color: str = "auto"
+    status: str | None = None
     history: bool = True
     memory: int | None = None
     redact: tuple[str, ...] = ()
@@ -96,6 +98,10 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def _is_tools(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(v, str) and v for v in value)
 
@@ -121,6 +127,7 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
     "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),
+    "status": ("status", _is_text, "a format, as SMPMAKE_STATUS"),
 }
 
 

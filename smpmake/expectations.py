@@ -13,10 +13,15 @@ from smpmake.timing.priority import tails
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """By first output.  tails: seconds to the build's end (timing.priority)."""
+    """By first output.
+
+    tails   seconds to the build's end (timing.priority).
+    sequel  the fullest build's jobs in order of issue: output and seconds.
+    """
 
     past: Mapping[str, Past] = field(default_factory=dict)
     tails: Mapping[str, float] = field(default_factory=dict)
+    sequel: tuple[tuple[str, float], ...] = ()
 
     def tail(self, output: str) -> float | None:
         """Seconds that hang on a command; None if it is new."""
@@ -49,4 +54,5 @@ def with_order(known: Expectations, cwd: str, history: History) -> Expectations:
     graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
     outputs = {c.number: c.outputs[0] for c in record.commands if c.outputs}
     found = {outputs[n]: tail for n, tail in tails(graph).items() if n in outputs}
-    return Expectations(known.past, found)
+    jobs = [c for c in record.commands if c.verdict == "deferred" and c.outputs]
+    return Expectations(known.past, found, tuple((c.outputs[0], c.duration) for c in jobs))

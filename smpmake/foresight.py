@@ -37,6 +37,11 @@ class Foresight:
         tails = expectations.tails
         self._usual_tail = sum(tails.values()) / len(tails) if tails else 0.0
 
+    @property
+    def sequel(self) -> tuple[tuple[str, float], ...]:
+        """The jobs that an earlier build had (Expectations.sequel)."""
+        return self._expectations.sequel
+
     def rank(self, job: Job) -> float:
         """What the queue is ordered by, least first: the order of issue, if nothing is known."""
         if self._chaos.active:

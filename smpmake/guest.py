@@ -78,6 +78,10 @@ class GuestHost:
             return (0, 0, 0, 0)
         return done, running, queued, held
 
+    def sequel(self) -> tuple[tuple[str, float], ...]:
+        """See Host.  A server that several builds share looks at no history."""
+        return ()
+
     async def drained(self, record: BuildRecord) -> None:
         """See Host.  A server that went away is noticed in the record."""
         self._client.send("end")

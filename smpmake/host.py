@@ -30,6 +30,7 @@ from smpmake.rules import Rules
 from smpmake.wire import FileId
 
 if TYPE_CHECKING:
+    from smpmake.expectations import Expectations
     from smpmake.machine import Machine
     from smpmake.server import Server
 
@@ -65,6 +66,9 @@ class Host(Protocol):
 
     def counts(self) -> tuple[int, int, int, int]:
         """Commands done, running, queued, and those of them that wait for memory."""
+
+    def sequel(self) -> tuple[tuple[str, float], ...]:
+        """The jobs that an earlier build had: output and seconds; none as long as none is known."""
 
     async def drained(self, record: BuildRecord) -> None:
         """Returns when all that was deferred has ended, and fills the record."""
@@ -171,6 +175,7 @@ class OwnHost:
         self.alive = -1
         self._pipe = -1
         self._started = False
+        self._closed = False
 
     async def open(self, record: BuildRecord) -> None:
         """Raises FolderError, tools.ShimError or native.NativeMissingError."""
@@ -240,10 +245,14 @@ class OwnHost:
         history = History()
         known = expectations.of_commands(cwd, history)
         with contextlib.suppress(RuntimeError):  # the build was over sooner
-            loop.call_soon_threadsafe(self._machine.expect, known)
+            loop.call_soon_threadsafe(self._expect, known)
             if known.past:
                 known = expectations.with_order(known, cwd, history)
-                loop.call_soon_threadsafe(self._machine.expect, known)
+                loop.call_soon_threadsafe(self._expect, known)
+
+    def _expect(self, known: Expectations) -> None:
+        if not self._closed:
+            self._machine.expect(known)
 
     def driver_lost(self) -> None:
         """See Host."""
@@ -256,6 +265,10 @@ class OwnHost:
     def counts(self) -> tuple[int, int, int, int]:
         """See Host."""
         return (self._build.done, *self._machine.counts)
+
+    def sequel(self) -> tuple[tuple[str, float], ...]:
+        """See Host."""
+        return self._machine.foresight.sequel
 
     async def drained(self, record: BuildRecord) -> None:
         """See Host."""
@@ -283,6 +296,7 @@ class OwnHost:
 
     async def close(self) -> list[str]:
         """See Host."""
+        self._closed = True
         self._server.close()
         if self._build.memory is not None:
             self._build.memory.save()

@@ -23,7 +23,9 @@ from smpmake.host import Host
 from smpmake.records import BuildRecord, Sample
 from smpmake.recovery import MOST_RUNS, can_run_again
 from smpmake.sampler import Sampler
-from smpmake.status import StatusLine
+from smpmake.status import Display, display
+from smpmake.status.progress import Progress, Sequel
+from smpmake.status.template import Wording
 from smpmake.wire import DriverEvent
 
 if TYPE_CHECKING:
@@ -81,7 +83,9 @@ class Session:
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
-        self._status_line: StatusLine
+        self._display: Display
+        self._progress = Progress(slots)
+        self._sequel: Sequel = ()
 
     async def run(self, get_ready: Callable[[], None] = lambda: None) -> Outcome:
         """The whole build.  Raises what `Host.open` raises.
@@ -150,7 +154,8 @@ class Session:
         record, host = self.record, self._host
         loop.set_exception_handler(lambda _, context: self._broken(driver, context))
         sampler = Sampler(record.samples, host.counts, record.started)
-        status = self._status_line = StatusLine(quiet=self._settings.verbosity < 0)
+        quiet = self._settings.verbosity < 0
+        self._display = display(Wording(self._settings.status), quiet=quiet)
         watching = asyncio.create_task(sampler.run(self._sampled))
         try:
             faults = self._note_driver(await driver.ended) + self._faults
@@ -161,7 +166,7 @@ class Session:
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
             sampler.take()
-            status.close()
+            self._display.close()
             for number in _ENDING:  # what is left to do takes a moment and must be done
                 loop.add_signal_handler(number, lambda: None)
         return faults
@@ -169,7 +174,11 @@ class Session:
     def _sampled(self, sample: Sample) -> None:
         if self.recorder is not None:
             self.recorder.turn()
-        self._status_line.show(sample)
+        sequel = self._host.sequel()
+        if sequel is not self._sequel:
+            self._sequel = sequel
+            self._progress.expect(sequel)
+        self._display.show(self._progress.facts(sample, self.record.commands))
 
     def _note_driver(self, event: DriverEvent | None) -> list[str]:
         record = self.record

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
+from smpmake.status.template import Wording
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -191,6 +192,8 @@ def run(command: tuple[str, ...], **options: Any) -> int:
         print("smpmake: the current folder is gone; running the build plainly", file=sys.stderr)
         return plainly(list(command))
     settings = settings_from(options)
+    settings = replace(settings, status=os.environ.get("SMPMAKE_STATUS", settings.status))
+    Wording(settings.status)  # a fault in it is told before anything runs
     level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
     logging.basicConfig(format="smpmake: %(message)s", level=level)
     return build(settings, list(command))
@@ -275,9 +278,28 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
         rows[0] = f"\033[1m{rows[0]}\033[0m"
     sys.stderr.flush()
     data = "".join(f"{row}\n" for row in rows).encode(errors="replace") + summary.failures(record)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        data += _for_github(record)
     from smpmake.output import write_all
 
     try:
         write_all(2, data)
     except OSError:
         return
+
+
+def _for_github(record: BuildRecord) -> bytes:
+    """Annotations to be printed; the step's summary goes to its file."""
+    from smpmake.reports import github
+    from smpmake.reports.document import document
+
+    page = document(record)
+    lines = github.error_lines(page, os.environ.get("GITHUB_WORKSPACE", ""))
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        try:
+            with open(path, "a", encoding="utf-8", errors="replace") as file:
+                file.write(github.summary(page))
+        except OSError as error:
+            lines.append(f"smpmake: {path}: the summary cannot be written: {error.strerror}")
+    return "".join(f"{line}\n" for line in lines).encode(errors="replace")

@@ -1,0 +1,111 @@
+"""For GitHub Actions: annotations where compiles failed, and a summary of the step.
+
+Pure: texts from the document (document.py).  Workflow commands and their escapes:
+https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from smpmake.reports.document import Document
+from smpmake.reports.terminal import best_serial, label, used, verdict
+from smpmake.reports.units import printable, seconds, size
+
+_MOST: Final = 10  # GitHub shows no more of a step
+_DIAGNOSTIC: Final = re.compile(
+    r"(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)"
+)
+
+
+def error_lines(document: Document, workspace: str) -> list[str]:
+    """Lines `::error ...::message`, one for each error that a compiler placed; for a failed command
+    without any, one for the command.  Paths below `workspace` are made relative to it."""
+    commands = {command["number"]: command for command in document["commands"]}
+    lines: list[str] = []
+    for failure in document["failures"]:
+        command = commands[failure["command"]]
+        title = f"smpmake: {label(command)}"
+        found = list(_DIAGNOSTIC.finditer(failure["output"]))
+        for each in found:
+            path = posixpath.normpath(posixpath.join(command["cwd"], each["file"]))
+            if workspace and path.startswith(f"{workspace.rstrip('/')}/"):
+                path = path[len(workspace.rstrip("/")) + 1 :]
+            places = {"file": path, "line": each["line"], "col": each["column"], "title": title}
+            lines.append(_error(places, each["text"]))
+        if not found:
+            text = f"{failure['why']}: {command['command']}\n{failure['output'][-500:]}"
+            lines.append(_error({"title": title}, text))
+    return lines[:_MOST]
+
+
+def _error(properties: dict[str, str | None], text: str) -> str:
+    given = ",".join(
+        f"{name}={_property(printable(value))}" for name, value in properties.items() if value
+    )
+    return f"::error {given}::{_data(printable(text))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def summary(document: Document) -> str:
+    """Markdown: verdict, figures, findings, the costliest commands, failures."""
+    figures = document["figures"]
+    serial, kind = best_serial(document)
+    rows = [("CPU", f"{figures['utilisation']:.0%} of {document['build']['cpus']} CPUs")]
+    if serial["extra_utilisation"] is not None:
+        share = used(serial["extra_utilisation"])
+        rows.append(("extra CPUs used", f"{share}, serial time {kind.split()[-1]}"))
+    bound = f"{seconds(figures['lower_bound'])}, reached to {figures['closeness']:.0%}"
+    rows += [
+        ("lower bound", bound),
+        ("commands", f"{figures['deferred']} deferred, {figures['foreground']} in the foreground"),
+        ("driver waited", seconds(figures["stalled"])),
+        ("most memory of one job", size(figures["peak_job_bytes"])),
+    ]
+    parts = [f"### smpmake: {_text(verdict(document))}", _table(("", ""), rows)]
+    if document["findings"]:
+        found = (f"- {_text(finding['text'])}" for finding in document["findings"])
+        parts.append("\n".join(found))
+    ran = [command for command in document["commands"] if command["started"] is not None]
+    ran.sort(key=lambda command: -command["weighted"])
+    if ran:
+        costly = [
+            (label(c), seconds(c["weighted"]), seconds((c["ended"] or 0) - c["started"]))
+            for c in ran[:5]
+            if c["ended"]
+        ]
+        parts.append(_table(("costliest", "weighted", "wall"), costly))
+    commands = {command["number"]: command for command in document["commands"]}
+    for failure in document["failures"][:_MOST]:
+        command = commands[failure["command"]]
+        body = f"{command['command']}\n{failure['output'][-5000:]}\n{failure['why']}"
+        parts.append(f"**failed: {_text(label(command))}**\n\n{_fenced(printable(body))}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _text(text: str) -> str:
+    """Text that Markdown takes as nothing but text."""
+    plain = " ".join(printable(text).split())
+    return re.sub(r"([\\`*_{}\[\]<>#|~&@!])", r"\\\1", plain)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *(tuple(map(_text, row)) for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _fenced(text: str) -> str:
+    """A block whose fence is longer than any in it."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}text\n{text}\n{fence}"

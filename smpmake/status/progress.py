@@ -1,0 +1,101 @@
+"""How far a build is, by what an earlier one of the same folder did.
+
+Pure.  The earlier build's jobs, in their order, are what is expected.  That only helps if this
+build is like it: as soon as more than a tenth of the jobs that should have come by now did not
+(a rebuild of a few files), nothing is claimed any more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+from smpmake.records import CommandRecord, Sample
+from smpmake.status.template import Facts
+
+#: What is expected: first output and seconds of each job, in order of issue.
+Sequel = Sequence[tuple[str, float]]
+
+_SKIPPED: Final = 0.1
+_FEW: Final = 3
+_SOON: Final = 1.0  # s before which no rate means anything
+_LATELY: Final = 5.0  # s
+
+
+class Progress:
+    """Follows one build."""
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self._places: dict[str, int] = {}
+        self._seconds: list[float] = []
+        self._all = 0.0
+        self._looked_at = 0  # commands before it are known to be issued
+        self._open: list[CommandRecord] = []
+        self._met = 0
+        self._strange = 0
+        self._furthest = -1
+        self._done = 0.0
+        self._marks: deque[tuple[float, int]] = deque()
+
+    def expect(self, sequel: Sequel) -> None:
+        """What an earlier build did."""
+        self._places = {output: place for place, (output, _) in enumerate(sequel)}
+        self._seconds = [seconds for _, seconds in sequel]
+        self._all = sum(self._seconds)
+        self._looked_at, self._open = 0, []
+        self._met, self._strange, self._furthest, self._done = 0, 0, -1, 0.0
+
+    def facts(self, sample: Sample, commands: Sequence[CommandRecord]) -> Facts:
+        """The moment of a sample."""
+        self._follow(commands)
+        self._marks.append((sample.at, sample.done))
+        while len(self._marks) > 2 and self._marks[0][0] < sample.at - _LATELY:
+            self._marks.popleft()
+        first, before = self._marks[0]
+        passed = sample.at - first
+        known = self._is_alike()
+        fraction = min(1.0, self._done / self._all) if known else None
+        left = None
+        if fraction and sample.at > _SOON:
+            left = sample.at * (1 - fraction) / fraction
+        return Facts(
+            finished=sample.done,
+            started=sample.done + sample.running,
+            running=sample.running,
+            queued=sample.queued,
+            slots=self._slots,
+            cpu=sample.cpu,
+            elapsed=sample.at,
+            rate=sample.done / sample.at if sample.at > 0 else 0.0,
+            lately=(sample.done - before) / passed if passed > 0 else 0.0,
+            total=len(self._places) + self._strange if known else None,
+            fraction=fraction,
+            left=left,
+        )
+
+    def _follow(self, commands: Sequence[CommandRecord]) -> None:
+        fresh = [c for c in commands[self._looked_at :] if c.verdict == "deferred" and c.outputs]
+        self._looked_at = len(commands)
+        for command in fresh:
+            place = self._places.get(command.outputs[0])
+            if place is None:
+                self._strange += 1
+            else:
+                self._met += 1
+                self._furthest = max(self._furthest, place)
+        still = []
+        for command in (*self._open, *fresh):
+            if command.state:
+                place = self._places.get(command.outputs[0])
+                self._done += self._seconds[place] if place is not None else 0.0
+            else:
+                still.append(command)
+        self._open = still
+
+    def _is_alike(self) -> bool:
+        if not self._met or self._all <= 0:
+            return False
+        skipped = self._furthest + 1 - self._met
+        return skipped <= max(_FEW, _SKIPPED * (self._furthest + 1))
