@@ -25,7 +25,7 @@ EVERYBODY: Final = 1 << 62
 
 _PRODUCT = re.compile(
     r"(?:.*\.(?:o|obj|a|so|lo|loT|lai|la|laT|lib|dll|exe|d|dd|dep|Po|Tpo|Plo|Tlo|Tplo|P|gch|pch|dwo|su|"
-    r"gcno|gcda|ci|pdb|map|os|ko|elf|bin|hex|err|res|mbr|sym|ilk|bak|"
+    r"gcno|gcda|ci|pdb|map|os|ko|elf|bin|hex|err|res|mbr|sym|ilk|bak|lbc|lnk|"
     # manuals, scripts, packages: no compiler reads these either
     r"[1-9]|[1-9]x|[1-9]pm|html|info|texi|pod|pdf|ps|dvi|log|trs|mo|gmo|"
     r"py|pyc|pl|pm|rb|sh|gz|xz|bz2|zst|zip|tar|whl)|.*\.so\.[0-9.]+)\Z",

@@ -2,8 +2,8 @@
 
 Commands are +a.obj (add), -a (remove), -+a or +-a (replace), *a (take out), ++a (import), a bare
 name (replace) and @file.  It updates a library in place by way of a temporary name on which two
-wlibs in one folder would meet, and keeps the old one as .bak unless -b is given; -n starts afresh, -o= puts
-the result elsewhere.
+wlibs in one folder would meet, and keeps the old one as .bak unless -b is given; -n starts afresh,
+-o= puts the result elsewhere.
 """
 
 from __future__ import annotations

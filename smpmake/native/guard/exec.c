@@ -236,10 +236,11 @@ static int has_shim(struct plan *plan, const char *name)
 }
 
 /* What a tool starts is its own business: gcc's assembler is no command of the build.  A known tool
- * that is no command of ours came here past its shim: a program without a guard started it. */
+ * that is no command of ours came here past its shim: a program without a guard started it.  A make
+ * that we stand for (wmake) is none: what it starts is the build. */
 static int is_tool(struct plan *plan)
 {
-	return guard.is_part || has_shim(plan, guard.name);
+	return guard.is_part || (!guard.is_make && has_shim(plan, guard.name));
 }
 
 /* A file tool that touches nothing pending need not be heard of: it is guarded itself.  (mv and
