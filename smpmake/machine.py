@@ -511,9 +511,10 @@ class Machine:
     def _order(self, job: Job, command: Command) -> bytes:
         assert job.slot is not None
         more = b""
+        if command.build.rules.guard:  # its caller may have none, and the tool may have one
+            more = b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
         if command.guarded:
-            trace = self._traces.begin(job.slot)
-            more = b"SMPMAKE_COMMAND=%d\0SMPMAKE_TRACE=%b\0" % (job.number + 1, trace)
+            more += b"SMPMAKE_TRACE=%b\0" % self._traces.begin(job.slot)
         return wire.encode_job(
             job.number,
             job.issued_ns,
