@@ -109,7 +109,7 @@ class Layout:
         """A private file with that text."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         self._count += 1
-        path = self._folder / str(self._count)
+        path = self._folder / f"{self._count}.lbc"  # with a suffix, or wlib would add its own
         path.write_bytes(text.encode(errors="surrogateescape"))
         return str(path)
 

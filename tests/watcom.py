@@ -82,7 +82,7 @@ def without_times(library: bytes, pattern: re.Pattern[bytes] | None) -> bytes:
         if out[at] == 0x88 and out[at + 4 : at + 5] == b"\xe9" and size >= 7:
             out[at + 5 : at + 9] = bytes(4)
         at += 3 + size
-        if out[at - size - 3 : at - size - 2] in (b"\x8a", b"\x8b"):
+        if out[at - size - 3] in (0x8A, 0x8B):
             while at < len(out) and out[at] == 0:
                 at += 1  # to the next page
     return bytes(out)

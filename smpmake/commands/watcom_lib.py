@@ -59,7 +59,7 @@ def flatten(text: str, inv: Invocation, depth: int = 0) -> tuple[str, bool]:
         found = True
         name = _bare(piece["file"])
         inner = inv.getenv(name)
-        for path in (name, f"{name}.lbc") if not split_suffix(name)[1] else (name,):
+        for path in (name,) if split_suffix(name)[1] else (f"{name}.lbc", name):
             inner = inv.files.read_text(path) if inner is None else inner
         if inner is None or depth > MOST_RESPONSE_FILES // 10:
             raise UnreadableError(name)

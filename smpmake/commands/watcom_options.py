@@ -47,7 +47,6 @@ class Take(enum.Enum):
     FLAG = ""
     NUMBER = r"[=#]?\d*"
     ID = r"[=#]?[^-\s]*"
-    CHAR = r"[=#]?\S"
     FILE = r"(?:[=#].*|[^-=#].*)?"
     DEFINE = r"[A-Za-z_$][\w$]*(?:[=#].*)?"
     PATH = r"(?:[=#].*|[^-=#].*)"
@@ -67,9 +66,9 @@ COMMON: Rows = {
         """,
     (Do.NOTHING, Take.NUMBER): "e ep oe pw t w zastd zku zp zt",
     (Do.NOTHING, Take.ID): "bt g nc nd nt tp wcd wce",
-    (Do.NOTHING, Take.PATH): "fip i rod",
+    (Do.NOTHING, Take.PATH): "i rod",
+    (Do.NOTHING, Take.FILE): "fip",
     (Do.NOTHING, Take.DEFINE): "d u",
-    (Do.NOTHING, Take.CHAR): "p#",
     (Do.OUTPUT, Take.FILE): "fo",
     (Do.ERRORS, Take.FILE): "fr",
     (Do.DEPENDENCIES, Take.FILE): "ad",

@@ -36,7 +36,8 @@ FILES = FakeFiles(
         "opts": "-zq @more",
         "more": "-d2 a.c",
         "loop": "@loop",
-        "objs": "+a.obj +b.obj # not c.obj\n# nor d.obj\n",
+        "objs": "+never.obj",
+        "objs.txt": "+a.obj +b.obj # not c.obj\n# nor d.obj\n",
         "objs.lbc": "+l.obj",
         "link.lnk": "name prog # not this\nfile a.o, 'b c.o' @libs\n",
         "libs": "library one,two.lib\n",
@@ -148,7 +149,8 @@ READS = {
     "wlink sys nt f a.o export =names.lbc op resource=r.res": "a.o names.lbc r.res wlink.lnk",
     "wlib new +a.obj -+b.obj c.obj -d": "a.obj b.obj c.obj",
     "wlib new +a ++dll.dll": "a.o a.obj dll.dll",
-    "wlib new @objs": "a.obj b.obj",
+    "wlib new @objs": "l.obj",
+    "wlib new @objs.txt": "a.obj b.obj",
 }
 
 
@@ -259,8 +261,8 @@ def test_a_variable_comes_before_a_file_but_not_for_the_linker() -> None:
     assert look("wlink sys nt @link.lnk", **{"link.lnk": "file v.o"}).reads[0] == "a.o"
     assert look("wlink sys nt @other", other="file v.o").reads[0] == "v.o"
     assert look("wlib new @objs", objs="+v.obj").reads == ("v.obj",)
-    # The librarian's files have a suffix where none is given and no such file is there.
-    assert look("wlib new @objs").reads == ("a.obj", "b.obj")
+    # The librarian's files have a suffix where none is given.
+    assert look("wlib new @objs").reads == ("l.obj",)
 
 
 def kept(found: Analysis) -> tuple[tuple[str, ...], list[str]]:
@@ -280,7 +282,7 @@ def test_response_files_are_taken_at_issue() -> None:
     argv, (text,) = kept(look("wlink sys linux @link.lnk"))
     assert argv == ("wlink", "@/private/1")
     assert "library one,two.lib" in text and "'b c.o'" in text and "@" not in text
-    argv, (text,) = kept(look("wlib -q new @objs"))
+    argv, (text,) = kept(look("wlib -q new @objs.txt"))
     assert argv == ("wlib", "@/private/1")
     assert text.split() == ["-q", "new", "+a.obj", "+b.obj"]
     for line in ("wcc386 a.c", "wlink sys linux f a.o", "wlib new +a.obj"):
