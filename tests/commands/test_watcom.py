@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from smpmake.commands import find
-from smpmake.commands.model import Analysis, Kind, Reason
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.commands.watcom_link import DIRECTIVE_WORDS, DIRECTIVES, OPTIONS
 from smpmake.commands.watcom_options import (
     ASSEMBLER,
@@ -378,3 +380,23 @@ def test_every_name_finds_itself(options: Options) -> None:
 )
 def test_places(pattern: str, path: str) -> None:
     assert place(pattern, "a", ".o") == path
+
+
+def test_the_example_of_how_to_add_a_family() -> None:
+    """docs/adding-a-family.md, as it stands there."""
+    page = Path(__file__).parent.parent.parent / "docs" / "adding-a-family.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    module: dict[str, Any] = {"__name__": "packer"}
+    exec(code, module)
+    (family,) = module["FAMILIES"]
+    assert re.fullmatch(family.pattern, "packer-2")
+
+    def look(line: str) -> Analysis:
+        found: Analysis = family.analyse(Invocation(tuple(line.split()), "/", {}.get, FILES))
+        return found
+
+    found = look("packer -q -d defs -oout a b")
+    assert (found.reads, written(found)) == (("defs", "a", "b"), "out")
+    assert look("packer --never").refusal is Reason.UNKNOWN_OPTION
+    assert look("packer --help").refusal is Reason.QUERY
+    assert look("packer a").refusal is Reason.MALFORMED
