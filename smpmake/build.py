@@ -25,6 +25,9 @@ class Build:
     done           jobs that have ended.
     made           what its deferred commands were to write, so far.
     memory         the commands whose status is known to matter.
+    shared         files that one command makes for many, with what those have in common.
+    headers        how many of its commands wrote what could be a header.
+    wmakes         there is a wmake in it: what that looks at by itself matters.
     wrong          those whose promised success was wrong: digest and argv.
     """
 
@@ -48,6 +51,9 @@ class Build:
     made: set[str] = field(default_factory=set)
     memory: Memory | None = None
     wrong: dict[str, bytes] = field(default_factory=dict)
+    shared: dict[str, str] = field(default_factory=dict)
+    headers: int = 0
+    wmakes: bool = False
 
     def __post_init__(self) -> None:
         self.empty.set()

@@ -43,6 +43,7 @@ class Command:
     """What the machine keeps with a job.
 
     log_files  which of its outputs go to plain files.
+    kept  private files that its argv names.
     digest  set where the driver waits for the true status of a job (memory.py).
     """
 
@@ -63,6 +64,7 @@ class Command:
     guarded: bool = False
     digest: str = ""
     log_files: tuple[FileId, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

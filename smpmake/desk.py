@@ -89,6 +89,7 @@ class Desk:
             bool(message["keep_going"]),
             (ids[0], ids[1]),
             began=time.time(),
+            wmakes=True,  # its driver may be one
         )
         self._machine.builds[build.id] = build
         self._owners[client] = build

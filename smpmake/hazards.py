@@ -18,14 +18,14 @@ import re
 from collections.abc import Iterable, KeysView
 from typing import Final
 
-from smpmake.job import Job, Mode
+from smpmake.job import Job, Mode, Operands
 
 #: More than any command's number.
 EVERYBODY: Final = 1 << 62
 
 _PRODUCT = re.compile(
     r"(?:.*\.(?:o|obj|a|so|lo|loT|lai|la|laT|lib|dll|exe|d|dd|dep|Po|Tpo|Plo|Tlo|Tplo|P|gch|pch|dwo|su|"
-    r"gcno|gcda|ci|pdb|map|os|ko|elf|bin|hex|err|res|"
+    r"gcno|gcda|ci|pdb|map|os|ko|elf|bin|hex|err|res|mbr|sym|ilk|bak|lbc|lnk|"
     # manuals, scripts, packages: no compiler reads these either
     r"[1-9]|[1-9]x|[1-9]pm|html|info|texi|pod|pdf|ps|dvi|log|trs|mo|gmo|"
     r"py|pyc|pl|pm|rb|sh|gz|xz|bz2|zst|zip|tar|whl)|.*\.so\.[0-9.]+)\Z",
@@ -38,6 +38,11 @@ def is_product(path: str) -> bool:
     return _PRODUCT.match(path) is not None
 
 
+def could_be_read(operands: Operands) -> bool:
+    """Whether what a command writes could be a header."""
+    return not operands.products and not all(map(is_product, operands.writes))
+
+
 class Hazards:
     """The table.  `enter` says what a command waits for; `leave` forgets it."""
 
@@ -47,6 +52,7 @@ class Hazards:
         self._undeclared: dict[Job, None] = {}
         self._could_be_read: dict[Job, None] = {}
         self._present: dict[Job, None] = {}
+        self._alone: dict[str, dict[Job, None]] = {}
         self._folders: dict[str, dict[Job, None]] = {}
         self._deferred = 0
 
@@ -75,6 +81,10 @@ class Hazards:
         """Whether an unfinished command reads path, or may do so without having said it."""
         return path in self._readers or (bool(self._undeclared) and not is_product(path))
 
+    def is_operand(self, path: str) -> bool:
+        """Whether an unfinished command names path."""
+        return path in self._writers or path in self._readers
+
     def enter(self, job: Job) -> set[Job]:
         """Registers a command; returns what it has to wait for."""
         operands = job.operands
@@ -92,6 +102,8 @@ class Hazards:
                 waits.update(writers[path])
             if path in self._readers:
                 waits.update(self._readers[path])
+        for name in operands.alone:
+            waits.update(self._alone.get(name, ()))
         for _, changed_ns in operands.changed_ns:
             # A file changed after a command's issue was not there for it: that change has waited.
             waits.update(r for r in self._undeclared if r.issued_ns >= changed_ns)
@@ -102,7 +114,8 @@ class Hazards:
         operands = job.operands
         _add(self._readers, operands.reads, job)
         _add(self._writers, operands.writes, job)
-        if not operands.products and not all(map(is_product, operands.writes)):
+        _add(self._alone, operands.alone, job)
+        if could_be_read(operands):
             self._could_be_read[job] = None
         if operands.undeclared:
             self._undeclared[job] = None
@@ -115,6 +128,7 @@ class Hazards:
         """Forgets a command that is done, failed or cancelled."""
         _drop(self._readers, job.operands.reads, job)
         _drop(self._writers, job.operands.writes, job)
+        _drop(self._alone, job.operands.alone, job)
         self._undeclared.pop(job, None)
         self._could_be_read.pop(job, None)
         if job not in self._present:

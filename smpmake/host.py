@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from smpmake import cpus, native
 from smpmake.board import Board
 from smpmake.build import Build
+from smpmake.callers import WMAKES
 from smpmake.config import Settings
 from smpmake.driver import Driver
 from smpmake.elf import takes_guard
@@ -170,6 +171,7 @@ class OwnHost:
         self._machine: Machine
         self._server: Server
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
+        self._build.wmakes = os.path.basename(program) in WMAKES
         self.output: int | None = None
         self.environment: dict[str, str] = {}
         self.alive = -1

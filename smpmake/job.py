@@ -47,6 +47,7 @@ class Operands:
     undeclared   the command may read files that it does not name.
     everything   a barrier: it may touch anything.
     products     no compiler reads what it writes, whatever its name: programs, archives.
+    alone        names of what no two commands use at once; they are no files.
     """
 
     reads: tuple[str, ...] = ()
@@ -55,6 +56,7 @@ class Operands:
     undeclared: bool = False
     everything: bool = False
     products: bool = False
+    alone: tuple[str, ...] = ()
 
 
 #: The blockers of a job that has none: one set for all, never changed.

@@ -27,19 +27,20 @@ from smpmake.build import Build
 from smpmake.callers import Processes
 from smpmake.chaos import Chaos
 from smpmake.command import Command, Group, Place, Reply, command_of, replaced
-from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
-from smpmake.disk import Asides, FileClock, FolderFiles, Paths, remove
+from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason
+from smpmake.disk import Asides, FolderFiles, Paths, remove
 from smpmake.expectations import Expectations
 from smpmake.foresight import Foresight
 from smpmake.gate import Gate, Promise, Waiter
-from smpmake.hazards import is_product
+from smpmake.hazards import could_be_read
 from smpmake.job import Job, Mode, Operands
+from smpmake.layout import Layout
 from smpmake.memory import digest_of
 from smpmake.output import Printer, Sinks
 from smpmake.pool import Pool, end_strays, verdict
 from smpmake.records import CommandRecord, Failure
 from smpmake.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
-from smpmake.surroundings import Around, Environment, make_keeps_going
+from smpmake.surroundings import Around, Environment, make_keeps_going, wmake_above
 from smpmake.traces import Traces, surprises
 from smpmake.vouchers import voucher_of
 from smpmake.wire import Invoke, Question, Result
@@ -80,8 +81,8 @@ class Machine:
         self.printer = Printer()
         self._sinks = Sinks(self.printer)
         self.keeper_pids: set[int] = set()
-        self._clock = FileClock()
         self._asides = Asides(folder / "journal")
+        self._layout = Layout(folder, self.scheduler.hazards, self.paths, self._asides)
         self.gate = Gate(self.scheduler, self.paths, board, folder)
         self._traces = Traces(folder)
         self._pool = Pool(
@@ -113,6 +114,7 @@ class Machine:
         cwd = os.fsdecode(invoke.cwd)
         environment = self._environment(invoke)
         analysis = commands.analyse(Invocation(words, cwd, environment.get, FolderFiles(cwd)))
+        build.wmakes |= analysis.kind is Kind.BUILD
         around = Around(
             self.scheduler.hazards, self.paths, self.processes, build, invoke, cwd, analysis
         )
@@ -138,6 +140,9 @@ class Machine:
             return
         command = self._command(build, invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest = reply, digest
+        analysis = self._layout.share(build, cwd, analysis)
+        if analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
+            self._replace_argv(command, analysis.argv)
         if decision.light and invoke.parent in self._by_caller:
             self._note_vouchers(invoke, cwd, analysis)
         if decision.deferred or digest:
@@ -239,6 +244,17 @@ class Machine:
             message = f"smpmake: not run, because this failed: {what}\n".encode()
         reply.leave(1, message)
 
+    def _replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:
+        """What is run is not what was issued; records and messages show what was issued."""
+        kept: list[str] = []
+
+        def keep(text: str) -> str:
+            kept.append(self._layout.keep(text))
+            return kept[-1]
+
+        command.argv = wire.join_strings(os.fsencode(word) for word in argv(keep))
+        command.kept = tuple(kept)
+
     def _command(
         self,
         build: Build,
@@ -268,74 +284,17 @@ class Machine:
             record.unguarded = caller.name if caller is not None else "?"
         return Command(build, invoke, argv, record, guarded=guarded)
 
-    def _operands(
-        self, cwd: str, analysis: Analysis, *, everything: bool, aside: bool
-    ) -> tuple[Operands, list[Place]]:
-        """Canonical operands, and where its writes go."""
-        canonical = self.paths.canonical
-        reads = []
-        for path in analysis.reads:
-            name = canonical(cwd, path)
-            reads.append(name)
-            if os.path.islink(name):
-                reads.append(os.path.realpath(name))
-        products = analysis.kind in (Kind.LINK, Kind.ARCHIVE)
-        writes: list[str] = []
-        changed: list[tuple[str, int]] = []
-        places: list[Place] = []
-        for write in analysis.writes:
-            name = canonical(cwd, write.path)
-            stale = ""
-            info = None
-            try:
-                info = os.lstat(name)
-            except OSError:
-                pass
-            else:
-                is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
-                if is_file and not products and not is_product(name):
-                    changed.append((name, info.st_ctime_ns))
-                if stat.S_ISLNK(info.st_mode) and not write.removed:
-                    writes.append(os.path.realpath(name))
-                if aside and self._goes_aside(write, name, info):
-                    stale = self._asides.set_aside(name)
-            writes.append(name)
-            places.append(Place(write, name, stale, info))
-        operands = Operands(
-            tuple(reads),
-            tuple(writes),
-            tuple(changed),
-            analysis.undeclared,
-            everything,
-            products,
-        )
-        return operands, places
-
-    def _goes_aside(self, write: Write, name: str, info: os.stat_result) -> bool:
-        if not write.target or write.in_place or write.removed or write.replaces:
-            return False
-        if not stat.S_ISREG(info.st_mode) and not stat.S_ISLNK(info.st_mode):
-            return False
-        return not self.scheduler.hazards.is_written(name)
-
-    def _issue_time(self, places: list[Place], cwd: str) -> int:
-        folder = os.path.dirname(places[0].name) if places else cwd
-        try:
-            return self._clock.now(folder)
-        except OSError:
-            return time.time_ns()  # nothing can be written there: the tool will say so
-
     def _defer(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
     ) -> None:
         """Table first, then the answer, then the start: in this order nobody sees a gap."""
         aside = not command.guarded  # a guard hides what is stale
-        operands, places = self._operands(cwd, analysis, everything=False, aside=aside)
+        operands, places = self._layout.operands(cwd, analysis, everything=False, aside=aside)
         if analysis.rename is not None:
             source, destination = (self.paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
         job = self._job(command, Mode.DEFERRED, operands, decision)
-        job.issued_ns = self._issue_time(places, cwd)
+        job.issued_ns = self._layout.issue_time(places, cwd)
         self._by_caller.setdefault(command.invoke.parent, {})[job] = None
         command.outputs = b"".join(
             wire.encode_output(
@@ -398,10 +357,12 @@ class Machine:
     def _in_foreground(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
     ) -> None:
-        operands, places = self._operands(cwd, analysis, everything=decision.barrier, aside=False)
+        operands, places = self._layout.operands(
+            cwd, analysis, everything=decision.barrier, aside=False
+        )
         job = self._job(command, Mode.FOREGROUND, operands, decision)
         if analysis.undeclared:
-            job.issued_ns = self._issue_time([], cwd)
+            job.issued_ns = self._layout.issue_time([], cwd)
         command.record.outputs = tuple(p.name for p in places if not p.write.removed)
         command.record.inputs = operands.reads
         self._perform(self._issue(job))
@@ -441,7 +402,9 @@ class Machine:
         )
 
     def _issue(self, job: Job) -> list[Action]:
-        command_of(job).build.entered()
+        build = command_of(job).build
+        build.entered()
+        build.headers += could_be_read(job.operands)
         return self.scheduler.issue(job, time.monotonic_ns())
 
     def _split(
@@ -465,12 +428,13 @@ class Machine:
         later = policy.Decision(None, exclusive=decision.exclusive)
         for part in parts[:-1] if waits else parts:
             argv = wire.join_strings(os.fsencode(word) for word in part.argv)
-            command = self._command(build, invoke, argv, cwd, part.analysis, later)
+            meaning = self._layout.share(build, cwd, part.analysis)
+            command = self._command(build, invoke, argv, cwd, meaning, later)
             if waits:
                 command.group = group
             else:
                 self._take_sinks(command, os.dup(out), os.dup(err))
-            self._defer(command, cwd, part.analysis, later)
+            self._defer(command, cwd, meaning, later)
         if not waits:
             _close(out, err)
             reply.leave(0)
@@ -547,9 +511,10 @@ class Machine:
     def _order(self, job: Job, command: Command) -> bytes:
         assert job.slot is not None
         more = b""
+        if command.build.rules.guard:  # its caller may have none, and the tool may have one
+            more = b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
         if command.guarded:
-            trace = self._traces.begin(job.slot)
-            more = b"SMPMAKE_COMMAND=%d\0SMPMAKE_TRACE=%b\0" % (job.number + 1, trace)
+            more += b"SMPMAKE_TRACE=%b\0" % self._traces.begin(job.slot)
         return wire.encode_job(
             job.number,
             job.issued_ns,
@@ -602,6 +567,7 @@ class Machine:
         if command.has_sinks:
             self._sinks.give_back(command.invoke.out)
             self._sinks.give_back(command.invoke.err)
+        remove(list(command.kept))
         if command.group is not None and job.mode is Mode.FOREGROUND:
             remove([entry.path for entry in os.scandir(command.group.folder)])
             remove([command.group.folder], os.rmdir)
@@ -668,13 +634,20 @@ class Machine:
         build.failures.append(Failure(record, output, why))
         argv = command.invoke.argv
         build.wrong[digest_of(command.invoke.cwd, argv)] = argv
-        if build.keep_going or make_keeps_going(command.invoke.env):
+        if build.keep_going or self._make_keeps_going(command):
             return []
         if build.broken is None or job.number < build.broken.number:
             build.broken = job
         return self.scheduler.cancel(
             lambda j: j.build == build.id and j.number > job.number, now, job
         )
+
+    def _make_keeps_going(self, command: Command) -> bool:
+        invoke = command.invoke
+        if make_keeps_going(invoke.env):
+            return True
+        make = wmake_above(self.processes, invoke.parent) if command.build.wmakes else None
+        return make is not None and make.keeps_going
 
     @staticmethod
     def _tell(command: Command, status: int, result: Result) -> None:
@@ -744,7 +717,7 @@ class Machine:
         leftovers += self._pool.close()
         self._sinks.close()
         self.printer.close()
-        self._clock.close()
+        self._layout.close()
         self._asides.close()
         self.gate.close()
         self._traces.close()

@@ -26,6 +26,9 @@ class Surroundings(Protocol):
     def driver_reads_back(self) -> bool:
         """Whether the driver reads dependency files as soon as the command ends."""
 
+    def target_checked(self) -> str:
+        """Why the wmake above looks at a command's target as soon as it ends; "" if it does not."""
+
     def is_pending(self, path: str) -> bool:
         """Whether an unfinished command will write path."""
 
@@ -76,6 +79,10 @@ def decide(
     if analysis.kind is Kind.FILE:
         return _decide_file(analysis, rules, around)
     reason, detail = analysis.refusal, analysis.detail
+    if analysis.kind is Kind.BUILD:
+        # One that takes no guard would not see what is pending.
+        barrier = rules.guard and not around.tool_takes_guard()
+        return Decision(reason, detail, barrier, light=True)
     if reason is None and rules.foreground and matches(rules.foreground, tool, real):
         reason, detail = Reason.USER_FOREGROUND, tool
     if reason is None:
@@ -101,7 +108,7 @@ def _objection(analysis: Analysis, rules: Rules, around: Surroundings) -> tuple[
     if not rules.defer_links and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
         return Reason.LINK_WAITS, ""
     for write in () if rules.guard else analysis.writes:
-        if write.in_place and around.exists_already(write.path):
+        if write.in_place and not write.shared and around.exists_already(write.path):
             return Reason.IN_PLACE, write.path
         if write.target and around.is_read_by_pending(write.path):
             return Reason.IN_PLACE, write.path
@@ -110,6 +117,9 @@ def _objection(analysis: Analysis, rules: Rules, around: Surroundings) -> tuple[
         return Reason.UNGUARDED, program
     if around.captured():
         return Reason.CAPTURED_OUTPUT, ""
+    looked_at = around.target_checked()
+    if looked_at:
+        return Reason.CHECKS_TARGETS, looked_at
     if around.driver_reads_back():
         return Reason.DRIVER_READS_BACK, ""
     if around.fresh_source():

@@ -12,7 +12,7 @@ from typing import Final
 MOST_RUNS: Final = 20
 
 _RESTARTABLE: Final = re.compile(
-    r"(?:make|gmake|bmake|pmake|fmake|wmake|remake|colormake|ninja|samu|scons|"
+    r"(?:make|gmake|bmake|pmake|fmake|b?wmake|remake|colormake|ninja|samu|scons|"
     r"pip(?:3(?:\.\d+)?)?|pyproject-build)\Z"
 )
 _PYTHON: Final = re.compile(r"python(?:3(?:\.\d+)?)?\Z")

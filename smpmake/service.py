@@ -101,6 +101,7 @@ class Service:
                 rules_of(replace(self._settings, guard=False)),  # a shell has none
                 self._settings.keep_going,
                 began=time.time(),
+                wmakes=True,  # a shell may start one
             )
             ready(self._path / "socket", slots)
             await self._stopped.wait()

@@ -17,6 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from smpmake import __version__, cpus, wire
+from smpmake.callers import WMAKES
+from smpmake.commands import wmake
+from smpmake.commands.model import Reason
 from smpmake.config import Settings
 from smpmake.driver import Driver
 from smpmake.host import Host
@@ -102,7 +105,7 @@ class Session:
         again = True
         while again:
             driver = self._driver = Driver(
-                record.command,
+                self._command(),
                 host.environment,
                 host.folder,
                 alive=host.alive,
@@ -123,6 +126,19 @@ class Session:
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
         return Outcome(record, faults)
+
+    def _command(self) -> list[str]:
+        """What is run: a wmake gets options of ours (commands/wmake.py)."""
+        command = self.record.command
+        if os.path.basename(command[0]) not in WMAKES:
+            return command
+        # In a first run the question could be about a target whose command was not even run.
+        answered = self.record.runs > 1 and os.isatty(0)
+        ours = list(wmake.prepared(command, answered=answered))
+        if ours != command:
+            more = " ".join(word for word in ours if word not in command)
+            log.info("%s: %s gets %s", Reason.NO_TARGET_CHECK, command[0], more)
+        return ours
 
     def _wants_another_run(self) -> bool:
         """Whether the driver is to be told the truth about what failed, by running it once more."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from typing import Final
 
 from smpmake.build import Build
-from smpmake.callers import MAKES, READ_BACK, Processes, is_captured, is_fresh
+from smpmake.callers import MAKES, READ_BACK, WMAKES, Processes, is_captured, is_fresh
+from smpmake.commands import wmake
 from smpmake.commands.model import Analysis
 from smpmake.disk import Paths
 from smpmake.elf import takes_guard
 from smpmake.hazards import Hazards, is_product
 from smpmake.wire import Invoke
+
+_MOST_ABOVE: Final = 6  # processes between a wmake and a command of its recipes
 
 
 class Environment:
@@ -91,6 +96,15 @@ class Around:
         caller = self._processes.caller(self._invoke.parent)
         return caller is not None and caller.name in READ_BACK
 
+    def target_checked(self) -> str:
+        """See policy.Surroundings."""
+        build = self._build
+        # Where everybody has a guard no wmake gets by our shim, which gives it what it needs.
+        if not build.wmakes and build.rules.guard and not self._invoke.unguarded:
+            return ""
+        make = wmake_above(self._processes, self._invoke.parent)
+        return "" if make is None else make.looks_at_targets
+
     def is_pending(self, path: str) -> bool:
         """See policy.Surroundings."""
         hazards = self._hazards
@@ -107,6 +121,40 @@ class Around:
             return False
         name = self._paths.canonical(self._cwd, path)
         return hazards.is_read(name) and not hazards.is_written(name) and os.path.lexists(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Wmake:
+    """What a running wmake was told: its options."""
+
+    options: frozenset[str]
+
+    @property
+    def looks_at_targets(self) -> str:
+        """Why it wants each target to be there when its recipe ends; "" if it does not."""
+        if not self.options & wmake.UNCHECKED:
+            return "no -c"
+        return "-j" if "j" in self.options else ""
+
+    @property
+    def keeps_going(self) -> bool:
+        """Whether it goes on after a command that failed."""
+        return bool(self.options & {"i", "k"})
+
+
+def wmake_above(processes: Processes, pid: int) -> Wmake | None:
+    """The nearest make among a process and those above it, if it is a wmake."""
+    for _ in range(_MOST_ABOVE):
+        caller = processes.caller(pid)
+        if caller is None or pid <= 1:
+            return None
+        if caller.name in WMAKES:
+            words = [os.fsdecode(word) for word in processes.command_line(pid)]
+            return Wmake(wmake.options(words))
+        if caller.name in MAKES:
+            return None
+        pid = caller.parent
+    return None
 
 
 def make_keeps_going(env: bytes) -> bool:

@@ -53,7 +53,7 @@ FLOORS = (
         "bench",
     },
     {"build", "sampler", "status", "surroundings", "gate", "command", "reports", "exports"},
-    {"foresight"},
+    {"foresight", "layout"},
     {"machine"},
     {"server"},
     {"desk"},

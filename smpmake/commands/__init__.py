@@ -6,7 +6,19 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from smpmake.commands import assembler, binutils, compiler, coreutils, launchers, linker
+from smpmake.commands import (
+    assembler,
+    binutils,
+    compiler,
+    coreutils,
+    launchers,
+    linker,
+    watcom,
+    watcom_drivers,
+    watcom_lib,
+    watcom_link,
+    wmake,
+)
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, is_device
 from smpmake.commands.probes import probe_name
@@ -29,6 +41,11 @@ FAMILIES: tuple[Family, ...] = (
     *linker.FAMILIES,
     *binutils.FAMILIES,
     *coreutils.FAMILIES,
+    *watcom.FAMILIES,
+    *watcom_drivers.FAMILIES,
+    *watcom_link.FAMILIES,
+    *watcom_lib.FAMILIES,
+    *wmake.FAMILIES,
     launchers.family(find),
 )
 

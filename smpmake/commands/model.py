@@ -23,6 +23,7 @@ class Kind(enum.StrEnum):
     FILE = "file"  # moves, copies, links, removes, touches: work for the disk, not the CPU
     INSPECT = "inspect"  # reads operands, prints, writes nothing
     QUERY = "query"  # asks the tool about itself: --version, -print-search-dirs
+    BUILD = "build"  # a nested make: its commands come by themselves
     UNKNOWN = "unknown"
 
 
@@ -68,6 +69,8 @@ class Reason(enum.StrEnum):
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
     STATUS_MATTERS = "status-matters", False, "it failed once, and the driver looked at its status"
     DRIVER_READS_BACK = "driver-reads-back", False, "the driver reads side outputs at once"
+    CHECKS_TARGETS = "checks-targets", False, "wmake looks at the target when the command ends"
+    NO_TARGET_CHECK = "no-target-check", False, "wmake runs with -c (promised targets) and -z"
     USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"
 
 
@@ -83,6 +86,8 @@ class Write:
     target   what the driver's rule makes, as against a side output (a dependency file, a map):
              a stale copy of a target would fool a driver that compares times.
     replaces the tool puts the new file there in one step and the old one is good until then (mv).
+    shared   the first command of a build that names it makes it, and those that have the same `kin`
+             (see Analysis) only read it: a precompiled header.
     """
 
     path: str
@@ -91,6 +96,11 @@ class Write:
     removed: bool = False
     target: bool = True
     replaces: bool = False
+    shared: bool = False
+
+
+#: Keeps a text in a private file for as long as the command needs it; returns the file's name.
+Keep = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +115,12 @@ class Analysis:
     split       for several sources in one command: given a folder for intermediate objects, the
                 parts that together have the same result; None where it cannot be split.
     rename      (source, destination) where all that it does is this one rename(2).
+    kin         what commands have in common that can use one shared file (see Write).
+    alone       what no two commands use at once, though it is no operand: a folder in which the
+                tool's temporary names are not safe.
+    argv        what is run instead of the command line as it came, or None: response files may be
+                rewritten before a deferred command runs.  Called with what keeps a text in a file
+                of ours and returns its name.
     """
 
     kind: Kind
@@ -115,6 +131,9 @@ class Analysis:
     detail: str = ""
     split: Callable[[str], tuple[Part, ...]] | None = None
     rename: tuple[str, str] | None = None
+    kin: str = ""
+    alone: tuple[str, ...] = ()
+    argv: Callable[[Keep], tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@
  * work is done later, or was refused) or become the real tool.  Without a server, or with any
  * trouble at all, it becomes the real tool: our faults cost speed, never the build.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -208,6 +209,54 @@ static int is_file_tool(const char *tool)
 		if (strcmp(tool, names[i]) == 0)
 			return 1;
 	return 0;
+}
+
+/* A make that we stand for because it needs options of us.  Its commands are the build's. */
+static int is_driver(const char *tool)
+{
+	return strcmp(tool, "wmake") == 0 || strcmp(tool, "bwmake") == 0;
+}
+
+/* Whether a program has no loader, and so no guard. */
+static int is_static(const char *path)
+{
+	_Alignas(16) char head[4096];
+	const Elf64_Ehdr *elf = (const void *)head;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, head, sizeof head);
+	if (fd >= 0)
+		close(fd);
+	if (size < (ssize_t)sizeof *elf || memcmp(head, ELFMAG, SELFMAG) != 0)
+		return 0;
+	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_phentsize != sizeof(Elf64_Phdr) ||
+	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > (size_t)size)
+		return 1; /* of another machine: no guard either */
+	const Elf64_Phdr *part = (const void *)(head + elf->e_phoff);
+	for (int i = 0; i < elf->e_phnum; i++)
+		if (part[i].p_type == PT_INTERP)
+			return 0;
+	return 1;
+}
+
+/* A driver's environment is as it came, so that its commands find us; where it has no guard, what
+ * it starts is to know that. */
+static char **driver_environment(const struct surroundings *s, const char *real)
+{
+	static char nobody[] = "SMPMAKE_CALLER=0000000000";
+	int unguarded = s->has_guard && is_static(real);
+	size_t count = 0, n = 0;
+	while (environ[count] != NULL)
+		count++;
+	char **env = must_alloc((count + 3) * sizeof *env);
+	for (size_t i = 0; i < count; i++)
+		if (value_if(environ[i], "REAL") == NULL && value_if(environ[i], "DEPTH") == NULL &&
+		    (!unguarded || value_if(environ[i], "CALLER") == NULL))
+			env[n++] = environ[i];
+	env[n++] = s->depth;
+	if (unguarded)
+		env[n++] = nobody;
+	env[n] = NULL;
+	return env;
 }
 
 static int nothing_pending(const char *board)
@@ -454,5 +503,7 @@ int main(int argc, char **argv)
 	int status = -1;
 	if (send_invocation(connection, tool, real, argv, &s) == 0)
 		status = ask(connection, &argv, &s);
+	if (status < 0 && is_driver(tool))
+		return become(real, argv, driver_environment(&s, real));
 	return status >= 0 ? status : become(real, argv, s.env);
 }

@@ -5,7 +5,17 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpmake.commands import assembler, binutils, compiler_options, coreutils, linker
+from smpmake.commands import (
+    assembler,
+    binutils,
+    compiler_options,
+    coreutils,
+    linker,
+    watcom_drivers,
+    watcom_lib,
+    watcom_link,
+    watcom_options,
+)
 from smpmake.commands.model import Analysis, Reason
 from smpmake.commands.options import Getopt
 from tests.commands.disk import FakeFiles, meaning
@@ -36,6 +46,15 @@ TOOLS = [
     "distcc",
     "icecc",
     "sccache",
+    "wcc386",
+    "wpp386",
+    "bwpp",
+    "wasm",
+    "wcl386",
+    "owcc",
+    "wlink",
+    "wlib",
+    "wmake",
     "unheard-of",
 ]
 
@@ -54,6 +73,11 @@ KNOWN = sorted(
         for option in table.options
         for word in option.names.split()
     }
+    | {f"-{name}" for name in watcom_options.OF_DRIVER.rows}
+    | {word for row in watcom_drivers.OWCC for word in row.words()}
+    | set(watcom_link.DIRECTIVE_WORDS)
+    | set(watcom_link.OPTION_WORDS)
+    | {f"-{name}" for name in watcom_lib.FLAGS}
 )
 OPERANDS = [
     *[
@@ -91,6 +115,16 @@ OPERANDS = [
         "none",
         "c-header",
         "a.f90",
+        "a.asm",
+        "+a.obj",
+        "-+",
+        "*b",
+        "{",
+        "}",
+        "=",
+        ",",
+        "'a b",
+        '"a b',
     ],
     "",
 ]
@@ -126,7 +160,10 @@ def hold_together(found: Analysis) -> None:
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(TOOLS), st.lists(WORDS, max_size=10))
 def test_never_raises(tool: str, words: list[str]) -> None:
-    hold_together(meaning([tool, *words], FILES))
+    found = meaning([tool, *words], FILES)
+    hold_together(found)
+    if found.argv is not None:
+        assert found.argv(lambda text: "kept")
 
 
 @settings(max_examples=200, deadline=None)

@@ -236,10 +236,11 @@ static int has_shim(struct plan *plan, const char *name)
 }
 
 /* What a tool starts is its own business: gcc's assembler is no command of the build.  A known tool
- * that is no command of ours came here past its shim: a program without a guard started it. */
+ * that is no command of ours came here past its shim: a program without a guard started it.  A make
+ * that we stand for (wmake) is none: what it starts is the build. */
 static int is_tool(struct plan *plan)
 {
-	return guard.is_part || has_shim(plan, guard.name);
+	return guard.is_part || (!guard.is_make && has_shim(plan, guard.name));
 }
 
 /* A file tool that touches nothing pending need not be heard of: it is guarded itself.  (mv and
@@ -258,16 +259,22 @@ static int is_unconcerned(const char *name, char *const *argv)
 	return 1;
 }
 
+/* A shim that was found on PATH, where a program above us has no guard. */
+static int is_shim(const char *path)
+{
+	const char *shims = guard.values[V_SHIMS];
+	size_t own = strlen(shims);
+	return strncmp(path, shims, own) == 0 && path[own] == '/';
+}
+
 /* A known tool called by its absolute path: the shim's path goes to plan->shim. */
 static int goes_to_shim(struct plan *plan, const char *path, char *const *argv)
 {
 	if (*path != '/' || strlen(path) >= PATH_MAX)
 		return 0;
-	const char *shims = guard.values[V_SHIMS];
-	size_t own = strlen(shims);
-	if (strncmp(path, shims, own) == 0 && path[own] == '/')
-		return 0;
 	const char *name = strrchr(path, '/') + 1;
+	if (is_shim(path))
+		return 0;
 	if (is_unconcerned(name, argv) || !has_shim(plan, name) ||
 	    syscall(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
 		return 0;
@@ -286,6 +293,9 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
 	if (dir == AT_FDCWD && !tool && goes_to_shim(plan, path, argv)) {
 		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 0, 1);
 		plan->path = plan->shim;
+	} else if (!tool && is_shim(path)) {
+		/* It asks for itself: nothing is to be waited for here. */
+		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 0, 0);
 	} else {
 		struct nature nature = nature_of(path);
 		if (!nature.takes_guard && !tool && !guard_quiet())

@@ -103,8 +103,8 @@ static int parent_is_guarded(char *caller)
 
 static void know_the_program(char **argv)
 {
-	static const char *const makes[] = {"make",  "gmake", "bmake",  "pmake",
-	                                    "fmake", "wmake", "remake", NULL};
+	static const char *const makes[] = {"make",  "gmake",  "bmake",  "pmake", "fmake",
+	                                    "wmake", "bwmake", "remake", NULL};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;

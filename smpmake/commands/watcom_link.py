@@ -1,0 +1,442 @@
+"""Open Watcom's linker: directives in free form, in either case, abbreviated.
+
+    wlink system linux name prog file a.o,b.o library clib option map=prog.map @rest
+
+A directive's name may be cut short as long as its capitals here are there.  `@name` is a file
+(without a default extension), else an environment variable; what it holds stands in its place.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from smpmake.commands.model import Analysis, Family, Invocation, Keep, Kind, Reason, Write
+from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError, names
+from smpmake.commands.paths import basename, is_device, join, split_suffix
+from smpmake.commands.watcom_words import own_name, with_suffix
+
+
+class Do(enum.Enum):
+    """What a directive is followed by."""
+
+    NOTHING = enum.auto()  # words that name no file
+    FILES = enum.auto()
+    LIBRARIES = enum.auto()
+    OBJECTS_OF = enum.auto()  # a library's, all of them
+    NAME = enum.auto()
+    PATH = enum.auto()
+    FOLDERS = enum.auto()
+    SYSTEM = enum.auto()
+    FORMAT = enum.auto()
+    OPTIONS = enum.auto()
+    READS = enum.auto()
+    SYMBOLS = enum.auto()  # names, or =file
+    UNKNOWN = enum.auto()
+
+
+DIRECTIVES: dict[Do, str] = {
+    Do.NOTHING: """
+        Alias ANONymousexport COMmit Debug DISAble ENDLink LANGuage MEMory MODTrace MODUle
+        NEWsegment ORDer REFerence RUntime SEGment SOrt STARTLink SYMTrace TRansparent Xdbg
+        INTDBG
+        """,
+    Do.FILES: "File",
+    Do.LIBRARIES: "Library OPTLIB",
+    Do.OBJECTS_OF: "LIBFile MODFile",
+    Do.NAME: "Name",
+    Do.PATH: "Path",
+    Do.FOLDERS: "LIBPath",
+    Do.SYSTEM: "SYStem",
+    Do.FORMAT: "FORMat",
+    Do.OPTIONS: "OPtion",
+    Do.READS: "RESource",
+    Do.SYMBOLS: "EXPort IMPort",
+    # Parts that become files of their own, other forms of the output.
+    Do.UNKNOWN: """
+        Begin End FIXedlib FORCEVEctor NOVector OUTput OVerlay VEctor
+        """,
+}
+
+
+class Side(enum.Enum):
+    """What an option of the linker does."""
+
+    NOTHING = enum.auto()
+    MAP = enum.auto()
+    SYMBOLS = enum.auto()
+    IMPORT_LIBRARY = enum.auto()
+    IMPORT_FILE = enum.auto()
+    INCREMENTAL = enum.auto()
+    READS = enum.auto()
+    NO_SUFFIX = enum.auto()
+    UNKNOWN = enum.auto()
+
+
+OPTIONS: dict[Side, str] = {
+    Side.NOTHING: """
+        Alignment ARTificial CAChe Caseexact CHecksum DEscription Dosseg ELiminate
+        FARcalls FILLchar Heapsize HSHIFT INTernalrelocs JAPanese LARGEaddressaware LINKVersion
+        MANGlednames MANYautodata MAPLines MAXErrors MINdata MAXdata MODName NAMELen NOAutodata
+        NOCAChe NOCASEexact NODefaultlibs NOFARcalls NOLargeaddressaware NORedefsok NORelocs
+        NOSTDcall NOSTUB NOUndefsok OBJAlign OFFset OLDlibrary ONEautodata OSName OSVersion
+        PACKCode PACKData PROTmode PSeudopreemption Quiet REDefsok RWReloccheck SHOwdead START
+        STACk STATics TOGglerelocs Undefsok Verbose VERSion VFRemoval
+        """,
+    Side.MAP: "Map",
+    Side.SYMBOLS: "SYMFile",
+    Side.IMPORT_LIBRARY: "IMPLib",
+    Side.IMPORT_FILE: "IMPFile",
+    Side.INCREMENTAL: "INCremental",
+    Side.READS: "RESource STUB",
+    Side.NO_SUFFIX: "NOEXTension",
+    Side.UNKNOWN: "CVPack HLLPack",  # they start programs of their own
+}
+SUFFIXES: dict[Side, str] = {
+    Side.MAP: ".map",
+    Side.SYMBOLS: ".sym",
+    Side.IMPORT_FILE: ".lbc",
+    Side.IMPORT_LIBRARY: ".lib",
+    Side.INCREMENTAL: ".ilk",
+}
+
+# Suffixes of programs, by system and format; what is not here is not predicted.
+SYSTEMS: dict[str, str] = {
+    **dict.fromkeys(("linux", "linux_mips", "linux386", "haiku", "qnx", "qnx386"), ""),
+    **dict.fromkeys(
+        (
+            *(
+                "dos",
+                "dos4g",
+                "dos4gnz",
+                "causeway",
+                "dos32a",
+                "stub32a",
+                "cwstub",
+                "dos16m",
+                "x32",
+            ),
+            *("nt", "nt_win", "win95", "windows", "win386", "os2", "os2v2", "os2_pm", "os2v2_pm"),
+            *("x32r", "x32rv", "x32s", "x32sv", "tnt", "eadi"),
+        ),
+        ".exe",
+    ),
+    **dict.fromkeys(("nt_dll", "os2_dll", "os2v2_dll", "windows_dll", "win_dll"), ".dll"),
+    "com": ".com",
+}
+FORMATS: dict[str, str] = {"elf": "", "dos": ".exe", "windows": ".exe", "os2": ".exe"}
+
+OBJECT, ELSEWHERE = ".o", ".obj"
+INIT = "wlink.lnk"
+
+
+E = TypeVar("E", bound=enum.Enum)
+
+
+def abbreviations(names: Mapping[E, str]) -> dict[str, E]:
+    """Every way to write the names, in lower case: whole, or cut short behind the capitals."""
+    known: dict[str, E] = {}
+    for do, text in names.items():
+        for name in text.split():
+            least = max(at for at, letter in enumerate(name) if letter.isupper() or at == 0) + 1
+            for end in range(least, len(name) + 1):
+                known.setdefault(name[:end].lower(), do)
+    return known
+
+
+_TOKEN = re.compile(
+    r"""
+    '([^']*)'? | "([^"]*)"?          # 1, 2: quoted
+    | ([{},=()])                     # 3
+    | @('[^']*'|[^\s,{}]+)           # 4: what stands elsewhere
+    | \#[^\n]*                       # a comment
+    | ([^\s,={}()'"@\#][^\s,={}()]*) # 5: a word
+    """,
+    re.VERBOSE,
+)
+
+
+class Token:
+    """A word of the directives; `quoted` ones are names, whatever they look like."""
+
+    __slots__ = ("quoted", "text")
+
+    def __init__(self, text: str, quoted: bool = False) -> None:
+        self.text = text
+        self.quoted = quoted
+
+
+def flatten(text: str, inv: Invocation, depth: int = 0) -> tuple[str, bool]:
+    """The directives with what every @name stands for in its place, and whether there was one.
+
+    Raises UnreadableError.
+    """
+    out: list[str] = []
+    at = 0
+    found = False
+    for match in _TOKEN.finditer(text):
+        name = match[4]
+        if name is None:
+            continue
+        found = True
+        name = name.strip("'")
+        inner = inv.files.read_text(name)
+        if inner is None:
+            inner = inv.getenv(name)
+        if inner is None or depth > MOST_RESPONSE_FILES // 10:
+            raise UnreadableError(name)
+        out += (text[at : match.start()], "\n", flatten(inner, inv, depth + 1)[0], "\n")
+        at = match.end()
+    return ("".join(out) + text[at:], True) if found else (text, False)
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of directives that hold no @name any more."""
+    found = []
+    for match in _TOKEN.finditer(text):
+        for group in (1, 2):
+            if match[group] is not None:
+                found.append(Token(match[group], quoted=True))
+        word = match[3] or match[5]
+        if word:
+            found.append(Token(word))
+    return found
+
+
+class Link:
+    """Directives, read from left to right, then judged."""
+
+    def __init__(self, inv: Invocation, words: list[Token]) -> None:
+        self.inv = inv
+        self.words = words
+        self.at = 0
+        self.name: str | None = None
+        self.suffix: str | None = None
+        self.objects: list[str] = []
+        self.libraries: list[str] = []
+        self.paths: list[str] = []
+        self.folders: list[str] = []
+        self.reads: list[str] = []
+        self.sides: list[tuple[Side, str]] = []
+        self.refusal: Reason | None = None
+        self.detail = ""
+
+    def refuse(self, reason: Reason, detail: str) -> None:
+        """Keep the first reason."""
+        if self.refusal is None:
+            self.refusal, self.detail = reason, detail
+
+    # Reading.
+
+    def _next(self) -> Token | None:
+        return self.words[self.at] if self.at < len(self.words) else None
+
+    def _take(self) -> str:
+        token = self._next()
+        self.at += token is not None
+        return token.text if token is not None else ""
+
+    def scan(self) -> None:
+        """Read everything."""
+        while (token := self._next()) is not None:
+            do = None if token.quoted else DIRECTIVE_WORDS.get(token.text.lower())
+            self.at += 1
+            if do is None or do is Do.UNKNOWN:
+                self.refuse(Reason.UNKNOWN_OPTION, token.text)
+                return
+            self._directive(do)
+
+    def _directive(self, do: Do) -> None:
+        if do is Do.OPTIONS:
+            self._options()
+        elif do in (Do.SYSTEM, Do.FORMAT):
+            self._format(do)
+        elif do is Do.NAME:
+            self.name = self._take()
+        elif do is Do.NOTHING or do is Do.SYMBOLS:
+            sign = self._next()
+            if do is Do.SYMBOLS and sign is not None and sign.text == "=":
+                self.at += 1
+                self.reads.append(self._take())
+            self._skip()
+        else:
+            listed = self._names()
+            {
+                Do.FILES: self.objects,
+                Do.LIBRARIES: self.libraries,
+                Do.OBJECTS_OF: self.libraries,
+                Do.PATH: self.paths,
+                Do.FOLDERS: self.folders,
+                Do.READS: self.reads,
+            }[do].extend(listed)
+
+    def _names(self) -> list[str]:
+        """A list: a,b or { a b } or both."""
+        names: list[str] = []
+        while (token := self._next()) is not None:
+            if token.text == "{" and not token.quoted:
+                self.at += 1
+                while (inner := self._next()) is not None and inner.text != "}":
+                    self.at += 1
+                    if inner.text != ",":
+                        names.append(inner.text)
+                self.at += 1
+            else:
+                self.at += 1
+                names.append(token.text)
+                if (bracket := self._next()) is not None and bracket.text == "(":
+                    self._brackets()  # lib(member)
+            comma = self._next()
+            if comma is None or comma.text != "," or comma.quoted:
+                break
+            self.at += 1
+        return names
+
+    def _brackets(self) -> None:
+        while (token := self._next()) is not None:
+            self.at += 1
+            if token.text == ")":
+                break
+
+    def _skip(self) -> None:
+        """Words up to the next directive's name: none of them is a file's."""
+        while (token := self._next()) is not None:
+            if not token.quoted and token.text.lower() in DIRECTIVE_WORDS:
+                before = self.words[self.at - 1]
+                if before.text not in (",", "=", "{") or before.quoted:
+                    return
+            self.at += 1
+
+    def _format(self, do: Do) -> None:
+        word = self._take().lower()
+        if do is Do.SYSTEM and word in ("begin", "end", "delete", "b", "e", "del"):
+            self.refuse(Reason.UNKNOWN_OPTION, f"system {word}")
+            return
+        known = (SYSTEMS if do is Do.SYSTEM else FORMATS).get(word)
+        if self.suffix is None or do is Do.FORMAT:
+            self.suffix = known
+        token = self._next()
+        while token is not None and not token.quoted and token.text.lower() in FORMAT_WORDS:
+            self.suffix = ".dll" if token.text.lower().startswith("dl") else self.suffix
+            self.at += 1
+            token = self._next()
+
+    def _options(self) -> None:
+        while (token := self._next()) is not None:
+            self.at += 1
+            side = OPTION_WORDS.get(token.text.lower())
+            if side is None or side is Side.UNKNOWN:
+                self.refuse(Reason.UNKNOWN_OPTION, f"option {token.text}")
+            value = ""
+            if (sign := self._next()) is not None and sign.text == "=":
+                self.at += 1
+                value = self._take()
+            if side is Side.READS:
+                self.reads.append(value)
+            elif isinstance(side, Side) and side is not Side.NOTHING:
+                self.sides.append((side, value))
+            comma = self._next()
+            if comma is None or comma.text != "," or comma.quoted:
+                return
+            self.at += 1
+
+    # Judging.
+
+    def judge(self) -> Analysis:
+        """What the directives mean."""
+        if not self.words:
+            return Analysis(Kind.QUERY, refusal=Reason.QUERY)
+        if not self.objects and not self.libraries and self.refusal is None:
+            self.refuse(Reason.MALFORMED, "no files")
+        writes = self._writes()
+        return Analysis(
+            Kind.LINK,
+            reads=(*self._objects(), *self._libraries(), *self.reads, INIT),
+            writes=tuple(writes),
+            undeclared=True,
+            refusal=self.refusal,
+            detail=self.detail,
+        )
+
+    def _writes(self) -> list[Write]:
+        first = self.objects[0] if self.objects else ""
+        name = self.name or basename(split_suffix(first)[0])
+        base = split_suffix(name)[0]
+        if split_suffix(name)[1] or any(side is Side.NO_SUFFIX for side, _ in self.sides):
+            program = name
+        elif self.suffix is not None:
+            program = name + self.suffix
+        else:
+            self.refuse(Reason.WRITES_UNPREDICTABLE, "a system whose suffix is not known")
+            program = name
+        if not name or is_device(program):
+            self.refuse(Reason.UNUSUAL_OUTPUT, program)
+        writes = [Write(program)]
+        for side, value in self.sides:
+            suffix = SUFFIXES.get(side)
+            if suffix is not None:
+                path = with_suffix(value, suffix) if value else base + suffix
+                update = side is Side.INCREMENTAL
+                writes.append(Write(path, target=False, in_place=update))
+                if update:
+                    self.refuse(Reason.IN_PLACE, path)
+        return writes
+
+    def _objects(self) -> list[str]:
+        """What `file` names, in the current folder or on the path; all places are candidates."""
+        found = []
+        for name in self.objects:
+            if "*" in name or "?" in name:
+                self.refuse(Reason.UNKNOWN_OPTION, f"file {name}")
+            suffixes = ("",) if split_suffix(name)[1] else (OBJECT, ELSEWHERE)
+            for suffix in suffixes:
+                found += self._places(name + suffix, self.paths)
+        return found
+
+    def _libraries(self) -> list[str]:
+        found = []
+        for name in self.libraries:
+            found += self._places(with_suffix(name, ".lib"), [*self.folders, *self.paths])
+        return found
+
+    @staticmethod
+    def _places(name: str, folders: list[str]) -> list[str]:
+        if name.startswith("/"):
+            return [name]
+        split = [part for folder in folders for part in re.split("[:;]", folder) if part]
+        return [name, *(join(folder, name) for folder in split)]
+
+
+FORMAT_WORDS = names(
+    """dll dl flat fl le lx nt pe vxd pm pmcompatible pmc full fullscreen phys virt memory mem font
+    initglobal initg initinstance initi initthread initt termglobal termg terminstance termi
+    termthread termt tnt rdos efi com"""
+)
+DIRECTIVE_WORDS: dict[str, Do] = abbreviations(DIRECTIVES)
+OPTION_WORDS: dict[str, Side] = abbreviations(OPTIONS)
+
+
+def analyse(inv: Invocation) -> Analysis:
+    """The meaning of a linker's command line."""
+    variable = own_name(inv.argv[0]).upper()
+    try:
+        before, _ = flatten(inv.getenv(variable) or "", inv)
+        text, replaced = flatten(" ".join(inv.argv[1:]), inv)
+    except UnreadableError as error:
+        refusal = Reason.UNREADABLE_RESPONSE_FILE
+        return Analysis(Kind.LINK, refusal=refusal, detail=str(error.args[0]))
+    link = Link(inv, tokens(before) + tokens(text))
+    link.scan()
+    found = link.judge()
+
+    def argv(keep: Keep) -> tuple[str, ...]:
+        name = keep(text)
+        return (inv.argv[0], f"@'{name}'" if re.search(r"[\s,{}]", name) else f"@{name}")
+
+    return replace(found, argv=argv) if replaced else found
+
+
+FAMILIES = (Family("wlink", r"b?wlink", analyse),)
