@@ -46,6 +46,7 @@ class Build:
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     records: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    reported: list[Failure] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)
     made: set[str] = field(default_factory=set)
@@ -73,10 +74,12 @@ class Build:
         """The driver is run again, and will come to what failed."""
         self.broken, self.told = None, False
         self.lost.clear()
+        self.reported += self.failures
         self.failures.clear()
         self.wrong.clear()
 
     def forgive(self) -> None:
         """A new start after a verdict was given."""
         self.start_over()
+        self.reported.clear()
         self.records.clear()

@@ -58,7 +58,7 @@ class Command:
     group: Group | None = None
     has_sinks: bool = False
     signalled: bool = False
-    retried: bool = False
+    told: bool = False
     rename: tuple[str, str] | None = None
     vouchers: tuple[Voucher, ...] = ()
     guarded: bool = False

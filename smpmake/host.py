@@ -148,6 +148,12 @@ def _preloadable(library: str, folder: Path) -> str:
     return str(link)
 
 
+def own_cpu_us() -> int:
+    """Microseconds of CPU that this process has used."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return int((usage.ru_utime + usage.ru_stime) * 1e6)
+
+
 def output_ids() -> tuple[FileId, FileId]:
     """Which files our own stdout and stderr are."""
     return _file_id(1), _file_id(2)
@@ -168,6 +174,7 @@ class OwnHost:
         self._settings = settings
         self._program = program
         self._slots = slots
+        self._spent_before = 0
         self._machine: Machine
         self._server: Server
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
@@ -182,7 +189,9 @@ class OwnHost:
     async def open(self, record: BuildRecord) -> None:
         """Raises FolderError, tools.ShimError or native.NativeMissingError."""
         build = self._build
+        self._spent_before = own_cpu_us()  # before the build began
         record.commands, record.failures = build.records, build.failures
+        record.reported = build.reported
         record.notices, record.stalls = build.notices, build.stalls
         self._session_folder = folder = SessionFolder()
         self.folder = folder.path
@@ -277,8 +286,7 @@ class OwnHost:
         await self._build.empty.wait()
         if self._build.transcript is not None:
             self._build.transcript.finish()
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        record.server_cpu_us = int((usage.ru_utime + usage.ru_stime) * 1e6)
+        record.server_cpu_us = own_cpu_us() - self._spent_before
 
     def learn(self) -> list[str]:
         """See Host."""

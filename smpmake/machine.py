@@ -625,6 +625,7 @@ class Machine:
             return []  # we ended it ourselves
         output = result.out + result.err
         if command.digest:
+            build.reported.append(Failure(record, output, why))
             self._tell(command, record.status, result)
             return []
         if command.group is not None:
@@ -665,12 +666,12 @@ class Machine:
         command = command_of(job)
         remove(list(command.made))
         log.warning("the worker of slot %d died under: %s", slot, command.record.command)
-        if command.retried or command.signalled:
+        if command.told or command.signalled:
             lost = wire.failed_result(job.number, errno.ECHILD)
             self._running[slot] = job
             self._ended(slot, lost)
             return
-        command.retried = True
+        command.told = True
         self._perform(self.scheduler.again(job))
 
     # ------------------------------------------------------------------ output

@@ -132,6 +132,8 @@ class BuildRecord:
     serial    seconds of the same build without smpmake, where somebody measured it.
     estimate  seconds of serial work in it, by the timing model.
     memory    bytes that the machine has.
+    failures  promises of success that were wrong, and stayed so.
+    reported  other failures: the driver learned of them, by waiting or in another run.
     """
 
     command: list[str]
@@ -157,6 +159,7 @@ class BuildRecord:
     id: int = 0
     commands: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    reported: list[Failure] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)

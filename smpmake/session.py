@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import psutil
+
 from smpmake import __version__, cpus, wire
 from smpmake.callers import WMAKES
 from smpmake.commands import wmake
@@ -86,6 +88,7 @@ class Session:
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
+        self.record.memory = psutil.virtual_memory().total
         self._display: Display
         self._progress = Progress(slots)
         self._sequel: Sequel = ()
@@ -93,7 +96,7 @@ class Session:
     async def run(self, get_ready: Callable[[], None] = lambda: None) -> Outcome:
         """The whole build.  Raises what `Host.open` raises.
 
-        `get_ready` is called once the driver has been started, before it can need anything.
+        `get_ready` is called once, when the driver has been started, before it can need anything.
         """
         record, host = self.record, self._host
         soft = raise_descriptor_limit()
@@ -113,7 +116,8 @@ class Session:
                 output=host.output,
             )
             host.adopt(driver)
-            get_ready()
+            if record.runs == 1:
+                get_ready()
             faults += await self._see_through(driver)
             again = not faults and self._wants_another_run()
             if again:

@@ -25,6 +25,7 @@ FLOORS = (
         "recovery",
         "chaos",
         "redact",
+        "units",
         "admission",
     },
     {
@@ -116,7 +117,7 @@ def test_commands_know_only_themselves() -> None:
 
 def test_reports_print_and_do_not_ask() -> None:
     for path in (PACKAGE / "reports").glob("*.py"):
-        assert rooms(path) <= {"timing", "records", "commands", "reports", "bench"}, path
+        assert rooms(path) <= {"timing", "records", "commands", "reports", "bench", "units"}, path
 
 
 def test_no_file_grows_into_a_god() -> None:

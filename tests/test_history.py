@@ -143,13 +143,14 @@ insert into command values (1, 0, 'gcc', 'compile', 'deferred', '', '', 'done', 
 """
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
     path = tmp_path / "h.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript(FIRST)
-        if version == 2:
-            connection.executescript(MIGRATIONS[1])
+        for older in range(1, version):
+            connection.executescript(MIGRATIONS[older])
+        if version > 1:
             connection.execute("update command set reads = '[\"/src/a.h\"]'")
         connection.execute(f"pragma user_version = {version}")
         connection.commit()

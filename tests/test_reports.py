@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from smpmake import units
 from smpmake.history import History
 from smpmake.records import BuildRecord, Failure, Stall
 from smpmake.reports import bench as bench_tables
-from smpmake.reports import comparison, summary, terminal, trace, units, why
+from smpmake.reports import comparison, summary, terminal, trace, why
 from smpmake.reports.document import document
 from smpmake.timing import analyse, explore
 from smpmake.timing.compare import compare

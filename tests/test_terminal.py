@@ -171,7 +171,9 @@ def test_prompts_can_be_answered(space: Space, hold: Path) -> None:
 
 @pytest.mark.parametrize("rows", [8, 20])
 def test_the_window_changes_its_size(space: Space, hold: Path, rows: int) -> None:
-    screen = start(space, "echo before; read x < hold; echo after; read x < hold")
+    # Of one fifo the second reader could find the first writer, about to go.
+    os.mkfifo(space.folder / "hold2")
+    screen = start(space, "echo before; read x < hold; echo after; read x < hold2")
     screen.feed(until=STATUS)
     screen.resize(rows)
     let_go(hold)
@@ -179,7 +181,7 @@ def test_the_window_changes_its_size(space: Space, hold: Path, rows: int) -> Non
     while not screen.lines()[rows - 1].startswith(STATUS):
         screen.feed_some()
     assert sum(line.startswith(STATUS) for line in screen.lines()) == 1
-    let_go(hold)
+    let_go(space.folder / "hold2")
     assert screen.finish() == 0
     assert not any(line.startswith(STATUS) for line in screen.lines())
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from smpmake import units
 from smpmake.records import Failure, Sample, from_row, to_row
-from smpmake.reports import summary, units
+from smpmake.reports import summary
 from smpmake.timing import analyse, extra_utilisation
 from tests.made import S, build, command
 

@@ -7,11 +7,17 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from smpmake.cli.builds import build_name, find
+from smpmake.cli.builds import build_name, earlier, find
 from smpmake.errors import SmpmakeError
+from smpmake.history import default_path
+from smpmake.records import BuildRecord
+
+if TYPE_CHECKING:  # the reports are loaded when one is asked for
+    from smpmake.reports.document import Document
 
 
 class ReportError(SmpmakeError):
@@ -27,8 +33,17 @@ class ReportError(SmpmakeError):
     metavar="FILE",
     help="Write Chrome trace events (for ui.perfetto.dev).",
 )
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write a page for a browser: one file, which needs no network.",
+)
+@click.option("--open", "show", is_flag=True, help="Show that page in your browser.")
 @click.option("--rows", type=click.IntRange(1), default=10, help="Rows of a table.  [default: 10]")
-def report(build: int | str, as_json: bool, trace: str | None, rows: int) -> int:
+def report(
+    build: int | str, as_json: bool, trace: str | None, html: str | None, show: bool, rows: int
+) -> int:
     """Show how much it helped, what held it back, and what more CPUs would give.
 
     BUILD is a number that smpmake history shows, `last` (this folder's last build, the default) or
@@ -42,15 +57,32 @@ def report(build: int | str, as_json: bool, trace: str | None, rows: int) -> int
         from smpmake.reports.trace import trace as make_trace
 
         _write(trace, json.dumps(make_trace(page)))
+    if html is not None or show:
+        _page(record, page, html, show)
     if as_json:
         click.echo(json.dumps(page, indent=1))
-    elif trace is None:
+    elif trace is None and html is None and not show:
         from smpmake.reports.terminal import page as make_page
 
         width = shutil.get_terminal_size((100, 24)).columns
         for line in make_page(page, min(width, 120), rows):
             click.echo(line)
     return 0
+
+
+def _page(record: BuildRecord, page: Document, target: str | None, show: bool) -> None:
+    from smpmake.reports.document import brief
+    from smpmake.reports.html import html
+
+    if show and target == "-":
+        raise click.UsageError("--open needs a file: name one with --html, or none.")
+    text = html(page, [brief(head) for head in earlier(record)])
+    if target is None:
+        # One file for all: a page that is only looked at is not to be kept.
+        target = str(default_path().with_name("report.html"))
+    _write(target, text)
+    if show and click.launch(os.path.abspath(target)) != 0:
+        raise ReportError(f"no browser could be started; the page is {os.path.abspath(target)}")
 
 
 def _write(path: str, text: str) -> None:

@@ -45,6 +45,7 @@ class Recorder:
         self._stalls = 0
         self._open_stalls: list[int] = []
         self._samples = 0
+        self._failures: dict[int, int] = {}
         self._files: dict[str, int] = {}
         self._new_files: list[tuple[int, int, str]] = []
 
@@ -69,8 +70,7 @@ class Recorder:
                 self._write_commands(connection)
                 self._write_stalls(connection)
                 self._write_samples(connection)
-                if last:
-                    self._write_failures(connection)
+                self._write_failures(connection)
             if last:
                 self._history.prune(self._days, self._size)
         except HistoryError as error:
@@ -167,9 +167,14 @@ class Recorder:
         self._samples = count
 
     def _write_failures(self, connection: sqlite3.Connection) -> None:
-        for failure in self._record.failures:
-            row = rows.failure_row(self._build, failure, self._redactor.text)
-            output = row[-1]
-            assert isinstance(output, bytes)
-            row[-1] = output[-_LONGEST_OUTPUT:]
-            connection.execute("insert or replace into failure values (?, ?, ?, ?)", row)
+        record = self._record
+        for reported, failures in enumerate((list(record.failures), list(record.reported))):
+            for failure in failures:
+                number = failure.record.number
+                if self._failures.get(number) == reported:
+                    continue
+                self._failures[number] = reported
+                row = rows.failure_row(
+                    self._build, failure, self._redactor.text, _LONGEST_OUTPUT, bool(reported)
+                )
+                connection.execute("insert or replace into failure values (?, ?, ?, ?, ?)", row)

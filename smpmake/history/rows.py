@@ -90,10 +90,13 @@ def sample_row(build: int, sample: Sample) -> list[object]:
     return [build, *(getattr(sample, name) for name in SAMPLE)]
 
 
-def failure_row(build: int, failure: Failure, clean: Clean) -> list[object]:
-    """A row of table failure."""
+def failure_row(
+    build: int, failure: Failure, clean: Clean, longest: int, reported: bool
+) -> list[object]:
+    """A row of table failure, with the last `longest` bytes of what was printed."""
     output = clean(failure.output.decode("utf-8", "surrogateescape"))
-    return [build, failure.record.number, failure.why, output.encode("utf-8", "surrogateescape")]
+    kept = output.encode("utf-8", "surrogateescape")[-longest:]
+    return [build, failure.record.number, failure.why, kept, int(reported)]
 
 
 def build_row(

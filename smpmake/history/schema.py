@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 #: Times are ns from the build's start unless a comment says otherwise; 0: never came to that.
 SCHEMA: Final = """
@@ -100,6 +100,7 @@ create table failure (
     number       integer not null, -- of the command
     why          text not null,    -- status or signal in words
     output       blob not null,    -- what it printed
+    reported     integer not null default 0, -- 1: the driver learned of it
     primary key (build, number)
 );
 """
@@ -167,4 +168,8 @@ create table failure (
 );
 """
 
-MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2}
+_FROM_3: Final = """
+alter table failure add column reported integer not null default 0;
+"""
+
+MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2, 3: _FROM_3}

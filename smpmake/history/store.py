@@ -137,13 +137,12 @@ class History:
                 )
             ]
             by_number = {command.number: command for command in record.commands}
-            record.failures = [
-                Failure(by_number[at], output, why)
-                for at, output, why in connection.execute(
-                    select.format("number, output, why", "failure", "number")
-                )
-                if at in by_number
-            ]
+            for at, output, why, reported in connection.execute(
+                select.format("number, output, why, reported", "failure", "number")
+            ):
+                if at in by_number:
+                    failure = Failure(by_number[at], output, why)
+                    (record.reported if reported else record.failures).append(failure)
         return record
 
     def heads(self, cwd: str | None = None, limit: int = 20) -> list[BuildRecord]:

@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from smpmake.records import BuildRecord
-from smpmake.reports.units import cut, cut_left, printable, seconds
 from smpmake.timing.compare import Change, Comparison
+from smpmake.units import cut, cut_left, printable, seconds
 
 
 def lines(

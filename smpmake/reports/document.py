@@ -60,14 +60,22 @@ def document(record: BuildRecord) -> Document:
         "commands": [_command(command, record, timing) for command in record.commands],
         "stalls": _stalls(record, timing),
         "samples": _samples(record),
-        "failures": [
-            {
-                "command": failure.record.number,
-                "why": failure.why,
-                "output": failure.output.decode(errors="replace"),
-            }
-            for failure in record.failures
-        ],
+        "failures": _failures(record),
+    }
+
+
+def brief(head: BuildRecord) -> Document:
+    """A build in one line, from its head alone (without commands).
+
+    `wall` is None where it did not end, `speedup` where nobody measured the serial time.
+    """
+    wall = (head.ended - head.started) / 1e9 if head.complete else None
+    return {
+        "id": head.id,
+        "started_unix": head.wall_clock,
+        "wall": _s(wall) if wall is not None else None,
+        "status": head.status if head.complete else None,
+        "speedup": round(head.serial / wall, 4) if head.serial is not None and wall else None,
     }
 
 
@@ -133,6 +141,22 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
         "surprises": sum(len(command.surprises) for command in record.commands),
         "unguarded": sorted({c.unguarded for c in record.commands if c.unguarded}),
     }
+
+
+def _failures(record: BuildRecord) -> list[Document]:
+    """First what the driver was not told; of a command that failed in several runs the last."""
+    last = {(f.record.cwd, f.record.argv): f for f in record.reported}
+    both = [(failure, False) for failure in record.failures]
+    both += [(failure, True) for failure in last.values()]
+    return [
+        {
+            "command": failure.record.number,
+            "why": failure.why,
+            "output": failure.output.decode(errors="replace"),
+            "reported": reported,
+        }
+        for failure, reported in both
+    ]
 
 
 def _group(group: Group) -> Document:

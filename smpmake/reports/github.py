@@ -13,7 +13,7 @@ from typing import Final
 
 from smpmake.reports.document import Document
 from smpmake.reports.terminal import best_serial, label, used, verdict
-from smpmake.reports.units import printable, seconds, size
+from smpmake.units import printable, seconds, size
 
 _MOST: Final = 10  # GitHub shows no more of a step
 _DIAGNOSTIC: Final = re.compile(
@@ -27,6 +27,8 @@ def error_lines(document: Document, workspace: str) -> list[str]:
     commands = {command["number"]: command for command in document["commands"]}
     lines: list[str] = []
     for failure in document["failures"]:
+        if failure["reported"] and document["build"]["status"] == 0:
+            continue  # the driver did without
         command = commands[failure["command"]]
         title = f"smpmake: {label(command)}"
         found = list(_DIAGNOSTIC.finditer(failure["output"]))

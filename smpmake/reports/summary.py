@@ -6,8 +6,8 @@ import os
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.reports.units import printable, seconds
 from smpmake.timing import Against, Timing, Wait
+from smpmake.units import printable, seconds
 
 _WIDTH = 72
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from smpmake.reports.document import Document
-from smpmake.reports.units import cut, cut_left, printable, seconds, size
+from smpmake.units import cut, cut_left, printable, seconds, size
 
 _BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 _SPLIT: Final = {
@@ -271,5 +271,6 @@ def _failures(document: Document) -> list[str]:
         command = commands[failure["command"]]
         lines += [f"  {command['command']}", f"    in {command['cwd']}"]
         lines += [f"    {line}" for line in failure["output"].splitlines()[-20:]]
-        lines.append(f"    {failure['why']}")
+        told = "; the driver was told" if failure["reported"] else ""
+        lines.append(f"    {failure['why']}{told}")
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.reports.units import printable, seconds
+from smpmake.units import printable, seconds
 
 _EXAMPLES = 5
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from smpmake import units
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.timing.spans import Span, length, union, without
 
@@ -73,7 +74,7 @@ def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
         who, count = Counter(who for _, who in entries).most_common(1)[0]
         others = " and others" if count < len(entries) else ""
         more = f", {len(entries)} times" if len(entries) > 1 else ""
-        text = f"{name} kept {who}{others} waiting for {seconds:.1f} s{more}"
+        text = f"{name} kept {who}{others} waiting for {units.seconds(seconds)}{more}"
         found.append(Finding(seconds, text))
     return found
 
@@ -105,11 +106,14 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
         else:
             where = "after its last command"
         seconds = end - start
-        text = f"the driver brought nothing to do for {seconds:.1f} s {where}: a CPU stood idle"
+        idle_for = units.seconds(seconds)
+        text = f"the driver brought nothing to do for {idle_for} {where}: a CPU stood idle"
         found.append(Finding(seconds, text))
     total = length(idle)
     if len(idle) > 3 and total > 1.5 * sum(finding.seconds for finding in found) and issued:
-        text = f"the driver by itself left CPUs idle for {total:.1f} s, in {len(idle)} places"
+        text = (
+            f"the driver by itself left CPUs idle for {units.seconds(total)}, in {len(idle)} places"
+        )
         found.append(Finding(total, text))
     return found
 
@@ -143,7 +147,7 @@ def _tail(record: BuildRecord, timing: Timing) -> list[Finding]:
     if not jobs or len(jobs) > 3:
         return []
     names = ", ".join(label(by_number[number]) for number in jobs)
-    return [Finding(seconds, f"at the end {names} ran alone for {seconds:.1f} s")]
+    return [Finding(seconds, f"at the end {names} ran alone for {units.seconds(seconds)}")]
 
 
 def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:
@@ -159,7 +163,11 @@ def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:
             row[0] += 1
             row[1] += length(timing.line.work[command.number])
     return [
-        Finding(seconds, f"{int(count)} commands ran in the foreground ({reason}): {seconds:.1f} s")
+        Finding(
+            seconds,
+            f"{int(count)} command{'s' if count > 1 else ''} ran in the foreground ({reason}): "
+            f"{units.seconds(seconds)}",
+        )
         for reason, (count, seconds) in sums.items()
     ]
 
@@ -167,7 +175,7 @@ def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:
 def _memory(timing: Timing) -> list[Finding]:
     if not timing.held:
         return []
-    return [Finding(timing.held, f"memory, not CPUs, limited you for {timing.held:.1f} s")]
+    return [Finding(timing.held, f"memory, not CPUs, limited you for {units.seconds(timing.held)}")]
 
 
 def _cpus(timing: Timing, what_if: tuple[tuple[int, float], ...]) -> list[Finding]:

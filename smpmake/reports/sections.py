@@ -1,0 +1,510 @@
+"""The page's parts that need no script: what is to be known of a build, readable everywhere."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from typing import Final
+
+from smpmake.reports import charts
+from smpmake.reports.document import Document
+from smpmake.reports.markup import Markup, join, plain, tag
+from smpmake.reports.terminal import best_serial, label
+from smpmake.units import cut, seconds, size
+
+_COMMANDS: Final = 50  # rows of the table that stands in for the interactive one
+_GROUPS: Final = 100
+_FAILURES: Final = 50
+_OUTPUT: Final = 16_000  # characters of a failure's output
+_NOTICES: Final = 20
+_PIECES: Final = 12
+SPLIT: Final = {
+    "several": "several at work",
+    "driver": "the driver alone",
+    "linker": "a link or archive alone",
+    "one": "one other command alone",
+    "nobody": "nobody",
+}
+_TIMES: Final = "\N{MULTIPLICATION SIGN}"
+_NONE: Final = Markup("")
+
+
+def title(document: Document) -> str:
+    """What a browser's tab shows."""
+    build = document["build"]
+    name = cut(shlex.join(build["command"]), 60)
+    return f"{name} in {seconds(document['figures']['wall'])} - smpmake"
+
+
+def head(document: Document) -> Markup:
+    """Which build, and the verdict."""
+    build = document["build"]
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(build["started_unix"]))
+    number = f"build {build['id']}, " if build["id"] else ""
+    state, kind = "succeeded", "good"
+    if not build["complete"]:
+        state, kind = "did not end: killed, or still running", "bad"
+    elif build["status"]:
+        state, kind = f"failed with status {build['status']}", "bad"
+    return join(
+        [
+            tag(
+                "p",
+                tag("code", cut(shlex.join(build["command"]), 300)),
+                " ",
+                tag("span", state, class_=f"state {kind}"),
+                class_="what",
+            ),
+            tag("h1", *_verdict(document)),
+            tag("p", *_share(document), class_="lead"),
+            tag("p", f"{number}{when}, in ", tag("code", build["cwd"]), class_="where"),
+        ]
+    )
+
+
+def _verdict(document: Document) -> list[str]:
+    figures = document["figures"]
+    if not document["commands"]:
+        return [f"{seconds(figures['wall'])}, and nothing to run in parallel"]
+    serial, kind = best_serial(document)
+    return [
+        tag("strong", f"{serial['speedup']:.2f} {_TIMES}"),
+        " ",
+        _whole(figures["wall"]),
+        f" for {kind} ",
+        _whole(serial["seconds"]),
+        " of serial work",
+    ]
+
+
+def _whole(value: float) -> Markup:
+    """Seconds that no line break parts from their unit."""
+    return tag("span", seconds(value), class_="whole")
+
+
+def _share(document: Document) -> list[str]:
+    if not document["commands"]:
+        return ["No compiler, linker or other tool that smpmake knows was called."]
+    figures = document["figures"]
+    serial, kind = best_serial(document)
+    cpus = figures["extra_cpus"]
+    if serial["extra_utilisation"] is None:
+        return ["On one CPU there is no other one to use."]
+    extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
+    share = serial["extra_utilisation"]
+    words = [
+        f"On {cpus} CPUs, {share:.0%} of {extra} was used.  "
+        if share >= 0
+        else f"On {cpus} CPUs it took longer than serial work would have.  "
+    ]
+    if kind == "a measured":
+        estimate = figures["serial_estimated"]
+        words.append(
+            f"The serial time was measured; it was estimated as {seconds(estimate['seconds'])}."
+        )
+    else:
+        words.append("The serial time is an estimate; nobody has measured it.")
+    return words
+
+
+def findings(document: Document) -> Markup:
+    """What held it back, in words."""
+    wall = document["figures"]["wall"] or 1.0
+    rows = [
+        tag(
+            "li",
+            tag("b", seconds(finding["seconds"])),
+            tag("span", finding["text"]),
+            tag("i", style=f"--part:{min(1.0, finding['seconds'] / wall):.3f}", aria_hidden="true"),
+        )
+        for finding in document["findings"]
+    ]
+    notices = [tag("li", tag("b", "notice"), tag("span", n)) for n in document["build"]["notices"]]
+    if not rows and not notices:
+        return _NONE
+    body = tag("ul", *rows, *notices[:_NOTICES], class_="findings")
+    return _section("findings", "What held it back", body)
+
+
+def figures(document: Document) -> Markup:
+    """The key figures."""
+    f, cpus = document["figures"], document["build"]["cpus"]
+    spent = (
+        f"{seconds(f['user'])} user, {seconds(f['system'])} system, "
+        f"smpmake {seconds(f['server_cpu'])}"
+    )
+    rows = [
+        ("Wall time", seconds(f["wall"]), "from the first moment to the last"),
+        (
+            "Serial, estimated",
+            seconds(f["serial_estimated"]["seconds"]),
+            f"{f['serial_estimated']['speedup']:.2f} {_TIMES} as long",
+        ),
+    ]
+    if f["serial_measured"] is not None:
+        measured = f["serial_measured"]
+        words = f"{measured['speedup']:.2f} {_TIMES} as long"
+        rows.append(("Serial, measured", seconds(measured["seconds"]), words))
+    serial, kind = best_serial(document)
+    if serial["extra_utilisation"] is not None:
+        share = serial["extra_utilisation"]
+        words = f"by the {kind.split()[-1]} serial time"
+        rows.append(("Extra CPUs used", f"{share:.0%}" if share >= 0 else "nothing gained", words))
+    rows += [
+        (
+            "CPU",
+            f"{f['utilisation']:.0%}",
+            f"of {cpus} CPU{'s' if cpus != 1 else ''}: {spent}",
+        ),
+        (
+            "Least possible here",
+            seconds(f["lower_bound"]),
+            f"the build came to {f['closeness']:.0%} of it",
+        ),
+        ("Critical path", seconds(f["critical_path"]), "no machine could be faster"),
+        (
+            "The driver waited",
+            seconds(f["stalled"]),
+            f"jobs waited {seconds(f['queue_wait'])} for a slot, all in all",
+        ),
+        ("Commands", f"{f['deferred'] + f['foreground']:,}", _counts(f)),
+        (
+            "Memory",
+            size(f["peak_memory_bytes"]),
+            f"more in use at the peak; {size(f['peak_job_bytes'])} at most in one job",
+        ),
+    ]
+    if f["held_by_memory"]:
+        rows.append(("Held by memory", seconds(f["held_by_memory"]), "jobs had to wait for it"))
+    if f["surprises"]:
+        rows.append(("Surprises", f"{f['surprises']}", "jobs did what no command line said"))
+    if f["unguarded"]:
+        rows.append(("Unguarded", f"{len(f['unguarded'])}", ", ".join(f["unguarded"])))
+    cells = [
+        tag("div", tag("dt", name), tag("dd", tag("b", value), tag("small", words)))
+        for name, value, words in rows
+    ]
+    heading = tag("h2", "Key figures", class_="hidden", id="figures-title")
+    body = tag("dl", *cells, class_="figures")
+    return tag("section", heading, body, id="figures", aria_labelledby="figures-title")
+
+
+def _counts(f: Document) -> str:
+    words = f"{f['deferred']:,} deferred, {f['foreground']:,} in the foreground"
+    for name in ("cancelled", "failed"):
+        if f[name]:
+            words += f", {f[name]:,} {name}"
+    return words
+
+
+def split(document: Document) -> Markup:
+    """Where the time went: a bar and its words."""
+    wall = document["figures"]["wall"] or 1.0
+    parts = [(name, value) for name, value in document["split"].items() if value >= 0.0005]
+    bar = [
+        tag("i", class_=f"split-{name}", style=f"--part:{value / wall:.4f}")
+        for name, value in parts
+    ]
+    rows = [
+        tag(
+            "tr",
+            tag("th", tag("i", class_=f"swatch split-{name}"), SPLIT[name], scope="row"),
+            tag("td", seconds(value)),
+            tag("td", f"{value / wall:.0%}"),
+        )
+        for name, value in parts
+    ]
+    counts = [
+        (count, value) for count, value in enumerate(document["concurrency"]) if value >= wall / 200
+    ]
+    at_once = ", ".join(f"{count}: {value / wall:.0%}" for count, value in counts)
+    return _section(
+        "split",
+        "Where the time went",
+        tag("div", *bar, class_="split", aria_hidden="true"),
+        tag("table", tag("tbody", *rows), class_="plain"),
+        tag("p", f"Commands at once: {at_once}", class_="note") if at_once else _NONE,
+    )
+
+
+def what_if(document: Document) -> Markup:
+    """What more CPUs would give, and what that assumes."""
+    picture = charts.what_if(document)
+    if not picture:
+        return _NONE
+    f = document["figures"]
+    off = f["simulated"] / f["wall"] - 1 if f["wall"] else 0.0
+    note = (
+        "A simulation: the recorded graph of this build, the same work and the same waiting, "
+        f"played on other machines.  For this build as it was it says {seconds(f['simulated'])} "
+        f"where {seconds(f['wall'])} were measured (◆): it is {off:+.0%} off.  "
+        f"The dashed line is the critical path, {seconds(f['critical_path'])}."
+    )
+    return _section("what-if", "With more CPUs", picture, tag("p", note, class_="note"))
+
+
+def failures(document: Document) -> Markup:
+    """What failed, and what it said."""
+    commands = {command["number"]: command for command in document["commands"]}
+    shown = []
+    for failure in document["failures"][:_FAILURES]:
+        command = commands[failure["command"]]
+        output = plain(failure["output"]).rstrip()
+        told = "; the driver was told" if failure["reported"] else ""
+        if len(output) > _OUTPUT:  # compilers say what matters first
+            output = f"{output[:_OUTPUT]}\n… and {len(output) - _OUTPUT:,} characters more"
+        shown.append(
+            tag(
+                "article",
+                tag("h3", label(command)),
+                tag("pre", tag("code", command["command"]), class_="command"),
+                tag("p", "in ", tag("code", command["cwd"]), ": ", tag("b", failure["why"]), told),
+                tag("pre", output or "(it printed nothing)", class_="output", tabindex=0),
+                id=f"failure-{command['number']}",
+                class_="failure",
+            )
+        )
+    if not shown:
+        return _NONE
+    rest = len(document["failures"]) - len(shown)
+    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else _NONE
+    return _section("failures", "Failures", *shown, more)
+
+
+def commands(document: Document) -> Markup:
+    """The costliest commands; the page's script puts all of them in their place."""
+    ran = [command for command in document["commands"] if command["started"] is not None]
+    ran.sort(key=lambda command: -command["weighted"])
+    rows = []
+    for command in ran[:_COMMANDS]:
+        wall = max(0.0, (command["ended"] or command["started"]) - command["started"])
+        rows.append(
+            tag(
+                "tr",
+                tag("th", label(command), scope="row", title=cut(command["command"], 160)),
+                tag("td", command["kind"], class_="words minor"),
+                tag("td", seconds(command["weighted"])),
+                tag("td", seconds(wall), class_="minor"),
+                tag("td", seconds(command["user"] + command["system"]), class_="minor"),
+                tag("td", _memory(command["max_rss_bytes"]), class_="minor"),
+            )
+        )
+    if not rows:
+        return _NONE
+    heads = ("Weighted", "Wall", "CPU", "Memory")
+    header = tag(
+        "tr",
+        tag("th", "Command", scope="col", class_="words"),
+        tag("th", "Kind", scope="col", class_="words minor"),
+        *(tag("th", h, scope="col", class_=None if h == heads[0] else "minor") for h in heads),
+    )
+    note = (
+        f"The {len(rows)} costliest of {len(document['commands']):,}.  Weighted: seconds in which "
+        "several commands ran at once are shared between them."
+    )
+    return _section(
+        "commands",
+        "Commands",
+        tag(
+            "div",
+            tag("p", note, class_="note"),
+            tag("table", tag("thead", header), tag("tbody", *rows), class_="rows"),
+            id="costliest",
+        ),
+        tag("div", id="all-commands", hidden=""),
+    )
+
+
+def path(document: Document) -> Markup:
+    """The critical path's longest pieces, in their order."""
+    by_number = {command["number"]: command for command in document["commands"]}
+    pieces = document["critical_path"]
+    if not pieces:
+        return _NONE
+    longest = sorted(pieces, key=lambda p: p["start"] - p["end"])[:_PIECES]
+    rows = []
+    for piece in sorted(longest, key=lambda p: p["start"]):
+        command = by_number.get(piece["command"])
+        what = label(command) if command is not None else "the driver"
+        rows.append(
+            tag(
+                "li",
+                tag("b", seconds(piece["end"] - piece["start"])),
+                tag("span", what, data_job=command["number"] if command is not None else None),
+            )
+        )
+    rest = len(pieces) - len(rows)
+    note = (
+        "What would still take its time on a machine without limits"
+        f"{f'; {rest:,} shorter pieces are left out' if rest > 0 else ''}."
+    )
+    body = tag("ol", *rows, class_="findings")
+    return _section("path", "Critical path", tag("p", note, class_="note"), body)
+
+
+def groups(document: Document) -> Markup:
+    """Sums by language, folder and tool."""
+    tables = [
+        _group_table(document[name], one)
+        for name, one in (("languages", "Language"), ("tools", "Tool"), ("folders", "Folder"))
+        if document[name]
+    ]
+    if not tables:
+        return _NONE
+    return _section("groups", "Languages, tools, folders", *tables)
+
+
+def _group_table(groups: list[Document], one: str) -> Markup:
+    rows = [
+        tag(
+            "tr",
+            tag("th", group["name"], scope="row"),
+            _figure("", seconds(group["weighted"]), group["weighted"]),
+            _figure("minor", seconds(group["seconds"]), group["seconds"]),
+            _figure("minor", seconds(group["cpu"]), group["cpu"]),
+            _figure("", f"{group['count']:,}", group["count"]),
+            _figure("minor", _memory(group["max_rss_bytes"]), group["max_rss_bytes"]),
+        )
+        for group in groups[:_GROUPS]
+    ]
+    minor = ("Wall", "CPU", "Memory")
+    header = tag(
+        "tr",
+        tag("th", one, scope="col", class_="words"),
+        *(
+            tag("th", name, scope="col", class_="minor" if name in minor else None)
+            for name in ("Weighted", "Wall", "CPU", "Commands", "Memory")
+        ),
+    )
+    table = tag("table", tag("thead", header), tag("tbody", *rows), class_="rows sortable")
+    rest = len(groups) - len(rows)
+    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else _NONE
+    return tag(
+        "div", table, more, class_="box", tabindex=0, role="region", aria_label=f"By {one.lower()}"
+    )
+
+
+def _memory(value: int) -> str:
+    """Nothing where nobody looked: the driver ran it itself."""
+    return size(value) if value else ""
+
+
+def _figure(kind: str, words: str, value: float) -> Markup:
+    return tag("td", words, class_=kind or None, data_value=value)
+
+
+def stalls(document: Document) -> Markup:
+    """Who waited for what, and what was not deferred."""
+    causes = [
+        tag(
+            "tr",
+            tag("th", row["cause"], scope="row"),
+            _figure("", seconds(row["seconds"]), row["seconds"]),
+            _figure("", f"{row['count']:,}", row["count"]),
+        )
+        for row in document["causes"]
+    ]
+    reasons = [
+        tag(
+            "tr",
+            tag("th", row["text"], scope="row"),
+            tag("td", tag("code", row["reason"]), class_="words minor"),
+            _figure("", f"{row['count']:,}", row["count"]),
+        )
+        for row in document["reasons"]
+    ]
+    tables = []
+    if causes:
+        tables.append(_small("The driver waited because it", ("Seconds", "Times"), causes))
+    if reasons:
+        tables.append(_small("Not deferred because it", ("Name", "Commands"), reasons))
+    if not tables:
+        return _NONE
+    body = tag("div", *tables, class_="pair")
+    return _section("stalls", "Waits and the foreground", body)
+
+
+def _small(first: str, names: tuple[str, str], rows: list[Markup]) -> Markup:
+    header = tag(
+        "tr",
+        tag("th", first, scope="col", class_="words"),
+        *(
+            tag("th", name, scope="col", class_="words minor" if name == "Name" else None)
+            for name in names
+        ),
+    )
+    table = tag("table", tag("thead", header), tag("tbody", *rows), class_="rows sortable")
+    return tag("div", table, class_="box")
+
+
+def builds(document: Document, earlier: list[Document]) -> Markup:
+    """This build among those of the same folder and command before it."""
+    if not earlier:
+        return _NONE
+    build, wall = document["build"], document["figures"]["wall"]
+    serial, kind = best_serial(document)
+    this = {
+        "id": build["id"],
+        "started_unix": build["started_unix"],
+        "wall": wall,
+        "status": build["status"],
+        "speedup": serial["speedup"] if kind == "a measured" else None,
+    }
+    rows = sorted([*earlier, this], key=lambda row: (row["started_unix"], row["id"]))
+    cells = []
+    for row in reversed(rows):
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["started_unix"]))
+        ours = row is this
+        status = "no end" if row["status"] is None else "" if row["status"] == 0 else row["status"]
+        against = f"{row['wall'] / wall - 1:+.0%}" if row["wall"] and wall else ""
+        speedup = f"{row['speedup']:.2f} {_TIMES}" if row["speedup"] is not None else ""
+        cells.append(
+            tag(
+                "tr",
+                tag("th", str(row["id"]), scope="row"),
+                tag("td", when, class_="words"),
+                tag("td", seconds(row["wall"]) if row["wall"] is not None else "?"),
+                tag("td", "this one" if ours else against),
+                tag("td", speedup, class_="minor"),
+                tag("td", f"{status}"),
+                class_="ours" if ours else None,
+            )
+        )
+    names = ("Wall", "To this", "Measured", "Status")
+    header = tag(
+        "tr",
+        tag("th", "Build", scope="col", class_="words"),
+        tag("th", "Started", scope="col", class_="words"),
+        *(tag("th", n, scope="col", class_="minor" if n == "Measured" else None) for n in names),
+    )
+    table = tag("table", tag("thead", header), tag("tbody", *cells), class_="rows")
+    note = "Wall time of the same command in the same folder.  What had to be built may differ."
+    body = tag("div", tag("div", charts.builds(rows)), tag("div", table), class_="pair")
+    return _section("builds", "Earlier builds", tag("p", note, class_="note"), body)
+
+
+def foot(document: Document) -> Markup:
+    """What the words mean."""
+    version = document["build"]["smpmake"]
+    return join(
+        [
+            tag(
+                "p",
+                "Serial estimate: the driver's own time and every job as if alone on the machine: "
+                "its CPU time, and of its waiting the part that was not waiting for a CPU.  "
+                "Extra CPUs used: (T - Tp) / (T (1 - 1/N)), T serial, Tp this build, N CPUs.  "
+                "Least possible: the critical path, or all work over all CPUs.",
+            ),
+            tag("p", f"smpmake {version}.  This page loads nothing from anywhere."),
+        ]
+    )
+
+
+def _section(name: str, heading: str, *content: str) -> Markup:
+    return tag(
+        "section",
+        tag("h2", heading, id=f"{name}-title"),
+        *content,
+        id=name,
+        aria_labelledby=f"{name}-title",
+    )
