@@ -48,6 +48,8 @@ def test_the_wheel_is_for_this_platform_and_holds_the_programs(built: Path) -> N
         assert info.external_attr >> 16 & 0o111 == 0o111
     assert not [name for name in entries if name.endswith((".c", ".h"))]
     assert not [name for name in entries if name.startswith(("tests", "fixtures"))]
+    for page in (ROOT / "smpmake" / "reports" / "page").iterdir():
+        assert f"smpmake/reports/page/{page.name}" in entries
     assert f"smpmake-{__version__}.dist-info/licenses/LICENSE" in entries
 
 
