@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import sqlite3
 import threading
 import time
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     record.stalls = [Stall("cat", "reads", "/src/0.o", 0, 1, -1, 101 * S, 103 * S)]
     record.samples = [Sample(0.5, 0.25, 1 << 30, 1, 2, 3, 4)]
     record.failures = [Failure(failed, b"boom\xff\n", "exit status 1")]
+    record.reported = [Failure(record.commands[0], b"once\n", "exit status 1")]
     record.notices.append("something")
     record.serial, record.memory = 17.5, 1 << 34
     number = keep(tmp_path / "h.db", record)
@@ -37,6 +41,7 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     assert [(f.record.number, f.output, f.why) for f in back.failures] == [
         (1, b"boom\xff\n", "exit status 1")
     ]
+    assert [(f.record.number, f.output) for f in back.reported] == [(0, b"once\n")]
     assert (back.serial, back.memory, back.notices) == (17.5, 1 << 34, ["something"])
 
 
@@ -236,3 +241,25 @@ def test_nothing_secret_reaches_the_file(tmp_path: Path) -> None:
     assert b"t0psecret" not in data
     assert b"PASSWORD=hunter2" not in data
     assert b"TOKEN=hunter2" not in data
+
+
+def _open(path: Path, together: Barrier, faults: SimpleQueue[str]) -> None:
+    together.wait()
+    try:
+        History(path).last()
+    except HistoryError as error:
+        faults.put(str(error))
+
+
+def test_first_builds_at_once_make_one_history(tmp_path: Path) -> None:
+    """SQLite itself refuses some of them: the file's journal is changed without waiting."""
+    context = multiprocessing.get_context("fork")
+    together, faults = context.Barrier(6), context.SimpleQueue()
+    for round_ in range(10):
+        path = tmp_path / f"{round_}" / "h.db"
+        processes = [context.Process(target=_open, args=(path, together, faults)) for _ in range(6)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+    assert faults.empty(), faults.get()

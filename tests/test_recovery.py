@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,11 @@ def test_a_real_error_is_told_as_by_make(space: Space) -> None:
     assert "bad.o] Error 1" in ended.err
     assert "bad.o" not in space.tree()
     space.expect_clean()
+    # Two runs of make are one build; what make saw fail is in its report with its message.
+    (told,) = json.loads(space.smpmake("report", "1", "--json").out)["failures"]
+    assert "'oops' undeclared" in told["output"]
+    assert told["reported"]
+    assert len(space.smpmake("history").out.splitlines()) == 3
 
 
 @pytest.mark.slow

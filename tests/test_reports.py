@@ -11,12 +11,14 @@ from smpmake import units
 from smpmake.history import History
 from smpmake.records import BuildRecord, Failure, Stall
 from smpmake.reports import bench as bench_tables
-from smpmake.reports import comparison, summary, terminal, trace, why
+from smpmake.reports import comparison, github, summary, terminal, trace, why
 from smpmake.reports.document import document
+from smpmake.reports.html import html
 from smpmake.timing import analyse, explore
 from smpmake.timing.compare import compare
 from tests.made import S, build, command, ran
 from tests.space import FIXTURES, SMPMAKE, Space, objects
+from tests.test_html import Read
 
 
 def record() -> BuildRecord:
@@ -54,6 +56,14 @@ def test_every_printer_shows_the_same_figures(measured: float | None) -> None:
         assert f"{serial['extra_utilisation']:.0%} used" in shown
         assert f"{figures['utilisation']:.0%} of 2 CPUs" in shown
         assert f"{figures['deferred']} deferred, {figures['foreground']} in the for" in shown
+    said = Read(html(page, [])).said()
+    assert f"{units.seconds(figures['wall'])} for {word}" in said
+    assert f"{serial['speedup']:.2f} \N{MULTIPLICATION SIGN}" in said
+    assert f"{serial['extra_utilisation']:.0%} of the second CPU was used" in said
+    assert f"{figures['deferred']} deferred, {figures['foreground']} in the for" in said
+    written = github.summary(page)
+    assert f"{serial['speedup']:.2f} x" in written
+    assert f"{serial['extra_utilisation']:.0%}" in written
     assert trace.trace(page)["otherData"]["figures"] == figures
     assert json.loads(json.dumps(page)) == page
 

@@ -20,6 +20,7 @@ from smpmake.records import BuildRecord, Failure, Sample, Stall
 KEPT_DAYS: Final = 180
 KEPT_BYTES: Final = 256 << 20
 _PAST_BUILDS: Final = 5
+_PATIENCE: Final = 10.0  # s for others who write
 
 
 class HistoryError(SmpmakeError):
@@ -61,7 +62,7 @@ class History:
         """A connection and a transaction.  Raises HistoryError for whatever goes wrong in it."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            connection = sqlite3.connect(self.path, timeout=10)
+            connection = sqlite3.connect(self.path, timeout=_PATIENCE)
             try:
                 connection.execute("pragma foreign_keys = on")
                 connection.execute("pragma synchronous = normal")
@@ -84,7 +85,7 @@ class History:
                 f"{self.path}: written by a newer smpmake (version {version}, this knows {VERSION})"
             )
         if version == 0:
-            connection.execute("pragma journal_mode = wal")
+            _write_ahead(connection)
         connection.execute("begin immediate")  # two builds may come here at once
         with connection:
             (version,) = connection.execute("pragma user_version").fetchone()
@@ -232,6 +233,19 @@ class History:
             for name in ("page_count", "freelist_count", "page_size")
         ]
         return int((values[0] - values[1]) * values[2])
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """For this change SQLite does not wait for others (first builds at once), so we do."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 def _columns(names: tuple[str, ...]) -> str:
