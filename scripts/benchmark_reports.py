@@ -123,8 +123,7 @@ def ancestor(
         spare = f"{top}.pristine"
         shutil.rmtree(spare, ignore_errors=True)
         top.rename(spare)
-        top.mkdir()
-        clean = f"rm -rf {top}/* && cp -a {spare}/. {top}"
+        clean = f"rm -rf {top} && cp -a {spare} {top}"
         done = subprocess.run(
             [
                 *(program, "bench", "--json", "--clean", clean, f"--runs={rounds}", "--"),

@@ -56,15 +56,21 @@ class Paths:
 
 
 class FolderFiles:
-    """The disk as a command line's analysis sees it: names relative to one folder."""
+    """The disk as a command line's analysis sees it: names relative to one folder.
 
-    __slots__ = ("_cwd",)
+    pending  whether a file is still to be written; what stands in it is then not to be believed.
+    """
 
-    def __init__(self, cwd: str) -> None:
+    __slots__ = ("_cwd", "_pending")
+
+    def __init__(self, cwd: str, pending: Callable[[str], bool] = lambda path: False) -> None:
         self._cwd = cwd
+        self._pending = pending
 
     def read_text(self, path: str) -> str | None:
         """A response file's text, or None where it cannot be read (or is no plain file)."""
+        if self._pending(path):
+            return None
         try:
             with open(os.path.join(self._cwd, path), "rb", opener=_open_at_once) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -113,7 +113,8 @@ class Machine:
         words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
         cwd = os.fsdecode(invoke.cwd)
         environment = self._environment(invoke)
-        analysis = commands.analyse(Invocation(words, cwd, environment.get, FolderFiles(cwd)))
+        files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
+        analysis = commands.analyse(Invocation(words, cwd, environment.get, files))
         build.wmakes |= analysis.kind is Kind.BUILD
         around = Around(
             self.scheduler.hazards, self.paths, self.processes, build, invoke, cwd, analysis
@@ -284,6 +285,9 @@ class Machine:
             record.unguarded = caller.name if caller is not None else "?"
         return Command(build, invoke, argv, record, guarded=guarded)
 
+    def _is_pending(self, cwd: str, path: str) -> bool:
+        return bool(self.scheduler.hazards.writers(self.paths.canonical(cwd, path)))
+
     def _defer(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
     ) -> None:
@@ -340,6 +344,8 @@ class Machine:
         if place.write.removed:
             return Promise(None, absent=True)
         mode = 0o755 if command.record.kind == Kind.LINK else 0o644
+        if place.write.kept and os.path.lexists(place.name):
+            return Promise(None)
         if place.write.timed and command.invoke.tool != "ln":  # who looks, looks through a link
             return Promise(job.issued_ns, mode & ~command.invoke.mask)
         if command.rename is not None:

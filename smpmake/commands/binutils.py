@@ -367,8 +367,8 @@ def _pattern(name: str) -> str:
 
 
 FAMILIES = (
-    Family("ar", _pattern("ar"), analyse_ar),
-    Family("ranlib", _pattern("ranlib"), analyse_ranlib),
+    Family("ar", _pattern("ar") + r"|sdar", analyse_ar),
+    Family("ranlib", _pattern("ranlib") + r"|sdranlib", analyse_ranlib),
     Family("strip", _pattern("strip"), analyse_strip),
     Family("objcopy", _pattern("objcopy"), analyse_objcopy),
     Family("nm", _pattern("nm"), analyse_nm),

@@ -142,11 +142,17 @@ class Line:
         "words",
     )
 
-    def __init__(self, argv0: str, words: Sequence[str], responses: Sequence[str]) -> None:
+    def __init__(
+        self,
+        argv0: str,
+        words: Sequence[str],
+        responses: Sequence[str],
+        tool: Tool | None = None,
+    ) -> None:
         self.argv = argv0
         self.words = words
         self.responses = responses
-        self.tool = tool_of(basename(argv0))
+        self.tool = tool or tool_of(basename(argv0))
         self.on: set[Do] = set()
         self.language: str | None = None
         self.output: str | None = None

@@ -88,6 +88,7 @@ class Write:
     replaces the tool puts the new file there in one step and the old one is good until then (mv).
     shared   the first command of a build that names it makes it, and those that have the same `kin`
              (see Analysis) only read it: a precompiled header.
+    kept     the tool leaves it, and its time, where it would be as it was: a Fortran module.
     """
 
     path: str
@@ -97,6 +98,7 @@ class Write:
     target: bool = True
     replaces: bool = False
     shared: bool = False
+    kept: bool = False
 
 
 #: Keeps a text in a private file for as long as the command needs it; returns the file's name.

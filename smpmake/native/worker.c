@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +189,13 @@ static void restore_failed(const struct job *job)
 	}
 }
 
-/* Gives outputs the time at which their command was issued; returns how many are missing. */
+static bool before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* Gives outputs the time at which their command was issued; returns how many are missing.
+ * What is older the tool has not made: it keeps its time, as it would have serially. */
 static uint32_t finish(const struct job *job)
 {
 	const struct timespec times[2] = {
@@ -199,10 +206,13 @@ static uint32_t finish(const struct job *job)
 	uint32_t missing = 0;
 	for (size_t i = 0; i < job->output_count; i++) {
 		const struct output *o = &job->outputs[i];
-		if (o->flags & OUTPUT_TIMED &&
-		    utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW) != 0 &&
-		    errno == ENOENT)
-			missing++;
+		if (o->flags & OUTPUT_TIMED) {
+			struct stat info;
+			if (lstat(o->path, &info) != 0)
+				missing += errno == ENOENT;
+			else if (!before(&info.st_mtim, &times[1]))
+				utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW);
+		}
 		if (o->aside[0] != '\0')
 			unlink(o->aside);
 	}

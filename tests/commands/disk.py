@@ -83,8 +83,17 @@ SOURCES = {
     "m.m": "int objective(void) { return 1; }\n",
     "low.s": ".globl low\nlow: nop\n",
     "big.S": "#define N nop\n.globl big\nbig: N\n",
+    "tcc.rsp": '-c "-DX=a b" one.c\n',
     "words.rsp": "-DX='a b' one.c\n",
     "out/keep": "",
+    "mod.f90": "module Alpha\n  interface\n    module subroutine part(x)\n      integer :: x\n"
+    "    end subroutine\n  end interface\nend module Alpha\n",
+    "sub/two.F90": "#define N 3\nmodule one; integer :: n1 = N; end module\n"
+    "module two; use one; end module\n",
+    "old.f": "      subroutine old(n)\nC     module no\n      integer n\n      n = 1 +\n     &  2\n"
+    "      end\n",
+    "main.f90": "program main\n  print *, 'use nothing'\nend program\n",
+    "w.asm": "\t.module w\n\t.area CSEG (CODE)\n_low::\n\tret\n",
     "script.map": "{ global: a; local: *; };\n",
 }
 OLD = 1_000_000_000

@@ -1,0 +1,184 @@
+"""Tiny C: compiler, linker, and with -ar as its first word an archiver that always begins anew."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Final
+
+from smpmake.commands.linker import Link
+from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
+from smpmake.commands.options import Table, Take, UnreadableError, expand, rows
+from smpmake.commands.paths import basename, is_device, split_suffix, stem
+
+
+class Do(enum.Enum):
+    """What an option does."""
+
+    NOTHING = enum.auto()
+    COMPILE = enum.auto()
+    PREPROCESS = enum.auto()
+    OUTPUT = enum.auto()
+    DEPS = enum.auto()
+    DEPS_FILE = enum.auto()
+    READS = enum.auto()
+    FOR_LINKER = enum.auto()
+    LIBRARY = enum.auto()
+    FOLDER = enum.auto()
+    QUERY = enum.auto()
+    RUNS = enum.auto()
+
+
+TABLE: Final[Table[Do]] = Table(
+    rows(
+        {
+            (Do.NOTHING, Take.FLAG): """
+                -MP -P -P1 -bench -dD -dM -dt -g -nostdinc -nostdlib -pedantic -pipe -pthread -r
+                -rdynamic -s -shared -static -traditional -w
+                """,
+            (Do.NOTHING, Take.NEXT): "--param -isystem -soname",
+            (Do.NOTHING, Take.GLUED): "-O -W -b -f -g -m -std= -Wp,-D -Wp,-U -Wp,-I",
+            (Do.NOTHING, Take.EITHER): "-B -D -I -U -x",
+            (Do.COMPILE, Take.FLAG): "-c",
+            (Do.PREPROCESS, Take.FLAG): "-E",
+            (Do.OUTPUT, Take.EITHER): "-o",
+            (Do.DEPS, Take.FLAG): "-MD -MMD",
+            (Do.DEPS_FILE, Take.NEXT): "-MF",
+            (Do.READS, Take.NEXT): "-include",
+            (Do.FOR_LINKER, Take.GLUED): "-Wl,",
+            (Do.LIBRARY, Take.EITHER): "-l",
+            (Do.FOLDER, Take.EITHER): "-L",
+            (Do.QUERY, Take.FLAG): "-dumpversion -dumpmachine -h -hh -print-search-dirs --version",
+            (Do.QUERY, Take.GLUED): "-v",
+            (Do.RUNS, Take.GLUED): "-run",
+        }
+    )
+)
+
+_SOURCES: Final = (".c", ".C", ".i", ".s", ".S", ".asm")
+
+
+@dataclass(slots=True)
+class Line:
+    """One command line."""
+
+    on: set[Do] = field(default_factory=set)
+    output: str = ""
+    deps: str = ""
+    sources: list[str] = field(default_factory=list)
+    linker: list[str] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    refusal: Reason | None = None
+    detail: str = ""
+
+    def refuse(self, reason: Reason, detail: str) -> None:
+        """Keep the first reason."""
+        if self.refusal is None:
+            self.refusal, self.detail = reason, detail
+
+    def scan(self, words: list[str]) -> None:
+        """Read every word."""
+        rest = iter(words)
+        for word in rest:
+            if word == "-":
+                self.refuse(Reason.READS_STDIN, word)
+            elif not word.startswith("-"):
+                compiled = split_suffix(word)[1] in _SOURCES
+                (self.sources if compiled else self.linker).append(word)
+            elif (hit := TABLE.find(word)) is None:
+                self.refuse(Reason.UNKNOWN_OPTION, word)
+            else:
+                self._take(hit.do, word, next(rest, "") if hit.wants_next else hit.value)
+
+    def _take(self, do: Do, word: str, value: str) -> None:
+        self.on.add(do)
+        if do is Do.OUTPUT:
+            self.output = value
+        elif do is Do.DEPS_FILE:
+            self.deps = value
+        elif do is Do.READS:
+            self.reads.append(value)
+        elif do is Do.FOR_LINKER:
+            self.linker += value.split(",")
+        elif do is Do.LIBRARY:
+            self.linker += ("-l", value)
+        elif do is Do.FOLDER:
+            self.linker += ("-L", value)
+        elif word.startswith("-x"):
+            self.refuse(Reason.UNKNOWN_LANGUAGE, word)
+
+    def judge(self) -> Analysis:
+        """The meaning of the words that were read."""
+        on = self.on
+        if Do.QUERY in on and not self.sources and not self.linker:
+            return Analysis(Kind.QUERY, refusal=Reason.QUERY)
+        if Do.RUNS in on:
+            return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail="-run")
+        if not self.sources and not self.linker:
+            self.refuse(Reason.MALFORMED, "no input files")
+        if Do.PREPROCESS in on:
+            if not self.output:
+                self.refuse(Reason.WRITES_STDOUT, "-E")
+            return self._answer(Kind.PREPROCESS, [self.output] if self.output else [])
+        if Do.COMPILE not in on:
+            return self._linked()
+        if self.output and len(self.sources) != 1:
+            self.refuse(Reason.MALFORMED, "-o with several sources")
+        outputs = [self.output] if self.output else [own_object(path) for path in self.sources]
+        return self._answer(Kind.COMPILE, outputs)
+
+    def _linked(self) -> Analysis:
+        link = Link()
+        link.scan(self.linker)
+        if link.refusal is not None:
+            self.refuse(link.refusal, link.detail)
+        if link.output is not None or link.query or link.sides:
+            self.refuse(Reason.UNKNOWN_OPTION, "-Wl,")
+        self.reads += (*link.reads, *link.searched_libraries())
+        return self._answer(Kind.LINK, [self.output or "a.out"])
+
+    def _answer(self, kind: Kind, outputs: list[str]) -> Analysis:
+        writes = [Write(path) for path in outputs]
+        for path in outputs:
+            if path == "-" or is_device(path):
+                self.refuse(Reason.DISCARDED_OUTPUT, path)
+        if Do.DEPS in self.on and outputs:
+            if len(outputs) > 1 and not self.deps:
+                self.refuse(Reason.WRITES_UNPREDICTABLE, "-MD with several sources")
+            writes.append(Write(self.deps or f"{stem(outputs[0])}.d", target=False))
+        reads = (*self.sources, *self.reads)
+        return Analysis(kind, reads, tuple(writes), True, self.refusal, self.detail)
+
+
+def own_object(source: str) -> str:
+    """What is made of a source where nothing else is said."""
+    return f"{stem(basename(source))}.o"
+
+
+def _archive(words: list[str]) -> Analysis:
+    """`tcc -ar rcs LIBRARY FILE...`"""
+    letters = words[0].lstrip("-") if words else ""
+    if len(words) < 3 or "r" not in letters or set(letters) - set("rcsvuD"):
+        return Analysis(Kind.ARCHIVE, refusal=Reason.UNKNOWN_OPTION, detail=" ".join(words[:1]))
+    return Analysis(Kind.ARCHIVE, tuple(words[2:]), (Write(words[1]),))
+
+
+def analyse(inv: Invocation) -> Analysis:
+    """The meaning of a command of tcc's."""
+    try:
+        words, responses = expand(inv.argv[1:], inv.files)
+    except UnreadableError as error:
+        detail = str(error.args[0])
+        return Analysis(Kind.UNKNOWN, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=detail)
+    for name in responses:
+        # Its response files know double quotes alone; gcc's, which `expand` reads, more.
+        if set(inv.files.read_text(name) or "") & {"'", "\\"}:
+            return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=f"@{name}")
+    if words[:1] == ["-ar"]:
+        return _archive(words[1:])
+    line = Line(reads=list(responses))
+    line.scan(words)
+    return line.judge()
+
+
+FAMILIES = (Family("tcc", r"(?:[\w.+]+-)*tcc", analyse),)
