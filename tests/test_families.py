@@ -95,7 +95,8 @@ def test_a_source_that_is_still_to_be_made(space: Space) -> None:
         "build.sh": script,
     }
     ended = space.expect_same(files, ["sh", "build.sh"], "--links=defer")
-    assert "surprises" not in ended.err  # it was understood, not just lucky
+    assert "1 unreadable-source" in ended.err
+    assert "without making" not in ended.err
     assert (space.folder / "fresh.mod").exists()
 
 

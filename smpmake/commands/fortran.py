@@ -174,7 +174,7 @@ def _with_modules(meaning: Analysis, source: str, words: Words, files: Files) ->
     text = files.read_text(source)
     if text is None:
         # It is to be written first: then it is read again.
-        return _refused(meaning, Reason.UNREADABLE_RESPONSE_FILE, source)
+        return _refused(meaning, Reason.UNREADABLE_SOURCE, source)
     suffix = split_suffix(source)[1]
     cpp = _LANGUAGES[suffix] is _CPP if words.cpp is None else words.cpp
     fixed = suffix.lower() in _FIXED if words.fixed is None else words.fixed

@@ -48,6 +48,7 @@ class Reason(enum.StrEnum):
     UNKNOWN_OPTION = "unknown-option", True, "an option that smpmake does not know"
     UNKNOWN_LANGUAGE = "unknown-language", True, "a source language that smpmake does not know"
     UNREADABLE_RESPONSE_FILE = "unreadable-response-file", True, "an @file that cannot be read"
+    UNREADABLE_SOURCE = "unreadable-source", True, "a source that names modules is not there yet"
     UNUSUAL_OUTPUT = "unusual-output", True, "an output that is no regular file's name"
     UNUSUAL_ENVIRONMENT = "unusual-environment", True, "a variable makes the tool write elsewhere"
     MALFORMED = "malformed-command", True, "the tool itself will refuse this command line"
