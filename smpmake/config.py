@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from smpmake.commands import custom
 from smpmake.errors import SmpmakeError
 
 LINKS: Final = ("wait", "defer")
@@ -42,6 +43,7 @@ class Settings:
     status      format of the status line (status.template), "" for none, None for ours.
     history     whether earlier builds decide the order of the queue.
     memory      bytes that jobs leave free, -1 not to look at memory, None for the usual reserve.
+    tools       tools that smpmake does not know by itself ([tools.NAME]), the nearest first.
     redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
     history_days, history_size  what is kept of builds: days, MiB.
     """
@@ -65,6 +67,7 @@ class Settings:
     redact: tuple[str, ...] = ()
     history_days: int = 180
     history_size: int = 256
+    tools: tuple[custom.Custom, ...] = ()
     sources: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -162,11 +165,19 @@ def merge(settings: Settings, path: Path) -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
     changes: dict[str, Any] = {}
+    try:
+        described = [custom.described(*item) for item in _table(table.pop("tools", {})).items()]
+    except custom.DescriptionError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if described:
+        changes["tools"] = (*described, *settings.tools)
     for key, value in table.items():
         if key not in KEYS:
             near = difflib.get_close_matches(key, KEYS, 1, 0.0)
             hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise ConfigError(f"{path}: unknown key '{key}'{hint} (known: {', '.join(KEYS)})")
+            raise ConfigError(
+                f"{path}: unknown key '{key}'{hint} (known: {', '.join((*KEYS, 'tools'))})"
+            )
         name, valid, wanted = KEYS[key]
         if not valid(value):
             raise ConfigError(f"{path}: '{key}' is {value!r} and must be {wanted}")
@@ -177,6 +188,12 @@ def merge(settings: Settings, path: Path) -> Settings:
         else:
             changes[name] = value
     return replace(settings, **changes, sources=(*settings.sources, str(path)))
+
+
+def _table(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise custom.DescriptionError("'tools' must be a table: [tools.NAME]")
+    return value
 
 
 def load(cwd: Path, environ: dict[str, str] | None = None) -> Settings:

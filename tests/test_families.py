@@ -153,3 +153,34 @@ def test_p1_sdcc(space: Space, port: str, seed: int | None) -> None:
     }
     ended = space.expect_same(files, ["make"], *arguments(seed))
     assert "deferred" in ended.err
+
+
+PACKER = """#!/bin/sh
+# Puts files into one, and says so in another.
+[ "$1" = -o ] || exit 2
+out=$2
+shift 2
+cat "$@" > "$out" && echo "$@" > "$out.log"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", CHAOS)
+def test_p1_a_tool_of_the_users_own(space: Space, seed: int | None) -> None:
+    """Described in the project's configuration, nothing else."""
+    tool = space.root / "bin" / "packer"
+    tool.parent.mkdir()
+    tool.write_text(PACKER)
+    tool.chmod(0o755)
+    space.environment["PATH"] = f"{tool.parent}:{space.environment['PATH']}"
+    files = {
+        ".smpmake.toml": '[tools.packer]\noutput = ["-o"]\nalso = ["{output}.log"]\n',
+        **{f"f{n}.c": f"int f{n};\n" for n in range(3)},
+        "Makefile": (
+            "all.pk: a.pk b.pk\n\tpacker -o $@ a.pk b.pk\n"
+            "a.pk: f0.o f1.o\n\tpacker -o $@ f0.o f1.o\n"
+            "b.pk: f1.o f2.o\n\tpacker -o $@ f1.o f2.o\n"
+        ),
+    }
+    ended = space.expect_same(files, ["make"], *arguments(seed))
+    assert "6 deferred" in ended.err

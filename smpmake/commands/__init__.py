@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,6 +12,7 @@ from smpmake.commands import (
     binutils,
     compiler,
     coreutils,
+    custom,
     fortran,
     launchers,
     linker,
@@ -22,11 +24,12 @@ from smpmake.commands import (
     watcom_link,
     wmake,
 )
+from smpmake.commands.custom import Custom
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, is_device
 from smpmake.commands.probes import probe_name
 
-__all__ = ["FAMILIES", "analyse", "find", "is_known"]
+__all__ = ["FAMILIES", "analyse", "find", "is_known", "learn"]
 
 
 @lru_cache(1024)
@@ -55,7 +58,17 @@ FAMILIES: tuple[Family, ...] = (
     launchers.family(find),
 )
 
-_PATTERNS = tuple((re.compile(family.pattern), family) for family in FAMILIES)
+_PATTERNS = [(re.compile(family.pattern), family) for family in FAMILIES]
+
+
+def learn(tools: Iterable[Custom]) -> None:
+    """Adds what the configuration describes, before what is known: users know their tools best.
+
+    For the whole process, so once, before anything is analysed.
+    """
+    added = [custom.family(tool) for tool in tools]
+    _PATTERNS[:0] = [(re.compile(each.pattern), each) for each in added]
+    find.cache_clear()
 
 
 def is_known(name: str) -> bool:

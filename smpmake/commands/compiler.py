@@ -6,20 +6,17 @@ does not tell which of the two it is, a side output that they would name differe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from smpmake.commands import compiler_options
 from smpmake.commands.assembler import Assembly
+from smpmake.commands.compiler_dialects import CLANG, GCC, PATTERN, SIDES, Tool, tool_of
 from smpmake.commands.compiler_options import (
-    CXX_SUFFIXES,
     FOREIGN_SUFFIXES,
     HARMLESS_XCLANG,
     LANGUAGES,
-    SUFFIXES,
     UNUSUAL_VARIABLES,
     Do,
     Language,
@@ -37,36 +34,6 @@ from smpmake.commands.model import (
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join, split_suffix, stem
 
-GCC = "gcc"
-CLANG = "clang"
-
-PATTERN = (
-    r"(?:[\w.+]+-)*(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|c89|c99|c11|c17)(?:-\d+(?:\.\d+)*)?"
-    r"(?:-(?:posix|win32))?"
-)
-
-
-class Tool(NamedTuple):
-    """What a compiler's name says of it."""
-
-    dialects: tuple[str, ...]
-    suffixes: dict[str, Language]
-    exe: bool  # the linker's output gets .exe where it has no suffix
-
-
-@lru_cache(256)
-def tool_of(name: str) -> Tool:
-    """The tool of that name."""
-    if "clang" in name:
-        dialects: tuple[str, ...] = (CLANG,)
-    elif "gcc" in name or "g++" in name:
-        dialects = (GCC,)
-    else:
-        dialects = (GCC, CLANG)
-    cxx = "++" in re.sub(r".*-(?=[a-z])", "", name)
-    exe = "mingw" in name or "cygwin" in name
-    return Tool(dialects, CXX_SUFFIXES if cxx else SUFFIXES, exe)
-
 
 class Source(NamedTuple):
     """A source of the command: where its word is, its path and its language."""
@@ -75,33 +42,6 @@ class Source(NamedTuple):
     path: str
     language: Language
 
-
-class Side(NamedTuple):
-    """A side output of a compilation: for which sources, and how it is named."""
-
-    do: Do
-    suffix: str
-    cc_only: bool = True
-    keeps_suffix: bool = False  # the source's own suffix comes first
-
-
-# Side outputs named after the output (or the source), in either dialect.
-SIDES: dict[str, tuple[Side, ...]] = {
-    GCC: (
-        Side(Do.NOTES, ".gcno"),
-        Side(Do.STACK_USAGE, ".su"),
-        Side(Do.CALL_GRAPH, ".ci"),
-        Side(Do.RECORD, ".opt-record.json.gz", keeps_suffix=True),
-        Side(Do.SPLIT_DWARF, ".dwo", cc_only=False),
-    ),
-    CLANG: (
-        Side(Do.NOTES, ".gcno"),
-        Side(Do.STACK_USAGE, ".su"),
-        Side(Do.RECORD, ".opt.yaml"),
-        Side(Do.TIME_TRACE, ".json"),
-        Side(Do.SPLIT_DWARF, ".dwo", cc_only=False),
-    ),
-}
 
 _TEMPS = frozenset({Do.TEMPS, Do.TEMPS_OBJ, Do.TEMPS_HERE})
 _AFTER_LTO = frozenset({Do.STACK_USAGE, Do.CALL_GRAPH, Do.RECORD, Do.SPLIT_DWARF, Do.TIME_TRACE})

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from smpmake.commands import compiler, compiler_options
-from smpmake.commands.compiler import Line, Tool
+from smpmake.commands import compiler_options
+from smpmake.commands.compiler import Line
+from smpmake.commands.compiler_dialects import GCC, Tool
 from smpmake.commands.compiler_options import SUFFIXES, UNUSUAL_VARIABLES, Language
 from smpmake.commands.fortran_modules import Modules, modules_of
 from smpmake.commands.model import Analysis, Family, Files, Invocation, Kind, Reason, Write
@@ -153,7 +154,7 @@ def analyse(inv: Invocation) -> Analysis:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=detail)
     words = Words()
     words.read(expanded)
-    line = Line(inv.argv[0], words.rest, responses, Tool((compiler.GCC,), _LANGUAGES, exe=False))
+    line = Line(inv.argv[0], words.rest, responses, Tool((GCC,), _LANGUAGES, exe=False))
     for name in UNUSUAL_VARIABLES:
         if inv.getenv(name) is not None:
             line.refuse(Reason.UNUSUAL_ENVIRONMENT, name)

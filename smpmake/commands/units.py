@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from smpmake.commands import compiler, launchers
+from smpmake.commands import compiler, compiler_dialects, launchers
 from smpmake.commands.compiler import Line
 from smpmake.commands.compiler_options import Do
 from smpmake.commands.model import Invocation
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import basename, stem
 
-_COMPILER: Final = re.compile(compiler.PATTERN)
+_COMPILER: Final = re.compile(compiler_dialects.PATTERN)
 _LAUNCHER: Final = re.compile(launchers.PATTERN)
 #: With one of these the compiler only looks, or prints what it read.
 _NOT_COMPILED: Final = frozenset({Do.PREPROCESS, Do.DEPS_ONLY, Do.SYNTAX_ONLY})
