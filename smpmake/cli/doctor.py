@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import click
 
@@ -14,8 +15,10 @@ _PROBE_MS = 200
 @click.option("--no-probe", is_flag=True, help="Leave out the CPU probe (a second or two).")
 def doctor(no_probe: bool) -> int:
     """Show tools, CPUs and server, and probe what the CPUs give together."""
-    from smpmake import cpus, native, tools
+    from smpmake import commands, cpus, native, tools
+    from smpmake.config import load
 
+    commands.learn(load(Path.cwd()).tools)
     usable = cpus.usable()
     click.echo(f"CPUs      {usable.count} usable ({usable.explanation})")
     for name in ("shim", "worker", "keeper"):
