@@ -593,12 +593,12 @@ class Machine:
         if command.guarded:
             self._note_trace(slot, job, command)
         ok = result.ok
-        record.state = "done" if ok else "failed"
+        record.status, why = verdict(result)
+        record.state = "done" if ok else "failed"  # last: then it is written down
         command.build.done += 1
         now = time.monotonic_ns()
         actions: list[Action] = []
         if ok:
-            record.status = 0
             if command.digest and command.build.memory is not None:
                 command.build.memory.discard(command.digest)
                 self._tell(command, 0, result)
@@ -609,7 +609,7 @@ class Machine:
                     f"{record.command}: succeeded without making {result.missing} of its outputs"
                 )
         else:
-            actions += self._failed(job, command, result, now)
+            actions += self._failed(job, command, result, why, now)
         self._leave(job)
         actions += self.scheduler.finished(job, ok=ok, now=now)
         self._perform(actions)
@@ -620,9 +620,11 @@ class Machine:
         command.record.reads = trace.reads
         command.record.surprises = surprises(trace, job.operands, command.build.made)
 
-    def _failed(self, job: Job, command: Command, result: Result, now: int) -> list[Action]:
+    def _failed(
+        self, job: Job, command: Command, result: Result, why: str, now: int
+    ) -> list[Action]:
         build, record = command.build, command.record
-        record.status, why = verdict(result)
+        status = record.status or 0
         self._take_back(command)
         build.lost.update(command.made)
         if build.transcript is not None:
@@ -632,10 +634,10 @@ class Machine:
         output = result.out + result.err
         if command.digest:
             build.reported.append(Failure(record, output, why))
-            self._tell(command, record.status, result)
+            self._tell(command, status, result)
             return []
         if command.group is not None:
-            command.group.status = command.group.status or record.status
+            command.group.status = command.group.status or status
             command.group.output.append(output)
             return []
         build.failures.append(Failure(record, output, why))

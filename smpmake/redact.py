@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from smpmake.records import BuildRecord
+
 #: Names, whatever their case; patterns as in a shell.  `redact` in the configuration adds to them.
 DEFAULT_NAMES: Final = (
     *("*password*", "*passwd*", "*passphrase*", "*secret*", "*credential*"),
@@ -14,10 +16,12 @@ DEFAULT_NAMES: Final = (
 )
 SHOWN: Final = "***"
 _SHORTEST: Final = 6  # a shorter value is no secret, and would be found everywhere
-_NAME: Final = r"([A-Za-z_][\w.-]*)="
+# From a word's beginning and without going back: arguments of 100 KiB must not hold anybody up.
+_NAME: Final = r"(?<![\w.-])([\w.-]++)="
 _IN_WORD: Final = re.compile(_NAME)
 _IN_TEXT: Final = re.compile(_NAME + r"""(?:\\?"[^"\n]*"|'[^'\n]*'|[^\s\0]+)""")
-_LOGIN: Final = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/:@\0]+:)[^\s/@\0]+@", re.IGNORECASE)
+_PAIR: Final = re.compile(r"(?<![\w-])(--[\w-]++) ([^\s\0]+)")
+_LOGIN: Final = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@\0]+:)[^\s/@\0]+@", re.IGNORECASE)
 
 
 class Redactor:
@@ -49,7 +53,24 @@ class Redactor:
             text = _LOGIN.sub(rf"\1{SHOWN}@", text)
         if "=" in text:
             text = _IN_TEXT.sub(self._hide, text)
+        if "--" in text:
+            text = _PAIR.sub(self._hide_pair, text)
         return text
+
+    def words(self, words: list[str]) -> list[str]:
+        """A command line without secrets."""
+        joined = "\0".join(words).encode("utf-8", "surrogateescape")
+        return self.argv(joined).decode("utf-8", "surrogateescape").split("\0") if words else []
+
+    def record(self, record: BuildRecord) -> None:
+        """Takes secrets out of a record that is to be shown to others, and of nothing else."""
+        record.command = self.words(record.command)
+        record.notices = [self.text(notice) for notice in record.notices]
+        for command in record.commands:
+            command.argv = self.argv(command.argv)
+        for failure in (*record.failures, *record.reported):
+            output = self.text(failure.output.decode("utf-8", "surrogateescape"))
+            failure.output = output.encode("utf-8", "surrogateescape")
 
     def argv(self, argv: bytes) -> bytes:
         """NUL-ended words without secrets."""
@@ -74,6 +95,10 @@ class Redactor:
     def _hide(self, found: re.Match[str]) -> str:
         return f"{found[1]}={SHOWN}" if self._names_secret(found[1]) else found[0]
 
+    def _hide_pair(self, found: re.Match[str]) -> str:
+        return f"{found[1]} {SHOWN}" if self.is_secret(found[1]) else found[0]
+
     def _names_secret(self, name: str) -> bool:
+        name = name.lstrip("-")
         # -DNAME=value: the name begins after the option's letter.
         return self.is_secret(name) or (name[:1] == "D" and self.is_secret(name[1:]))

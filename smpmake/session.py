@@ -153,6 +153,7 @@ class Session:
         if not news or record.runs >= MOST_RUNS or not can_run_again(record.command):
             return False
         record.runs += 1
+        record.driver_ended = 0
         more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
         print(
             f"smpmake: failed after its success was promised: {news[0]}{more}; "

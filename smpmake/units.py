@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 
 def seconds(value: float) -> str:
     """A duration."""
@@ -37,7 +39,7 @@ def printable(text: str) -> str:
     """Text that can do nothing to a terminal: control characters are shown as in `cat -v`."""
     return "".join(
         character
-        if character in "\n\t" or character.isprintable()
+        if character in "\n\t" or character.isprintable() or unicodedata.category(character) == "Zs"
         else f"^{chr(ord(character) + 64)}"
         if ord(character) < 32
         else "\N{REPLACEMENT CHARACTER}"

@@ -290,3 +290,16 @@ def test_header_times_are_in_objects_and_times_of_objects_are_not(ow: Space) -> 
 def test_p1_the_real_tools(space: Space, options: str) -> None:
     watcom.install_real(space)
     watcom.expect_same(space, "watcom-project", *options.split(), real=True)
+
+
+def test_reports_know_its_tools_and_bench_measures_wmake(ow: Space) -> None:
+    ow.write({**C, "makefile": FLAT})
+    assert ow.smpmake("wmake").status == 0
+    shown = ow.smpmake("report")
+    assert "wcc386" in shown.out, shown.err
+    measured = ow.smpmake(
+        *("bench", "--clean", "rm -f *.o *.err *.d prog", "--runs", "1", "--cpus", "N", "wmake")
+    )
+    assert measured.status == 0, measured.err
+    assert "original" in measured.out and "smpmake" in measured.out
+    assert "for a measured" in ow.smpmake("report").out

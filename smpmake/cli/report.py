@@ -86,14 +86,21 @@ def _page(record: BuildRecord, page: Document, target: str | None, show: bool) -
 
 
 def _write(path: str, text: str) -> None:
-    """The whole file or none."""
+    """The whole file or none; what is no plain file (a pipe, a device) is written to."""
+    data = text.encode("utf-8", "replace")
     if path == "-":
-        sys.stdout.write(text)
+        sys.stdout.buffer.write(data)
         return
-    target = Path(path)
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        try:
+            target.write_bytes(data)
+        except OSError as error:
+            raise ReportError(f"{path}: cannot be written: {error.strerror}") from None
+        return
     temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
-        temporary.write_text(text, encoding="utf-8", errors="replace")
+        temporary.write_bytes(data)
         os.replace(temporary, target)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -265,12 +265,14 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
     from smpmake import timing
     from smpmake.reports import summary, why
 
-    model = timing.analyse(record)
-    record.estimate = model.estimated.seconds
-    if recorder is not None:
-        recorder.end()
-        if recorder.fault:
-            record.notices.append(f"this build is not in the history: {recorder.fault}")
+    try:
+        model = timing.analyse(record)
+        record.estimate = model.estimated.seconds
+    finally:
+        if recorder is not None:
+            recorder.end()
+    if recorder is not None and recorder.fault:
+        record.notices.append(f"this build is not in the history: {recorder.fault}")
     rows = summary.lines(record, model)
     if settings.verbosity < 0:
         rows = rows[:1]
@@ -281,7 +283,7 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
     sys.stderr.flush()
     data = "".join(f"{row}\n" for row in rows).encode(errors="replace") + summary.failures(record)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        data += _for_github(record)
+        data += _for_github(settings, record)
     from smpmake.output import write_all
 
     try:
@@ -290,11 +292,13 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
         return
 
 
-def _for_github(record: BuildRecord) -> bytes:
-    """Annotations to be printed; the step's summary goes to its file."""
+def _for_github(settings: Settings, record: BuildRecord) -> bytes:
+    """Annotations to be printed; the step's summary goes to its file.  Others read both."""
+    from smpmake.redact import Redactor
     from smpmake.reports import github
     from smpmake.reports.document import document
 
+    Redactor(settings.redact, os.environ).record(record)
     page = document(record)
     lines = github.error_lines(page, os.environ.get("GITHUB_WORKSPACE", ""))
     path = os.environ.get("GITHUB_STEP_SUMMARY")

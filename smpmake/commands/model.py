@@ -37,6 +37,11 @@ class Reason(enum.StrEnum):
     barrier: bool
     text: str
 
+    @classmethod
+    def text_of(cls, name: str) -> str:
+        """What a reason means; of one that a newer or older smpmake has given, its name."""
+        return cls(name).text if name in cls._value2member_map_ else name
+
     def __new__(cls, name: str, barrier: bool = False, text: str = "") -> Reason:
         member = str.__new__(cls, name)
         member._value_ = name

@@ -6,6 +6,7 @@ the living records; a value that changes meanwhile is written again at the next 
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
@@ -17,6 +18,7 @@ from smpmake.history.store import KEPT_BYTES, KEPT_DAYS, History, HistoryError, 
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.redact import Redactor
 
+log = logging.getLogger(__name__)
 _LONGEST_OUTPUT: Final = 1 << 18
 
 
@@ -75,11 +77,15 @@ class Recorder:
                 self._history.prune(self._days, self._size)
         except HistoryError as error:
             self.fault = str(error)
+        except Exception as error:  # a fault of ours costs the record, never the build
+            log.exception("the history could not be written")
+            self.fault = f"internal error: {error!r}"
 
     def _write_build(self, connection: sqlite3.Connection, last: bool) -> None:
         pid = 0 if last else os.getpid()
         row = rows.build_row(
             self._record,
+            self._redactor.words(self._record.command),
             time.monotonic_ns(),
             pid,
             start_of(pid) if pid else 0,
@@ -116,14 +122,15 @@ class Recorder:
 
     def _changed(self) -> list[CommandRecord]:
         commands = self._record.commands
+        count = len(commands)  # the server adds to them meanwhile
         changed = []
-        for at in range(self._low, len(commands)):
+        for at in range(self._low, count):
             command = commands[at]
             state = (command.state, command.slot, command.ready)
             if self._written.get(at) != state:
                 self._written[at] = state
                 changed.append(command)
-        while self._low < len(commands) and self._written[self._low][0]:
+        while self._low < count and self._written[self._low][0]:
             del self._written[self._low]
             self._low += 1
         return changed
@@ -139,22 +146,23 @@ class Recorder:
         stalls = self._record.stalls
         count = len(stalls)
         marks = ", ".join("?" * (len(rows.STALL) + 1))
+        # Asked once: one that ends meanwhile is the next turn's.
+        fresh = range(self._stalls, count)
+        still = [at for at in (*self._open_stalls, *fresh) if not stalls[at].ended]
         # One that still waited at the last turn is in the table with no end.
         for at in self._open_stalls:
             stall = stalls[at]
-            if stall.ended:
+            if at not in still:
                 row = rows.stall_row(self._build, stall, self._record.started)
                 connection.execute(
                     "update stall set ended_ns = ? where build = ? and began_ns = ? and path = ?",
                     (row[-1], self._build, row[-2], row[3]),
                 )
-        fresh = range(self._stalls, count)
-        self._open_stalls = [at for at in (*self._open_stalls, *fresh) if not stalls[at].ended]
         connection.executemany(
             f"insert into stall values ({marks})",
             [rows.stall_row(self._build, stalls[at], self._record.started) for at in fresh],
         )
-        self._stalls = count
+        self._stalls, self._open_stalls = count, still
 
     def _write_samples(self, connection: sqlite3.Connection) -> None:
         samples = self._record.samples

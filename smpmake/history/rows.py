@@ -94,19 +94,23 @@ def failure_row(
     build: int, failure: Failure, clean: Clean, longest: int, reported: bool
 ) -> list[object]:
     """A row of table failure, with the last `longest` bytes of what was printed."""
-    output = clean(failure.output.decode("utf-8", "surrogateescape"))
+    # Cut first, with a margin: what is cut off need not be looked through.
+    output = clean(failure.output[-longest - 4096 :].decode("utf-8", "surrogateescape"))
     kept = output.encode("utf-8", "surrogateescape")[-longest:]
     return [build, failure.record.number, failure.why, kept, int(reported)]
 
 
 def build_row(
-    record: BuildRecord, now: int, pid: int, pid_start: int, clean: Clean
+    record: BuildRecord, command: list[str], now: int, pid: int, pid_start: int, clean: Clean
 ) -> list[object]:
-    """A row of table build without its id; now: the monotonic clock, pid: 0 once it has ended."""
+    """A row of table build without its id.
+
+    command: the driver's, without secrets; now: the monotonic clock; pid: 0 once it has ended.
+    """
     start = record.started
     return [
-        record.cwd,
-        json.dumps([storable(clean(word)) for word in record.command]),
+        storable(record.cwd),
+        json.dumps([storable(word) for word in command]),
         record.wall_clock,
         (record.ended or now) - start,
         since(start, record.driver_ended),

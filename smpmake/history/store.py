@@ -100,7 +100,7 @@ class History:
     def last(self, cwd: str | None = None, before: int | None = None) -> BuildRecord | None:
         """The newest build (of a folder, before another one), whole."""
         wanted = [
-            *([("cwd = ?", cwd)] if cwd is not None else []),
+            *([("cwd = ?", rows.storable(cwd))] if cwd is not None else []),
             *([("id < ?", before)] if before is not None else []),
         ]
         where = " and ".join(condition for condition, _ in wanted) or "1"
@@ -151,7 +151,7 @@ class History:
         with self.open() as connection:
             if cwd is None:
                 return self._heads(connection, "1", (), limit)
-            return self._heads(connection, "cwd = ?", (cwd,), limit)
+            return self._heads(connection, "cwd = ?", (rows.storable(cwd),), limit)
 
     def _heads(
         self,
@@ -174,7 +174,7 @@ class History:
                 number
                 for (number,) in connection.execute(
                     "select id from build where cwd = ? order by id desc limit ?",
-                    (cwd, _PAST_BUILDS),
+                    (rows.storable(cwd), _PAST_BUILDS),
                 )
             ]
             found: dict[str, Past] = {}
@@ -197,7 +197,7 @@ class History:
                 "and state = 'done' and build in "
                 "(select id from build where cwd = ? order by id desc limit ?) "
                 "group by build order by 2 desc, 1 desc limit 1",
-                (cwd, _PAST_BUILDS),
+                (rows.storable(cwd), _PAST_BUILDS),
             ).fetchone()
         return int(found[0]) if found is not None else None
 

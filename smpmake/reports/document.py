@@ -45,7 +45,7 @@ def document(record: BuildRecord) -> Document:
         "reasons": [
             {
                 "reason": name,
-                "text": Reason(name).text,
+                "text": Reason.text_of(name),
                 "count": count,
             }
             for name, count in timing.reasons
@@ -127,7 +127,7 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
         "deferred": timing.deferred,
         "foreground": timing.foreground,
         "cancelled": timing.cancelled,
-        "failed": len(record.failures),
+        "failed": len(_failures(record)),
         "stalled": _s(timing.stalled),
         "queue_wait": _s(timing.queue_wait),
         "held_by_memory": _s(timing.held),

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from smpmake.reports.document import Document
+from smpmake.reports.markup import plain
 from smpmake.reports.terminal import best_serial, label, used, verdict
 from smpmake.units import printable, seconds, size
 
 _MOST: Final = 10  # GitHub shows no more of a step
 _DIAGNOSTIC: Final = re.compile(
-    r"(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)"
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)",
+    re.MULTILINE,
 )
 
 
@@ -26,12 +28,11 @@ def error_lines(document: Document, workspace: str) -> list[str]:
     without any, one for the command.  Paths below `workspace` are made relative to it."""
     commands = {command["number"]: command for command in document["commands"]}
     lines: list[str] = []
-    for failure in document["failures"]:
-        if failure["reported"] and document["build"]["status"] == 0:
-            continue  # the driver did without
+    for failure in _failures(document):
         command = commands[failure["command"]]
         title = f"smpmake: {label(command)}"
-        found = list(_DIAGNOSTIC.finditer(failure["output"]))
+        output = plain(failure["output"])
+        found = list(_DIAGNOSTIC.finditer(output))
         for each in found:
             path = posixpath.normpath(posixpath.join(command["cwd"], each["file"]))
             if workspace and path.startswith(f"{workspace.rstrip('/')}/"):
@@ -39,7 +40,7 @@ def error_lines(document: Document, workspace: str) -> list[str]:
             places = {"file": path, "line": each["line"], "col": each["column"], "title": title}
             lines.append(_error(places, each["text"]))
         if not found:
-            text = f"{failure['why']}: {command['command']}\n{failure['output'][-500:]}"
+            text = f"{failure['why']}: {command['command']}\n{output[-500:]}"
             lines.append(_error({"title": title}, text))
     return lines[:_MOST]
 
@@ -88,11 +89,22 @@ def summary(document: Document) -> str:
         ]
         parts.append(_table(("costliest", "weighted", "wall"), costly))
     commands = {command["number"]: command for command in document["commands"]}
-    for failure in document["failures"][:_MOST]:
+    failures = _failures(document)
+    for failure in failures[:_MOST]:
         command = commands[failure["command"]]
-        body = f"{command['command']}\n{failure['output'][-5000:]}\n{failure['why']}"
+        body = f"{command['command']}\n{plain(failure['output'])[-5000:]}\n{failure['why']}"
         parts.append(f"**failed: {_text(label(command))}**\n\n{_fenced(printable(body))}")
+    if len(failures) > _MOST:
+        parts.append(f"… and {len(failures) - _MOST} more failures")
     return "\n\n".join(parts) + "\n"
+
+
+def _failures(document: Document) -> list[Document]:
+    """Those that matter: where the build succeeded the driver did without what it saw fail."""
+    every: list[Document] = document["failures"]
+    if document["build"]["status"] == 0:
+        return [failure for failure in every if not failure["reported"]]
+    return every
 
 
 def _text(text: str) -> str:

@@ -16,6 +16,7 @@ _COMMANDS: Final = 50  # rows of the table that stands in for the interactive on
 _GROUPS: Final = 100
 _FAILURES: Final = 50
 _OUTPUT: Final = 16_000  # characters of a failure's output
+_LINE: Final = 8_000  # of its command line
 _NOTICES: Final = 20
 _PIECES: Final = 12
 SPLIT: Final = {
@@ -89,7 +90,7 @@ def _share(document: Document) -> list[str]:
     serial, kind = best_serial(document)
     cpus = figures["extra_cpus"]
     if serial["extra_utilisation"] is None:
-        return ["On one CPU there is no other one to use."]
+        return ["With one CPU, or one slot, there is no other one to use."]
     extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
     share = serial["extra_utilisation"]
     words = [
@@ -257,7 +258,7 @@ def failures(document: Document) -> Markup:
             tag(
                 "article",
                 tag("h3", label(command)),
-                tag("pre", tag("code", command["command"]), class_="command"),
+                tag("pre", tag("code", cut(command["command"], _LINE)), class_="command"),
                 tag("p", "in ", tag("code", command["cwd"]), ": ", tag("b", failure["why"]), told),
                 tag("pre", output or "(it printed nothing)", class_="output", tabindex=0),
                 id=f"failure-{command['number']}",

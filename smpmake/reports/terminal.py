@@ -10,6 +10,8 @@ from typing import Final
 from smpmake.reports.document import Document
 from smpmake.units import cut, cut_left, printable, seconds, size
 
+_LABEL: Final = 200  # characters of a command without outputs
+_FAILURES: Final = 20
 _BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 _SPLIT: Final = {
     "several": "several at work",
@@ -229,7 +231,7 @@ def label(command: Document) -> str:
         name = command["outputs"][0].rpartition("/")[2]
         place = command["folder"]
         return f"{command['tool']} {name if place == '.' else f'{place}/{name}'}"
-    return str(command["command"])
+    return cut(command["command"], _LABEL)
 
 
 def _commands(document: Document, rows: int, width: int) -> list[str]:
@@ -267,10 +269,12 @@ def _path(document: Document, rows: int, width: int) -> list[str]:
 def _failures(document: Document) -> list[str]:
     commands = {command["number"]: command for command in document["commands"]}
     lines = []
-    for failure in document["failures"]:
+    for failure in document["failures"][:_FAILURES]:
         command = commands[failure["command"]]
         lines += [f"  {command['command']}", f"    in {command['cwd']}"]
         lines += [f"    {line}" for line in failure["output"].splitlines()[-20:]]
         told = "; the driver was told" if failure["reported"] else ""
         lines.append(f"    {failure['why']}{told}")
+    if len(document["failures"]) > _FAILURES:
+        lines.append(f"  … and {len(document['failures']) - _FAILURES} more")
     return lines

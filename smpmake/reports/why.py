@@ -19,10 +19,9 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
     if not groups:
         rows = ["Every command was deferred."] if record.commands else ["No commands."]
     for name, commands in sorted(groups.items(), key=lambda item: -len(item[1])):
-        reason = Reason(name)
         waits = any(command.verdict == "barrier" for command in commands)
         barrier = "; it waits for everything pending" if waits else ""
-        rows.append(f"{len(commands):5} {name}: {reason.text}{barrier}")
+        rows.append(f"{len(commands):5} {name}: {Reason.text_of(name)}{barrier}")
         shown = commands if everything else commands[:_EXAMPLES]
         for command in shown:
             detail = f"  [{command.detail}]" if command.detail else ""
@@ -67,7 +66,7 @@ def _verdict(command: CommandRecord) -> str:
     if not command.reason:
         text = command.verdict
     else:
-        text = f"{command.verdict}: {command.reason}, {Reason(command.reason).text}"
+        text = f"{command.verdict}: {command.reason}, {Reason.text_of(command.reason)}"
         if command.detail:
             text += f" [{command.detail}]"
     if command.unguarded:

@@ -113,22 +113,18 @@ class _Through:
     """What commands need, as jobs: through moves and the like, which take no slot of their own."""
 
     def __init__(self, needs: dict[int, frozenset[int]], jobs: dict[int, Job]) -> None:
-        self._needs = needs
-        self._jobs = jobs
         self._known: dict[int, frozenset[int]] = {}
+        for number in sorted(needs):  # what a command needs has a lower number
+            found: set[int] = set()
+            for need in needs[number]:
+                if need in jobs:
+                    found.add(need)
+                else:
+                    found |= self._known.get(need, frozenset())
+            self._known[number] = frozenset(found)
 
     def of(self, number: int) -> frozenset[int]:
-        found: set[int] = set()
-        for need in self._needs.get(number, ()):
-            if need in self._jobs:
-                found.add(need)
-            else:
-                known = self._known.get(need)
-                if known is None:
-                    self._known[need] = frozenset()
-                    known = self._known[need] = self.of(need)
-                found |= known
-        return frozenset(found)
+        return self._known.get(number, frozenset())
 
 
 def _events(

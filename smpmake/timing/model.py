@@ -209,7 +209,7 @@ def analyse(record: BuildRecord) -> Timing:
         min(1.0, bound / line.wall),
         tuple(sorted(jobs, key=lambda c: -c.duration)),
         max(jobs, key=lambda c: c.max_rss, default=None),
-        max(memory, default=0) - min(memory, default=0),
+        max(memory, default=0) - (memory[0] if memory else 0),
         spans.concurrency(record, line),
         line,
     )
@@ -219,7 +219,7 @@ def explore(record: BuildRecord, timing: Timing) -> Depth:
     """The rest of the model."""
     graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
     weighted = timing.concurrency.weighted
-    what_if = replay.curve(graph)
+    what_if = replay.curve(graph, timing.extra_cpus)
     return Depth(
         replay.play(graph, record.slots, record.cpus).seconds,
         what_if,

@@ -168,6 +168,7 @@ def play(graph: Graph, slots: float, cpus: float) -> Played:
     return _Player(graph, slots, cpus).play()
 
 
-def curve(graph: Graph) -> tuple[tuple[int, float], ...]:
-    """Seconds on machines of SIZES, with as many slots as CPUs."""
-    return tuple((size, play(graph, size, size).seconds) for size in SIZES)
+def curve(graph: Graph, here: int) -> tuple[tuple[int, float], ...]:
+    """Seconds on machines of SIZES and on one like this, with as many slots as CPUs."""
+    sizes = sorted({*SIZES, here})
+    return tuple((size, play(graph, size, size).seconds) for size in sizes)
