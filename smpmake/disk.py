@@ -75,7 +75,10 @@ class FolderFiles:
             with open(os.path.join(self._cwd, path), "rb", opener=_open_at_once) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     return None
-                return file.read(_LONGEST_RESPONSE_FILE).decode(errors="surrogateescape")
+                data = file.read(_LONGEST_RESPONSE_FILE + 1)
+                if len(data) > _LONGEST_RESPONSE_FILE:
+                    return None
+                return data.decode(errors="surrogateescape")
         except (OSError, ValueError):
             return None
 

@@ -38,7 +38,9 @@ class Layout:
             reads.append(name)
             if os.path.islink(name):
                 reads.append(os.path.realpath(name))
-        products = analysis.kind in (Kind.LINK, Kind.ARCHIVE)
+        products = analysis.kind in (Kind.LINK, Kind.ARCHIVE) or all(
+            is_product(write.path) or not write.header for write in analysis.writes
+        )
         writes: list[str] = []
         changed: list[tuple[str, int]] = []
         places: list[Place] = []

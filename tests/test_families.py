@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
 
 from tests.space import Space
 
-CHAOS = (None, 1, 2, 3)
+CHAOS = (None, 1)
 
 
 def needs(*tools: str) -> None:
@@ -60,6 +61,17 @@ def test_p1_fortran_modules(space: Space, seed: int | None) -> None:
     needs("gfortran")
     ended = space.expect_same(FORTRAN, ["make", "prog", "run"], *arguments(seed))
     assert "9 deferred" in ended.err  # eight compiles and the link
+
+
+@pytest.mark.slow
+def test_independent_modules_do_not_wait_for_each_other(space: Space) -> None:
+    needs("gfortran")
+    names = ("a", "b", "c")
+    space.write({f"{name}.f90": f"module {name}\nend module\n" for name in names})
+    script = "; ".join(f"gfortran -c {name}.f90" for name in names)
+    assert space.smpmake("-j3", "sh", "-c", script).status == 0
+    commands = json.loads(space.smpmake("report", "--json").out)["commands"]
+    assert [command["waited_for"] for command in commands] == [-1, -1, -1]
 
 
 @pytest.mark.slow
@@ -164,16 +176,14 @@ cat "$@" > "$out" && echo "$@" > "$out.log"
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", CHAOS)
-def test_p1_a_tool_of_the_users_own(space: Space, seed: int | None) -> None:
-    """Described in the project's configuration, nothing else."""
+def packer(space: Space) -> dict[str, str]:
+    """Puts such a tool on PATH; a project that uses it."""
     tool = space.root / "bin" / "packer"
     tool.parent.mkdir()
     tool.write_text(PACKER)
     tool.chmod(0o755)
     space.environment["PATH"] = f"{tool.parent}:{space.environment['PATH']}"
-    files = {
+    return {
         ".smpmake.toml": '[tools.packer]\noutput = ["-o"]\nalso = ["{output}.log"]\n',
         **{f"f{n}.c": f"int f{n};\n" for n in range(3)},
         "Makefile": (
@@ -182,5 +192,23 @@ def test_p1_a_tool_of_the_users_own(space: Space, seed: int | None) -> None:
             "b.pk: f1.o f2.o\n\tpacker -o $@ f1.o f2.o\n"
         ),
     }
-    ended = space.expect_same(files, ["make"], *arguments(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", CHAOS)
+def test_p1_a_tool_of_the_users_own(space: Space, seed: int | None) -> None:
+    """Described in the project's configuration, nothing else."""
+    ended = space.expect_same(packer(space), ["make"], *arguments(seed))
     assert "6 deferred" in ended.err
+
+
+@pytest.mark.slow
+def test_a_tool_is_known_as_soon_as_it_is_described(space: Space) -> None:
+    """Although the folder of shims for this PATH has been made before."""
+    files = packer(space)
+    described = files.pop(".smpmake.toml")
+    space.write(files)
+    assert "3 deferred" in space.smpmake("make").err
+    space.clear()
+    space.write({**files, ".smpmake.toml": described})
+    assert "6 deferred" in space.smpmake("make").err

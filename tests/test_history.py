@@ -90,7 +90,7 @@ def test_two_builds_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     for number in numbers:
         back = History(path).load(number)
         assert back is not None
-        assert [command.number for command in back.commands] == list(range(6))
+        assert len(back.commands) == 50
 
 
 def test_old_builds_go_and_the_newest_stays(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, is_device
 from smpmake.commands.probes import probe_name
 
-__all__ = ["FAMILIES", "analyse", "find", "is_known", "learn"]
+__all__ = ["FAMILIES", "analyse", "find", "is_known", "learn", "patterns"]
 
 
 @lru_cache(1024)
@@ -69,6 +69,11 @@ def learn(tools: Iterable[Custom]) -> None:
     added = [custom.family(tool) for tool in tools]
     _PATTERNS[:0] = [(re.compile(each.pattern), each) for each in added]
     find.cache_clear()
+
+
+def patterns() -> list[str]:
+    """What the names of known tools match."""
+    return [pattern.pattern for pattern, _ in _PATTERNS]
 
 
 def is_known(name: str) -> bool:

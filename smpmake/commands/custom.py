@@ -2,7 +2,7 @@
 
     [tools.packer]
     kind = "archive"
-    output = ["-o", "--out="]
+    output = ["-o*", "--out="]
     reads = ["-d"]
     flags = ["-q", "-O*"]
     values = ["--level"]
@@ -50,7 +50,8 @@ class Custom:
 
     name     the tool's, or a shell pattern of names.
     kind     one of KINDS: for reports, and because links and archives may be made to wait.
-    output   options that name what is made; reads: those that name another input.
+    output   options that name what is made; reads: those that name another input.  `-o` has its
+             value in the next word, `-o*` there or glued on, `--out=` glued on.
     flags    options without a value, `*` at the end for any rest; values: with one, no file.
     default  what is made of an input where no option says it: {input}, {name}, {stem}.
     also     what is made beside each output: {output}, {base} (without suffix) and those.
@@ -99,6 +100,10 @@ def _checked(place: str, key: str, value: object) -> object:
     if key in _LISTS:
         if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
             raise DescriptionError(f"{place} must be a list of texts")
+        if key in ("output", "reads", "flags", "values"):
+            wrong = [v for v in value if not v.startswith("-") or v.split() != [v]]
+            if wrong:
+                raise DescriptionError(f"{place}: {wrong[0]!r} is no option (one word with a -)")
         return tuple(value)
     if key == "headers":
         if not isinstance(value, bool):
@@ -113,6 +118,8 @@ def _checked(place: str, key: str, value: object) -> object:
 
 def _check_places(where: str, patterns: tuple[str, ...], known: tuple[str, ...]) -> None:
     for pattern in patterns:
+        if re.search(r"[{}]", _PLACES.sub("", pattern)):
+            raise DescriptionError(f"{where}: {pattern!r} has a brace too many")
         for name in _PLACES.findall(pattern):
             if name not in known:
                 wanted = ", ".join(f"{{{each}}}" for each in known)
@@ -137,10 +144,12 @@ def family(tool: Custom) -> Family:
 
 
 def _row(do: Do, name: str) -> Row[Do]:
-    """-o takes its value glued or next, --out= glued, --out next."""
+    """-o takes its value in the next word, -o* glued or there, --out= glued."""
     if name.endswith("="):
         return Row(do, Take.GLUED, name)
-    return Row(do, Take.EITHER if re.fullmatch(r"-\w", name) else Take.NEXT, name)
+    if name.endswith("*"):
+        return Row(do, Take.EITHER, name[:-1])
+    return Row(do, Take.NEXT, name)
 
 
 def _flag(name: str) -> Row[Do]:
@@ -158,7 +167,7 @@ def _analyse(tool: Custom, table: Table[Do], inv: Invocation) -> Analysis:
         return Analysis(kind, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=detail)
     inputs: list[str] = []
     reads: list[str] = list(responses)
-    output = ""
+    outputs: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
@@ -170,19 +179,25 @@ def _analyse(tool: Custom, table: Table[Do], inv: Invocation) -> Analysis:
             return Analysis(kind, refusal=reason, detail=word)
         value = next(rest, "") if hit.wants_next else hit.value
         if hit.do is Do.OUTPUT:
-            output = value
+            outputs[hit.name] = value
         elif hit.do is Do.READS:
             reads.append(value)
     if not inputs:
         return Analysis(kind, tuple(reads), refusal=Reason.QUERY)
     writes: list[Write] = []
-    pairs = [(inputs[0], output)] if output else [(path, "") for path in inputs]
+    pairs = [(inputs[0], path) for path in outputs.values()] or [(path, "") for path in inputs]
     for source, given in pairs:
         places = {"input": source, "name": basename(source), "stem": stem(basename(source))}
         made = given or _filled(tool.default, places)
-        if not made or is_device(made):
+        if (
+            not made
+            or made == "-"
+            or made.endswith("/")
+            or is_device(made)
+            or inv.files.is_dir(made)
+        ):
             return Analysis(kind, refusal=Reason.UNUSUAL_OUTPUT, detail=made or "no output named")
-        writes.append(Write(made))
+        writes.append(Write(made, in_place=made in inputs))
         places |= {"output": made, "base": stem(made)}
         writes += [Write(_filled(pattern, places), target=False) for pattern in tool.also]
     return Analysis(kind, (*inputs, *reads), tuple(writes), tool.headers)

@@ -9,7 +9,6 @@ from the folders of -J and -I.  A .mod file that would be the same as before is 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -17,7 +16,7 @@ from smpmake.commands import compiler_options
 from smpmake.commands.compiler import Line
 from smpmake.commands.compiler_dialects import GCC, Tool
 from smpmake.commands.compiler_options import SUFFIXES, UNUSUAL_VARIABLES, Language
-from smpmake.commands.fortran_modules import Modules, modules_of
+from smpmake.commands.fortran_modules import Form, Include, Modules, modules_of
 from smpmake.commands.model import Analysis, Family, Files, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Table, Take, UnreadableError, expand, names, rows
 from smpmake.commands.paths import join, split_suffix
@@ -37,6 +36,8 @@ class Do(enum.Enum):
     CPP = enum.auto()
     NO_CPP = enum.auto()
     PRINTS = enum.auto()
+    WIDTH = enum.auto()
+    MACROS = enum.auto()  # names for the preprocessor that are not followed
 
 
 #: -f names that change the code or the messages: -fNAME, -fno-NAME, -fNAME=VALUE.
@@ -44,11 +45,10 @@ HARMLESS_F: Final = names(
     """
     aggressive-function-elimination align-commons all-intrinsics allow-argument-mismatch
     allow-invalid-boz automatic backslash backtrace blas-matmul-limit bounds-check check
-    check-array-temporaries coarray convert cray-pointer d-lines-as-code d-lines-as-comments dec
-    dec-blank-format-item dec-char-conversions dec-format-defaults dec-include dec-intrinsic-ints
+    check-array-temporaries coarray convert cray-pointer d-lines-as-comments
+    dec-blank-format-item dec-char-conversions dec-format-defaults dec-intrinsic-ints
     dec-math dec-static dec-structure default-double-8 default-integer-8 default-real-10
-    default-real-16 default-real-8 external-blas f2c ffpe-summary finalize-intrinsics
-    form-team fpe-summary fpe-trap ffpe-trap fixed-line-length free-line-length
+    default-real-16 default-real-8 external-blas f2c ffpe-summary ffpe-trap finalize-intrinsics
     frontend-loop-interchange frontend-optimize implicit-none init-character init-derived
     init-integer init-local-zero init-logical init-real inline-arg-packing inline-matmul-limit
     integer-4-integer-8 line-truncation max-array-constructor max-identifier-length
@@ -59,14 +59,13 @@ HARMLESS_F: Final = names(
     tail-call-workaround test-forall-temp underscoring whole-file
     """
 )
-_LENGTHS: Final = ("fixed-line-length-", "free-line-length-")
 
 
 def _harmless_f(word: str) -> Do | None:
     if not word.startswith("-f"):
         return None
     name = word[2:].partition("=")[0].removeprefix("no-")
-    return Do.NOTHING if name in HARMLESS_F or name.startswith(_LENGTHS) else None
+    return Do.NOTHING if name in HARMLESS_F else None
 
 
 TABLE: Final[Table[Do]] = Table(
@@ -78,6 +77,9 @@ TABLE: Final[Table[Do]] = Table(
             (Do.DEFINES, Take.EITHER): "-D",
             (Do.FREE, Take.FLAG): "-ffree-form -fno-fixed-form",
             (Do.FIXED, Take.FLAG): "-ffixed-form -fno-free-form",
+            (Do.NOTHING, Take.GLUED): "-ffree-line-length-",
+            (Do.WIDTH, Take.GLUED): "-ffixed-line-length-",
+            (Do.MACROS, Take.GLUED): "-Wp, --define-macro -Xpreprocessor",
             (Do.CPP, Take.FLAG): "-cpp",
             (Do.NO_CPP, Take.FLAG): "-nocpp",
             (Do.PRINTS, Take.FLAG): "-fc-prototypes -fc-prototypes-external",
@@ -89,12 +91,9 @@ TABLE: Final[Table[Do]] = Table(
 
 _PLAIN, _CPP = Language(False, True), Language(True, True, ".f90")
 _FREE: Final = names(".f90 .f95 .f03 .f08")
-_FIXED: Final = names(".f .for .ftn")
-_LANGUAGES: Final[dict[str, Language]] = {
-    **SUFFIXES,
-    **dict.fromkeys(_FREE | _FIXED, _PLAIN),
-    **dict.fromkeys(names(".F90 .F95 .F03 .F08 .F .FOR .FTN .fpp .FPP"), _CPP),
-}
+_FIXED: Final = names(".f .for .ftn .fpp")
+_ALWAYS_CPP: Final = names(".F90 .F95 .F03 .F08 .F .FOR .FTN .fpp .FPP")
+_SUFFIXES: Final = _FREE | _FIXED | _ALWAYS_CPP
 #: Where the include files of libraries are, which define no modules of a project's.
 _SYSTEM: Final = ("/usr/include", "/usr/local/include")
 
@@ -109,7 +108,15 @@ class Words:
     modules: str = ""
     fixed: bool | None = None
     cpp: bool | None = None
+    width: int = 72
+    macros: str = ""
     prints: str = ""
+
+    def languages(self) -> dict[str, Language]:
+        """What the suffixes mean with these options."""
+        if self.cpp is not None:
+            return SUFFIXES | dict.fromkeys(_SUFFIXES, _CPP if self.cpp else _PLAIN)
+        return SUFFIXES | dict.fromkeys(_SUFFIXES, _PLAIN) | dict.fromkeys(_ALWAYS_CPP, _CPP)
 
     def read(self, words: list[str]) -> None:
         """All of them.  What both know (-I, -D) both get."""
@@ -143,6 +150,10 @@ class Words:
             self.cpp = do is Do.CPP
         elif do is Do.PRINTS:
             self.prints = word
+        elif do is Do.WIDTH:
+            self.width = int(value) if value.isdecimal() else 0
+        elif do is Do.MACROS:
+            self.macros = word
 
 
 def analyse(inv: Invocation) -> Analysis:
@@ -154,7 +165,7 @@ def analyse(inv: Invocation) -> Analysis:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=detail)
     words = Words()
     words.read(expanded)
-    line = Line(inv.argv[0], words.rest, responses, Tool((GCC,), _LANGUAGES, exe=False))
+    line = Line(inv.argv[0], words.rest, responses, Tool((GCC,), words.languages(), exe=False))
     for name in UNUSUAL_VARIABLES:
         if inv.getenv(name) is not None:
             line.refuse(Reason.UNUSUAL_ENVIRONMENT, name)
@@ -162,31 +173,37 @@ def analyse(inv: Invocation) -> Analysis:
     if words.prints:
         line.refuse(Reason.WRITES_STDOUT, words.prints)
     meaning = replace(line.judge(), split=None)
+    if meaning.kind is Kind.PREPROCESS and compiler_options.Do.DEPS_ONLY in line.on:
+        return _refused(meaning, Reason.WRITES_UNPREDICTABLE, "-M writes modules too")
     if meaning.kind in (Kind.QUERY, Kind.PREPROCESS):
         return meaning
     for source in line.sources:
-        if source.language is _PLAIN or source.language is _CPP:
-            meaning = _with_modules(meaning, source.path, words, inv.files)
+        if split_suffix(source.path)[1] in _SUFFIXES:
+            cpp = source.language is _CPP
+            meaning = _with_modules(meaning, source.path, cpp, words, inv.files)
     return meaning
 
 
-def _with_modules(meaning: Analysis, source: str, words: Words, files: Files) -> Analysis:
+def _with_modules(
+    meaning: Analysis, source: str, cpp: bool, words: Words, files: Files
+) -> Analysis:
     """The meaning with the module files of one source."""
     text = files.read_text(source)
     if text is None:
         # It is to be written first: then it is read again.
         return _refused(meaning, Reason.UNREADABLE_SOURCE, source)
-    suffix = split_suffix(source)[1]
-    cpp = _LANGUAGES[suffix] is _CPP if words.cpp is None else words.cpp
-    fixed = suffix.lower() in _FIXED if words.fixed is None else words.fixed
-    found = modules_of(text, fixed=fixed, cpp=cpp, include=_includer(source, words, files))
-    if found.missing:
-        return _refused(meaning, Reason.WRITES_UNPREDICTABLE, f"include {found.missing}")
+    own = source[: source.rfind("/") + 1]
+    fixed = split_suffix(source)[1].lower() in _FIXED if words.fixed is None else words.fixed
+    form = Form(fixed, cpp, _includer(own, words, files), words.width)
+    found = modules_of(text, own, form)
+    if found.strange or (cpp and words.macros):
+        detail = found.strange or words.macros
+        return _refused(meaning, Reason.WRITES_UNPREDICTABLE, detail)
     macros = (found.macros | words.defines) if cpp else set()
     named = found.defined | {name.partition(".")[0] for name in found.used}
     if macros & named:
         return _refused(meaning, Reason.WRITES_UNPREDICTABLE, f"module {min(macros & named)}")
-    folders = dict.fromkeys((words.modules, "", *words.includes))
+    folders = dict.fromkeys((words.modules, "", own, *words.includes))
     reads = [join(folder, name) for name in sorted(found.used) for folder in folders]
     return replace(
         meaning,
@@ -198,30 +215,32 @@ def _with_modules(meaning: Analysis, source: str, words: Words, files: Files) ->
 def _module_files(found: Modules, folder: str) -> list[Write]:
     sure = not found.conditional
     made = [
-        Write(join(folder, f"{name}.mod"), timed=sure, kept=True) for name in sorted(found.defined)
+        Write(join(folder, f"{name}.mod"), timed=sure, kept=True, header=False)
+        for name in sorted(found.defined)
     ]
     made += [
-        Write(join(folder, f"{name}.smod"), timed=sure, target=False, kept=True)
+        Write(join(folder, f"{name}.smod"), timed=sure, target=False, kept=True, header=False)
         for name in sorted(found.parts)
     ]
     # Of a module only if it has parts elsewhere, or uses one that has.
     made += [
-        Write(join(folder, f"{name}.smod"), timed=False, target=False, kept=True)
+        Write(join(folder, f"{name}.smod"), timed=False, target=False, kept=True, header=False)
         for name in sorted(found.defined)
     ]
     return made
 
 
-def _includer(source: str, words: Words, files: Files) -> Callable[[str], str | None]:
-    own = source[: source.rfind("/") + 1]
-
-    def include(name: str) -> str | None:
-        for folder in dict.fromkeys((own, "", *words.includes)):
-            text = files.read_text(name if name.startswith("/") else join(folder, name))
+def _includer(own: str, words: Words, files: Files) -> Include:
+    def include(name: str, folder: str) -> tuple[str, str] | None:
+        for place in dict.fromkeys((folder, own, "", *words.includes)):
+            path = name if name.startswith("/") else join(place, name)
+            text = files.read_text(path)
             if text is not None:
-                return text
-        system = any(files.exists(join(folder, name)) for folder in _SYSTEM)
-        return "" if system else None
+                return text, path[: path.rfind("/") + 1]
+            if files.exists(path):
+                return None  # a pending job is still to write it
+        system = any(files.exists(join(place, name)) for place in _SYSTEM)
+        return ("", "") if system else None
 
     return include
 

@@ -94,6 +94,7 @@ class Write:
     replaces the tool puts the new file there in one step and the old one is good until then (mv).
     shared   the first command of a build that names it makes it, and those that have the same `kin`
              (see Analysis) only read it: a precompiled header.
+    header   a compiler may read it although no command line names it (as far as its name tells).
     kept     the tool leaves it, and its time, where it would be as it was: a Fortran module.
     """
 
@@ -105,6 +106,7 @@ class Write:
     replaces: bool = False
     shared: bool = False
     kept: bool = False
+    header: bool = True
 
 
 #: Keeps a text in a private file for as long as the command needs it; returns the file's name.

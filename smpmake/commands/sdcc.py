@@ -41,7 +41,7 @@ TABLE: Final[Table[Do]] = Table(
     rows(
         {
             (Do.NOTHING, Take.FLAG): """
-                --Werror --acall-ajmp --all-callee-saves --allow-unsafe-read
+                --Werror --acall-ajmp --callee-saves-bc --all-callee-saves --allow-unsafe-read
                 --fdollars-in-identifiers
                 --float-reent --fno-omit-frame-pointer --fomit-frame-pointer --fsigned-char
                 --funsigned-char --fverbose-asm --i-code-in-asm --int-long-reent --less-pedantic
@@ -57,8 +57,8 @@ TABLE: Final[Table[Do]] = Table(
                 --use-accelerator --use-non-free --use-stdout --vc --xram-movc --xstack -V --verbose
                 """,
             (Do.NOTHING, Take.NEXT): """
-                --asm= --callee-saves --callee-saves-bc --calling-convention --code-loc --code-size
-                --codeseg --constseg --data-loc --dataseg --disable-warning --fp --idata-loc
+                --callee-saves --code-loc --code-size
+                --codeseg --constseg --data-loc --dataseg --disable-warning --idata-loc
                 --iram-size --max-allocs-per-node --stack-loc --stack-size --xram-loc --xram-size
                 --xstack-loc -bo -ba
                 """,
@@ -89,6 +89,7 @@ TABLE: Final[Table[Do]] = Table(
 _MCS51: Final = names("mcs51 ds390 ds400 TININative")
 _Z80: Final = names("z80 z180 r2k r2ka r3ka sm83 gbz80 tlcs90 ez80_z80 z80n")
 _LISTED: Final = names("stm8 hc08 s08 pdk13 pdk14 pdk15")
+_S19: Final = names("hc08 s08")
 _OBJECTS: Final = names(".rel .o .obj")
 
 
@@ -98,7 +99,7 @@ class Line:
 
     port: str = "mcs51"
     output: str = ""
-    format: str = ".ihx"
+    format: str = ""
     on: set[Do] = field(default_factory=set)
     sources: list[str] = field(default_factory=list)
     objects: list[str] = field(default_factory=list)
@@ -191,22 +192,23 @@ class Line:
         if self.sources:
             writes += self._compiled(base, given if named and alone else f"{base}.rel")
         if not alone:
-            writes += self._linked(base, given if named else base + self.format)
+            format_ = self.format or (".s19" if self.port in _S19 else ".ihx")
+            writes += self._linked(base, given if named else base + format_)
         reads = [*self.sources, *self.objects, *self.reads]
         kind = Kind.COMPILE if alone else Kind.LINK
         return Analysis(kind, tuple(reads), tuple(writes), True, self.refusal, self.detail)
 
     def _compiled(self, base: str, output: str) -> list[Write]:
-        if Do.ASSEMBLY in self.on:
-            path = output if self.output and not self.output.endswith("/") else f"{base}.asm"
-            return [Write(path)]
         sides = [f"{base}{suffix}" for suffix in (".asm", ".lst", ".sym")]
+        if Do.ASSEMBLY in self.on:
+            sides = []
+            output = output if self.output and not self.output.endswith("/") else f"{base}.asm"
         if Do.DEBUG in self.on:
             sides.append(f"{base}.adb")
         if Do.DEPS in self.on:
             sides.append(f"{base}.d")
         sides += self.sides
-        return [Write(output), *(Write(path, target=False) for path in sides)]
+        return _writes(output, sides)
 
     def _linked(self, base: str, output: str) -> list[Write]:
         suffixes = [".lk", ".map"]
@@ -226,7 +228,15 @@ class Line:
         for folder in dict.fromkeys(("", *self.folders)):
             self.reads += [join(folder, f"{name}.lib") for name in self.libraries]
             self.reads += [join(folder, name) for name in self.libraries]
-        return [Write(output), *(Write(path, target=False) for path in sides)]
+        return _writes(output, sides)
+
+
+def _writes(output: str, sides: list[str]) -> list[Write]:
+    """What C sources include is never among them, whatever it is called."""
+    return [
+        Write(output, header=False),
+        *(Write(path, target=False, header=False) for path in sides),
+    ]
 
 
 def analyse(inv: Invocation) -> Analysis:
@@ -268,8 +278,10 @@ def assemble(inv: Invocation) -> Analysis:
     sources = operands[1:] or operands
     base, suffix = split_suffix(operands[0])
     made = operands[0] if len(operands) > 1 and suffix else f"{base}.rel"
-    writes = [Write(made)]
-    writes += [Write(base + _SUFFIXES[c], target=False) for c in "ls" if c in letters]
+    if len(operands) > 1 and not suffix:
+        refusal = Reason.WRITES_UNPREDICTABLE
+        return Analysis(Kind.ASSEMBLE, tuple(sources), refusal=refusal, detail=operands[0])
+    writes = _writes(made, [base + _SUFFIXES[c] for c in "ls" if c in letters])
     return Analysis(Kind.ASSEMBLE, tuple(sources), tuple(writes), undeclared=True)
 
 

@@ -27,18 +27,23 @@ class Do(enum.Enum):
     FOLDER = enum.auto()
     QUERY = enum.auto()
     RUNS = enum.auto()
+    WHOLE = enum.auto()  # makes one file of all, -c or not
+    STAGE = enum.auto()  # an option behind -Wp, that is not followed
+    VERSION = enum.auto()
 
 
 TABLE: Final[Table[Do]] = Table(
     rows(
         {
             (Do.NOTHING, Take.FLAG): """
-                -MP -P -P1 -bench -dD -dM -dt -g -nostdinc -nostdlib -pedantic -pipe -pthread -r
-                -rdynamic -s -shared -static -traditional -w
+                -MP -P -P1 -bench -dD -dM -dt -g -nostdinc -nostdlib -pedantic -pipe -pthread
+                -rdynamic -s -static -traditional -w
                 """,
             (Do.NOTHING, Take.NEXT): "--param -isystem -soname",
             (Do.NOTHING, Take.GLUED): "-O -W -b -f -g -m -std= -Wp,-D -Wp,-U -Wp,-I",
             (Do.NOTHING, Take.EITHER): "-B -D -I -U -x",
+            (Do.WHOLE, Take.FLAG): "-r -shared",
+            (Do.STAGE, Take.GLUED): "-Wp,",
             (Do.COMPILE, Take.FLAG): "-c",
             (Do.PREPROCESS, Take.FLAG): "-E",
             (Do.OUTPUT, Take.EITHER): "-o",
@@ -48,8 +53,8 @@ TABLE: Final[Table[Do]] = Table(
             (Do.FOR_LINKER, Take.GLUED): "-Wl,",
             (Do.LIBRARY, Take.EITHER): "-l",
             (Do.FOLDER, Take.EITHER): "-L",
-            (Do.QUERY, Take.FLAG): "-dumpversion -dumpmachine -h -hh -print-search-dirs --version",
-            (Do.QUERY, Take.GLUED): "-v",
+            (Do.QUERY, Take.FLAG): "-dumpversion -dumpmachine -h -hh -print-search-dirs",
+            (Do.VERSION, Take.GLUED): "-v",
             (Do.RUNS, Take.GLUED): "-run",
         }
     )
@@ -110,12 +115,14 @@ class Line:
     def judge(self) -> Analysis:
         """The meaning of the words that were read."""
         on = self.on
-        if Do.QUERY in on and not self.sources and not self.linker:
+        if Do.QUERY in on or (Do.VERSION in on and not self.sources and not self.linker):
             return Analysis(Kind.QUERY, refusal=Reason.QUERY)
         if Do.RUNS in on:
             return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail="-run")
         if not self.sources and not self.linker:
             self.refuse(Reason.MALFORMED, "no input files")
+        if Do.STAGE in on or (Do.WHOLE in on and Do.COMPILE in on):
+            self.refuse(Reason.WRITES_UNPREDICTABLE, "-Wp, or -r with -c")
         if Do.PREPROCESS in on:
             if not self.output:
                 self.refuse(Reason.WRITES_STDOUT, "-E")

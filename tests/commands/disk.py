@@ -90,6 +90,7 @@ SOURCES = {
     "    end subroutine\n  end interface\nend module Alpha\n",
     "sub/two.F90": "#define N 3\nmodule one; integer :: n1 = N; end module\n"
     "module two; use one; end module\n",
+    "low.f90": "module low\ninteger :: n\nend module\n",
     "old.f": "      subroutine old(n)\nC     module no\n      integer n\n      n = 1 +\n     &  2\n"
     "      end\n",
     "main.f90": "program main\n  print *, 'use nothing'\nend program\n",

@@ -14,7 +14,7 @@ from tests.commands.disk import FakeFiles
 PACKER = """
 [tools.packer]
 kind = "archive"
-output = ["-o", "--out=", "--into"]
+output = ["-o*", "--out=", "--into"]
 reads = ["-d", "--defs"]
 flags = ["-q", "-O*"]
 values = ["--level"]
@@ -31,7 +31,7 @@ def settings(tmp_path: Path, text: str) -> Settings:
 
 def meaning(tmp_path: Path, text: str, line: str) -> Analysis:
     (tool,) = settings(tmp_path, text).tools
-    files = FakeFiles({"words.rsp": "-q -o r.out x"})
+    files = FakeFiles({"words.rsp": "-q -o r.out x"}, ["folder"])
     found: Analysis = custom.family(tool).analyse(
         Invocation(tuple(line.split()), "/build", dict[str, str]().get, files)
     )
@@ -62,6 +62,10 @@ def test_what_it_reads_and_writes(tmp_path: Path, line: str, reads: str, writes:
     ("line", "reason"),
     [
         ("packer -x -o out a", Reason.UNKNOWN_OPTION),
+        ("packer -o out -debug a", Reason.UNKNOWN_OPTION),
+        ("packer -o - a", Reason.UNUSUAL_OUTPUT),
+        ("packer -o out/ a", Reason.UNUSUAL_OUTPUT),
+        ("packer -o folder a", Reason.UNUSUAL_OUTPUT),
         ("packer --outfit -o out a", Reason.UNKNOWN_OPTION),
         ("packer --help", Reason.UNKNOWN_OPTION),
         ("packer", Reason.QUERY),
@@ -73,6 +77,17 @@ def test_what_it_reads_and_writes(tmp_path: Path, line: str, reads: str, writes:
 )
 def test_what_is_not_deferred(tmp_path: Path, line: str, reason: Reason) -> None:
     assert meaning(tmp_path, PACKER, line).refusal is reason
+
+
+def test_several_outputs(tmp_path: Path) -> None:
+    text = '[tools.gen]\noutput = ["-o", "--header="]\n'
+    found = meaning(tmp_path, text, "gen -o p.c --header=p.h p.y")
+    assert [write.path for write in found.writes] == ["p.c", "p.h"]
+
+
+def test_what_it_reads_it_may_rewrite(tmp_path: Path) -> None:
+    (write,) = meaning(tmp_path, '[tools.fmt]\ndefault = "{input}"\n', "fmt a").writes
+    assert write.in_place
 
 
 def test_outputs_named_after_inputs(tmp_path: Path) -> None:
@@ -93,6 +108,8 @@ def test_outputs_named_after_inputs(tmp_path: Path) -> None:
         ("[tools.x]\noutput = ['-o']\nkind = 'cook'", "tools.x.kind must be one of compile"),
         ("[tools.x]\noutput = ['-o']\nheaders = 1", "tools.x.headers must be true or false"),
         ("[tools.x]\ndefault = 1", "tools.x.default must be a text"),
+        ("[tools.x]\noutput = ['o']", "tools.x.output: 'o' is no option"),
+        ("[tools.x]\ndefault = '{stem'", "tools.x.default: '{stem' has a brace too many"),
         ("[tools.x]\nflags = ['-q']", "say how its output is named"),
         ("[tools.x]\ndefault = '{base}'", "{base} is none of {input}, {name}, {stem}"),
         ("[tools.x]\noutput=['-o']\nalso = ['{x}']", "tools.x.also: {x} is none of"),

@@ -235,6 +235,10 @@ OTHERS = """
     sdcc -MMD -c one.c
     sdcc -Wp,-MMD,f.d -c one.c
     sdcc --model-large -I. -DX=1 -c one.c
+    sdcc -S -MMD --debug one.c
+    sdcc -S -Wp,-MMD,f.d one.c
+    sdcc -mz80 --callee-saves-bc -o out/x.rel -c one.c
+    sdcc -mhc08 one.c
     sdcc one.c
     sdcc one.c -o out/p.ihx
     sdcc -mz80 one.c -o p.ihx
@@ -247,6 +251,9 @@ OTHERS = """
     gfortran -Jout -c mod.f90 -o out/m.o
     gfortran -J out -c sub/two.F90
     gfortran -cpp -MD -c sub/two.F90
+    gfortran -cpp -MMD -c low.f90
+    gfortran -cpp -MD -MF f.d -c low.f90
+    gfortran -cpp -save-temps -c low.f90 -o y.o
     gfortran -c old.f main.f90
     gfortran -S mod.f90
     gfortran -E sub/two.F90 -o x.f90
