@@ -344,8 +344,10 @@ class Machine:
         if place.write.removed:
             return Promise(None, absent=True)
         mode = 0o755 if command.record.kind == Kind.LINK else 0o644
-        if place.write.kept and os.path.lexists(place.name):
-            return Promise(None)
+        if place.write.kept:
+            written = self.scheduler.hazards.writers(place.name)
+            if written or os.path.lexists(place.name):
+                return Promise(None)
         if place.write.timed and command.invoke.tool != "ln":  # who looks, looks through a link
             return Promise(job.issued_ns, mode & ~command.invoke.mask)
         if command.rename is not None:

@@ -162,12 +162,15 @@ function tickStep() {
   return power * [1, 2, 5, 10].find((factor) => factor * power >= wanted);
 }
 
-function clock(time, step) {
+function clock(exact, step) {
+  const time = Math.round(exact * 1e6) / 1e6; // 0.1 * 3 is not 0.3
   if (step >= 60 || time >= 600) {
     const two = (number) => String(Math.floor(number)).padStart(2, "0");
+    const places = step < 1 ? -Math.floor(Math.log10(step) + 1e-9) : 0;
+    const part = places ? (time % 1).toFixed(places).slice(1) : "";
     return time >= 3600
-      ? `${Math.floor(time / 3600)}:${two((time / 60) % 60)}:${two(time % 60)}`
-      : `${Math.floor(time / 60)}:${two(time % 60)}`;
+      ? `${Math.floor(time / 3600)}:${two((time / 60) % 60)}:${two(time % 60)}${part}`
+      : `${Math.floor(time / 60)}:${two(time % 60)}${part}`;
   }
   return `${time.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)))} s`;
 }
