@@ -73,8 +73,9 @@ class Space:
             path.write_text(text)
 
     def copy(self, fixture: str) -> None:
-        """Brings a project from fixtures/."""
-        shutil.copytree(FIXTURES / fixture, self.folder, dirs_exist_ok=True)
+        """Brings a project from fixtures/, as it was before somebody built it there."""
+        made = shutil.ignore_patterns("*.o", "*.a", "*.d", "*.err", "*.lib", "*.pch", "sample")
+        shutil.copytree(FIXTURES / fixture, self.folder, dirs_exist_ok=True, ignore=made)
 
     def clear(self) -> None:
         """Empties the build folder."""
