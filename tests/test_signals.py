@@ -145,14 +145,6 @@ def test_p3_kill_9_of_a_worker_costs_only_time(space: Space) -> None:
     space.expect_clean()
 
 
-def name_of(process: psutil.Process) -> str:
-    """Its program's name; of one that has just ended none."""
-    try:
-        return str(process.name())
-    except psutil.NoSuchProcess:
-        return ""
-
-
 def test_p3_kill_9_of_all_of_us_is_cleaned_up_by_the_next_build(space: Space) -> None:
     waiting_build(space)
     space.write({"2.o": "stale"})
