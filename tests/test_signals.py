@@ -29,7 +29,11 @@ echo whole > "${last%.c}.o"
 
 
 def waiting_build(space: Space) -> None:
-    """Three compiles; the tool of each waits in the middle of its output."""
+    """Three compiles; the tool of each waits in the middle of its output.
+
+    `issued` is made when all have been answered: a server that is killed before that leaves the
+    last to the plain tool, which leaves what it leaves.
+    """
     tools = space.root / "tools"
     tools.mkdir()
     (tools / "gcc").write_text(WAITING_GCC)
@@ -39,7 +43,7 @@ def waiting_build(space: Space) -> None:
     os.mkfifo(space.folder / "go")
     os.mkfifo(space.folder / "never")
     space.write({f"{n}.c": "" for n in range(3)})
-    space.write({"build.sh": "gcc -c 0.c\ngcc -c 1.c\ngcc -c 2.c\nread x < never\n"})
+    space.write({"build.sh": "gcc -c 0.c\ngcc -c 1.c\ngcc -c 2.c\n: > issued\nread x < never\n"})
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -99,7 +103,7 @@ def test_p3_stale_objects_come_back_when_their_jobs_never_started(space: Space) 
     os.utime(space.folder / "2.o", (1000, 1000))
     process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
-    while (space.folder / "2.o").exists():  # until the third command has been issued
+    while not (space.folder / "issued").exists():  # the third command too
         assert process.poll() is None
     os.kill(process.pid, signal.SIGTERM)
     space.finish(process)
@@ -114,7 +118,7 @@ def test_p3_kill_9_of_one_of_us(space: Space, victim: str) -> None:
     space.write({"2.o": "stale"})
     process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
-    while (space.folder / "2.o").exists():
+    while not (space.folder / "issued").exists():
         assert process.poll() is None
     below = descendants(process.pid)
     keeper = next(p for p in below if p.name() == "smpmake-keeper")
@@ -150,7 +154,7 @@ def test_p3_kill_9_of_all_of_us_is_cleaned_up_by_the_next_build(space: Space) ->
     space.write({"2.o": "stale"})
     process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
-    while (space.folder / "2.o").exists():
+    while not (space.folder / "issued").exists():
         assert process.poll() is None
     below = descendants(process.pid)
     ours = [p for p in below if name_of(p).startswith("smpmake-")]
