@@ -7,8 +7,8 @@ import pytest
 from smpmake import units
 from smpmake.records import Failure, Sample, from_row, to_row
 from smpmake.reports import summary
-from smpmake.timing import analyse, extra_utilisation
-from tests.made import S, build, command
+from smpmake.timing import analyse, explore, extra_utilisation
+from tests.made import S, build, command, ran
 
 
 def test_the_ancestors_table() -> None:
@@ -105,3 +105,20 @@ def test_failures_are_shown_in_the_order_of_issue() -> None:
 def test_a_record_survives_the_wire() -> None:
     record = command(3, argv=b"gcc\0\xff\xfe\0", status=2, state="failed")
     assert from_row(to_row(record)) == record
+
+
+def test_long_chains_of_foreground_commands() -> None:
+    """As many as `ar r` by member makes; what comes last needs all of them."""
+    chain = [
+        ran(n, n, n, n + 1, verdict="foreground", inputs=("/src/l.a",), outputs=("/src/l.a",))
+        for n in range(3000)
+    ]
+    last = ran(3000, 3000, 3000, 3001, inputs=("/src/l.a",))
+    assert analyse(build(*chain, last, wall=3002)).wall == 3002
+
+
+def test_what_if_has_this_machines_own_size() -> None:
+    jobs = [ran(n, 0, 0, 2, slot=n) for n in range(6)]
+    made = build(*jobs, wall=2, cpus=6)
+    sizes = [size for size, _ in explore(made, analyse(made)).what_if]
+    assert 6 in sizes and sizes == sorted(sizes)
