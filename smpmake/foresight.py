@@ -34,6 +34,7 @@ class Foresight:
         """Earlier builds of the project have been looked at."""
         self._awaited = False
         self._expectations = expectations
+        self._running = {job: self.needs(job) for job in self._running}
         tails = expectations.tails
         self._usual_tail = sum(tails.values()) / len(tails) if tails else 0.0
 
