@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from smpmake import __version__, commands, native
+from smpmake import __version__, native
+from smpmake.commands import families
 from smpmake.errors import SmpmakeError
 
 LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
@@ -108,7 +109,7 @@ def _make_shims(cache: Path, search_path: str) -> Path:
 
 def _state_of(search_path: str) -> list[str]:
     """What finding tools depends on: PATH, the times of its folders, ourselves, known names."""
-    state = [__version__, native.program("shim"), search_path, *commands.patterns()]
+    state = [__version__, native.program("shim"), search_path, *families.patterns()]
     for name in search_path.split(":"):
         with contextlib.suppress(OSError):
             state.append(f"{os.stat(name or '.').st_mtime_ns} {os.path.abspath(name or '.')}")

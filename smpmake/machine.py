@@ -20,13 +20,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from smpmake import commands, native, policy, wire
+from smpmake import native, policy, wire
 from smpmake.admission import Admission
 from smpmake.board import Board
 from smpmake.build import Build
 from smpmake.callers import Processes
 from smpmake.chaos import Chaos
 from smpmake.command import Command, Group, Place, Reply, command_of, replaced
+from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason
 from smpmake.disk import Asides, FolderFiles, Paths, remove
 from smpmake.expectations import Expectations
@@ -114,7 +115,7 @@ class Machine:
         cwd = os.fsdecode(invoke.cwd)
         environment = self._environment(invoke)
         files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
-        analysis = commands.analyse(Invocation(words, cwd, environment.get, files))
+        analysis = families.analyse(Invocation(words, cwd, environment.get, files))
         build.wmakes |= analysis.kind is Kind.BUILD
         around = Around(
             self.scheduler.hazards, self.paths, self.processes, build, invoke, cwd, analysis

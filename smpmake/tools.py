@@ -7,7 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from smpmake import commands, native
+from smpmake import native
+from smpmake.commands import families
 from smpmake.errors import SmpmakeError
 
 
@@ -40,7 +41,7 @@ def find_tools(path: str) -> list[Tool]:
         except OSError:
             continue
         for name in names:
-            if name in found or not commands.is_known(name):
+            if name in found or not families.is_known(name):
                 continue
             file = os.path.join(folder or ".", name)
             if os.access(file, os.X_OK) and os.path.isfile(file) and not is_shim(file):

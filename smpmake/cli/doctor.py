@@ -15,10 +15,11 @@ _PROBE_MS = 200
 @click.option("--no-probe", is_flag=True, help="Leave out the CPU probe (a second or two).")
 def doctor(no_probe: bool) -> int:
     """Show tools, CPUs and server, and probe what the CPUs give together."""
-    from smpmake import commands, cpus, native, tools
+    from smpmake import cpus, native, tools
+    from smpmake.commands import families
     from smpmake.config import load
 
-    commands.learn(load(Path.cwd()).tools)
+    families.learn(load(Path.cwd()).tools)
     usable = cpus.usable()
     click.echo(f"CPUs      {usable.count} usable ({usable.explanation})")
     for name in ("shim", "worker", "keeper"):
@@ -41,9 +42,9 @@ def doctor(no_probe: bool) -> int:
 
 
 def _is_compiler(name: str) -> bool:
-    from smpmake import commands
+    from smpmake.commands import families
 
-    family = commands.find(name)
+    family = families.find(name)
     return family is not None and family.name in ("gcc", "clang", "compiler", "cc")
 
 

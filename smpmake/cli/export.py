@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import click
 
-from smpmake import commands
 from smpmake.cli.builds import NoBuildError, build_name, earlier, find
+from smpmake.commands import families
 from smpmake.commands.model import Files
 from smpmake.config import load
 from smpmake.disk import FolderFiles, Paths
@@ -138,7 +138,7 @@ def ninja(file: str | None, build: int | str) -> int:
 
 def _find(build: int | str) -> BuildRecord:
     """The build that is meant; another folder's only by its number."""
-    commands.learn(load(Path.cwd()).tools)
+    families.learn(load(Path.cwd()).tools)
     record = find(build)
     if isinstance(build, str) and record.cwd != os.getcwd():
         raise NoBuildError(

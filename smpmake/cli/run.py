@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpmake import commands
+from smpmake.commands import families
 from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
 from smpmake.status.template import Wording
 
@@ -118,7 +118,7 @@ def _show_variable(option: Callable[..., Any]) -> Callable[..., Any]:
 def settings_from(options: dict[str, Any]) -> Settings:
     """The files' settings with what the command line and the environment say on top."""
     settings = load(Path.cwd())
-    commands.learn(settings.tools)
+    families.learn(settings.tools)
     given: dict[str, Any] = {
         name: value for name, value in options.items() if value is not None and value != ()
     }

@@ -22,10 +22,11 @@ def shims() -> None:
 @_FOLDER
 def install(folder: Path) -> None:
     """Put a shim into DIR for every known tool on PATH."""
-    from smpmake import commands, tools
+    from smpmake import tools
+    from smpmake.commands import families
     from smpmake.config import load
 
-    commands.learn(load(Path.cwd()).tools)
+    families.learn(load(Path.cwd()).tools)
     made = tools.install(folder, os.environ.get("PATH", os.defpath))
     for tool in made:
         click.echo(f"{tool.name} -> {tool.path}")

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Row, Table, Take, UnreadableError, expand, rows
 from smpmake.commands.paths import NULL_DEVICE, is_device
 
@@ -145,6 +145,3 @@ def analyse(inv: Invocation) -> Analysis:
         refusal=line.refusal,
         detail=line.detail,
     )
-
-
-FAMILIES = (Family("assembler", r"(?:[\w.+]+-)*as(?:-\d[\d.]*)?", analyse),)

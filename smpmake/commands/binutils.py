@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Getopt, Opt, Parsed, UnreadableError, Want, expand
 from smpmake.commands.paths import NULL_DEVICE, is_device
 
@@ -359,18 +359,3 @@ def analyse_nm(inv: Invocation) -> Analysis:
 def analyse_size(inv: Invocation) -> Analysis:
     """size"""
     return _inspect(inv, SIZE)
-
-
-def _pattern(name: str) -> str:
-    """gcc-ar and its like, target prefixes and version suffixes included."""
-    return rf"(?:[\w.+]+-)*{name}(?:-\d[\d.]*)?"
-
-
-FAMILIES = (
-    Family("ar", _pattern("ar") + r"|sdar", analyse_ar),
-    Family("ranlib", _pattern("ranlib") + r"|sdranlib", analyse_ranlib),
-    Family("strip", _pattern("strip"), analyse_strip),
-    Family("objcopy", _pattern("objcopy"), analyse_objcopy),
-    Family("nm", _pattern("nm"), analyse_nm),
-    Family("size", _pattern("size"), analyse_size),
-)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from smpmake.commands import compiler_options
 from smpmake.commands.assembler import Assembly
-from smpmake.commands.compiler_dialects import CLANG, GCC, PATTERN, SIDES, Tool, tool_of
+from smpmake.commands.compiler_dialects import CLANG, GCC, SIDES, Tool, tool_of
 from smpmake.commands.compiler_options import (
     FOREIGN_SUFFIXES,
     HARMLESS_XCLANG,
@@ -24,7 +24,6 @@ from smpmake.commands.compiler_options import (
 from smpmake.commands.linker import Link
 from smpmake.commands.model import (
     Analysis,
-    Family,
     Invocation,
     Kind,
     Part,
@@ -700,6 +699,3 @@ def analyse(inv: Invocation) -> Analysis:
             line.refuse(Reason.UNUSUAL_ENVIRONMENT, name)
     line.scan()
     return line.judge()
-
-
-FAMILIES = (Family("compiler", PATTERN, analyse),)

@@ -11,11 +11,6 @@ from smpmake.commands.compiler_options import CXX_SUFFIXES, SUFFIXES, Do, Langua
 GCC = "gcc"
 CLANG = "clang"
 
-PATTERN = (
-    r"(?:[\w.+]+-)*(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|c89|c99|c11|c17)(?:-\d+(?:\.\d+)*)?"
-    r"(?:-(?:posix|win32))?"
-)
-
 
 class Tool(NamedTuple):
     """What a compiler's name says of it."""

@@ -14,9 +14,8 @@ How their results are described, so that the server may put them among the jobs:
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 
-from smpmake.commands.model import Analysis, Family, Files, Invocation, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Getopt, Opt, Parsed, Want
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join
 
@@ -457,19 +456,3 @@ def analyse_mkdir(inv: Invocation) -> Analysis:
     """mkdir: makes no file, and what it makes is wanted at once."""
     request = _parse(inv, MKDIR)
     return request if isinstance(request, Analysis) else _refused(Reason.NOT_PENDING)
-
-
-def _family(name: str, analyse: Callable[[Invocation], Analysis]) -> Family:
-    """g is the prefix of the GNU tools where they are not the system's own."""
-    return Family(name, f"g?{name}", analyse)
-
-
-FAMILIES = (
-    _family("mv", analyse_mv),
-    _family("cp", analyse_cp),
-    _family("ln", analyse_ln),
-    _family("rm", analyse_rm),
-    _family("touch", analyse_touch),
-    _family("install", analyse_install),
-    _family("mkdir", analyse_mkdir),
-)

@@ -17,11 +17,9 @@ from smpmake.commands.compiler import Line
 from smpmake.commands.compiler_dialects import GCC, Tool
 from smpmake.commands.compiler_options import SUFFIXES, UNUSUAL_VARIABLES, Language
 from smpmake.commands.fortran_modules import Form, Include, Modules, modules_of
-from smpmake.commands.model import Analysis, Family, Files, Invocation, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Table, Take, UnreadableError, expand, names, rows
 from smpmake.commands.paths import join, split_suffix
-
-PATTERN: Final = r"(?:[\w.+]+-)*(?:gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?"
 
 
 class Do(enum.Enum):
@@ -249,6 +247,3 @@ def _refused(meaning: Analysis, reason: Reason, detail: str) -> Analysis:
     if meaning.refusal is not None and meaning.refusal.barrier:
         return meaning
     return replace(meaning, refusal=reason, detail=detail)
-
-
-FAMILIES = (Family("fortran", PATTERN, analyse),)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Part, Reason
+from smpmake.commands.families import find
+from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason
 from smpmake.commands.options import names
 from smpmake.commands.paths import basename
 
@@ -23,8 +24,6 @@ QUERIES: dict[str, frozenset[str]] = {
     "sccache": names("--help --show-adv-stats --show-stats --version -V -h -s"),
 }
 
-PATTERN = "|".join(QUERIES)
-
 
 def _prefixed(
     word: str, split: Callable[[str], tuple[Part, ...]]
@@ -37,22 +36,17 @@ def _prefixed(
     return parts
 
 
-def family(find: Callable[[str], Family | None]) -> Family:
-    """The family of the launchers, given what finds a compiler's."""
-
-    def analyse(inv: Invocation) -> Analysis:
-        """The meaning of what the launcher starts."""
-        if len(inv.argv) < 2:
-            return Analysis(Kind.QUERY, refusal=Reason.QUERY)
-        launcher, word = inv.argv[0], inv.argv[1]
-        inner = find(basename(word))
-        if inner is None or inner.name != "compiler":
-            if word.partition("=")[0] in QUERIES[basename(launcher)]:
-                return Analysis(Kind.QUERY, refusal=Reason.QUERY, detail=word)
-            return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=word)
-        meaning = inner.analyse(replace(inv, argv=inv.argv[1:]))
-        if meaning.split is not None:
-            meaning = replace(meaning, split=_prefixed(launcher, meaning.split))
-        return meaning
-
-    return Family("launcher", PATTERN, analyse)
+def analyse(inv: Invocation) -> Analysis:
+    """The meaning of what the launcher starts."""
+    if len(inv.argv) < 2:
+        return Analysis(Kind.QUERY, refusal=Reason.QUERY)
+    launcher, word = inv.argv[0], inv.argv[1]
+    inner = find(basename(word))
+    if inner is None or inner.name != "compiler":
+        if word.partition("=")[0] in QUERIES[basename(launcher)]:
+            return Analysis(Kind.QUERY, refusal=Reason.QUERY, detail=word)
+        return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=word)
+    meaning = inner.analyse(replace(inv, argv=inv.argv[1:]))
+    if meaning.split is not None:
+        meaning = replace(meaning, split=_prefixed(launcher, meaning.split))
+    return meaning

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Row, Table, Take, UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, is_device, join
 
@@ -278,12 +278,3 @@ def analyse(inv: Invocation) -> Analysis:
         refusal=link.refusal,
         detail=link.detail,
     )
-
-
-FAMILIES = (
-    Family(
-        "linker",
-        r"(?:[\w.+]+-)*(?:ld(?:\.(?:bfd|gold|lld|mold))?|gold|mold|lld)(?:-\d[\d.]*)?",
-        analyse,
-    ),
-)

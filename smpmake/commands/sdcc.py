@@ -13,7 +13,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import Final
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Table, Take, names, rows
 from smpmake.commands.paths import basename, is_device, join, split_suffix, stem
 
@@ -283,9 +283,3 @@ def assemble(inv: Invocation) -> Analysis:
         return Analysis(Kind.ASSEMBLE, tuple(sources), refusal=refusal, detail=operands[0])
     writes = _writes(made, [base + _SUFFIXES[c] for c in "ls" if c in letters])
     return Analysis(Kind.ASSEMBLE, tuple(sources), tuple(writes), undeclared=True)
-
-
-FAMILIES = (
-    Family("sdcc", r"sdcc(?:-\d+(?:\.\d+)*)?", analyse),
-    Family("sdas", r"sdas(?:8051|390|6808|gb|pdk\d+|rab|stm8|tlcs90|z80)", assemble),
-)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.commands.linker import Link
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Table, Take, UnreadableError, expand, rows
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 
@@ -186,6 +186,3 @@ def analyse(inv: Invocation) -> Analysis:
     line = Line(reads=list(responses))
     line.scan(words)
     return line.judge()
-
-
-FAMILIES = (Family("tcc", r"(?:[\w.+]+-)*tcc", analyse),)

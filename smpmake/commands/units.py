@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
-from smpmake.commands import compiler, compiler_dialects, launchers
+from smpmake.commands import compiler
 from smpmake.commands.compiler import Line
 from smpmake.commands.compiler_options import Do
+from smpmake.commands.families import find
 from smpmake.commands.model import Invocation
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import basename, stem
 
-_COMPILER: Final = re.compile(compiler_dialects.PATTERN)
-_LAUNCHER: Final = re.compile(launchers.PATTERN)
 #: With one of these the compiler only looks, or prints what it read.
 _NOT_COMPILED: Final = frozenset({Do.PREPROCESS, Do.DEPS_ONLY, Do.SYNTAX_ONLY})
 
@@ -41,9 +39,9 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
     Raises options.UnreadableError where a response file cannot be read.
     """
     start = 0
-    if len(inv.argv) > 1 and _LAUNCHER.fullmatch(basename(inv.argv[0])):
+    if len(inv.argv) > 1 and _is("launcher", inv.argv[0]):
         start = 1
-    if len(inv.argv) <= start or not _COMPILER.fullmatch(basename(inv.argv[start])):
+    if len(inv.argv) <= start or not _is("compiler", inv.argv[start]):
         return ()
     words, responses = expand(inv.argv[start + 1 :], inv.files)
     line = Line(inv.argv[start], words, responses)
@@ -53,6 +51,11 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
     head = inv.argv[: start + 1]
     wanted = [s for s in line.sources if s.language.cpp or s.language.cc]
     return tuple(_unit(line, source, head) for source in wanted)
+
+
+def _is(family: str, word: str) -> bool:
+    found = find(basename(word))
+    return found is not None and found.name == family
 
 
 def _unit(line: Line, source: compiler.Source, head: tuple[str, ...]) -> Unit:

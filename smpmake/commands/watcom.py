@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Part, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Write
 from smpmake.commands.options import UnreadableError
 from smpmake.commands.paths import basename, is_device, split_suffix
 from smpmake.commands.watcom_options import OF_ASSEMBLER, OF_C, OF_CXX, Do, Options
@@ -253,6 +253,3 @@ def parts_of(
         own = [word for at, word in enumerate(words) if at == place_ or at not in said.at]
         parts.append(Part((inv.argv[0], *own), meaning(inv, inv.argv[0], before, own)))
     return tuple(parts)
-
-
-FAMILIES = (Family("watcom", r"b?(?:" + "|".join(TOOLS) + ")", analyse),)

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Part, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Write
 from smpmake.commands.options import Row, Table, Take, UnreadableError, rows
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 from smpmake.commands.watcom import OBJECT, TOOLS, Compile, Said
@@ -263,9 +263,3 @@ def analyse_owcc(inv: Invocation) -> Analysis:
         refusal=said.refusal,
         detail=said.detail,
     )
-
-
-FAMILIES = (
-    Family("watcom-driver", r"b?wcl(?:386)?", analyse_wcl),
-    Family("owcc", r"b?owcc", analyse_owcc),
-)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from smpmake.commands.model import Analysis, Family, Invocation, Keep, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Write
 from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError, names
 from smpmake.commands.paths import is_device, split_suffix
 from smpmake.commands.watcom_words import with_suffix
@@ -188,6 +188,3 @@ def analyse(inv: Invocation) -> Analysis:
         return (inv.argv[0], f"@'{name}'" if re.search(r"\s", name) else f"@{name}")
 
     return replace(found, argv=argv) if replaced else found
-
-
-FAMILIES = (Family("wlib", r"b?wlib", analyse),)

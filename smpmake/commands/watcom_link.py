@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from smpmake.commands.model import Analysis, Family, Invocation, Keep, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Write
 from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError, names
 from smpmake.commands.paths import basename, is_device, join, split_suffix
 from smpmake.commands.watcom_words import own_name, with_suffix
@@ -437,6 +437,3 @@ def analyse(inv: Invocation) -> Analysis:
         return (inv.argv[0], f"@'{name}'" if re.search(r"[\s,{}]", name) else f"@{name}")
 
     return replace(found, argv=argv) if replaced else found
-
-
-FAMILIES = (Family("wlink", r"b?wlink", analyse),)

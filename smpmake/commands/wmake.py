@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
-
-PATTERN = r"b?wmake"
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 
 # Options are single words, in either case; a longer word with a dash is a target.
 LETTERS = frozenset("abcdehijkmnopqrstuvwyz")
@@ -61,6 +59,3 @@ def analyse(inv: Invocation) -> Analysis:
         detail=" ".join(word for word in prepared(inv.argv) if word not in inv.argv),
         argv=lambda keep: prepared(inv.argv),
     )
-
-
-FAMILIES = (Family("wmake", PATTERN, analyse),)

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from smpmake.commands import analyse
 from smpmake.commands.binutils import AR
 from smpmake.commands.coreutils import LN, RM
 from smpmake.commands.coreutils import Do as FileDo
+from smpmake.commands.families import analyse
 from smpmake.commands.model import Files, Kind, Reason, Write
 from smpmake.commands.units import UnreadableError, units
 from smpmake.exports.depfiles import prerequisites

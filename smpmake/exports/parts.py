@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from smpmake.commands import analyse
+from smpmake.commands.families import analyse
 from smpmake.commands.model import Files, Invocation
 from smpmake.records import CommandRecord
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smpmake.commands import analyse
+from smpmake.commands.families import analyse
 from smpmake.commands.model import Analysis, Invocation
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smpmake.commands import find, is_known
+from smpmake.commands.families import find, is_known
 from smpmake.commands.model import Kind, Reason
 from tests.commands.disk import FakeFiles, meaning
 

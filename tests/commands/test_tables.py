@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from smpmake.commands import (
-    FAMILIES,
     assembler,
     binutils,
     compiler,
     compiler_options,
     coreutils,
+    launchers,
     linker,
     probes,
+    watcom,
 )
+from smpmake.commands.families import FAMILIES, find
+from smpmake.commands.model import Analysis, Family, Invocation
 from smpmake.commands.options import Getopt, Table, Take, Want
+from tests.commands.disk import FakeFiles
 
 TABLES: dict[str, Table[Any]] = {
     "compiler": compiler_options.TABLE,
@@ -134,6 +139,35 @@ def test_unique_abbreviations_are_understood(name: str) -> None:
 
 def test_no_suffix_is_both_known_and_foreign() -> None:
     assert not compiler_options.FOREIGN_SUFFIXES & set(compiler_options.SUFFIXES)
+
+
+NAMED = ["gcc", "gfortran", "as", "ld", "sdas390", "wcc", "wcl", "ccache"]
+
+
+def one_of(family: Family) -> str:
+    """A tool of that family."""
+    return next(tool for tool in (family.name, *NAMED) if find(tool) is family)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: str(family.name))
+def test_every_family_finds_its_module(family: Family) -> None:
+    """It is imported when it is first needed, by a name that only this test looks at."""
+    nothing: dict[str, str] = {}
+    assert isinstance(
+        family.analyse(Invocation((one_of(family),), "/", nothing.get, FakeFiles({}))), Analysis
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "tools"), [("watcom", watcom.TOOLS), ("launcher", launchers.QUERIES)]
+)
+def test_tools_with_tables_of_their_own_are_of_their_family(
+    name: str, tools: Mapping[str, object]
+) -> None:
+    for tool in tools:
+        family = find(tool)
+        assert family is not None
+        assert family.name == name
 
 
 def test_patterns_compile_and_families_have_names_of_their_own() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from smpmake.commands import find
+from smpmake.commands.families import find
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.commands.watcom_link import DIRECTIVE_WORDS, DIRECTIVES, OPTIONS
 from smpmake.commands.watcom_options import (
@@ -385,15 +385,16 @@ def test_places(pattern: str, path: str) -> None:
 def test_the_example_of_how_to_add_a_family() -> None:
     """docs/adding-a-family.md, as it stands there."""
     page = Path(__file__).parent.parent.parent / "docs" / "adding-a-family.md"
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    code, entry = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     module: dict[str, Any] = {"__name__": "packer"}
     exec(code, module)
-    (family,) = module["FAMILIES"]
-    assert re.fullmatch(family.pattern, "packer-2")
+    row = re.fullmatch(r' *Family\("packer", r"(.*)", _in\("packer"\)\),\n', entry)
+    assert row is not None
+    assert re.fullmatch(row[1], "packer-2")
 
     def look(line: str) -> Analysis:
         nothing = dict[str, str]().get
-        found: Analysis = family.analyse(Invocation(tuple(line.split()), "/", nothing, FILES))
+        found: Analysis = module["analyse"](Invocation(tuple(line.split()), "/", nothing, FILES))
         return found
 
     found = look("packer -q -d defs -oout a b")

@@ -1,0 +1,144 @@
+"""Every tool family, by the names of its tools, and the one place that asks them.
+
+A family's module is imported when a tool of its is first met: a build meets a few of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from smpmake.commands import custom
+from smpmake.commands.custom import Custom
+from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
+from smpmake.commands.paths import basename, is_device
+from smpmake.commands.probes import probe_name
+
+_PREFIX = r"(?:[\w.+]+-)*"  # of a target: x86_64-linux-gnu-; gcc- of gcc-ar
+_VERSION = r"(?:-\d[\d.]*)?"
+_RELEASE = r"(?:-\d+(?:\.\d+)*)?"
+
+
+def _in(module: str, function: str = "analyse") -> Callable[[Invocation], Analysis]:
+    @functools.cache
+    def load() -> Callable[[Invocation], Analysis]:
+        found: Callable[[Invocation], Analysis]
+        found = getattr(importlib.import_module(f"smpmake.commands.{module}"), function)
+        return found
+
+    def analyse(inv: Invocation) -> Analysis:
+        return load()(inv)
+
+    return analyse
+
+
+def _binutil(name: str, more: str = "") -> Family:
+    pattern = f"{_PREFIX}{name}{_VERSION}{more}"
+    return Family(name, pattern, _in("binutils", f"analyse_{name}"))
+
+
+def _coreutil(name: str) -> Family:
+    """g is the prefix of the GNU tools where they are not the system's own."""
+    return Family(name, f"g?{name}", _in("coreutils", f"analyse_{name}"))
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family(
+        "compiler",
+        rf"{_PREFIX}(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|c89|c99|c11|c17){_RELEASE}"
+        r"(?:-(?:posix|win32))?",
+        _in("compiler"),
+    ),
+    Family("fortran", rf"{_PREFIX}(?:gfortran|f77|f95){_RELEASE}", _in("fortran")),
+    Family("assembler", rf"{_PREFIX}as{_VERSION}", _in("assembler")),
+    Family(
+        "linker",
+        rf"{_PREFIX}(?:ld(?:\.(?:bfd|gold|lld|mold))?|gold|mold|lld){_VERSION}",
+        _in("linker"),
+    ),
+    _binutil("ar", "|sdar"),
+    _binutil("ranlib", "|sdranlib"),
+    _binutil("strip"),
+    _binutil("objcopy"),
+    _binutil("nm"),
+    _binutil("size"),
+    _coreutil("mv"),
+    _coreutil("cp"),
+    _coreutil("ln"),
+    _coreutil("rm"),
+    _coreutil("touch"),
+    _coreutil("install"),
+    _coreutil("mkdir"),
+    Family("tcc", rf"{_PREFIX}tcc", _in("tcc")),
+    Family("sdcc", f"sdcc{_RELEASE}", _in("sdcc")),
+    Family(
+        "sdas",
+        r"sdas(?:8051|390|6808|gb|pdk\d+|rab|stm8|tlcs90|z80)",
+        _in("sdcc", "assemble"),
+    ),
+    Family("watcom", "b?(?:wcc|wcc386|wpp|wpp386|wasm)", _in("watcom")),
+    Family("watcom-driver", "b?wcl(?:386)?", _in("watcom_drivers", "analyse_wcl")),
+    Family("owcc", "b?owcc", _in("watcom_drivers", "analyse_owcc")),
+    Family("wlink", "b?wlink", _in("watcom_link")),
+    Family("wlib", "b?wlib", _in("watcom_lib")),
+    Family("wmake", "b?wmake", _in("wmake")),
+    Family("launcher", "ccache|distcc|icecc|sccache", _in("launchers")),
+)
+
+_described: list[Family] = []
+
+
+@functools.lru_cache(1024)
+def find(tool_name: str) -> Family | None:
+    """The family of a tool, by its name without a folder."""
+    for family in (*_described, *FAMILIES):
+        if re.fullmatch(family.pattern, tool_name):
+            return family
+    return None
+
+
+def learn(tools: Iterable[Custom]) -> None:
+    """Adds what the configuration describes, before what is known: users know their tools best.
+
+    For the whole process, so once, before anything is analysed.
+    """
+    _described[:0] = [custom.family(tool) for tool in tools]
+    find.cache_clear()
+
+
+def patterns() -> list[str]:
+    """What the names of known tools match."""
+    return [family.pattern for family in (*_described, *FAMILIES)]
+
+
+def is_known(name: str) -> bool:
+    """Whether some family knows a tool of that name."""
+    return find(basename(name)) is not None
+
+
+def _foreground(meaning: Analysis, reason: Reason, detail: str) -> Analysis:
+    return replace(meaning, refusal=reason, detail=detail, split=None)
+
+
+def analyse(inv: Invocation) -> Analysis:
+    """The meaning of an invocation; a tool that nobody knows is a barrier."""
+    name = basename(inv.argv[0]) if inv.argv else ""
+    family = find(name)
+    if family is None:
+        return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=name)
+    meaning = family.analyse(inv)
+    if meaning.refusal is None:
+        # What no family need look for: outputs that are no files, or none at all.
+        for write in meaning.writes:
+            if not write.path or is_device(write.path):
+                return _foreground(meaning, Reason.UNUSUAL_OUTPUT, write.path)
+        if not meaning.writes:
+            return _foreground(meaning, Reason.WRITES_NOTHING, "")
+        operands = meaning.reads + tuple([write.path for write in meaning.writes])
+        probe = probe_name(operands, inv.cwd)
+        if probe:
+            return _foreground(meaning, Reason.PROBE_NAME, probe)
+    return meaning
