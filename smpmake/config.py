@@ -6,17 +6,17 @@ the user's `config.toml`.  Lists (`foreground`, `exclusive`) add up instead.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from smpmake.commands import custom
 from smpmake.errors import SmpmakeError
+
+if TYPE_CHECKING:
+    from smpmake.commands.custom import Custom
 
 LINKS: Final = ("wait", "defer")
 OUTPUTS: Final = ("live", "serial")
@@ -67,7 +67,7 @@ class Settings:
     redact: tuple[str, ...] = ()
     history_days: int = 180
     history_size: int = 256
-    tools: tuple[custom.Custom, ...] = ()
+    tools: tuple[Custom, ...] = ()
     sources: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -155,24 +155,20 @@ def merge(settings: Settings, path: Path) -> Settings:
     """Settings with what a file says.  Raises ConfigError; a missing file changes nothing."""
     try:
         text = path.read_bytes().decode()
-        table = tomllib.loads(text)
     except FileNotFoundError:
         return settings
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+    table = _parsed(text, path)
     changes: dict[str, Any] = {}
-    try:
-        described = [custom.described(*item) for item in _table(table.pop("tools", {})).items()]
-    except custom.DescriptionError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    if described:
-        changes["tools"] = (*described, *settings.tools)
+    if "tools" in table:
+        changes["tools"] = (*_described(table.pop("tools"), path), *settings.tools)
     for key, value in table.items():
         if key not in KEYS:
+            import difflib
+
             near = difflib.get_close_matches(key, KEYS, 1, 0.0)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise ConfigError(
@@ -190,10 +186,24 @@ def merge(settings: Settings, path: Path) -> Settings:
     return replace(settings, **changes, sources=(*settings.sources, str(path)))
 
 
-def _table(value: object) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise custom.DescriptionError("'tools' must be a table: [tools.NAME]")
-    return value
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    import tomllib  # most builds have no file, and start sooner without it
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+
+
+def _described(tools: object, path: Path) -> list[Custom]:
+    from smpmake.commands import custom
+
+    if not isinstance(tools, dict):
+        raise ConfigError(f"{path}: 'tools' must be a table: [tools.NAME]")
+    try:
+        return [custom.described(*item) for item in tools.items()]
+    except custom.DescriptionError as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def load(cwd: Path, environ: dict[str, str] | None = None) -> Settings:

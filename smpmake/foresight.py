@@ -1,6 +1,6 @@
 """What is expected of the jobs of this very build: which first, and whether there is memory for it.
 
-Earlier builds tell (expectations.py); of commands that are new, those of the same tool so far.
+Earlier builds tell (hindsight.py); of commands that are new, those of the same tool so far.
 """
 
 from __future__ import annotations

@@ -239,26 +239,27 @@ class OwnHost:
         )
         if self._settings.history:
             machine.foresight.await_expectations(self._slots)
-            looking_back = (asyncio.get_running_loop(), os.getcwd())
-            threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
         machine.builds[_BUILD] = self._build
         machine.keeper_pids.add(driver.process.pid)
         if self.output is not None:
             self._transcribe(self.output)
             os.close(self.output)
         self._server = Server(self._listener, machine, Desk(machine, self.folder, self._shims))
+        if self._settings.history:
+            looking_back = (asyncio.get_running_loop(), os.getcwd())
+            threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
 
     def _look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
         """What earlier builds tell, in a thread: the build does not wait for it."""
-        from smpmake import expectations
+        from smpmake import hindsight
         from smpmake.history import History
 
         history = History()
-        known = expectations.of_commands(cwd, history)
+        known = hindsight.of_commands(cwd, history)
         with contextlib.suppress(RuntimeError):  # the build was over sooner
             loop.call_soon_threadsafe(self._expect, known)
             if known.past:
-                known = expectations.with_order(known, cwd, history)
+                known = hindsight.with_order(known, cwd, history)
                 loop.call_soon_threadsafe(self._expect, known)
 
     def _expect(self, known: Expectations) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(slots=True)
@@ -72,6 +72,14 @@ class CommandRecord:
         return (self.user_us + self.system_us) / 1e6
 
 
+class Past(NamedTuple):
+    """What a command took when it last ran: seconds, of CPU, and KiB."""
+
+    seconds: float
+    cpu: float
+    max_rss: int
+
+
 @dataclass(slots=True)
 class Failure:
     """A deferred command that failed, with what it printed, and how in words (status, signal)."""
@@ -127,6 +135,7 @@ class BuildRecord:
 
     id        its number in the history, 0 outside of it.
     ended     0 while it runs, and for ever if smpmake was killed (`complete`).
+    running   whether the smpmake that runs it is there now.
     runs      how often the driver was run: more than once where a promise was wrong.
     status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
     serial    seconds of the same build without smpmake, where somebody measured it.
@@ -156,6 +165,7 @@ class BuildRecord:
     estimate: float | None = None
     memory: int = 0
     complete: bool = True
+    running: bool = False
     id: int = 0
     commands: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)

@@ -96,7 +96,7 @@ class Session:
     async def run(self, get_ready: Callable[[], None] = lambda: None) -> Outcome:
         """The whole build.  Raises what `Host.open` raises.
 
-        `get_ready` is called once, when the driver has been started, before it can need anything.
+        `get_ready` is called once, in a thread, when the driver has been started and can be served.
         """
         record, host = self.record, self._host
         soft = raise_descriptor_limit()
@@ -117,12 +117,13 @@ class Session:
             )
             host.adopt(driver)
             if record.runs == 1:
-                get_ready()
+                ready = asyncio.get_running_loop().run_in_executor(None, get_ready)
             faults += await self._see_through(driver)
             again = not faults and self._wants_another_run()
             if again:
                 driver.close()
                 host.start_over()
+        await ready
         faults += await host.close()
         if self._ended_by is not None:
             driver.signal(signal.SIGKILL)  # what outlived the driver has had its time

@@ -13,11 +13,12 @@ from smpmake.build import Build
 from smpmake.chaos import Chaos
 from smpmake.command import Command
 from smpmake.config import parse_size
-from smpmake.expectations import Expectations, of_commands, with_order
+from smpmake.expectations import Expectations
 from smpmake.foresight import Foresight
-from smpmake.history import History, Past
+from smpmake.hindsight import of_commands, with_order
+from smpmake.history import History
 from smpmake.job import Job, Mode, Operands
-from smpmake.records import BuildRecord
+from smpmake.records import BuildRecord, Past
 from smpmake.rules import Rules
 from smpmake.scheduler import Action, Scheduler, Start
 from smpmake.timing.graph import Event, Graph

@@ -57,16 +57,22 @@ def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
     recorder._thread.shutdown()
     last = history.last("/src")
     assert last is not None
-    assert not last.complete
+    assert (last.complete, last.running) == (False, True)
     assert [c.state for c in last.commands] == ["done", ""]
     assert last.ended >= 5 * S
+    with history.open() as connection:  # another process has got its number
+        connection.execute("update build set pid_start = pid_start - 1")
+    (head,) = history.heads()
+    assert (head.complete, head.running) == (False, False)
 
 
 def test_a_turn_writes_only_what_changed(tmp_path: Path) -> None:
     history = History(tmp_path / "h.db")
     record = build(ran(0, 0, 1, 2), command(1))
     recorder = Recorder(history, record, Redactor())
-    recorder._write(False)
+    recorder.turn()
+    assert recorder._turn is not None
+    recorder._turn.result()
     assert [c.number for c in recorder._changed()] == []
     record.commands[1].state = "done"
     record.commands.append(command(2))

@@ -189,7 +189,7 @@ def test_builds_of_which_little_is_known_have_a_page() -> None:
     killed = build(ran(0, 0, 0, 0))
     killed.commands[0].ended = killed.ended = killed.driver_ended = 0
     killed.commands[0].state, killed.complete = "", False
-    assert "did not end" in Read(page_of(killed)).said()
+    assert "was killed" in Read(page_of(killed)).said()
 
 
 def test_long_output_and_many_failures_are_cut() -> None:

@@ -94,7 +94,9 @@ def test_a_killed_build_has_a_page() -> None:
     one.complete = False
     one.commands.append(command(6, issued=105 * S, ready=105 * S, started=106 * S, slot=0))
     text = "\n".join(terminal.page(document(one)))
-    assert "it did not end" in text
+    assert "it was killed" in text
+    one.running = True
+    assert "still running" in "\n".join(terminal.page(document(one)))
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
@@ -235,7 +237,7 @@ def test_a_killed_build_has_a_report(space: Space) -> None:
     process.kill()
     process.wait()
     shown = space.smpmake("report")
-    assert "it did not end" in shown.out, shown.err
+    assert "it was killed" in shown.out, shown.err
     assert "2 deferred" in shown.out
 
 

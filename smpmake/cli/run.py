@@ -216,7 +216,7 @@ def build(settings: Settings, command: list[str]) -> int:
     from smpmake.session import Session
 
     def get_ready() -> None:
-        """What the end needs is imported while the driver reads its makefile."""
+        """What the end needs is imported while the first commands run."""
         from smpmake import timing
         from smpmake.reports import summary, why
 

@@ -10,12 +10,14 @@ import importlib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from smpmake.commands import custom
-from smpmake.commands.custom import Custom
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, is_device
 from smpmake.commands.probes import probe_name
+
+if TYPE_CHECKING:
+    from smpmake.commands.custom import Custom
 
 _PREFIX = r"(?:[\w.+]+-)*"  # of a target: x86_64-linux-gnu-; gcc- of gcc-ar
 _VERSION = r"(?:-\d[\d.]*)?"
@@ -105,8 +107,11 @@ def learn(tools: Iterable[Custom]) -> None:
 
     For the whole process, so once, before anything is analysed.
     """
-    _described[:0] = [custom.family(tool) for tool in tools]
-    find.cache_clear()
+    for tool in reversed(list(tools)):
+        from smpmake.commands import custom
+
+        _described.insert(0, custom.family(tool))
+        find.cache_clear()
 
 
 def patterns() -> list[str]:

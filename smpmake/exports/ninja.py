@@ -85,7 +85,8 @@ def plan(build: BuildRecord, disk: Disk) -> Plan:
     name = f"build {build.id}"
     remedy = "run it again until it succeeds, or name another with --build"
     if not build.complete:
-        raise ExportError(f"{name} is still running, or was killed: {remedy}")
+        state = "is still running" if build.running else "was killed"
+        raise ExportError(f"{name} {state}: {remedy}")
     if build.status != 0:
         raise ExportError(f"{name} failed (status {build.status}), so it is not whole: {remedy}")
     steps, left_out, foreign = steps_of(build.commands, build.cwd, disk)

@@ -5,6 +5,6 @@ A damaged or newer file never stops a build: the caller gets HistoryError and sa
 
 from smpmake.history.recorder import Recorder
 from smpmake.history.schema import VERSION
-from smpmake.history.store import History, HistoryError, Past, default_path
+from smpmake.history.store import History, HistoryError, default_path
 
-__all__ = ["VERSION", "History", "HistoryError", "Past", "Recorder", "default_path"]
+__all__ = ["VERSION", "History", "HistoryError", "Recorder", "default_path"]

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 from smpmake.history import rows
-from smpmake.history.store import KEPT_BYTES, KEPT_DAYS, History, HistoryError, start_of
+from smpmake.history.store import KEPT_BYTES, KEPT_DAYS, History, HistoryError
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.redact import Redactor
 
@@ -40,6 +40,7 @@ class Recorder:
         self._redactor = redactor
         self._days, self._size = days, size
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="history")
+        self._connection: sqlite3.Connection | None = None
         self._turn: Future[None] | None = None
         self._build = 0
         self._low = 0  # everything before it is written in its last state
@@ -67,12 +68,15 @@ class Recorder:
 
     def _write(self, last: bool) -> None:
         try:
-            with self._history.open() as connection:
-                self._write_build(connection, last)
-                self._write_commands(connection)
-                self._write_stalls(connection)
-                self._write_samples(connection)
-                self._write_failures(connection)
+            with self._history.errors():
+                # Kept: who is the last to close a history waits for the disk.
+                self._connection = self._connection or self._history.connect()
+                with self._connection as connection:
+                    self._write_build(connection, last)
+                    self._write_commands(connection)
+                    self._write_stalls(connection)
+                    self._write_samples(connection)
+                    self._write_failures(connection)
             if last:
                 self._history.prune(self._days, self._size)
         except HistoryError as error:
@@ -80,6 +84,10 @@ class Recorder:
         except Exception as error:  # a fault of ours costs the record, never the build
             log.exception("the history could not be written")
             self.fault = f"internal error: {error!r}"
+        finally:
+            if self._connection is not None and (last or self.fault):
+                self._connection.close()
+                self._connection = None
 
     def _write_build(self, connection: sqlite3.Connection, last: bool) -> None:
         pid = 0 if last else os.getpid()
@@ -88,7 +96,7 @@ class Recorder:
             self._redactor.words(self._record.command),
             time.monotonic_ns(),
             pid,
-            start_of(pid) if pid else 0,
+            rows.start_of(pid) if pid else 0,
             self._redactor.text,
         )
         names = rows.BUILD

@@ -122,6 +122,15 @@ def build_row(
     ]
 
 
+def start_of(pid: int) -> int:
+    """When a process started, in clock ticks since boot; 0 if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 def build(number: int, values: Iterable[Any]) -> BuildRecord:
     """A build without its commands; its clock starts at 0."""
     v = dict(zip(BUILD, values, strict=True))
@@ -145,6 +154,7 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         estimate=v["estimate_s"],
         memory=v["memory"],
         complete=v["pid"] == 0,
+        running=v["pid"] != 0 and start_of(v["pid"]) == v["pid_start"],
         notices=json.loads(v["notices"]),
         id=number,
     )

@@ -9,12 +9,12 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
 from smpmake.history.schema import MIGRATIONS, SCHEMA, VERSION
-from smpmake.records import BuildRecord, Failure, Sample, Stall
+from smpmake.records import BuildRecord, Failure, Past, Sample, Stall
 
 #: What is kept if the configuration does not say otherwise.
 KEPT_DAYS: Final = 180
@@ -27,28 +27,11 @@ class HistoryError(SmpmakeError):
     """The history cannot be read or written; the message says where and why."""
 
 
-class Past(NamedTuple):
-    """What a command took when it last ran: seconds, of CPU, and KiB."""
-
-    seconds: float
-    cpu: float
-    max_rss: int
-
-
 def default_path() -> Path:
     """The history's file (XDG state)."""
     base = os.environ.get("XDG_STATE_HOME", "")
     root = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
     return root / "smpmake" / "history.db"
-
-
-def start_of(pid: int) -> int:
-    """When a process started, in clock ticks since boot; 0 if there is no such process."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return int(file.read().rpartition(")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 class History:
@@ -60,21 +43,36 @@ class History:
     @contextlib.contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
         """A connection and a transaction.  Raises HistoryError for whatever goes wrong in it."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            connection = sqlite3.connect(self.path, timeout=_PATIENCE)
+        with self.errors():
+            connection = self.connect()
             try:
-                connection.execute("pragma foreign_keys = on")
-                connection.execute("pragma synchronous = normal")
-                self._bring_up_to_date(connection)
                 with connection:
                     yield connection
             finally:
                 connection.close()
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """What goes wrong in it is a HistoryError."""
+        try:
+            yield
         except (sqlite3.Error, OSError, ValueError) as error:
             raise HistoryError(
                 f"{self.path}: {error} (move the file away to start a new history)"
             ) from None
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection to tables of our version, to be used inside `errors`."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        connection = sqlite3.connect(self.path, timeout=_PATIENCE)
+        try:
+            connection.execute("pragma foreign_keys = on")
+            connection.execute("pragma synchronous = normal")
+            self._bring_up_to_date(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("pragma user_version").fetchone()

@@ -69,14 +69,14 @@ def history(heads: list[BuildRecord], width: int) -> list[str]:
         serial = head.serial if head.serial is not None else head.estimate
         times = f"{serial / wall:.2f} x" if serial and wall > 0 else "-"
         mark = "" if head.serial is not None or times == "-" else "~"
-        state = str(head.status) if head.complete else "?"
+        state = str(head.status) if head.complete else "runs" if head.running else "killed"
         place = posixpath.basename(head.cwd)
         text = f"{shlex.join(head.command)}  ({place})"
         out.append(
             f"{head.id:5}  {_when(head)}  {seconds(wall):>9}  {mark + times:>8}  {state:>6}  "
             f"{cut(text, width - 58)}"
         )
-    return [printable(line) for line in [*out, "~ estimated; ? killed, or still running"]]
+    return [printable(line) for line in [*out, "~ estimated"]]
 
 
 def _when(record: BuildRecord) -> str:

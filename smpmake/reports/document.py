@@ -91,6 +91,7 @@ def _build(record: BuildRecord) -> Document:
         "cwd": record.cwd,
         "started_unix": record.wall_clock,
         "complete": record.complete,
+        "running": record.running,
         "status": record.status if record.complete else None,
         "driver_runs": record.runs,
         "slots": record.slots,

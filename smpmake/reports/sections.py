@@ -44,7 +44,7 @@ def head(document: Document) -> Markup:
     number = f"build {build['id']}, " if build["id"] else ""
     state, kind = "succeeded", "good"
     if not build["complete"]:
-        state, kind = "did not end: killed, or still running", "bad"
+        state, kind = ("is still running", "") if build["running"] else ("was killed", "bad")
     elif build["status"]:
         state, kind = f"failed with status {build['status']}", "bad"
     return join(

@@ -48,9 +48,9 @@ def _head(document: Document, width: int) -> list[str]:
     build = document["build"]
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(build["started_unix"]))
     number = f"build {build['id']}, " if build["id"] else ""
-    state = "" if build["complete"] else "; it did not end: killed, or still running"
-    if build["complete"] and build["status"]:
-        state = f"; status {build['status']}"
+    state = "; it is still running" if build["running"] else "; it was killed"
+    if build["complete"]:
+        state = f"; status {build['status']}" if build["status"] else ""
     return [
         cut(shlex.join(build["command"]), width),
         f"  {number}{when}, in {cut_left(build['cwd'], width - 40)}{state}",
