@@ -10,7 +10,7 @@ import pytest
 
 from . import builds, fetch
 from .catalogue import PACKAGES
-from .trees import Lens, Snapshot, changes, differences, renamed, snapshot, strangers
+from .trees import Lens, Snapshot, age, changes, differences, renamed, snapshot, strangers
 
 
 @pytest.fixture
@@ -46,6 +46,14 @@ def test_a_time_is_a_change_but_no_difference(tree: Path) -> None:
     after = snapshot(tree)
     assert changes(before, after) == {"a.o"}
     assert differences(before.entries, after.entries) == []
+
+
+def test_an_aged_tree_keeps_its_order(tree: Path) -> None:
+    os.link(tree / "a.o", tree / "same")
+    before = snapshot(tree).times
+    age(tree, 2)
+    after = snapshot(tree).times
+    assert {before[name] - after[name] for name in before} == {2 * 10**9}
 
 
 def test_what_two_builds_disagree_on_must_exist_only(tree: Path) -> None:

@@ -61,6 +61,20 @@ def snapshot(root: Path) -> Snapshot:
     return Snapshot(entries, times)
 
 
+def age(root: Path, seconds: int) -> None:
+    """Make everything below root older, in the same order: some makes compare whole seconds."""
+    aged = set()
+    for folder, folders, files in os.walk(root):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            status = os.lstat(path)
+            if (status.st_dev, status.st_ino) not in aged:
+                aged.add((status.st_dev, status.st_ino))
+                ago = seconds * 10**9
+                times = (status.st_atime_ns - ago, status.st_mtime_ns - ago)
+                os.utime(path, ns=times, follow_symlinks=False)
+
+
 def _entry(path: Path, status: os.stat_result) -> Entry:
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISLNK(status.st_mode):
