@@ -50,6 +50,7 @@ TOOLS: dict[str, Tool] = {
 OBJECT = ".o"  # on hosts like this one
 SOURCES_TOO = "../c"  # where sources are also looked for
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include.*$", re.MULTILINE)
+_HEADERS = frozenset({Do.HEADER, Do.HEADER_USED, Do.HEADER_READ, Do.HEADER_MADE})
 # Options whose values do not matter for a precompiled header: where this one's own output goes.
 _OWN_OUTPUT = frozenset({Do.OUTPUT, Do.ERRORS, Do.DEPENDENCIES, Do.DEPENDENCY_DETAIL, Do.NAME})
 
@@ -113,23 +114,22 @@ class Compile:
         if "." in said.sources:
             said.refuse(Reason.READS_STDIN, ".")
         preprocesses = Do.PREPROCESS in values
-        reads = list(said.reads)
+        sources: list[str] = []
         for source in said.sources:
-            found = self._source(source)
-            reads.extend(found)
+            sources.extend(self._source(source))
             self._outputs(source, preprocesses)
-        self._header()
+        headers = self._headers()
         kind = Kind.PREPROCESS if preprocesses else self.tool.kind
         if Do.CHECK in values:
             said.refuse(Reason.WRITES_NOTHING, "-zs")
         return Analysis(
             kind,
-            reads=tuple(reads),
+            reads=(*said.reads, *sources, *headers),
             writes=tuple(self.writes),
             undeclared=True,
             refusal=said.refusal,
             detail=said.detail,
-            kin=self._kin(reads) if Do.HEADER in values else "",
+            kin=self._kin(sources) if any(write.shared for write in self.writes) else "",
         )
 
     def _source(self, source: str) -> list[str]:
@@ -188,19 +188,28 @@ class Compile:
         else:
             self.writes.append(Write(path, target=False))
 
-    def _header(self) -> None:
-        """A precompiled header: made by the first that names it, without a lock."""
-        name = self.said.values.get(Do.HEADER)
-        if name is None:
-            return
-        names = [name, f"{name}.pch"] if name and not split_suffix(name)[1] else [name]
-        for path in names if name else dict.fromkeys((self.tool.header, f"{self.name}.pch")):
-            self.writes.append(Write(path, timed=False, in_place=True, target=False, shared=True))
+    def _headers(self) -> list[str]:
+        """A precompiled header: made by the first that names it, without a lock.
 
-    def _kin(self, reads: Sequence[str]) -> str:
+        Returns the names of one that is read and never made.
+        """
+        values = self.said.values
+        if not _HEADERS & values.keys():
+            return []
+        name = values.get(Do.HEADER, "")
+        names = [name, f"{name}.pch"] if name and not split_suffix(name)[1] else [name]
+        paths = names if name else list(dict.fromkeys((self.tool.header, f"{self.name}.pch")))
+        if Do.HEADER_READ in values:
+            return paths
+        shared = Do.HEADER_MADE not in values
+        for path in paths:
+            self.writes.append(Write(path, timed=False, in_place=True, target=False, shared=shared))
+        return []
+
+    def _kin(self, sources: Sequence[str]) -> str:
         """What must agree for a precompiled header to be of use, and not made anew."""
         first = ""
-        for path in reads[len(self.said.reads) :]:
+        for path in sources:
             text = self.inv.files.read_text(path)
             if text is None:
                 return f"{self.inv.argv}"  # not there yet: nobody's kin

@@ -24,6 +24,9 @@ class Do(enum.Enum):
     DEPENDENCIES = enum.auto()
     DEPENDENCY_DETAIL = enum.auto()
     HEADER = enum.auto()  # a precompiled one
+    HEADER_USED = enum.auto()  # by its usual name, if HEADER does not give it another
+    HEADER_READ = enum.auto()  # the same, and it is never written
+    HEADER_MADE = enum.auto()  # the same, and it is never read
     READS = enum.auto()
     NAME = enum.auto()
     PREPROCESS = enum.auto()
@@ -62,10 +65,10 @@ COMMON: Rows = {
         fp5 fp6 fpc fpd fpi fpi87 fpr ft fti fx hc hd hda hw j mc mf mh ml mm ms oa ob oc od of of+
         oh oi ok ol ol+ om on oo op or os ot ou ox oz pil q r re ri s sg st vcap we wpx wx x xbnm
         xbsa xgv xx za zc zdf zdl zdp ze zev zf zff zfp zfw zg zgf zgp zi zk zk0 zk0u zk1 zk2 zk3
-        zkl zl zld zlf zls zm zmf zpw zq zri zro zu zw zz
+        zkl zku8 zl zld zlf zls zm zmf zpw zq zri zro zu zw zz
         """,
-    (Do.NOTHING, Take.NUMBER): "e ep oe pw t w zastd zku zp zt",
-    (Do.NOTHING, Take.ID): "bt g nc nd nt tp wcd wce",
+    (Do.NOTHING, Take.NUMBER): "e ep oe pw t w zku zp zt",
+    (Do.NOTHING, Take.ID): "bt g nc nd nt tp wcd wce zastd",
     (Do.NOTHING, Take.PATH): "i rod",
     (Do.NOTHING, Take.FILE): "fip",
     (Do.NOTHING, Take.DEFINE): "d u",
@@ -76,7 +79,7 @@ COMMON: Rows = {
     (Do.HEADER, Take.FILE): "fh fhq",
     (Do.READS, Take.FILE): "fi",
     (Do.NAME, Take.FILE): "nm",
-    (Do.PREPROCESS, Take.FLAG): "p pc pe pj pl",
+    (Do.PREPROCESS, Take.FLAG): "p pc pe pj pl pm",
     (Do.DEFINITIONS, Take.FLAG): "v",
     (Do.BROWSE, Take.FLAG): "db",
     (Do.CHECK, Take.FLAG): "zs",
@@ -87,10 +90,13 @@ C: Rows = {
 }
 CXX: Rows = {
     (Do.NOTHING, Take.FLAG): """
-        d2i d2s d2t d3i d3s er ew fhd fhr fhr! fhw fhwe fzh fzs jw k mfi oi+ xbov1 xcmb xcpi xd xds
-        xdt xgls xr xs xss xst xto za0x zam zat zo zv zws
+        d2i d2s d2t d3i d3s er ew fzh fzs jw k mfi oi+ xbov1 xcmb xcpi xd xds
+        xdt xgls xr xs xss xst xto za0x zam zat zo zv zws zx
         """,
     (Do.NOTHING, Take.NUMBER): "87d",
+    (Do.HEADER_USED, Take.FLAG): "fhd fhwe",
+    (Do.HEADER_READ, Take.FLAG): "fhr fhr!",
+    (Do.HEADER_MADE, Take.FLAG): "fhw",
     (Do.BATCH, Take.FILE): "fc",
 }
 ASSEMBLER: Rows = {

@@ -111,6 +111,13 @@ COMPILES = {
     "wpp386 -fhq a.cpp": "a.o a.err -a.d wpp386.pch",
     "wpp386 -fhq=my.pch a.cpp": "a.o a.err -a.d my.pch",
     "bwpp386 -fh a.cpp": "a.o a.err -a.d wpp386.pch bwpp386.pch",
+    "wpp386 -fhwe a.cpp": "a.o a.err -a.d wpp386.pch",
+    "wpp386 -fhd -fh=my.pch a.cpp": "a.o a.err -a.d my.pch",
+    "wpp386 -fhw a.cpp": "a.o a.err -a.d wpp386.pch",
+    "wpp386 -fhr -fh=my.pch a.cpp": "a.o a.err -a.d",
+    # As Open Watcom's own makefiles chain them.
+    "bwcc386 -wx-wce=C310-we-j-zastd=c99-zl-x-xx-zam-wpx a.c": "a.o a.err -a.d",
+    "wpp386 -w8-wce=P579-j-we-zl-x-xx-zam-wpx-zastd=c++98-zku8-zx a.cpp": "a.o a.err -a.d",
     # Drivers.
     "wcl386 -c a.c": "a.o a.err -a.d",
     "wcl386 a.c": "a a.o a.err -a.d",
@@ -140,6 +147,8 @@ READS = {
     "wpp386 x": "x.cc",
     "wpp386 new": "new.C new.cpp new.cc new.c new.cxx",
     "wcc386 -fi=first.h a.c": "first.h a.c",
+    "wpp386 -fhr a.cpp": "a.cpp wpp386.pch",
+    "wpp386 -fhr -fh=my.pch a.cpp": "a.cpp my.pch",
     "wcc386 @opts": "a.c",
     "wcc386 @OPTIONS": "b.c",
     "wlink system linux file a.o": "a.o wlink.lnk",
