@@ -18,7 +18,7 @@ from smpmake.commands.paths import is_device, split_suffix
 from smpmake.commands.watcom_words import with_suffix
 
 FLAGS = names(
-    """b c fa fab fac fag fm fo i6 ia ic icl ie ii im inn ino io ip irn iro m n pa q s t tl v zld zll"""
+    "b c fa fab fac fag fm fo i6 ia ic icl ie ii im inn ino io ip irn iro m n pa q s t tl v zld zll"
 )
 VALUES = frozenset({"d", "l", "o", "p", "x"})
 QUERIES = frozenset({"?", "h"})
