@@ -169,7 +169,9 @@ def analyse_wcl(inv: Invocation) -> Analysis:
     if found.refusal is not None:
         return found
     own, before = words.own, words.from_variable
-    if len(line.sources) > 1 and found.kind is not Kind.PREPROCESS:
+    # Directives that are kept name the objects as the sources were named: not those of parts.
+    keeps = Do.KEPT_DIRECTIVES in line.said.values
+    if len(line.sources) > 1 and found.kind is not Kind.PREPROCESS and not keeps:
         parts = tuple(_parts(inv, driver, own, before))
         if all(part.analysis.refusal is None for part in parts):
             return replace(found, split=lambda folder: parts)

@@ -326,6 +326,7 @@ def test_several_sources_are_compiled_apart() -> None:
     assert link.argv == ("wcl386", "-zq", "a.o", "b.o", "x.obj", "-fe=p")
     assert written(link.analysis) == "p"
     assert link.analysis.kind is Kind.LINK
+    assert look("wcl386 -zq a.c b.c -fd=kept.lnk").split is None
     found = look("wpp386 -zq a.cpp x.cc")
     assert found.split is not None
     assert [part.argv for part in found.split("")] == [
