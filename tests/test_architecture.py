@@ -51,6 +51,7 @@ FLOORS = (
         "driver",
         "traces",
         "expectations",
+        "hindsight",
         "bench",
     },
     {"build", "sampler", "status", "surroundings", "gate", "command", "reports", "exports"},
