@@ -23,6 +23,7 @@ from smpmake import wire
 from smpmake.board import ABOVE, INPUT, LISTED, OUTPUT, STALE, Board, Claim, file_hash, name_hash
 from smpmake.disk import Paths
 from smpmake.hazards import EVERYBODY
+from smpmake.headers import could_hide, hides
 from smpmake.job import Job, Mode, Operands
 from smpmake.records import Stall
 from smpmake.scheduler import Action, Scheduler
@@ -331,7 +332,8 @@ class Gate:
         try:
             info = os.lstat(path)
         except OSError:
-            return hazards.users(path, before) | self._in_other_case(path, before)
+            new = 0 if could_hide(path) and hides(path, hazards.searches()) else None
+            return hazards.users(path, before, new) | self._in_other_case(path, before)
         if stat.S_ISDIR(info.st_mode):
             return hazards.below(path, before)
         is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, KeysView
 from typing import Final
 
-from smpmake.job import Job, Mode, Operands
+from smpmake.job import Job, Mode, Operands, Search
 
 #: More than any command's number.
 EVERYBODY: Final = 1 << 62
@@ -65,6 +65,10 @@ class Hazards:
     def newest_undeclared_ns(self) -> int:
         """When the newest command that may read unnamed files was issued; 0 if there is none."""
         return next(reversed(self._undeclared)).issued_ns if self._undeclared else 0
+
+    def searches(self) -> set[Search]:
+        """Where the commands that may read unnamed files look for them."""
+        return {job.operands.search for job in self._undeclared if job.operands.search is not None}
 
     def __len__(self) -> int:
         return len(self._present)
@@ -147,8 +151,8 @@ class Hazards:
     def users(self, path: str, before: int = EVERYBODY, changed_ns: int | None = None) -> set[Job]:
         """Who will write or read a path.
 
-        changed_ns is when its inode last changed, if it is there: who was issued later may read it
-        without having said so.
+        changed_ns is when its inode last changed, if it is there (or 0, if it will hide another):
+        who was issued later may read it without having said so.
         """
         waits = self.writers(path, before) | _deferred(self._readers.get(path, ()), before)
         if changed_ns is not None and self._undeclared and not is_product(path):

@@ -36,6 +36,10 @@ class Mode(enum.Enum):
     FOREGROUND = "foreground"
 
 
+Search = tuple[str, tuple[str, ...]]
+"""A working folder, and the folders in which a compile started there looks, as it spells them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operands:
     """What hazards are made of: canonical absolute paths.
@@ -43,10 +47,12 @@ class Operands:
     reads        paths the command reads.
     writes       paths it makes, changes or removes.
     changed_ns   for a written path that existed at issue and that others may read without having
-                 said so: when its inode last changed (file-system time, ns).
+                 said so: when its inode last changed (file-system time, ns); 0 for a new file
+                 that would hide another.
     undeclared   the command may read files that it does not name.
     everything   a barrier: it may touch anything.
     products     no compiler reads what it writes, whatever its name: programs, archives.
+    search       where it looks for files that it does not name.
     alone        names of what no two commands use at once; they are no files.
     """
 
@@ -57,6 +63,7 @@ class Operands:
     everything: bool = False
     products: bool = False
     alone: tuple[str, ...] = ()
+    search: Search | None = None
 
 
 #: The blockers of a job that has none: one set for all, never changed.

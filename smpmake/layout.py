@@ -13,6 +13,7 @@ from smpmake.command import Place
 from smpmake.commands.model import Analysis, Kind, Write
 from smpmake.disk import Asides, FileClock, Paths
 from smpmake.hazards import Hazards, is_product
+from smpmake.headers import could_hide, hides
 from smpmake.job import Operands
 
 
@@ -51,7 +52,8 @@ class Layout:
             try:
                 info = os.lstat(name)
             except OSError:
-                pass
+                if not products and self._hides(name):
+                    changed.append((name, 0))
             else:
                 is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
                 if is_file and not products and not is_product(name):
@@ -70,8 +72,12 @@ class Layout:
             everything,
             products,
             tuple(canonical(cwd, name) for name in analysis.alone),
+            (cwd, analysis.search) if analysis.search else None,
         )
         return operands, places
+
+    def _hides(self, name: str) -> bool:
+        return could_hide(name) and hides(name, self._hazards.searches())
 
     def _goes_aside(self, write: Write, name: str, info: os.stat_result) -> bool:
         if not write.target or write.in_place or write.removed or write.replaces:

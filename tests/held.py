@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from contextlib import closing
+from typing import Any
 
 from smpmake.client import Client, ServerGoneError
 from tests.space import SMPMAKE, Ended, Space
@@ -44,19 +45,22 @@ class Held:
         *options: str,
         witness: str = "",
         alone: bool = False,
+        command_waits: bool = False,
     ) -> tuple[Ended, dict[str, str]]:
         """Status and tree under smpmake, where the held command ends only when somebody waits for
         it, or when the driver has come to its own end without (it makes a file `after`).
 
         witness  a file that must be there before anything is let go.
         alone    the held command must be the only one.
+        command_waits  another command that waits is somebody too.
         """
         self.space.clear()
         self.space.write(files)
         os.mkfifo(self._go)
         process = self.space.start(SMPMAKE, *options, "--", *command)
         while process.poll() is None and not self._is_time(witness, alone):
-            pass
+            if command_waits and any(p[1] == "waiting" for p in self._state().get("pending", [])):
+                break
         self.release(process)
         return self.space.finish(process), self.tree()
 
@@ -87,7 +91,7 @@ class Held:
             return False
         return (folder / "after").exists()
 
-    def _state(self) -> dict[str, int]:
+    def _state(self) -> dict[str, Any]:
         for session in self.space.temporary.glob("smpmake-*/socket"):
             with contextlib.suppress(ServerGoneError, OSError), closing(Client(session)) as client:
                 return client.ask("state")

@@ -38,6 +38,7 @@ FLOORS = (
         "history",
         "disk",
         "vouchers",
+        "headers",
         "board",
         "shadow",
         "elf",

@@ -21,6 +21,9 @@ FILES = {
     "b.s": '.data\n.incbin "held.o"\n',
     "c.c": "int c;\n",
     "y.c": "#warning held\n",
+    "hide.c": '#include "v.h"\nint v = VALUE;\n',
+    "near/other.h": "",
+    "far/v.h": "#define VALUE 1\n",
     "sub.mk": "all:\n\tgcc -Dheld -c y.c\n",
 }
 
@@ -93,6 +96,13 @@ ROWS = {
     "moves a header into place": Row(
         "renames", "gcc -c held.c; " + python("import os; os.rename('new.h', 'h.h')")
     ),
+    "makes a header that hides another": Row(
+        "changes", "gcc -Dheld -Inear -Ifar -c hide.c; echo '#define VALUE 3' > near/v.h"
+    ),
+    "moves a header before another": Row(
+        "renames",
+        "gcc -Dheld -Inear -Ifar -c hide.c; " + python("import os; os.rename('new.h', 'near/v.h')"),
+    ),
     "renames its folder": Row(
         "renames", "gcc -c sub/held.c -o sub/held.o; " + python("import os; os.rename('sub', 'm')")
     ),
@@ -126,6 +136,29 @@ def test_without_the_rule_it_is_not(space: Space, name: str) -> None:
     status, expected = held.serial(FILES, command)
     ended, tree = held.parallel(FILES, command, "--without", row.cause, alone=row.alone)
     assert (ended.status, tree) != (status, expected)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "cp new.h near/v.h",
+        "mv new.h near/v.h",
+        "ln -s ../new.h near/v.h",
+        "ln new.h near/v.h",
+        "install -m 644 new.h near/v.h",
+        "gcc -E -P -o near/v.h new.h",
+    ],
+)
+@pytest.mark.parametrize("guard", ["--guard", "--no-guard"])
+def test_a_command_that_makes_a_header_that_hides_another_waits(
+    space: Space, how: str, guard: str
+) -> None:
+    held = Held(space)
+    command = ["sh", "-c", f"gcc -Dheld -Inear -Ifar -c hide.c; {how}; echo > after"]
+    status, expected = held.serial(FILES, command)
+    ended, tree = held.parallel(FILES, command, guard, command_waits=True)
+    assert (ended.status, tree) == (status, expected), ended.err
+    space.expect_clean()
 
 
 MAKES = {

@@ -31,7 +31,15 @@ from smpmake.commands.model import (
     Write,
 )
 from smpmake.commands.options import UnreadableError, expand
-from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join, split_suffix, stem
+from smpmake.commands.paths import (
+    NULL_DEVICE,
+    basename,
+    dirname,
+    is_device,
+    join,
+    split_suffix,
+    stem,
+)
 
 
 class Source(NamedTuple):
@@ -75,6 +83,7 @@ class Line:
         "reads",
         "refusal",
         "responses",
+        "search",
         "sides",
         "sources",
         "tool",
@@ -103,6 +112,7 @@ class Line:
         self.assembler: list[str] = []
         self.cpp: list[str] = []
         self.reads: list[str] = []
+        self.search: list[str] = []
         self.first: str | None = None  # -MF
         self.sides: list[str] = []
         self.refusal: Reason | None = None
@@ -172,6 +182,10 @@ class Line:
     def do_output(self, word: str, value: str) -> None:
         """-o"""
         self.output = value
+
+    def do_search(self, word: str, value: str) -> None:
+        """-I and its kin"""
+        self.search.append(value)
 
     def do_language(self, word: str, value: str) -> None:
         """-x"""
@@ -311,7 +325,7 @@ class Line:
                 next(rest, None)
                 continue
             hit = compiler_options.TABLE.find(word)
-            if hit is None or hit.do not in (Do.NOTHING, Do.DEPS_DETAIL):
+            if hit is None or hit.do not in (Do.NOTHING, Do.SEARCH, Do.DEPS_DETAIL):
                 self.refuse(Reason.UNKNOWN_OPTION, f"-Wp,{word}")
             elif hit.wants_next:
                 next(rest, None)
@@ -601,6 +615,7 @@ class Line:
             self.refusal,
             self.detail,
             split if self.refusal is None else None,
+            search=(*dict.fromkeys(dirname(source.path) for source in sources), *self.search),
         )
 
     def _part(self, words: Sequence[str], intermediate: bool) -> Part:
@@ -657,6 +672,7 @@ ACTIONS: dict[Do, _Action] = {
     Do.LANGUAGE: Line.do_language,
     Do.DEPS_FILE: Line.do_deps_file,
     Do.DEPS_DETAIL: Line.do_nothing_named,
+    Do.SEARCH: Line.do_search,
     Do.READS: Line.do_reads,
     Do.READS_FIRST: Line.do_reads_first,
     Do.READS_IF_A_PATH: Line.do_reads_if_a_path,

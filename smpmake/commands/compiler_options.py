@@ -50,6 +50,7 @@ class Do(enum.Enum):
     LTO_JOBSERVER = enum.auto()
     NAMES = enum.auto()  # renames side outputs
     # Files named by the option.
+    SEARCH = enum.auto()  # a folder with headers
     READS = enum.auto()
     READS_FIRST = enum.auto()  # a header before the first line, which may be precompiled
     READS_IF_A_PATH = enum.auto()
@@ -294,21 +295,22 @@ OPTIONS: tuple[Row[Do], ...] = rows(
             -w
             """,
         (Do.NOTHING, Take.NEXT): """
-            --define-macro --include-directory --include-directory-after --param --sysroot
-            --undefine-macro -Xanalyzer -arch -framework -gcc-toolchain -imultiarch -imultilib
-            -mllvm -mthread-model -rpath -target
+            --define-macro --param --sysroot --undefine-macro -Xanalyzer -arch -framework
+            -gcc-toolchain -imultiarch -imultilib -mllvm -mthread-model -rpath -target
             """,
         (Do.NOTHING, Take.GLUED): """
-            --define-macro= --gcc-install-dir= --gcc-toolchain= --include-directory-after=
-            --include-directory= --ld-path= --param= --rtlib= --std= --stdlib= --sysroot=
-            --target= --undefine-macro= --unwindlib= -O -Rpass -W -fcf-protection=
-            -fdiagnostics-color= -fdisable- -fenable- -foffload= -fprofile-dir= -fsanitize= -g -m
-            -resource-dir= -rtlib= -std= -stdlib= -unwindlib=
+            --define-macro= --gcc-install-dir= --gcc-toolchain= --ld-path= --param= --rtlib=
+            --std= --stdlib= --sysroot= --target= --undefine-macro= --unwindlib= -O -Rpass -W
+            -fcf-protection= -fdiagnostics-color= -fdisable- -fenable- -foffload= -fprofile-dir=
+            -fsanitize= -g -m -resource-dir= -rtlib= -std= -stdlib= -unwindlib=
             """,
         (Do.NOTHING, Take.EITHER): """
-            -A -B -D -F -G -I -Tbss -Tdata -Ttext -U -e -idirafter -iframework -iprefix -iquote
-            -isysroot -isystem -isystem-after -iwithprefix -iwithprefixbefore -iwithsysroot -u -z
+            -A -B -D -F -G -Tbss -Tdata -Ttext -U -e -iframework -iprefix -isysroot -iwithprefix
+            -iwithprefixbefore -iwithsysroot -u -z
             """,
+        (Do.SEARCH, Take.EITHER): "-I -idirafter -iquote -isystem -isystem-after",
+        (Do.SEARCH, Take.NEXT): "--include-directory --include-directory-after",
+        (Do.SEARCH, Take.GLUED): "--include-directory-after= --include-directory=",
         (Do.WHOLE, Take.FLAG): """
             -H -Q -fcompare-debug -fprofile-arcs -frecord-command-line -frecord-gcc-switches -p
             -pg -r -time

@@ -11,6 +11,12 @@ def basename(path: str) -> str:
     return path[path.rfind("/") + 1 :]
 
 
+def dirname(path: str) -> str:
+    """What comes before the last slash, "." if there is none."""
+    at = path.rfind("/")
+    return path[:at] or "/" if at >= 0 else "."
+
+
 def split_suffix(path: str) -> tuple[str, str]:
     """The path up to the last dot of its name, and the rest, as compilers see it."""
     dot = path.rfind(".")

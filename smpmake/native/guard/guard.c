@@ -356,15 +356,31 @@ void guard_see(int dir, const char *path)
 	errno = before;
 }
 
+/* Whether a file is called as headers are (headers.py has the same rule). */
+static int could_hide(const char *path)
+{
+	static const char *const others[] = {"inc", "inl", "ipp", "tcc", "tpp", "txx", "def"};
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash != NULL ? slash : path, '.');
+	if (dot == NULL)
+		return 0;
+	if (dot[1] == 'h' || dot[1] == 'H')
+		return strlen(dot) <= 5;
+	for (unsigned n = 0; n < sizeof others / sizeof *others; n++)
+		if (strcmp(dot + 1, others[n]) == 0)
+			return 1;
+	return 0;
+}
+
 /* Whether pending commands may still read a file though nothing here says so: it could be a header
- * (it was there when the newest of them was issued, and has not changed since), or it has another
- * name. */
+ * (it was there when the newest of them was issued, and has not changed since), or is new and could
+ * hide one, or it has another name. */
 static int may_be_read(int dir, const char *path)
 {
 	int64_t newest = __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
 	struct stat info;
 	if (syscall(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
-		return 0;
+		return newest != 0 && could_hide(path);
 	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
 		return 1;
 	return (int64_t)info.st_ctim.tv_sec * 1000000000 + info.st_ctim.tv_nsec <= newest &&
