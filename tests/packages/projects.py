@@ -59,7 +59,8 @@ class Project:
     `data` is a folder below `data/` that is laid over the source.  `prepare` is done before
     anything is measured or compared; each command of `build` is run by itself, under smpmake with
     smpmake before it.  `parallel` is what makes the last of them parallel by the driver's own
-    means.  `products` must be there in the end.
+    means.  `products` must be there in the end.  Where the driver builds everything `anew` each
+    time, fewer steps say as much.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Project:
     tools: tuple[tuple[str, str], ...] = tuple(COMPILER.items())
     ignored: tuple[Excuse, ...] = ()
     slow: bool = False
+    anew: bool = False
 
 
 def _tools(**more: str) -> tuple[tuple[str, str], ...]:
@@ -230,6 +232,7 @@ LEVELDB = Project(
 
 MKSH = Project(
     name="mksh",
+    anew=True,
     driver="sh script",
     source=Debian(
         "mksh", "59c", "77ae1665a337f1c48c61d6b961db3e52119b38e58884d1c89684af31f87bc506"
@@ -241,6 +244,7 @@ MKSH = Project(
 
 LUA_BASH = Project(
     name="lua-bash",
+    anew=True,
     driver="bash script",
     source=Debian(LUA.name, LUA.version, LUA.sha256),
     data="lua-bash",
@@ -306,6 +310,7 @@ PSUTIL = Project(
 
 PYCRYPTODOME = Project(
     name="pycryptodome",
+    anew=True,
     driver="pip wheel",
     source=Sdist(
         "pycryptodome",
@@ -321,6 +326,7 @@ PYCRYPTODOME = Project(
 
 LXML = Project(
     name="lxml",
+    anew=True,
     driver="pip wheel",
     source=Sdist(
         "lxml",

@@ -16,7 +16,7 @@ from . import fetch
 from .conftest import PackageRun
 from .corpus import explained, seconds
 from .projects import PROJECTS, Project
-from .trials import STEPS, Trial, stand
+from .trials import Trial, stand, steps_of
 from .verdicts import judged
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
@@ -24,11 +24,15 @@ pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 LAST_LINES = 20
 
 
-@pytest.fixture(
-    scope="module",
-    params=[project for project in PROJECTS if not project.slow],
-    ids=lambda project: project.name,
-)
+STEPS = {
+    f"{project.name}-{step.name}": (project, number)
+    for project in PROJECTS
+    if not project.slow
+    for number, step in enumerate(steps_of(project))
+}
+
+
+@pytest.fixture(scope="module")
 def project(request: pytest.FixtureRequest) -> Project:
     """Each of the projects in turn, but for the slow ones."""
     chosen: Project = request.param
@@ -52,7 +56,9 @@ def trials(
     yield serial, trial
 
 
-@pytest.mark.parametrize("number", range(len(STEPS)), ids=[step.name for step in STEPS])
+@pytest.mark.parametrize(
+    ("project", "number"), STEPS.values(), ids=STEPS.keys(), indirect=["project"]
+)
 def test_a_step_ends_as_the_serial_one(
     project: Project, trials: tuple[tuple[Trial, Trial], Trial], number: int
 ) -> None:

@@ -52,6 +52,11 @@ STEPS = (
 )
 
 
+def steps_of(project: Project) -> tuple[Step, ...]:
+    """What is done with a project."""
+    return tuple(s for s in STEPS if not project.anew or s.name in ("cold", "touched"))
+
+
 @dataclass(frozen=True)
 class Result:
     """What one step did; `changed` are paths, `left` processes, `litter` temporary files."""
@@ -135,7 +140,7 @@ class Stand:
         copy_tree(self._pristine, self.folder)
         results = []
         tree = snapshot(self.folder)
-        for step in STEPS:
+        for step in steps_of(self.project):
             if step.touch:
                 age(self.folder, 2)
                 os.utime(self.folder / self.project.touch)
@@ -190,7 +195,7 @@ class Stand:
             sorted(asdict(self.project).items()),
             [(path.name, path.read_text()) for path in files],
             [_version(tool) for tool, _ in self.project.tools if not tool.startswith("/")],
-            [asdict(step) for step in STEPS],
+            [asdict(step) for step in steps_of(self.project)],
             str(self.folder),
             PYTHON,
         ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .projects import Project
 from .trees import Entries, Lens, differences, matches
-from .trials import STEPS, Result, Step, Trial
+from .trials import Result, Step, Trial, steps_of
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Verdict:
 
 def judged(project: Project, serial: tuple[Trial, Trial], trial: Trial) -> list[Verdict]:
     """The verdict on each step."""
-    steps = zip(STEPS, *serial, trial, strict=True)
+    steps = zip(steps_of(project), *serial, trial, strict=True)
     return [_judged(project, step, (one, other), result) for step, one, other, result in steps]
 
 
