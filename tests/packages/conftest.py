@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,29 +27,14 @@ class PackageRun:
     ran: int = 0
     skipped: int = 0
     times: dict[str, tuple[float, float]] = field(default_factory=dict)
-    sent: set[str] = field(default_factory=set)
 
     @property
     def tested_nothing(self) -> bool:
         """Whether there were package tests and all of them were skipped."""
         return bool(self.skipped) and not self.ran
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Send new times with a test's report: the table is printed by another process perhaps."""
-        report = yield
-        new = self.times.keys() - self.sent
-        self.sent |= new
-        report.user_properties += [(TIMES, [name, *self.times[name]]) for name in new]
-        return report
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count, and collect times."""
-        for key, value in report.user_properties:
-            if key == TIMES and isinstance(value, list):
-                self.times[value[0]] = (value[1], value[2])
+        """Count."""
         if not any(name in report.nodeid for name in COUNTED):
             return
         self.skipped += report.skipped
@@ -60,8 +44,7 @@ class PackageRun:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a CI run that tested nothing."""
-        is_worker = hasattr(session.config, "workerinput")
-        if self.tested_nothing and os.environ.get("CI") and not is_worker:
+        if self.tested_nothing and os.environ.get("CI"):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -76,7 +59,6 @@ class PackageRun:
             terminalreporter.write_line(f"{name:<12}{serial:9.1f}{parallel:9.1f}{ratio:7.2f}")
 
 
-TIMES = "package times"
 COUNTED = ("test_packages.py", "test_exports.py", "test_corpus.py")
 
 RUN = pytest.StashKey[PackageRun]()
@@ -86,16 +68,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Watch the run."""
     run = config.stash[RUN] = PackageRun()
     config.pluginmanager.register(run)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of one package are one process's: they share its folder and its builds."""
-    for item in items:
-        params: dict[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
-        names = [params[key].name for key in ("package", "project") if key in params]
-        names += [params["name"]] if "name" in params else []
-        if names:
-            item.add_marker(pytest.mark.xdist_group(names[0]))
 
 
 @pytest.fixture(scope="session")
