@@ -130,10 +130,10 @@ def cost(rounds: int, header: Row, row: Row) -> None:
 def _as_a_job(folder: Path) -> dict[str, str]:
     """The environment of a guarded job, with a board on which other things are pending."""
     from smpmake import native
-    from smpmake.board import OUTPUT, Board, name_hash
-    from smpmake.traces import Traces
+    from smpmake.guard.scoreboard import OUTPUT, Scoreboard, name_hash
+    from smpmake.guard.traces import Traces
 
-    board = Board(folder / "board")
+    board = Scoreboard(folder / "board")
     board.put_up(1, [(name_hash(b"o%d.o" % n), OUTPUT) for n in range(PENDING)])
     board.show(PENDING)
     board.close()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LINKS: Final = ("wait", "defer")
 OUTPUTS: Final = ("live", "serial")
-#: What a guarded process may be kept from doing too early (gate.CAUSES gives each its question).
+#: What a guarded process may be kept from doing too early (guard.questions.CAUSES: by question).
 CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "links to", "runs")
 #: The server that `serve`, `env`, `wait` and `stop` mean without --socket.
 DEFAULT_NAME: Final = "default"
@@ -38,7 +38,7 @@ class Settings:
     jobs        slots; 0 means as many as usable CPUs.
     links       "wait" or "defer"; "" means defer where there is a guard.
     chaos       seed of a disorder made on purpose, or None.
-    without     causes of stalls that are not waited for (gate.CAUSES): for tests alone.
+    without     causes of stalls that are not waited for (CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.
     status      format of the status line (status.template), "" for none, None for ours.
     history     whether earlier builds decide the order of the queue.

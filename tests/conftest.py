@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.space import Space
+from tests.support.space import Space
 
 
 @pytest.fixture

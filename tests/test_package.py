@@ -60,7 +60,7 @@ def test_the_sdist_holds_what_is_needed_to_build_and_test(built: Path) -> None:
         "smpmake/native/shim.c",
         "smpmake/native/wire.h",
         "hatch_build.py",
-        "tests/test_wire.py",
+        "tests/protocol/test_wire.py",
         "fixtures/sample/Makefile",
         "scripts/check",
         "docs/architecture.md",

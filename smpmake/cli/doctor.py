@@ -15,9 +15,10 @@ _PROBE_MS = 200
 @click.option("--no-probe", is_flag=True, help="Leave out the CPU probe (a second or two).")
 def doctor(no_probe: bool) -> int:
     """Show tools, CPUs and server, and probe what the CPUs give together."""
-    from smpmake import cpus, native, tools
+    from smpmake import cpus, native
     from smpmake.commands import families
     from smpmake.config import load
+    from smpmake.server import shims
 
     families.learn(load(Path.cwd()).tools)
     usable = cpus.usable()
@@ -25,7 +26,7 @@ def doctor(no_probe: bool) -> int:
     for name in ("shim", "worker", "keeper"):
         click.echo(f"{name:9} {native.program(name)}")
     click.echo(f"server    {_server()}")
-    found = tools.find_tools(os.environ.get("PATH", os.defpath))
+    found = shims.find_tools(os.environ.get("PATH", os.defpath))
     click.echo(f"tools     {len(found)} known tools on PATH" + (":" if found else ""))
     for tool in found:
         click.echo(f"  {tool.name:28} {describe(tool.path)}")
@@ -71,7 +72,7 @@ def _behind(path: str) -> str | None:
 
 
 def _server() -> str:
-    from smpmake.client import Client, ServerGoneError
+    from smpmake.protocol.client import Client, ServerGoneError
 
     path = os.environ.get("SMPMAKE_SOCKET")
     if not path:

@@ -16,7 +16,7 @@ from smpmake.cli.builds import NoBuildError, build_name, earlier, find
 from smpmake.commands import families
 from smpmake.commands.model import Files
 from smpmake.config import load
-from smpmake.disk import FolderFiles, Paths
+from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.errors import SmpmakeError
 from smpmake.history import History
 from smpmake.records import BuildRecord

@@ -211,9 +211,10 @@ def build(settings: Settings, command: list[str]) -> int:
 
     from smpmake import cpus
     from smpmake.errors import SmpmakeError
-    from smpmake.guest import GuestHost, running_server
-    from smpmake.host import Host, OwnHost
-    from smpmake.session import Session
+    from smpmake.session.backend import Backend
+    from smpmake.session.local import LocalBackend
+    from smpmake.session.remote import RemoteBackend, running_server
+    from smpmake.session.session import Session
 
     def get_ready() -> None:
         """What the end needs is imported while the first commands run."""
@@ -223,15 +224,15 @@ def build(settings: Settings, command: list[str]) -> int:
         session.recorder = _recorder(settings, session.record)
         del timing, summary, why
 
-    host: Host
+    host: Backend
     try:
         client = running_server()
         if client is not None:
-            host = guest = GuestHost(settings, client, command[0])
+            host = guest = RemoteBackend(settings, client, command[0])
             slots = guest.slots
         else:
             slots = settings.jobs or cpus.usable().count
-            host = OwnHost(settings, slots, command[0])
+            host = LocalBackend(settings, slots, command[0])
         session = Session(settings, command, slots, host)
         outcome = asyncio.run(session.run(get_ready))
     except SmpmakeError as error:
@@ -284,7 +285,7 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
     data = "".join(f"{row}\n" for row in rows).encode(errors="replace") + summary.failures(record)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         data += _for_github(settings, record)
-    from smpmake.output import write_all
+    from smpmake.engine.output import write_all
 
     try:
         write_all(2, data)

@@ -33,8 +33,8 @@ def serve(name: str, **options: Any) -> int:
     """Run a server until `smpmake stop`; several builds share its slots."""
     import asyncio
 
-    from smpmake.service import Service
-    from smpmake.session import FAULT, raise_descriptor_limit
+    from smpmake.server.daemon import Service
+    from smpmake.session.session import FAULT, raise_descriptor_limit
 
     logging.basicConfig(format="smpmake: %(message)s", level=logging.INFO)
     raise_descriptor_limit()
@@ -57,8 +57,8 @@ def serve(name: str, **options: Any) -> int:
 @_SOCKET
 def env(name: str) -> None:
     """Print what a shell has to eval to use a server."""
-    from smpmake.client import Client
-    from smpmake.service import folder_of
+    from smpmake.protocol.client import Client
+    from smpmake.server.daemon import folder_of
 
     client = Client(folder_of(name) / "socket")
     places = client.ask("env")
@@ -82,11 +82,11 @@ def wait(name: str) -> int:
 
     0 when all succeeded, else the first failure's status; failures are shown on stderr.
     """
-    from smpmake.client import Client
-    from smpmake.output import write_all
+    from smpmake.engine.output import write_all
+    from smpmake.protocol.client import Client
     from smpmake.records import BuildRecord
     from smpmake.reports import summary
-    from smpmake.service import folder_of
+    from smpmake.server.daemon import folder_of
 
     path = os.environ.get("SMPMAKE_SOCKET") or folder_of(name) / "socket"
     client = Client(path)
@@ -106,8 +106,8 @@ def wait(name: str) -> int:
 @_SOCKET
 def stop(name: str) -> None:
     """End a server, after everything deferred."""
-    from smpmake.client import Client
-    from smpmake.service import folder_of
+    from smpmake.protocol.client import Client
+    from smpmake.server.daemon import folder_of
 
     client = Client(folder_of(name) / "socket")
     client.ask("stop")

@@ -22,12 +22,12 @@ def shims() -> None:
 @_FOLDER
 def install(folder: Path) -> None:
     """Put a shim into DIR for every known tool on PATH."""
-    from smpmake import tools
     from smpmake.commands import families
     from smpmake.config import load
+    from smpmake.server import shims
 
     families.learn(load(Path.cwd()).tools)
-    made = tools.install(folder, os.environ.get("PATH", os.defpath))
+    made = shims.install(folder, os.environ.get("PATH", os.defpath))
     for tool in made:
         click.echo(f"{tool.name} -> {tool.path}")
     click.echo(f"{len(made)} shims; put the folder first on your PATH:", err=True)
@@ -38,9 +38,9 @@ def install(folder: Path) -> None:
 @_FOLDER
 def list_(folder: Path) -> None:
     """List the shims in DIR."""
-    from smpmake import tools
+    from smpmake.server import shims
 
-    for name in tools.installed(folder):
+    for name in shims.installed(folder):
         click.echo(name)
 
 
@@ -48,7 +48,7 @@ def list_(folder: Path) -> None:
 @_FOLDER
 def remove(folder: Path) -> None:
     """Remove the shims, and nothing else, from DIR."""
-    from smpmake import tools
+    from smpmake.server import shims
 
-    removed = tools.uninstall(folder)
+    removed = shims.uninstall(folder)
     click.echo(f"{len(removed)} shims removed")

@@ -1,7 +1,7 @@
 """Commands as the driver gave them: what smpmake ran in parts is one command again.
 
 `gcc -o prog a.c b.c` runs as two compiles and a link, with objects in a folder of the session that
-is gone when the build ends (machine.Machine._split).
+is gone when the build ends (engine.intake).
 """
 
 from __future__ import annotations

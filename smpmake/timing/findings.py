@@ -6,14 +6,12 @@ import posixpath
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from smpmake import units
 from smpmake.records import BuildRecord, CommandRecord
+from smpmake.timing.model import Timing
 from smpmake.timing.spans import Span, length, union, without
-
-if TYPE_CHECKING:
-    from smpmake.timing.model import Timing
 
 _LEAST: Final = 0.02  # share of the wall time below which nothing is worth a sentence
 _MOST: Final = 8

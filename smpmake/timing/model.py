@@ -20,13 +20,11 @@ from itertools import pairwise
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing import findings, groups, replay, spans
-from smpmake.timing.findings import Finding
+from smpmake.timing import replay, spans
 from smpmake.timing.graph import alone, build_graph, is_job
-from smpmake.timing.groups import Group
 from smpmake.timing.spans import Concurrency, Timeline
 
-_INFINITE = float("inf")
+INFINITE = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +93,6 @@ class Timing:
     line: Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """What takes longer to find out: for reports, not for the summary after each build.
-
-    simulated   the replay at the recorded number of slots, to compare with `wall`.
-    what_if     machine size and seconds.
-    path        the critical path.
-    """
-
-    simulated: float
-    what_if: tuple[tuple[int, float], ...]
-    path: tuple[replay.Piece, ...]
-    tools: tuple[Group, ...]
-    languages: tuple[Group, ...]
-    folders: tuple[Group, ...]
-    findings: tuple[Finding, ...]
-
-
 def extra_utilisation(serial: float, parallel: float, cpus: int) -> float | None:
     """(T - Tp) / (T * (1 - 1/N)); None for one CPU, where there is no extra one."""
     if cpus < 2 or serial <= 0:
@@ -178,7 +158,7 @@ def analyse(record: BuildRecord) -> Timing:
     driver_cpu = (record.driver_user_us + record.driver_system_us) / 1e6
     serial = alone(own, driver_cpu, idle) + sum(job.work for job in graph.jobs.values())
     extra_cpus = min(record.slots, record.cpus)
-    critical = replay.play(graph, _INFINITE, _INFINITE).seconds
+    critical = replay.play(graph, INFINITE, INFINITE).seconds
     bound = max(critical, graph.work / extra_cpus)
     memory = [sample.memory for sample in record.samples]
     measured = record.serial
@@ -212,20 +192,4 @@ def analyse(record: BuildRecord) -> Timing:
         max(memory, default=0) - (memory[0] if memory else 0),
         spans.concurrency(record, line),
         line,
-    )
-
-
-def explore(record: BuildRecord, timing: Timing) -> Depth:
-    """The rest of the model."""
-    graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
-    weighted = timing.concurrency.weighted
-    what_if = replay.curve(graph, timing.extra_cpus)
-    return Depth(
-        replay.play(graph, record.slots, record.cpus).seconds,
-        what_if,
-        replay.play(graph, _INFINITE, _INFINITE).path,
-        groups.group(record.commands, lambda c: c.tool, weighted),
-        groups.group(record.commands, groups.language, weighted),
-        groups.group(record.commands, lambda c: groups.folder(c, record.cwd), weighted),
-        findings.find(record, timing, what_if),
     )

@@ -3,7 +3,7 @@
  * It holds no paths, only the names of what matters while commands are pending: the last component
  * of each pending output, of each file that a pending command reads, of the folders above them.  A
  * name that is not here cannot be concerned, in whatever spelling its folder is given; one that is
- * here is a question for the server, which knows paths.  smpmake/board.py is the writer.
+ * here is a question for the server, which knows paths.  smpmake/guard/scoreboard.py is the writer.
  */
 #ifndef SMPMAKE_BOARD_H
 #define SMPMAKE_BOARD_H

@@ -1,0 +1,1 @@
+"""How one command is to be run, and why."""

@@ -1,0 +1,73 @@
+"""What a project's earlier builds taught: commands whose status the driver really looks at.
+
+One small text file a project (a folder in which smpmake was started), in the user's state folder:
+a line for each command, its digest and the command itself, for people.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import tempfile
+from pathlib import Path
+
+
+def digest_of(cwd: bytes, argv: bytes) -> str:
+    """What a command is known by: its folder and its words."""
+    return hashlib.sha256(cwd + b"\0" + argv).hexdigest()[:32]
+
+
+class KnownFailures:
+    """The commands of one project.  A file that cannot be read or written is as none."""
+
+    def __init__(self, project: str, base: Path | None = None) -> None:
+        if base is None:
+            state = os.environ.get("XDG_STATE_HOME", "")
+            home = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+            base = home / "smpmake" / "projects"
+        name = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
+        self._path = base / name
+        self._commands: dict[str, str] = {}
+        self._changed = False
+        try:
+            lines = self._path.read_text(errors="replace").splitlines()
+        except OSError:
+            return
+        for line in lines:
+            digest, _, command = line.partition("\t")
+            if len(digest) == 32:
+                self._commands[digest] = command
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._commands
+
+    def add(self, digest: str, argv: bytes) -> None:
+        """From now on the driver is told the truth about this command."""
+        words = argv[:-1].decode(errors="replace").split("\0")
+        self._commands[digest] = shlex.join(words).replace("\n", " ")
+        self._changed = True
+
+    def discard(self, digest: str) -> None:
+        """It has succeeded: its failure was an error that was mended."""
+        if self._commands.pop(digest, None) is not None:
+            self._changed = True
+
+    def save(self) -> None:
+        """Writes the file, whole or not at all."""
+        if not self._changed:
+            return
+        try:
+            if not self._commands:
+                self._path.unlink(missing_ok=True)
+                return
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.NamedTemporaryFile("w", dir=self._path.parent, delete=False) as file:
+                for digest, command in self._commands.items():
+                    file.write(f"{digest}\t{command}\n")
+            os.replace(file.name, self._path)
+        except OSError:
+            return  # then the next build learns it again

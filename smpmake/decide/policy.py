@@ -1,0 +1,125 @@
+"""From what a command means to how it is run: deferred, in the foreground, or after a barrier.
+
+Pure: settings, an analysis and a view of the surroundings in, a decision out.  Questions that cost
+something (who is the parent, is its output captured) are asked only when their answer matters.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+from typing import Protocol
+
+from smpmake.commands.model import Analysis, Kind, Reason
+from smpmake.decide.rules import Rules
+
+
+class Context(Protocol):
+    """What the decision may ask about a command's place in the build."""
+
+    def captured(self) -> bool:
+        """Whether somebody other than the user gets the command's output."""
+
+    def fresh_source(self) -> bool:
+        """Whether the calling script has just written the source, as probes do."""
+
+    def driver_reads_back(self) -> bool:
+        """Whether the driver reads dependency files as soon as the command ends."""
+
+    def target_checked(self) -> str:
+        """Why the wmake above looks at a command's target as soon as it ends; "" if it does not."""
+
+    def is_pending(self, path: str) -> bool:
+        """Whether an unfinished command will write path."""
+
+    def exists_already(self, path: str) -> bool:
+        """Whether path is there and no unfinished command will write it."""
+
+    def is_read_by_pending(self, path: str) -> bool:
+        """Whether path exists and an unfinished command reads it, or may."""
+
+    def tool_takes_guard(self) -> bool:
+        """Whether the real tool will be guarded when it runs in the foreground."""
+
+    def unguarded_caller(self) -> str:
+        """The program above the command that has no guard and is no make; "" for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How a command is run.  `reason` is None for a deferred one.
+
+    barrier    wait for everything first.
+    light      takes no slot: work for the disk, done in the driver's own time.
+    exclusive  runs alone.
+    """
+
+    reason: Reason | None
+    detail: str = ""
+    barrier: bool = False
+    light: bool = False
+    exclusive: bool = False
+
+    @property
+    def deferred(self) -> bool:
+        """Whether the shim answers at once."""
+        return self.reason is None
+
+
+def matches(patterns: tuple[str, ...], tool: str, real: str) -> bool:
+    """Whether a tool is meant by a name (`gcc`, `arm-*-gcc`) or a path pattern (`/opt/*/bin/*`)."""
+    return any(fnmatch.fnmatchcase(real if "/" in p else tool, p) for p in patterns)
+
+
+def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Context) -> Decision:
+    """The verdict on one command."""
+    exclusive = bool(rules.exclusive) and matches(rules.exclusive, tool, real)
+    if analysis.kind is Kind.FILE:
+        return _decide_file(analysis, rules, context)
+    reason, detail = analysis.refusal, analysis.detail
+    if analysis.kind is Kind.BUILD:
+        # One that takes no guard would not see what is pending.
+        barrier = rules.guard and not context.tool_takes_guard()
+        return Decision(reason, detail, barrier, light=True)
+    if reason is None and rules.foreground and matches(rules.foreground, tool, real):
+        reason, detail = Reason.USER_FOREGROUND, tool
+    if reason is None:
+        reason, detail = _objection(analysis, rules, context)
+    # The two ends of a pipe need each other: one must not hold the slot that the other waits for.
+    light = reason in (Reason.READS_STDIN, Reason.WRITES_STDOUT)
+    return Decision(reason, detail, reason is not None and reason.barrier, light, exclusive)
+
+
+def _decide_file(analysis: Analysis, rules: Rules, context: Context) -> Decision:
+    if analysis.refusal is not None and analysis.refusal is not Reason.NOT_PENDING:
+        # A guarded mv, cp or rm waits by itself for exactly what it touches.
+        barrier = analysis.refusal.barrier and not (rules.guard and context.tool_takes_guard())
+        return Decision(analysis.refusal, analysis.detail, barrier, light=True)
+    paths = [*analysis.reads, *(write.path for write in analysis.writes)]
+    if any(context.is_pending(path) for path in paths):
+        return Decision(None)
+    return Decision(Reason.NOT_PENDING, light=True)
+
+
+def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reason | None, str]:
+    """A reason not to defer an understood command, cheap ones first."""
+    if not rules.defer_links and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
+        return Reason.LINK_WAITS, ""
+    for write in () if rules.guard else analysis.writes:
+        if write.in_place and not write.shared and context.exists_already(write.path):
+            return Reason.IN_PLACE, write.path
+        if write.target and context.is_read_by_pending(write.path):
+            return Reason.IN_PLACE, write.path
+    program = context.unguarded_caller()
+    if program:
+        return Reason.UNGUARDED, program
+    if context.captured():
+        return Reason.CAPTURED_OUTPUT, ""
+    looked_at = context.target_checked()
+    if looked_at:
+        return Reason.CHECKS_TARGETS, looked_at
+    if context.driver_reads_back():
+        return Reason.DRIVER_READS_BACK, ""
+    if context.fresh_source():
+        return Reason.FRESH_SOURCE, analysis.reads[0] if analysis.reads else ""
+    return None, ""

@@ -1,0 +1,150 @@
+"""Who called a shim, as /proc tells: which program, since when, and where its output goes.
+
+Asked only where the answer can change a verdict.  Every question may fail, because the process may
+be gone; then the answer is the careful one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from smpmake.protocol.wire import FileId
+
+#: Open Watcom's make, and the one that it is built with.
+WMAKES: Final = frozenset({"wmake", "bwmake"})
+#: Programs that run recipes and do not read a recipe's output themselves.
+MAKES: Final = (
+    frozenset({"make", "gmake", "bmake", "pmake", "fmake", "remake", "colormake", "ninja", "samu"})
+    | WMAKES
+)
+#: Drivers that read a command's dependency file the moment the command ends.
+READ_BACK: Final = frozenset({"ninja", "samu"})
+_SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"ksh", b"zsh"})
+_NULL: Final = FileId(os.stat(os.devnull).st_dev, os.stat(os.devnull).st_ino)
+_SMALL_SOURCE: Final = 4096
+_LONGEST_CHAIN: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A process: its program's name (15 characters), parent, and start on the wall clock in s."""
+
+    pid: int
+    name: str
+    parent: int
+    started: float
+
+
+class Processes:
+    """Looks processes up and remembers them as long as their start shows that they are the same."""
+
+    def __init__(self) -> None:
+        self._tick = os.sysconf("SC_CLK_TCK")
+        self._known: dict[int, Caller] = {}
+
+    def caller(self, pid: int) -> Caller | None:
+        """What /proc says of a process, or None."""
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                text = file.read()
+        except OSError:
+            return None
+        name, _, rest = text.partition(b"(")[2].rpartition(b")")
+        fields = rest.split()
+        boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+        return Caller(
+            pid,
+            name.decode(errors="replace"),
+            int(fields[1]),
+            boot + int(fields[19]) / self._tick,
+        )
+
+    def output_ids(self, pid: int) -> tuple[FileId, FileId] | None:
+        """Which files a process has as stdout and stderr."""
+        try:
+            out, err = os.stat(f"/proc/{pid}/fd/1"), os.stat(f"/proc/{pid}/fd/2")
+        except OSError:
+            return None
+        return FileId(out.st_dev, out.st_ino), FileId(err.st_dev, err.st_ino)
+
+    def command_line(self, pid: int) -> list[bytes]:
+        """A process's argv, empty if it is gone."""
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                return file.read().split(b"\0")[:-1]
+        except OSError:
+            return []
+
+
+def is_captured(
+    processes: Processes,
+    parent: int,
+    mine: tuple[FileId, FileId],
+    driver: tuple[FileId, FileId] | None,
+) -> bool:
+    """Whether a caller looks at this very command's output, as probes do.
+
+    Not captured: what goes where the build's own output goes, where a make's goes, or where that
+    of a whole program goes (pip catches all that a setup.py and its compilers print; it reads on
+    until they have all ended).  Captured: a single command's output, by the process that called
+    it, by a fork of a shell, or by way of `sh -c`.  Libtool discards the output of its second
+    compile; nobody looks at it.
+    """
+    if mine == driver:
+        return False
+    if mine == (_NULL, _NULL):
+        command = processes.command_line(parent)[:3]
+        if any(b"libtool" in word for word in command):
+            return False
+    pid, outer = parent, 0
+    for _ in range(_LONGEST_CHAIN):
+        caller = processes.caller(pid)
+        if caller is None:
+            return True
+        if processes.output_ids(pid) != mine:
+            break
+        if caller.name in MAKES:
+            return False
+        pid, outer = caller.parent, pid
+        if pid <= 1:
+            return False
+    if outer == 0 or driver is None:  # in a shell of the user's nobody else is to be asked
+        return outer == 0
+    command = processes.command_line(outer)
+    is_fork = command == processes.command_line(pid)
+    return is_fork or (command[1:2] == [b"-c"] and _name(command[0]) in _SHELLS)
+
+
+def _name(path: bytes) -> bytes:
+    return path.rpartition(b"/")[2]
+
+
+def is_fresh(
+    processes: Processes,
+    parent: int,
+    sources: list[str],
+    since: float,
+    stat: Callable[[str], os.stat_result] = os.stat,
+) -> bool:
+    """Whether a small source was written by the script that now has it compiled, as probes do.
+
+    `since` (wall clock, s) is when the build began: what is older needs no look at the parent.
+    """
+    for source in sources:
+        try:
+            info = stat(source)
+        except OSError:
+            continue
+        if info.st_size > _SMALL_SOURCE or info.st_mtime < since:
+            continue
+        caller = processes.caller(parent)
+        if caller is None:
+            return True
+        # /proc counts in hundredths of a second.
+        if caller.name not in MAKES and info.st_mtime >= caller.started - 0.02:
+            return True
+    return False

@@ -1,0 +1,41 @@
+"""What the user decided about the verdicts in one build."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from smpmake.config import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the user decided for one build.
+
+    guard        the driver's processes are guarded, so that more can be deferred.
+    defer_links  archives and links are jobs too.
+    foreground   tool names or patterns of real tools' paths that are never deferred.
+    exclusive    the same, for tools that run alone.
+    ignored      causes of stalls (config.CAUSES) that are not waited for: for tests alone.
+    """
+
+    guard: bool = False
+    defer_links: bool = False
+    foreground: tuple[str, ...] = ()
+    exclusive: tuple[str, ...] = ()
+    ignored: frozenset[str] = frozenset()
+
+    def without_guard(self) -> Rules:
+        """For a command of a process that has no guard."""
+        return replace(self, guard=False, defer_links=False)
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The part of the settings that decides verdicts."""
+    links = settings.links or ("defer" if settings.guard else "wait")
+    return Rules(
+        settings.guard,
+        links == "defer",
+        settings.foreground,
+        settings.exclusive,
+        frozenset(settings.without),
+    )

@@ -1,0 +1,1 @@
+"""What is asked of the file system, and what is kept in it."""

@@ -1,0 +1,44 @@
+"""Whether a file that appears would be taken for a header that is elsewhere now.
+
+A compile that was issued before a file appeared must not find it.  It matters where the search path
+has a file of the same name behind it: the compile is to read that one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from smpmake.schedule.job import Search
+
+#: Where compilers look last.
+_SYSTEM: Final = ("/usr/local/include", "/usr/include")
+_HEADER: Final = re.compile(r".*\.(?:[hH][^./]{0,3}|in[cl]|ipp|tcc|tpp|txx|def)\Z", re.DOTALL)
+
+
+def could_hide(path: str) -> bool:
+    """Whether it is called as headers are (native/guard/guard.c has the same rule)."""
+    return _HEADER.match(path) is not None
+
+
+def hides(path: str, searches: Iterable[Search]) -> bool:
+    """Whether a new file, by its canonical name, would stand before another of its name.
+
+    The order of the folders is not looked at: a compile has several, by the kind of the directive.
+    """
+    return any(_hides(path, cwd, folders) for cwd, folders in searches)
+
+
+def _hides(path: str, cwd: str, folders: tuple[str, ...]) -> bool:
+    places = [*dict.fromkeys(os.path.realpath(os.path.join(cwd, f)) for f in folders), *_SYSTEM]
+    for place in places:
+        if path.startswith(f"{place}/"):
+            below = path[len(place) + 1 :]
+            # Found from the search path, or from the folder of the header that includes it.
+            names = {below, os.path.basename(path)}
+            others = {f"{other}/{name}" for other in places for name in names} - {path}
+            if any(map(os.path.exists, others)):
+                return True
+    return False

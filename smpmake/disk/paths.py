@@ -1,0 +1,92 @@
+"""What the server asks of the file system: canonical names, times of issue, stale copies set aside.
+
+Every question here costs a system call or two on the path of each command, so answers that can be
+checked cheaply are remembered.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from typing import Final
+
+_LONGEST_RESPONSE_FILE: Final = 8 << 20
+
+
+class Paths:
+    """Canonical names for operands: absolute, with the folder's links followed.
+
+    A folder's canonical name is remembered and checked by one stat: the same name still leading
+    to the same inode.  The last component is not followed, because tools replace links.
+    """
+
+    def __init__(self) -> None:
+        self._folders: dict[str, tuple[int, int, str]] = {}
+
+    def canonical(self, cwd: str, path: str) -> str:
+        """The name of `path` as seen from `cwd`, which must itself be canonical (getcwd's)."""
+        folder, slash, name = path.rpartition("/")
+        if name in ("", ".", ".."):
+            return self.folder(os.path.join(cwd, path))
+        if not slash:
+            return f"{cwd}/{name}" if cwd != "/" else f"/{name}"
+        parent = self.folder(os.path.join(cwd, folder or "/"))
+        return f"{parent}/{name}" if parent != "/" else f"/{name}"
+
+    def forget(self) -> None:
+        """A folder was moved: what a name leads to by links is to be looked up anew."""
+        self._folders.clear()
+
+    def folder(self, path: str) -> str:
+        """The canonical name of a folder, which need not exist."""
+        try:
+            info = os.stat(path)
+        except OSError:
+            return os.path.realpath(path)
+        known = self._folders.get(path)
+        if known is not None and known[0] == info.st_ino and known[1] == info.st_dev:
+            return known[2]
+        real = os.path.realpath(path)
+        self._folders[path] = (info.st_ino, info.st_dev, real)
+        return real
+
+
+class FolderFiles:
+    """The disk as a command line's analysis sees it: names relative to one folder.
+
+    pending  whether a file is still to be written; what stands in it is then not to be believed.
+    """
+
+    __slots__ = ("_cwd", "_pending")
+
+    def __init__(self, cwd: str, pending: Callable[[str], bool] = lambda path: False) -> None:
+        self._cwd = cwd
+        self._pending = pending
+
+    def read_text(self, path: str) -> str | None:
+        """A response file's text, or None where it cannot be read (or is no plain file)."""
+        if self._pending(path):
+            return None
+        try:
+            with open(os.path.join(self._cwd, path), "rb", opener=_open_at_once) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return None
+                data = file.read(_LONGEST_RESPONSE_FILE + 1)
+                if len(data) > _LONGEST_RESPONSE_FILE:
+                    return None
+                return data.decode(errors="surrogateescape")
+        except (OSError, ValueError):
+            return None
+
+    def is_dir(self, path: str) -> bool:
+        """Whether path is a folder, links followed."""
+        return os.path.isdir(os.path.join(self._cwd, path))
+
+    def exists(self, path: str) -> bool:
+        """Whether path exists, links followed."""
+        return os.path.exists(os.path.join(self._cwd, path))
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)

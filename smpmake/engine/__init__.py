@@ -1,0 +1,1 @@
+"""Commands on their way: taken in, issued, executed, retired."""

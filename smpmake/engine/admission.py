@@ -1,0 +1,122 @@
+"""Whether another job may start: by the memory that it will need and the memory that is free."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from smpmake.config import Settings
+
+_FRESH: Final = 0.1  # s that a measurement holds
+_AMPLE: Final = 2 << 30  # bytes a slot: 99 of 100 compilers need less
+_RESERVE: Final = 0.05  # of the machine's memory
+_MOST_RESERVE: Final = 1 << 30
+
+
+def read_text(path: str) -> str | None:
+    """A small file of the kernel's, or None."""
+    try:
+        return Path(path).read_text()
+    except (OSError, ValueError):
+        return None
+
+
+def available(read: Callable[[str], str | None] = read_text) -> int:
+    """Bytes that could be had without anybody losing any: the machine's, and our cgroups'."""
+    found = [
+        int(line.split()[1]) * 1024
+        for line in (read("/proc/meminfo") or "").splitlines()
+        if line.startswith("MemAvailable:")
+    ]
+    for folder, limit, usage, cache in _cgroups(read):
+        most = (read(f"{folder}/{limit}") or "").strip()
+        used = (read(f"{folder}/{usage}") or "").strip()
+        if most.isdigit() and used.isdigit() and int(most) < 1 << 60:
+            found.append(max(0, int(most) - int(used) + _cached(read, folder, cache)))
+    return min(found, default=1 << 62)
+
+
+def _cgroups(read: Callable[[str], str | None]) -> Iterable[tuple[str, str, str, str]]:
+    """Folders from our own cgroup up to the root, with the names that files have there."""
+    for line in (read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        parts = [part for part in path.split("/") if part]
+        chain = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
+        for part in chain:
+            if controllers == "":
+                yield (
+                    f"/sys/fs/cgroup/{part}".rstrip("/"),
+                    "memory.max",
+                    "memory.current",
+                    "inactive_file",
+                )
+            elif "memory" in controllers.split(","):
+                yield (
+                    f"/sys/fs/cgroup/memory/{part}".rstrip("/"),
+                    "memory.limit_in_bytes",
+                    "memory.usage_in_bytes",
+                    "total_inactive_file",
+                )
+
+
+def _cached(read: Callable[[str], str | None], folder: str, name: str) -> int:
+    """File pages that the cgroup would give back before it is at its limit."""
+    for line in (read(f"{folder}/memory.stat") or "").splitlines():
+        key, _, value = line.partition(" ")
+        if key == name and value.isdigit():
+            return int(value)
+    return 0
+
+
+class Admission:
+    """Decides.  reserve: bytes that stay free, -1 for no such rule at all.
+
+    What runs will come to have all that it needs, and has some of it already; how much, the
+    kernel tells with a delay.  So what is free is measured when nothing runs, and from then on
+    is believed to be less, when it has become less, but not more.
+    """
+
+    def __init__(
+        self,
+        reserve: int,
+        free: Callable[[], int] = available,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._reserve = reserve
+        self._free = free
+        self._clock = clock
+        self._measured: tuple[float, int] = (-1e9, 0)
+        self._for_jobs = free() if reserve >= 0 else 0
+
+    def is_ample(self, slots: int) -> bool:
+        """Whether there is so much free that no usual job could be too large."""
+        return self._reserve < 0 or self._for_jobs - self._reserve >= slots * _AMPLE
+
+    def nothing_runs(self) -> None:
+        """A job is about to start, and it is the only one."""
+        if self._reserve >= 0:
+            self._for_jobs = self._free_now()
+
+    def admits(self, needs: int, running: int) -> bool:
+        """Whether a job that needs so many bytes may start beside jobs that need `running`."""
+        if self._reserve < 0:
+            return True
+        self._for_jobs = min(self._for_jobs, self._free_now() + running)
+        return needs + running + self._reserve <= self._for_jobs
+
+    def _free_now(self) -> int:
+        now = self._clock()
+        if now - self._measured[0] > _FRESH:
+            self._measured = (now, self._free())
+        return self._measured[1]
+
+
+def reserve_of(settings: Settings) -> int:
+    """Bytes of memory that jobs leave free, -1 if memory is not looked at."""
+    if settings.memory is None:
+        import psutil
+
+        return min(_MOST_RESERVE, int(psutil.virtual_memory().total * _RESERVE))
+    return settings.memory

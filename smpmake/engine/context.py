@@ -1,0 +1,169 @@
+"""What is context one invocation: its environment, its caller, what is pending near it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from smpmake.commands import wmake
+from smpmake.commands.model import Analysis
+from smpmake.decide.procfs import MAKES, READ_BACK, WMAKES, Processes, is_captured, is_fresh
+from smpmake.disk.elf import takes_guard
+from smpmake.disk.paths import Paths
+from smpmake.engine.build import Build
+from smpmake.protocol.wire import Invoke
+from smpmake.schedule.hazards import Hazards, is_product
+
+_MOST_ABOVE: Final = 6  # processes between a wmake and a command of its recipes
+
+
+class Environment:
+    """An environment as it came, of which few variables are ever asked."""
+
+    def __init__(self, blob: bytes) -> None:
+        self.blob = blob
+        self._asked: dict[str, str | None] = {}
+
+    def get(self, name: str) -> str | None:
+        """A variable's value."""
+        if name not in self._asked:
+            self._asked[name] = self._find(os.fsencode(name) + b"=")
+        return self._asked[name]
+
+    def _find(self, wanted: bytes) -> str | None:
+        start = 0 if self.blob.startswith(wanted) else self.blob.find(b"\0" + wanted) + 1
+        if start == 0 and not self.blob.startswith(wanted):
+            return None
+        start += len(wanted)
+        return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
+
+
+class Context:
+    """The surroundings of one invocation, looked at only as far as the policy asks."""
+
+    __slots__ = ("_analysis", "_build", "_cwd", "_hazards", "_invoke", "_paths", "_processes")
+
+    def __init__(
+        self,
+        hazards: Hazards,
+        paths: Paths,
+        processes: Processes,
+        build: Build,
+        invoke: Invoke,
+        cwd: str,
+        analysis: Analysis,
+    ) -> None:
+        self._hazards = hazards
+        self._paths = paths
+        self._processes = processes
+        self._build = build
+        self._invoke = invoke
+        self._cwd = cwd
+        self._analysis = analysis
+
+    def captured(self) -> bool:
+        """See policy.Surroundings."""
+        invoke = self._invoke
+        mine = (invoke.out, invoke.err)
+        if mine == self._build.driver_output:
+            return False
+        return is_captured(self._processes, invoke.parent, mine, self._build.driver_output)
+
+    def fresh_source(self) -> bool:
+        """See policy.Surroundings."""
+        reads = [path for path in self._analysis.reads[:4] if not is_product(path)]
+        sources = [os.path.join(self._cwd, path) for path in reads]
+        return is_fresh(self._processes, self._invoke.parent, sources, self._build.began)
+
+    def tool_takes_guard(self) -> bool:
+        """See policy.Surroundings."""
+        return takes_guard(os.fsdecode(self._invoke.real))
+
+    def unguarded_caller(self) -> str:
+        """See policy.Surroundings."""
+        if not self._build.rules.guard or not self._invoke.unguarded:
+            return ""
+        caller = self._processes.caller(self._invoke.unguarded)
+        if caller is None:
+            return "?"
+        return "" if caller.name in MAKES else caller.name
+
+    def driver_reads_back(self) -> bool:
+        """See policy.Surroundings."""
+        if all(write.target for write in self._analysis.writes):
+            return False
+        caller = self._processes.caller(self._invoke.parent)
+        return caller is not None and caller.name in READ_BACK
+
+    def target_checked(self) -> str:
+        """See policy.Surroundings."""
+        build = self._build
+        # Where everybody has a guard no wmake gets by our shim, which gives it what it needs.
+        if not build.wmakes and build.rules.guard and not self._invoke.unguarded:
+            return ""
+        make = wmake_above(self._processes, self._invoke.parent)
+        return "" if make is None else make.looks_at_targets
+
+    def is_pending(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        hazards = self._hazards
+        return len(hazards) > 0 and hazards.is_written(self._paths.canonical(self._cwd, path))
+
+    def exists_already(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        return not self.is_pending(path) and os.path.lexists(os.path.join(self._cwd, path))
+
+    def is_read_by_pending(self, path: str) -> bool:
+        """See policy.Surroundings."""
+        hazards = self._hazards
+        if len(hazards) == 0:
+            return False
+        name = self._paths.canonical(self._cwd, path)
+        return hazards.is_read(name) and not hazards.is_written(name) and os.path.lexists(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Wmake:
+    """What a running wmake was told: its options."""
+
+    options: frozenset[str]
+
+    @property
+    def looks_at_targets(self) -> str:
+        """Why it wants each target to be there when its recipe ends; "" if it does not."""
+        if not self.options & wmake.UNCHECKED:
+            return "no -c"
+        return "-j" if "j" in self.options else ""
+
+    @property
+    def keeps_going(self) -> bool:
+        """Whether it goes on after a command that failed."""
+        return bool(self.options & {"i", "k"})
+
+
+def wmake_above(processes: Processes, pid: int) -> Wmake | None:
+    """The nearest make among a process and those above it, if it is a wmake."""
+    for _ in range(_MOST_ABOVE):
+        caller = processes.caller(pid)
+        if caller is None or pid <= 1:
+            return None
+        if caller.name in WMAKES:
+            words = [os.fsdecode(word) for word in processes.command_line(pid)]
+            return Wmake(wmake.options(words))
+        if caller.name in MAKES:
+            return None
+        pid = caller.parent
+    return None
+
+
+def make_keeps_going(env: bytes) -> bool:
+    """Whether the make that issued a command was told -k or -i (letters in its first word)."""
+    start = env.find(b"\0MAKEFLAGS=")
+    if start < 0:
+        return False
+    value = env[start + 11 : env.find(b"\0", start + 11)]
+    letters = value.split(b" ", 1)[0]
+    if letters.startswith(b"-") or b"=" in letters:
+        return b" -k" in b" " + value or b"--keep-going" in value
+    return b"k" in letters or b"i" in letters

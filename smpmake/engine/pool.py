@@ -1,0 +1,219 @@
+"""The worker processes: one native program a slot, spoken to over a socket pair.
+
+This room starts them, sends them jobs and signals, and hands results on.  It decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable
+from typing import Final
+
+from smpmake import native
+from smpmake.protocol import wire
+from smpmake.protocol.wire import Result
+
+_CHUNK: Final = 1 << 18
+
+
+class Worker:
+    """One worker.  `on_result` gets what a job did; `on_lost` is called if the process dies."""
+
+    def __init__(
+        self,
+        slot: int,
+        loop: asyncio.AbstractEventLoop,
+        on_result: Callable[[int, Result], None],
+        on_lost: Callable[[int], None],
+        *,
+        cpu: int = -1,
+        niceness: int = 0,
+        alive: int = -1,
+    ) -> None:
+        self.slot = slot
+        self._loop = loop
+        self._on_result = on_result
+        self._on_lost = on_lost
+        self._splitter = wire.Splitter()
+        self._unsent = b""
+        ours, theirs = socket.socketpair()
+        # `alive` is only open as long as the worker lives: the keeper waits for that.
+        passed = [theirs.fileno(), *([alive] if alive >= 0 else [])]
+        self.process = subprocess.Popen(
+            [native.program("worker"), str(theirs.fileno()), str(cpu), str(niceness), str(alive)],
+            pass_fds=passed,
+            stdin=subprocess.DEVNULL,
+            close_fds=True,
+        )
+        theirs.close()
+        ours.setblocking(False)
+        self._socket = ours
+        loop.add_reader(ours.fileno(), self._readable)
+
+    def send(self, data: bytes) -> None:
+        """Sends a frame; what the socket does not take at once follows when it can."""
+        if self._unsent:
+            self._unsent += data
+            return
+        sent = 0
+        with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+            sent = self._socket.send(data)
+        if sent < len(data):
+            self._unsent = data[sent:]
+            self._loop.add_writer(self._socket.fileno(), self._writable)
+
+    def _writable(self) -> None:
+        try:
+            sent = self._socket.send(self._unsent[:_CHUNK])
+        except BlockingIOError:
+            return
+        except OSError:
+            sent = len(self._unsent)  # the reader side will see the end
+        self._unsent = self._unsent[sent:]
+        if not self._unsent:
+            self._loop.remove_writer(self._socket.fileno())
+
+    def _readable(self) -> None:
+        try:
+            data = self._socket.recv(_CHUNK)
+            frames = self._splitter.feed(data) if data else None
+        except BlockingIOError:
+            return
+        except (OSError, wire.WireError):
+            frames = None
+        if frames is None:
+            self.close()
+            self._on_lost(self.slot)
+            return
+        for kind, payload in frames:
+            if kind == wire.RESULT:
+                self._on_result(self.slot, wire.decode_result(payload))
+
+    def close(self) -> None:
+        """Closes the connection, at which the worker leaves, and reaps it."""
+        if self._socket.fileno() >= 0:
+            self._loop.remove_reader(self._socket.fileno())
+            self._loop.remove_writer(self._socket.fileno())
+            self._socket.close()
+
+    def reap(self, timeout: float = 10.0) -> None:
+        """Waits for the process to leave; kills it if it does not."""
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Pool:
+    """As many workers as slots, started when their slot is first used (slots are taken from the
+    lowest up, so a build that never needs the last ones never starts them)."""
+
+    def __init__(
+        self,
+        slots: int,
+        on_result: Callable[[int, Result], None],
+        on_lost: Callable[[int], None],
+        *,
+        cpus: list[int] | None = None,
+        niceness: int = 0,
+        alive: int = -1,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._workers: dict[int, Worker] = {}
+        self._slots = slots
+        self._on_result = on_result
+        self._on_lost = on_lost
+        self._cpus = cpus
+        self._niceness = niceness
+        self._alive = alive
+
+    def start(self, slots: int) -> None:
+        """Starts the first `slots` workers."""
+        for slot in range(min(slots, self._slots)):
+            self._worker(slot)
+
+    def send(self, slot: int, frame: bytes) -> None:
+        """Gives a worker a job."""
+        self._worker(slot).send(frame)
+
+    def signal(self, slot: int, number: int) -> None:
+        """Signals what runs in a slot."""
+        worker = self._workers.get(slot)
+        if worker is not None:
+            worker.send(wire.encode_signal(number))
+
+    def pids(self) -> set[int]:
+        """The workers' process ids."""
+        return {worker.process.pid for worker in self._workers.values()}
+
+    def close(self) -> list[str]:
+        """Ends all workers; returns complaints about those that had to be killed."""
+        for worker in self._workers.values():
+            worker.close()
+        complaints = []
+        for worker in self._workers.values():
+            worker.reap()
+            if worker.process.returncode == -signal.SIGKILL:
+                complaints.append(f"worker of slot {worker.slot} had to be killed")
+        self._workers.clear()
+        return complaints
+
+    def _worker(self, slot: int) -> Worker:
+        worker = self._workers.get(slot)
+        if worker is None:
+            cpu = self._cpus[slot % len(self._cpus)] if self._cpus else -1
+            worker = self._workers[slot] = Worker(
+                slot,
+                self._loop,
+                self._on_result,
+                self._lost,
+                cpu=cpu,
+                niceness=self._niceness,
+                alive=self._alive,
+            )
+        return worker
+
+    def _lost(self, slot: int) -> None:
+        worker = self._workers.pop(slot, None)
+        if worker is not None:
+            worker.reap()
+        self._on_lost(slot)
+
+
+def verdict(result: Result) -> tuple[int, str]:
+    """A tool's exit status as a shell gives it, and in words."""
+    if result.wait_status < 0:
+        return 127, f"could not be started: {os.strerror(result.error)}"
+    if os.WIFSIGNALED(result.wait_status):
+        number = os.WTERMSIG(result.wait_status)
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = str(number)
+        return 128 + number, f"killed by signal {name}"
+    status = os.WEXITSTATUS(result.wait_status)
+    return status, f"exit status {status}"
+
+
+def end_strays(known: set[int]) -> int:
+    """Kills descendants that came to us because their worker died; returns how many.
+
+    Needs this process to be a subreaper.  `known` are our own children, who stay.
+    """
+    import psutil
+
+    strays = [p for p in psutil.Process().children() if p.pid not in known]
+    below = [q for p in strays for q in p.children(recursive=True)]
+    for process in [*strays, *below]:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    for process in strays:
+        with contextlib.suppress(OSError, ChildProcessError):
+            os.waitpid(process.pid, 0)
+    return len(strays)

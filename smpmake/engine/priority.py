@@ -1,0 +1,87 @@
+"""What is expected of the jobs of this very build: which first, and whether there is memory for it.
+
+Earlier builds tell (history/past.py); of commands that are new, those of the same tool so far.
+"""
+
+from __future__ import annotations
+
+from smpmake.engine.admission import Admission
+from smpmake.engine.chaos import Chaos
+from smpmake.engine.command import command_of
+from smpmake.forecast import Forecast
+from smpmake.schedule.job import Job
+
+_KIB = 1024
+
+
+class Priority:
+    """One per engine."""
+
+    def __init__(self, chaos: Chaos, admission: Admission) -> None:
+        self._chaos = chaos
+        self._admission = admission
+        self._forecast = Forecast()
+        self._awaited = False
+        self._usual_tail = 0.0
+        self._running: dict[Job, int] = {}
+        self._seen: dict[str, tuple[int, int]] = {}  # by tool: how many, bytes of all together
+
+    def await_forecast(self, slots: int) -> None:
+        """Earlier builds are being looked at; until then one job at a time if memory is short."""
+        self._awaited = not self._admission.is_ample(slots)
+
+    def expect(self, forecast: Forecast) -> None:
+        """Earlier builds of the project have been looked at."""
+        self._awaited = False
+        self._forecast = forecast
+        self._running = {job: self.needs(job) for job in self._running}
+        tails = forecast.tails
+        self._usual_tail = sum(tails.values()) / len(tails) if tails else 0.0
+
+    @property
+    def sequel(self) -> tuple[tuple[str, float], ...]:
+        """The jobs that an earlier build had (Forecast.sequel)."""
+        return self._forecast.sequel
+
+    def rank(self, job: Job) -> float:
+        """What the queue is ordered by, least first: the order of issue, if nothing is known."""
+        if self._chaos.active:
+            return self._chaos.rank(job)
+        if not self._forecast.tails:
+            return job.number
+        output = _output(job)
+        tail = self._forecast.tail(output) if output else None
+        return -(tail if tail is not None else self._usual_tail)
+
+    def needs(self, job: Job) -> int:
+        """Bytes that a job will need."""
+        output = _output(job)
+        known = self._forecast.memory(output) if output else None
+        if known is not None:
+            return known * _KIB
+        count, total = self._seen.get(command_of(job).record.tool, (0, 0))
+        return total // count if count else 0
+
+    def admits(self, job: Job, alone: bool) -> bool:
+        """Whether a job may start beside those that run; if so, it is taken to run from now on."""
+        needs = self.needs(job)
+        if alone:
+            self._admission.nothing_runs()
+        elif self._awaited or not self._admission.admits(needs, sum(self._running.values())):
+            return False
+        self._running[job] = needs
+        return True
+
+    def ended(self, job: Job) -> None:
+        """A job has left."""
+        if self._running.pop(job, None) is None:
+            return
+        record = command_of(job).record
+        if record.max_rss:
+            count, total = self._seen.get(record.tool, (0, 0))
+            self._seen[record.tool] = (count + 1, total + record.max_rss * _KIB)
+
+
+def _output(job: Job) -> str:
+    outputs = command_of(job).record.outputs
+    return outputs[0] if outputs else ""

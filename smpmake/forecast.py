@@ -1,0 +1,30 @@
+"""What earlier builds of a project let us expect of its commands: their order, their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from smpmake.records import Past
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """By first output.
+
+    tails   seconds to the build's end (timing.priority).
+    sequel  the fullest build's jobs in order of issue: output and seconds.
+    """
+
+    past: Mapping[str, Past] = field(default_factory=dict)
+    tails: Mapping[str, float] = field(default_factory=dict)
+    sequel: tuple[tuple[str, float], ...] = ()
+
+    def tail(self, output: str) -> float | None:
+        """Seconds that hang on a command; None if it is new."""
+        return self.tails.get(output)
+
+    def memory(self, output: str) -> int | None:
+        """KiB that a command took at most; None if it is new."""
+        known = self.past.get(output)
+        return known.max_rss if known is not None else None

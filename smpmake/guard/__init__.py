@@ -1,0 +1,1 @@
+"""What the guards in a build's processes are told: the scoreboard, and answers to questions."""

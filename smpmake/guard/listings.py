@@ -1,0 +1,55 @@
+"""Folders as a make would list them in a serial build: pending names included.
+
+A make reads names alone from such a listing (and whether each is a folder), so it gets a folder of
+empty files under the same names, made once for each state of the real one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class Listings:
+    """Listings lie in `folder`, which goes with the session."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, tuple[int, frozenset[str], frozenset[str], str]] = {}
+        self._count = 0
+
+    def of(self, folder: str, come: set[str], go: set[str]) -> str:
+        """A folder with the names in `folder`, those that will come added, those that will go left
+        out.  Raises OSError."""
+        changed = os.stat(folder).st_mtime_ns
+        known = self._known.get(folder)
+        state = (changed, frozenset(come), frozenset(go))
+        if known is not None and known[:3] == state:
+            return known[3]
+        listing = self._make(folder, come, go)
+        self._known[folder] = (*state, listing)
+        return listing
+
+    def _make(self, folder: str, come: set[str], go: set[str]) -> str:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        file = self._folder / "file"
+        file.touch()
+        self._count += 1
+        listing = f"{self._folder}/{self._count}"
+        os.mkdir(listing, 0o700)
+        missing = set(come)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                missing.discard(entry.name)
+                if entry.name in go:
+                    continue
+                name = f"{listing}/{entry.name}"
+                if entry.is_symlink():
+                    os.symlink("/", name) if entry.is_dir() else os.symlink("x", name)
+                elif entry.is_dir():
+                    os.mkdir(name, 0o700)
+                else:
+                    os.link(file, name)
+        for name in missing:
+            os.link(file, f"{listing}/{name}")
+        return listing

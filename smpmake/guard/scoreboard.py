@@ -1,0 +1,169 @@
+"""The scoreboard: in shared memory, what a guard must know before it need not ask.
+
+Names only, the last components of paths, each as a hash: a guard that finds the name of what it is
+about to touch here asks the server, which knows paths; one that does not goes on.  A guard also
+finds folders (by device and inode) in which outputs are to appear, and older files that are to be
+replaced.  The layout is native/guard/board.h's; a slot that a reader may be looking at is changed
+by one store of 64 bits.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+OUTPUT: Final = 1
+INPUT: Final = 2
+ABOVE: Final = 4
+LISTED: Final = 8
+STALE: Final = 16
+
+SLOTS: Final = 65536
+_HEADER: Final = struct.Struct("<QIIIIqII")
+_PENDING, _UNDECLARED = 0, 3  # words of 64 bits
+_FULL, _GENERATION, _STALE, _UNKNOWN = 4, 5, 8, 9  # words of 32 bits
+_MAGIC: Final = 0x44524F42
+_VERSION: Final = 1
+_FIRST: Final = _HEADER.size // 8
+_USED: Final = 1 << 32  # a slot that was used: not the end of a chain
+_SEVERAL: Final = 0xFFFFFF
+_KEY: Final = struct.Struct("<QQ")
+
+Claim = tuple[int, int]
+"""A hash and a role."""
+
+
+def name_hash(name: bytes) -> int:
+    """The hash of a path's last component, in any case of letters."""
+    return _hash(name.lower())
+
+
+def file_hash(device: int, inode: int) -> int:
+    """The hash of a file or folder whose name does not matter."""
+    return _hash(_KEY.pack(device, inode))
+
+
+def _hash(data: bytes) -> int:
+    value = zlib.crc32(data)
+    return value if value > 1 else value + 2
+
+
+class Scoreboard:
+    """The writer: a command's claims are put up when it enters, taken down when it leaves."""
+
+    def __init__(self, path: Path) -> None:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        size = _HEADER.size + 8 * SLOTS
+        os.ftruncate(fd, size)
+        self._map = mmap.mmap(fd, size)
+        os.close(fd)
+        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, 0, 0, 0, 0, 0)
+        self._words = memoryview(self._map).cast("Q")
+        self._times = memoryview(self._map).cast("q")
+        self._halves = memoryview(self._map).cast("I")
+        self._places: dict[int, int] = {}
+        # One owner and its roles in a number, as nearly always, or several in a dict.
+        self._owners: dict[int, int | dict[int, int]] = {}
+        self._used = 0
+        self._stale = 0
+
+    def show(self, pending: int, undeclared_ns: int = 0) -> None:
+        """How many commands are pending, and the newest issue of one that may read anything."""
+        self._times[_UNDECLARED] = undeclared_ns
+        self._words[_PENDING] = pending
+        if pending == 0 and (self._used > SLOTS // 8 or self._halves[_FULL]):
+            self._rebuild()
+
+    def unknown_folders(self, count: int) -> None:
+        """How many pending outputs will appear in folders that do not exist yet."""
+        self._halves[_UNKNOWN] = count
+
+    def put_up(self, owner: int, claims: Iterable[Claim]) -> None:
+        """Claims of the command `owner`."""
+        for value, role in claims:
+            known = self._owners.get(value)
+            if known is None:
+                self._owners[value] = owner << 8 | role
+            elif isinstance(known, dict):
+                known[owner] = known.get(owner, 0) | role
+            elif known >> 8 == owner:
+                self._owners[value] = known | role
+            else:
+                self._owners[value] = {known >> 8: known & 0xFF, owner: role}
+            self._stale += role == STALE
+            self._store(value)
+        self._halves[_STALE] = self._stale
+
+    def take_down(self, owner: int, claims: Iterable[Claim]) -> None:
+        """The inverse, at the command's end."""
+        for value, role in claims:
+            self._stale -= role == STALE
+            known = self._owners.get(value)
+            if isinstance(known, dict) and owner in known:
+                del known[owner]
+                if known:
+                    self._store(value)
+                    continue
+            elif known is None or isinstance(known, dict) or known >> 8 != owner:
+                continue
+            del self._owners[value]
+            place = self._places.pop(value, None)
+            if place is not None:
+                self._words[place] = _USED
+        self._halves[_STALE] = self._stale
+
+    def _store(self, value: int) -> None:
+        known = self._owners[value]
+        roles, owner = 0, _SEVERAL
+        if isinstance(known, dict):
+            for each in known.values():
+                roles |= each
+            if len(known) == 1:
+                owner = next(iter(known)) + 1
+        else:
+            roles, owner = known & 0xFF, (known >> 8) + 1
+        owner = min(owner, _SEVERAL)
+        place = self._places.get(value)
+        if place is None:
+            place = self._find_place(value)
+            if place is None:
+                return
+        self._words[place] = value << 32 | owner << 8 | roles
+
+    def _find_place(self, value: int) -> int | None:
+        if self._used >= SLOTS // 2:
+            self._rebuild()
+            if value in self._places or self._halves[_FULL]:
+                return self._places.get(value)
+        words = self._words
+        at = value
+        while words[place := _FIRST + (at & (SLOTS - 1))] not in (0, _USED):
+            at += 1
+        self._used += words[place] == 0
+        self._places[value] = place
+        return place
+
+    def _rebuild(self) -> None:
+        """Forgets slots that were used.  Who looks meanwhile sees it, and asks."""
+        halves = self._halves
+        halves[_FULL] = 1
+        halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF
+        self._map[_HEADER.size :] = bytes(8 * SLOTS)
+        self._places.clear()
+        self._used = 0
+        if len(self._owners) < SLOTS // 2:
+            halves[_FULL] = 0
+            for value in self._owners:
+                self._store(value)
+        halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF
+
+    def close(self) -> None:
+        """Unmaps it; the file goes with the session's folder."""
+        for view in (self._words, self._times, self._halves):
+            view.release()
+        self._map.close()

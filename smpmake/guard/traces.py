@@ -1,0 +1,86 @@
+"""What jobs were seen to read and write: each place in the pool has a file in which guards note it.
+
+The layout is native/guard/guard.h's `struct trace`: two counts, then notes of a letter and an
+absolute path, NUL-ended.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from smpmake.schedule.hazards import is_product
+from smpmake.schedule.job import Operands
+
+_SIZE: Final = 1 << 18
+_HEAD: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Paths as the job spelled them, made absolute; `whole` is False where notes were lost."""
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    whole: bool
+
+
+class Traces:
+    """The files, one a place, in the session's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._maps: dict[int, mmap.mmap] = {}
+        self._names: dict[str, str] = {}
+
+    def begin(self, slot: int) -> bytes:
+        """Empties a place's file; returns its path."""
+        path = os.fsencode(self._folder / f"trace-{slot}")
+        known = self._maps.get(slot)
+        if known is None:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.ftruncate(fd, _SIZE)
+            known = self._maps[slot] = mmap.mmap(fd, _SIZE)
+            os.close(fd)
+        known[:_HEAD] = bytes(_HEAD)
+        return path
+
+    def end(self, slot: int) -> Trace:
+        """What was noted since `begin`."""
+        known = self._maps[slot]
+        used = int.from_bytes(known[:4], "little")
+        lost = int.from_bytes(known[4:8], "little")
+        notes = dict.fromkeys(known[_HEAD : _HEAD + min(used, _SIZE - _HEAD)].split(b"\0"))
+        share = self._names.setdefault
+        found: dict[bytes, list[str]] = {b"r": [], b"w": []}
+        for note in notes:
+            if note[:1] in found:
+                path = os.path.normpath(os.fsdecode(note[1:]))
+                found[note[:1]].append(share(path, path))
+        return Trace(tuple(found[b"r"]), tuple(found[b"w"]), not lost)
+
+    def close(self) -> None:
+        """Unmaps the files; they go with the session's folder."""
+        for known in self._maps.values():
+            known.close()
+
+
+def surprises(trace: Trace, operands: Operands, made: Set[str]) -> tuple[str, ...]:
+    """What a job did that its declaration did not say.
+
+    It wrote what it did not declare and what is there now (temporary files are not), or read a
+    product that an earlier job of the same build made.  Paths by another name are not recognised.
+    """
+    found = []
+    known = {*operands.writes, *operands.reads}
+    for path in trace.writes:
+        if path not in known and os.path.lexists(path):
+            found.append(f"wrote {path}")
+    for path in trace.reads:
+        if path in made and path not in known and is_product(path):
+            found.append(f"read {path}")
+    return tuple(found)

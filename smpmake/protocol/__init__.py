@@ -1,0 +1,1 @@
+"""Bytes on sockets, and the values that they stand for."""

@@ -1,0 +1,1 @@
+"""Which command may run when: pure values."""

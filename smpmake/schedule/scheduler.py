@@ -1,0 +1,293 @@
+"""Which command runs when: events in, actions out.
+
+Pure: no clock, no disk, no await.  The caller performs the actions in their order and reports what
+became of them by the next event.  Commands start in the order of issue, except that what somebody
+waits for in the foreground comes first, with everything that it depends on.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from smpmake.schedule.hazards import Hazards
+from smpmake.schedule.job import NOBODY, Job, Mode, State
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Run a deferred job in the slot that it now holds."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Let a foreground command's shim become the real tool."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Let a paused command go on: there is a slot for it again."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """A command will not run; `cause` is the job whose failure is to blame, if one is."""
+
+    job: Job
+    cause: Job | None
+
+
+Action = Start | Grant | Resume | Cancelled
+_UNSTARTED = (State.WAITING, State.READY)
+_WANTS_SLOT = (State.READY, State.RESUMING)
+_LOOK_AHEAD = 32  # jobs that are asked for when one is too large for now
+
+
+class Scheduler:
+    """Slots, hazards and the queue.  One instance a server.
+
+    rank    what the queue is ordered by: the order of issue, if nothing else is wanted.
+    admits  whether a job may start; asked with whether it would be the only one, which it always
+            may be.  A job that is admitted starts.
+    held    jobs that had a slot at the last turn and were not admitted.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        rank: Callable[[Job], float] = lambda job: job.number,
+        admits: Callable[[Job, bool], bool] = lambda job, alone: True,
+    ) -> None:
+        self.hazards = Hazards()
+        self.slots = slots
+        self._free = list(range(slots))
+        self._lanes = slots
+        self._parked: list[int] = []
+        self._rank = rank
+        self._admits = admits
+        self.held = 0
+        self._urgent: list[tuple[float, int, Job]] = []
+        self._queue: list[tuple[float, int, Job]] = []
+        self._alone: Job | None = None
+        self._stopped = False
+
+    @property
+    def busy(self) -> int:
+        """Slots in use."""
+        return self.slots - len(self._free)
+
+    def issue(self, job: Job, now: int) -> list[Action]:
+        """A command enters the machine."""
+        actions: list[Action] = []
+        if job.mode is Mode.FOREGROUND:
+            job.urgent = True
+        blockers = self.hazards.enter(job)
+        if blockers:
+            job.blockers = blockers
+            for blocker in blockers:
+                blocker.followers.append(job)
+            if job.urgent:
+                self._hurry(job)
+        else:
+            self._ready(job, now, actions)
+            self._dispatch(actions)
+        return actions
+
+    def finished(self, job: Job, *, ok: bool, now: int) -> list[Action]:
+        """A running command ended; what needs its outputs is cancelled if it failed."""
+        actions: list[Action] = []
+        paused = job.state in (State.PAUSED, State.RESUMING)
+        job.state = State.DONE if ok else State.FAILED
+        self._release(job, paused=paused)
+        self._retire(job, now, actions, cause=None if ok else job)
+        self._dispatch(actions)
+        return actions
+
+    def cancel(
+        self, which: Callable[[Job], bool], now: int, cause: Job | None = None
+    ) -> list[Action]:
+        """Takes commands that have not started out of the machine.
+
+        Light deferred ones stay: they go with what they wait for, whether that ends well or not
+        (an object without its dependency file, moved into place, would be half a result).
+        """
+        actions: list[Action] = []
+        for job in [j for j in self.hazards.present() if j.state in _UNSTARTED and which(j)]:
+            if not (job.light and job.mode is Mode.DEFERRED):
+                self._cancel(job, now, actions, cause)
+        self._dispatch(actions)
+        return actions
+
+    def wait(self, waiter: Job, blockers: set[Job], now: int) -> list[Action]:
+        """Somebody in the foreground waits for commands, and is granted when they ended."""
+        actions: list[Action] = []
+        waiter.urgent = True
+        waiter.blockers = blockers
+        for blocker in blockers:
+            blocker.followers.append(waiter)
+        if blockers:
+            self._hurry(waiter)
+        else:
+            self._ready(waiter, now, actions)
+        return actions
+
+    def withdraw(self, waiter: Job, now: int) -> list[Action]:
+        """A waiter went away."""
+        actions: list[Action] = []
+        self._cancel(waiter, now, actions, None)
+        return actions
+
+    def pause(self, job: Job) -> list[Action]:
+        """A running command has to wait for others: they may have its slot meanwhile.
+
+        Its place in the pool stays taken, so another place is opened for who gets the slot.
+        """
+        actions: list[Action] = []
+        if job.state is State.RUNNING and job.slot is not None:
+            job.state = State.PAUSED
+            if self._alone is job:
+                self._alone = None
+            if not self._parked:
+                self._parked.append(self._lanes)
+                self._lanes += 1
+            heapq.heappush(self._free, heapq.heappop(self._parked))
+            self._dispatch(actions)
+        return actions
+
+    def resume(self, job: Job) -> list[Action]:
+        """What a paused command waited for has come; a Resume follows when it has a slot again."""
+        actions: list[Action] = []
+        if job.state is State.PAUSED:
+            job.state = State.RESUMING
+            self._push(self._urgent, job)
+            self._dispatch(actions)
+        else:
+            actions.append(Resume(job))
+        return actions
+
+    def again(self, job: Job) -> list[Action]:
+        """A running job came to nothing through no fault of its own: back to the queue."""
+        actions: list[Action] = []
+        self._release(job, paused=job.state in (State.PAUSED, State.RESUMING))
+        job.light = False
+        job.state = State.READY
+        self._push(self._urgent, job)
+        self._dispatch(actions)
+        return actions
+
+    def stop(self) -> None:
+        """Starts nothing any more; what runs may end."""
+        self._stopped = True
+
+    def _ready(self, job: Job, now: int, actions: list[Action]) -> None:
+        job.state = State.READY
+        job.ready_at = now
+        if job.light:
+            self._run(job, actions)
+        else:
+            self._push(self._urgent if job.urgent else self._queue, job)
+
+    def _push(self, queue: list[tuple[float, int, Job]], job: Job) -> None:
+        heapq.heappush(queue, (self._rank(job), job.number, job))
+
+    def _hurry(self, job: Job) -> None:
+        """What `job` waits for, and what that waits for, goes to the front."""
+        todo = [job]
+        while todo:
+            for blocker in todo.pop().blockers:
+                if not blocker.urgent:
+                    blocker.urgent = True
+                    if blocker.state in _WANTS_SLOT:
+                        self._push(self._urgent, blocker)
+                    todo.append(blocker)
+
+    def dispatch(self) -> list[Action]:
+        """Looks again: what was not admitted may be by now."""
+        actions: list[Action] = []
+        self._dispatch(actions)
+        return actions
+
+    def _dispatch(self, actions: list[Action]) -> None:
+        passed_over: list[tuple[float, int, Job]] = []
+        while self._free and not self._stopped and self._alone is None:
+            # A job that was hurried stands in both queues; its state tells whether it still counts.
+            queue = self._urgent or self._queue
+            if not queue:
+                break
+            job = queue[0][2]
+            if job.state not in _WANTS_SLOT:
+                heapq.heappop(queue)
+                continue
+            if job.exclusive and self.busy:
+                break
+            alone = self.busy == 0
+            if job.state is State.READY and not self._admits(job, alone) and not alone:
+                # Smaller ones may go first, but not past what somebody waits for.
+                if queue is self._urgent or len(passed_over) >= _LOOK_AHEAD:
+                    passed_over.append(heapq.heappop(queue))
+                    break
+                passed_over.append(heapq.heappop(queue))
+                continue
+            heapq.heappop(queue)
+            self._take_slot(job, actions)
+        self.held = len(passed_over)
+        for entry in passed_over:
+            heapq.heappush(self._urgent if entry[2].urgent else self._queue, entry)
+
+    def _take_slot(self, job: Job, actions: list[Action]) -> None:
+        if job.exclusive:
+            self._alone = job
+        slot = heapq.heappop(self._free)
+        if job.state is State.RESUMING:
+            heapq.heappush(self._parked, slot)  # its own place it has kept
+            job.state = State.RUNNING
+            actions.append(Resume(job))
+        else:
+            job.slot = slot
+            self._run(job, actions)
+
+    def _run(self, job: Job, actions: list[Action]) -> None:
+        job.state = State.RUNNING
+        actions.append(Start(job) if job.mode is Mode.DEFERRED else Grant(job))
+
+    def _release(self, job: Job, *, paused: bool = False) -> None:
+        if job.slot is not None:
+            # One that ends while it is paused has given its slot back; only its place becomes free.
+            heapq.heappush(self._parked if paused else self._free, job.slot)
+            job.slot = None
+        if self._alone is job:
+            self._alone = None
+
+    def _retire(self, job: Job, now: int, actions: list[Action], cause: Job | None) -> None:
+        """Leaves the table; followers that need what was not made are cancelled, others go on."""
+        self.hazards.leave(job)
+        followers, job.followers = job.followers, []
+        lost = frozenset(job.operands.writes) if cause is not None else frozenset()
+        for follower in followers:
+            follower.blockers.discard(job)
+            if follower.state is not State.WAITING:
+                continue
+            if lost and not lost.isdisjoint(follower.operands.reads):
+                self._cancel(follower, now, actions, cause)
+            elif not follower.blockers:
+                follower.waited_for = job
+                self._ready(follower, now, actions)
+
+    def _cancel(self, job: Job, now: int, actions: list[Action], cause: Job | None) -> None:
+        if job.state not in _UNSTARTED:
+            return
+        job.state = State.CANCELLED
+        for blocker in job.blockers:
+            # A blocker that ends later must not find us.
+            if job in blocker.followers:
+                blocker.followers.remove(job)
+        job.blockers = NOBODY
+        actions.append(Cancelled(job, cause))
+        self._retire(job, now, actions, cause=cause or job)

@@ -1,0 +1,1 @@
+"""Who may come, what they may ask, and where it all lies."""

@@ -1,0 +1,159 @@
+"""Which tools exist on this machine under names that we know, and shims that stand for them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from smpmake import __version__, native
+from smpmake.commands import families
+from smpmake.errors import SmpmakeError
+
+
+class ShimError(SmpmakeError):
+    """A folder of shims cannot be made, or holds what is not ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool's name and the file that PATH finds for it, our own shims left out."""
+
+    name: str
+    path: str
+
+
+def is_shim(path: str) -> bool:
+    """Whether a file is our shim, under whatever name."""
+    try:
+        return os.path.samefile(path, native.program("shim"))
+    except OSError:
+        return False
+
+
+def find_tools(path: str) -> list[Tool]:
+    """Every known tool on `path` (a PATH), the first of each name."""
+    found: dict[str, str] = {}
+    for folder in path.split(":"):
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name in found or not families.is_known(name):
+                continue
+            file = os.path.join(folder or ".", name)
+            if os.access(file, os.X_OK) and os.path.isfile(file) and not is_shim(file):
+                found[name] = file
+    return [Tool(name, file) for name, file in sorted(found.items())]
+
+
+def install(folder: Path, path: str) -> list[Tool]:
+    """Puts a shim into `folder` for every known tool on `path`; returns them.
+
+    Raises ShimError when a name there is taken by something that is not a shim.
+    """
+    shim = native.program("shim")
+    installed = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ShimError(f"{folder}: {error.strerror}") from None
+    here = folder.resolve()
+    for tool in find_tools(path):
+        if Path(tool.path).parent.resolve() == here:
+            raise ShimError(f"{tool.path} is a real tool: choose a folder of its own for shims")
+        place = folder / tool.name
+        if os.path.lexists(place):
+            if not os.path.islink(place) or not _points_to_shim(place):
+                raise ShimError(f"{place} exists and is not a shim: move it away first")
+            place.unlink()
+        place.symlink_to(shim)
+        installed.append(tool)
+    return installed
+
+
+def installed(folder: Path) -> list[str]:
+    """Names of the shims in a folder."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise ShimError(f"{folder}: {error.strerror}") from None
+    return [entry.name for entry in entries if entry.is_symlink() and _points_to_shim(entry)]
+
+
+def uninstall(folder: Path) -> list[str]:
+    """Removes the shims (nothing else) from a folder, and the folder if it is empty then."""
+    names = installed(folder)
+    for name in names:
+        (folder / name).unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    return names
+
+
+def _points_to_shim(link: Path) -> bool:
+    # By name: the link of a shim whose package was removed since is still ours to clean up.
+    return os.path.basename(os.readlink(link)) == "smpmake-shim"
+
+
+def shims_for(search_path: str) -> Path:
+    """A folder with a shim for every known tool on a PATH; made once, then used again.
+
+    It outlives the session: a configure script that runs inside a build may write down the
+    paths of tools that it found, and those must go on working (as the plain tools).  Which folder
+    belongs to a PATH is remembered as long as none of PATH's folders changes.
+    Raises ShimError.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    home = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    cache = home / "smpmake" / "shims"
+    index = cache / "by-path" / _digest(_state_of(search_path))
+    try:
+        return index.resolve(strict=True)
+    except OSError:
+        pass
+    try:
+        index.parent.mkdir(parents=True, exist_ok=True)
+        folder = _make_shims(cache, search_path)
+        with contextlib.suppress(FileExistsError):
+            index.symlink_to(folder)
+    except OSError as error:
+        raise ShimError(f"no folder for shims: {error}") from None
+    return folder
+
+
+def _make_shims(cache: Path, search_path: str) -> Path:
+    """Raises OSError."""
+
+    found = find_tools(search_path)
+    shim = native.program("shim")
+    folder = cache / _digest([shim, *(tool.name for tool in found)])
+    if folder.is_dir():
+        return folder
+    new = Path(tempfile.mkdtemp(dir=cache))
+    for tool in found:
+        (new / tool.name).symlink_to(shim)
+    new.chmod(0o755)
+    try:
+        new.rename(folder)
+    except OSError:  # another session was quicker
+        shutil.rmtree(new)
+    return folder
+
+
+def _state_of(search_path: str) -> list[str]:
+    """What finding tools depends on: PATH, the times of its folders, ourselves, known names."""
+    state = [__version__, native.program("shim"), search_path, *families.patterns()]
+    for name in search_path.split(":"):
+        with contextlib.suppress(OSError):
+            state.append(f"{os.stat(name or '.').st_mtime_ns} {os.path.abspath(name or '.')}")
+    return state
+
+
+def _digest(words: list[str]) -> str:
+    return hashlib.sha256(os.fsencode("\n".join(words))).hexdigest()[:16]

@@ -1,0 +1,301 @@
+"""The Unix socket: accepts shims and clients, checks who they are, and brings them to the engine.
+
+Whatever arrives that is not a whole frame of ours, from our own user, is refused with a line in
+the log and harms nobody.  Descriptors travel beside the first bytes, which is why asyncio's streams
+(they drop them) are not used.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from smpmake.engine.engine import Engine
+from smpmake.protocol import wire
+from smpmake.schedule.job import Job
+
+log = logging.getLogger("smpmake")
+
+_CHUNK: Final = 1 << 16
+_SPACE: Final = socket.CMSG_SPACE(2 * array.array("i").itemsize)
+_CREDENTIALS: Final = struct.Struct("iII")
+_ACCEPTED: Final = wire.answer_exit(0)
+
+
+class RequestHandler(Protocol):
+    """What clients (not shims) may ask; see session.py and service.py."""
+
+    def request(self, client: Connection, message: dict[str, Any]) -> None:
+        """A JSON request came; the answer, now or later, goes to `client.reply`."""
+
+    def gone(self, client: Connection) -> None:
+        """A client that had asked for something closed its connection."""
+
+
+class Server:
+    """Serves a socket that listens already (folder.listen)."""
+
+    def __init__(
+        self, listener: socket.socket, engine: Engine, requests: RequestHandler | None = None
+    ) -> None:
+        self._engine = engine
+        self._requests = requests
+        self._loop = asyncio.get_running_loop()
+        self._uid = os.getuid()
+        self._open: set[Connection] = set()
+        self._leases: set[int] = set()
+        self._socket = listener
+        self._loop.add_reader(self._socket.fileno(), self._accept)
+
+    def close(self) -> None:
+        """Stops listening and removes the socket."""
+        self._loop.remove_reader(self._socket.fileno())
+        path = self._socket.getsockname()
+        self._socket.close()
+        for connection in list(self._open):
+            connection.close()
+        for pidfd in self._leases:
+            self._loop.remove_reader(pidfd)
+            os.close(pidfd)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+    def _accept(self) -> None:
+        # One at a time: a driver issues one command after the other.
+        try:
+            accepted, _address = self._socket.accept()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            log.error("accept: %s", error)
+            return
+        accepted.setblocking(False)
+        pid, uid, _ = _CREDENTIALS.unpack(
+            accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        )
+        if uid not in (self._uid, 0):
+            log.warning("refused: a connection of user %d (process %d)", uid, pid)
+            accepted.close()
+            return
+        # What the shim sent is usually there already; then no reader is ever registered.
+        Connection(self, accepted, pid).readable()
+
+    # ------------------------------------------------------------------ for connections
+
+    def opened(self, connection: Connection) -> None:
+        """A connection that will be heard of again."""
+        self._open.add(connection)
+
+    def closed(self, connection: Connection) -> None:
+        """A connection's end."""
+        self._open.discard(connection)
+
+    def frame(self, connection: Connection, kind: int, payload: bytes, fds: list[int]) -> None:
+        """A whole frame arrived.  Raises WireError for what does not belong here."""
+        if kind == wire.INVOKE:
+            invoke = wire.decode_invoke(payload)
+            if len(fds) != 2:
+                raise wire.WireError(f"an invocation with {len(fds)} descriptors")
+            out, err = fds
+            fds.clear()  # the engine's now
+            self._engine.invoke(invoke, connection, out, err)
+        elif kind == wire.QUESTION:
+            connection.ask(wire.decode_question(payload))
+        elif kind == wire.REQUEST and self._requests is not None:
+            connection.is_client = True
+            self._requests.request(connection, wire.decode_json(payload))
+        else:
+            raise wire.WireError(f"a frame of kind {kind}")
+
+    def gone(self, connection: Connection) -> None:
+        """The other side closed."""
+        if connection.is_client and self._requests is not None:
+            self._requests.gone(connection)
+
+    def watch_lease(self, job: Job, pid: int) -> bool:
+        """Tells the engine when the process that a shim became has ended."""
+        try:
+            pidfd = os.pidfd_open(pid)
+        except OSError:
+            return False
+        self._leases.add(pidfd)
+        self._loop.add_reader(pidfd, self._lease_ended, job, pidfd)
+        return True
+
+    def _lease_ended(self, job: Job, pidfd: int) -> None:
+        self._loop.remove_reader(pidfd)
+        self._leases.discard(pidfd)
+        os.close(pidfd)
+        self._engine.lease_ended(job)
+
+    @property
+    def engine(self) -> Engine:
+        """Where invocations go."""
+        return self._engine
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that everything here runs in."""
+        return self._loop
+
+
+class Connection:
+    """One peer: a shim (a command.Reply) or a client with requests."""
+
+    __slots__ = (
+        "_fds",
+        "_lease",
+        "_registered",
+        "_server",
+        "_socket",
+        "_splitter",
+        "_waiting",
+        "is_client",
+        "pid",
+    )
+
+    def __init__(self, server: Server, accepted: socket.socket, pid: int) -> None:
+        self.pid = pid
+        self.is_client = False
+        self._server = server
+        self._socket = accepted
+        self._splitter = wire.Splitter()
+        self._fds: list[int] = []
+        self._registered = False
+        self._waiting: Callable[[], None] | None = None
+        self._lease: Job | None = None
+
+    # ------------------------------------------------------------------ reading
+
+    def readable(self) -> None:
+        """Reads what is there."""
+        try:
+            data, control, flags, _address = self._socket.recvmsg(_CHUNK, _SPACE)
+        except BlockingIOError:
+            self._register()
+            return
+        except OSError as error:
+            log.warning("process %d: %s", self.pid, error)
+            self._end()
+            return
+        if control:
+            self._take_descriptors(control)
+        if flags & socket.MSG_CTRUNC:
+            log.warning("refused: process %d sent too many descriptors", self.pid)
+            self._end()
+            return
+        if not data:
+            if self._splitter.pending:
+                log.warning("refused: process %d closed in the middle of a frame", self.pid)
+            self._end()
+            return
+        try:
+            for kind, payload in self._splitter.feed(data):
+                self._server.frame(self, kind, payload, self._fds)
+        except wire.WireError as error:
+            log.warning("refused: process %d: %s", self.pid, error)
+            self._end()
+            return
+        except Exception:
+            # A fault of ours: the shim sees the end and becomes the real tool (promise P5).
+            log.exception("a command could not be taken; its shim runs the real tool")
+            self._end()
+            return
+        if self._socket.fileno() >= 0 and not self._registered:
+            self._register()
+
+    def _register(self) -> None:
+        if not self._registered:
+            self._registered = True
+            self._server.opened(self)
+            self._server.loop.add_reader(self._socket.fileno(), self.readable)
+
+    def _take_descriptors(self, control: list[tuple[int, int, bytes]]) -> None:
+        for level, kind, data in control:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                received = array.array("i")
+                received.frombytes(data[: len(data) - len(data) % received.itemsize])
+                self._fds.extend(received)
+
+    def _end(self) -> None:
+        """The peer is gone or not welcome."""
+        lease, self._lease = self._lease, None
+        waiting, self._waiting = self._waiting, None
+        self.close()
+        self._server.gone(self)
+        if lease is not None:
+            self._server.engine.lease_ended(lease)
+        elif waiting is not None:
+            waiting()
+
+    def close(self) -> None:
+        """Closes our side."""
+        for fd in self._fds:
+            os.close(fd)
+        self._fds.clear()
+        if self._registered:
+            self._registered = False
+            self._server.loop.remove_reader(self._socket.fileno())
+            self._server.closed(self)
+        self._socket.close()
+
+    # ------------------------------------------------------------------ answering a shim
+
+    def leave(self, status: int, message: bytes = b"") -> None:
+        """See command.Reply."""
+        self._waiting = None
+        self._send(wire.answer_exit(status, message) if status or message else _ACCEPTED)
+        self.close()
+
+    def wait(self, withdraw: Callable[[], None]) -> None:
+        """The answer comes later; if the shim goes away before, `withdraw` is called."""
+        self._waiting = withdraw
+
+    def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
+        """See command.Reply."""
+        self._waiting = None
+        watched = job.light or self._server.watch_lease(job, self.pid)
+        self._send(wire.answer_exec(argv, message, keep_open=not watched, command=job.number))
+        if watched:
+            self.close()
+        else:
+            self._lease = job
+            self._register()
+
+    # ------------------------------------------------------------------ answering a guard
+
+    def ask(self, question: wire.Question) -> None:
+        """A guard's question goes to the engine."""
+        withdraw = self._server.engine.ask(question, self._settle)
+        if withdraw is not None and self._socket.fileno() >= 0:
+            self._waiting = withdraw
+
+    def _settle(self, verdict: bytes) -> None:
+        self._waiting = None
+        self._send(verdict)
+        self.close()
+
+    # ------------------------------------------------------------------ answering a client
+
+    def reply(self, message: dict[str, Any]) -> None:
+        """Sends a reply; the connection stays."""
+        self._send(wire.encode_json(wire.REPLY, message))
+
+    def _send(self, data: bytes) -> None:
+        # Answers are small; a client that does not read its long reply is waited for.
+        with contextlib.suppress(OSError):
+            sent = 0
+            with contextlib.suppress(BlockingIOError):
+                sent = self._socket.send(data)
+            if sent < len(data):
+                self._socket.setblocking(True)
+                self._socket.settimeout(10)
+                self._socket.sendall(data[sent:])
+                self._socket.setblocking(False)

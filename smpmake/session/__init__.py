@@ -1,0 +1,1 @@
+"""One build from beginning to end."""

@@ -1,0 +1,92 @@
+"""The command that the user prefixed, run under the keeper."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import socket
+import subprocess
+from pathlib import Path
+
+from smpmake import native
+from smpmake.protocol import wire
+from smpmake.protocol.wire import DriverEvent
+
+
+class Driver:
+    """Starts the driver at once; `ended` resolves to how it went.
+
+    An event of kind DRIVER_FAILED carries the errno of exec; None means that the keeper was lost.
+    """
+
+    def __init__(
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        folder: Path,
+        *,
+        alive: int,
+        nofile: int | None = None,
+        output: int | None = None,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[DriverEvent | None] = loop.create_future()
+        self.pid = -1
+        self._loop = loop
+        self._splitter = wire.Splitter()
+        ours, theirs = socket.socketpair()
+        soft = nofile if nofile is not None else resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self.process = subprocess.Popen(
+            [
+                native.program("keeper"),
+                str(theirs.fileno()),
+                str(alive),
+                str(soft),
+                os.fspath(folder),
+                *command,
+            ],
+            env=environment,
+            pass_fds=[theirs.fileno(), alive],
+            stdout=output,
+            stderr=output,
+        )
+        theirs.close()
+        ours.setblocking(False)
+        self._socket = ours
+        loop.add_reader(ours.fileno(), self._readable)
+
+    def signal(self, number: int) -> None:
+        """Signals the driver and everything that it started."""
+        with contextlib.suppress(OSError):
+            self._socket.send(wire.encode_signal(number))
+
+    def _readable(self) -> None:
+        try:
+            data = self._socket.recv(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._socket.fileno())
+            if not self.ended.done():
+                self.ended.set_result(None)
+            return
+        for kind, payload in self._splitter.feed(data):
+            if kind != wire.DRIVER:
+                continue
+            event = wire.decode_driver(payload)
+            if event.event == wire.DRIVER_STARTED:
+                self.pid = event.status
+            elif not self.ended.done():
+                self.ended.set_result(event)
+
+    def close(self) -> None:
+        """Releases the keeper, which leaves without touching anything, and reaps it."""
+        with contextlib.suppress(OSError):
+            self._socket.send(wire.encode_bye())
+        self._loop.remove_reader(self._socket.fileno())
+        self._socket.close()
+        self.process.wait()

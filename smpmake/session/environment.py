@@ -1,0 +1,67 @@
+"""What the driver gets to reach us: its environment, and which files are its output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+from smpmake import native
+from smpmake.disk.elf import takes_guard
+from smpmake.protocol.wire import FileId
+
+
+def driver_environment(
+    shims: Path, socket: Path, board: Path, build: str, *, guarded: str = ""
+) -> dict[str, str]:
+    """The user's environment, with what the driver needs to reach us.
+
+    guarded is the driver's program, or "" for none.  A guard catches tools wherever they are called
+    from, so PATH can stay as it is: what configures itself during the build finds the tools that
+    it would find serially.  Without one (--no-guard, or a driver that takes none, whose children
+    still may) our shims come first on PATH.
+    """
+    environment = dict(os.environ)
+    path = environment.get("PATH", os.defpath)
+    environment["SMPMAKE_SOCKET"] = os.fspath(socket)
+    environment["SMPMAKE_BOARD"] = os.fspath(board)
+    environment["SMPMAKE_BUILD"] = build
+    for name in ("CALLER", "UNGUARDED", "COMMAND", "TRACE", "GUARD", "SHIMS"):
+        environment.pop(f"SMPMAKE_{name}", None)
+    if guarded:
+        library = _preloadable(native.guard(), board.parent)
+        others = environment.get("LD_PRELOAD", "").replace(":", " ").split()
+        libraries = [library, *(other for other in others if other != library)]
+        environment["LD_PRELOAD"] = ":".join(libraries)
+        environment["SMPMAKE_GUARD"] = library
+        environment["SMPMAKE_SHIMS"] = os.fspath(shims)
+        if takes_guard(guarded):
+            return environment
+        environment["SMPMAKE_CALLER"] = "0000000000"
+    if not path.startswith(f"{shims}:"):
+        environment["PATH"] = f"{shims}:{path}"
+    return environment
+
+
+def _preloadable(library: str, folder: Path) -> str:
+    """The library under a name that LD_PRELOAD can hold: blanks and colons part its entries."""
+    if not re.search(r"[\s:;$]", library):
+        return library
+    link = folder / "guard.so"
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(library)
+    return str(link)
+
+
+def output_ids() -> tuple[FileId, FileId]:
+    """Which files our own stdout and stderr are."""
+    return _file_id(1), _file_id(2)
+
+
+def _file_id(fd: int) -> FileId:
+    try:
+        info = os.fstat(fd)
+    except OSError:
+        info = os.stat("/dev/null")
+    return FileId(info.st_dev, info.st_ino)

@@ -1,0 +1,223 @@
+"""Where a build's jobs run: a server of its own, in this very process.
+
+`remote.py` is the other kind: a place in a server that was there before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import shlex
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from smpmake import cpus
+from smpmake.config import Settings
+from smpmake.decide.known_failures import KnownFailures
+from smpmake.decide.procfs import WMAKES
+from smpmake.decide.rules import rules_of
+from smpmake.engine.build import Build
+from smpmake.engine.output import Transcript
+from smpmake.guard.scoreboard import Scoreboard
+from smpmake.protocol.wire import FileId
+from smpmake.records import BuildRecord
+from smpmake.server.rundir import SessionFolder, listen
+from smpmake.server.shims import shims_for
+from smpmake.session.driver import Driver
+from smpmake.session.environment import driver_environment, output_ids
+
+if TYPE_CHECKING:
+    from smpmake.engine.engine import Engine
+    from smpmake.forecast import Forecast
+    from smpmake.server.socket import Server
+
+_BUILD: Final = "main"
+
+
+def own_cpu_us() -> int:
+    """Microseconds of CPU that this process has used."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return int((usage.ru_utime + usage.ru_stime) * 1e6)
+
+
+class LocalBackend:
+    """A server for one build (see Backend).  `program` is the driver's."""
+
+    def __init__(self, settings: Settings, slots: int, program: str) -> None:
+        self._settings = settings
+        self._program = program
+        self._slots = slots
+        self._spent_before = 0
+        self._engine: Engine
+        self._server: Server
+        self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
+        self._build.wmakes = os.path.basename(program) in WMAKES
+        self.output: int | None = None
+        self.environment: dict[str, str] = {}
+        self.alive = -1
+        self._pipe = -1
+        self._started = False
+        self._closed = False
+
+    async def open(self, record: BuildRecord) -> None:
+        """Raises FolderError, tools.ShimError or native.NativeMissingError."""
+        build = self._build
+        self._spent_before = own_cpu_us()  # before the build began
+        record.commands, record.failures = build.records, build.failures
+        record.reported = build.reported
+        record.notices, record.stalls = build.notices, build.stalls
+        self._session_folder = folder = SessionFolder()
+        self.folder = folder.path
+        try:
+            self._shims = shims_for(os.environ.get("PATH", os.defpath))
+            self._listener = listen(folder.socket)
+            self._board = Scoreboard(folder.path / "board")
+        except BaseException:
+            folder.remove()
+            raise
+        self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
+        self._build.began = time.time()
+        self._build.known_failures = KnownFailures(os.getcwd())
+        self.environment = driver_environment(
+            self._shims,
+            folder.socket,
+            folder.path / "board",
+            _BUILD,
+            guarded=self._program if self._settings.guard else "",
+        )
+        if self._settings.output == "serial":
+            self._pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+            os.set_blocking(self.output, True)
+
+    def adopt(self, driver: Driver) -> None:
+        """See Backend.  The large imports come here, while the driver reads its makefile."""
+        if self._started:
+            self._engine.keeper_pids.add(driver.process.pid)
+            return
+        self._started = True
+        from smpmake.engine.admission import reserve_of
+        from smpmake.engine.chaos import Chaos
+        from smpmake.engine.engine import Engine
+        from smpmake.server.requests import Requests
+        from smpmake.server.socket import Server
+
+        self._engine = engine = Engine(
+            self.folder,
+            self._board,
+            self._slots,
+            cpus=cpus.allowed() if self._settings.affinity else None,
+            niceness=self._settings.nice,
+            alive=self._alive_write,
+            chaos=Chaos(self._settings.chaos),
+            reserve=reserve_of(self._settings),
+        )
+        if self._settings.history:
+            engine.priority.await_forecast(self._slots)
+        engine.builds[_BUILD] = self._build
+        engine.keeper_pids.add(driver.process.pid)
+        if self.output is not None:
+            self._transcribe(self.output)
+            os.close(self.output)
+        self._server = Server(self._listener, engine, Requests(engine, self.folder, self._shims))
+        if self._settings.history:
+            looking_back = (asyncio.get_running_loop(), os.getcwd())
+            threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
+
+    def _look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
+        """What earlier builds tell, in a thread: the build does not wait for it."""
+        from smpmake.history import History, past
+
+        history = History()
+        known = past.of_commands(cwd, history)
+        with contextlib.suppress(RuntimeError):  # the build was over sooner
+            loop.call_soon_threadsafe(self._expect, known)
+            if known.past:
+                known = past.with_order(known, cwd, history)
+                loop.call_soon_threadsafe(self._expect, known)
+
+    def _expect(self, known: Forecast) -> None:
+        if not self._closed:
+            self._engine.expect(known)
+
+    def driver_lost(self) -> None:
+        """See Backend."""
+        self._engine.end_strays(keep_keepers=False)
+
+    def stop(self, number: int) -> None:
+        """See Backend."""
+        self._engine.stop(self._build, number)
+
+    def counts(self) -> tuple[int, int, int, int]:
+        """See Backend."""
+        return (self._build.done, *self._engine.counts)
+
+    def sequel(self) -> tuple[tuple[str, float], ...]:
+        """See Backend."""
+        return self._engine.priority.sequel
+
+    async def drained(self, record: BuildRecord) -> None:
+        """See Backend."""
+        await self._build.empty.wait()
+        if self._build.transcript is not None:
+            self._build.transcript.finish()
+        record.server_cpu_us = own_cpu_us() - self._spent_before
+
+    def learn(self) -> list[str]:
+        """See Backend."""
+        build = self._build
+        assert build.known_failures is not None
+        news = []
+        for digest, argv in build.wrong.items():
+            if digest not in build.known_failures:
+                build.known_failures.add(digest, argv)
+                news.append(shlex.join(os.fsdecode(word) for word in argv[:-1].split(b"\0")))
+        build.known_failures.save()
+        return news
+
+    def start_over(self) -> None:
+        """See Backend."""
+        self._build.start_over()
+
+    async def close(self) -> list[str]:
+        """See Backend."""
+        self._closed = True
+        self._server.close()
+        if self._build.known_failures is not None:
+            self._build.known_failures.save()
+        leftovers = self._engine.close()
+        self._session_folder.remove()
+        for fd in (self.alive, self._alive_write, self._pipe):
+            if fd >= 0:
+                os.close(fd)
+        return leftovers
+
+    def _transcribe(self, write_end: int) -> None:
+        """--output=serial: the driver writes into a pipe."""
+        loop = asyncio.get_running_loop()
+        read_end = self._pipe
+        transcript = Transcript(self._engine.printer, 1, lambda: _drain(read_end))
+        self._build.transcript = transcript
+        info = os.fstat(write_end)
+        self._build.driver_output = (FileId(info.st_dev, info.st_ino),) * 2
+
+        def readable() -> None:
+            data = _drain(read_end)
+            if data is None:
+                loop.remove_reader(read_end)
+            else:
+                transcript.add(data)
+
+        loop.add_reader(read_end, readable)
+
+
+def _drain(fd: int) -> bytes | None:
+    """What a non-blocking pipe holds now; None at its end."""
+    pieces = []
+    with contextlib.suppress(BlockingIOError):
+        while piece := os.read(fd, 1 << 16):
+            pieces.append(piece)
+        return b"".join(pieces) if pieces else None
+    return b"".join(pieces)

@@ -1,0 +1,267 @@
+"""One build from beginning to end: the driver, the signals, and the record of it all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import gc
+import logging
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import psutil
+
+from smpmake import __version__, cpus
+from smpmake.commands import wmake
+from smpmake.commands.model import Reason
+from smpmake.config import Settings
+from smpmake.decide.procfs import WMAKES
+from smpmake.protocol import wire
+from smpmake.protocol.wire import DriverEvent
+from smpmake.records import BuildRecord, Sample
+from smpmake.session.backend import Backend
+from smpmake.session.driver import Driver
+from smpmake.session.rerun import MOST_RUNS, can_run_again
+from smpmake.session.sampler import Sampler
+from smpmake.status import Display, display
+from smpmake.status.progress import Progress, Sequel
+from smpmake.status.template import Wording
+
+if TYPE_CHECKING:
+    from smpmake.history import Recorder
+
+log = logging.getLogger("smpmake")
+
+#: Statuses of our own, as env, timeout and nohup have them.
+FAULT: Final = 125
+CANNOT_RUN: Final = 126
+NOT_FOUND: Final = 127
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_GRACE: Final = 0.3  # s for the driver to end by the terminal's own signal
+_PATIENCE: Final = 2.0  # s between TERM and KILL
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What to tell the user: the record, and complaints about ourselves."""
+
+    record: BuildRecord
+    faults: list[str]
+
+
+def raise_descriptor_limit() -> int:
+    """Many shims may wait at once.  Returns the soft limit that the driver is to have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        wanted = 65536 if hard == resource.RLIM_INFINITY else hard
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    return soft
+
+
+def spare_the_collector() -> None:
+    """A server makes few cycles and many objects that stay: searching them again is time lost."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 50)
+
+
+class Session:
+    """Runs one command on a host.
+
+    recorder  what writes the record down meanwhile; `get_ready` (see `run`) may set it.
+    """
+
+    recorder: Recorder | None = None
+
+    def __init__(self, settings: Settings, command: list[str], slots: int, host: Backend) -> None:
+        self._settings = settings
+        self._host = host
+        self._ended_by: int | None = None
+        self._faults: list[str] = []
+        self._driver: Driver | None = None
+        self.record = BuildRecord(
+            command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
+        )
+        self.record.memory = psutil.virtual_memory().total
+        self._display: Display
+        self._progress = Progress(slots)
+        self._sequel: Sequel = ()
+
+    async def run(self, get_ready: Callable[[], None] = lambda: None) -> Outcome:
+        """The whole build.  Raises what `Backend.open` raises.
+
+        `get_ready` is called once, in a thread, when the driver has been started and can be served.
+        """
+        record, host = self.record, self._host
+        soft = raise_descriptor_limit()
+        spare_the_collector()
+        record.started = time.monotonic_ns()
+        self._stand_by_for_signals()
+        await host.open(record)
+        faults: list[str] = []
+        again = True
+        while again:
+            driver = self._driver = Driver(
+                self._command(),
+                host.environment,
+                host.folder,
+                alive=host.alive,
+                nofile=soft,
+                output=host.output,
+            )
+            host.adopt(driver)
+            if record.runs == 1:
+                ready = asyncio.get_running_loop().run_in_executor(None, get_ready)
+            faults += await self._see_through(driver)
+            again = not faults and self._wants_another_run()
+            if again:
+                driver.close()
+                host.start_over()
+        await ready
+        faults += await host.close()
+        if self._ended_by is not None:
+            driver.signal(signal.SIGKILL)  # what outlived the driver has had its time
+        driver.close()
+        record.ended = time.monotonic_ns()
+        record.status = self._status(faults)
+        return Outcome(record, faults)
+
+    def _command(self) -> list[str]:
+        """What is run: a wmake gets options of ours (commands/wmake.py)."""
+        command = self.record.command
+        if os.path.basename(command[0]) not in WMAKES:
+            return command
+        # In a first run the question could be about a target whose command was not even run.
+        answered = self.record.runs > 1 and os.isatty(0)
+        ours = list(wmake.prepared(command, answered=answered))
+        if ours != command:
+            more = " ".join(word for word in ours if word not in command)
+            log.info("%s: %s gets %s", Reason.NO_TARGET_CHECK, command[0], more)
+        return ours
+
+    def _wants_another_run(self) -> bool:
+        """Whether the driver is to be told the truth about what failed, by running it once more."""
+        record = self.record
+        if not record.failures or self._ended_by is not None:
+            return False
+        news = self._host.learn()
+        if not news or record.runs >= MOST_RUNS or not can_run_again(record.command):
+            return False
+        record.runs += 1
+        record.driver_ended = 0
+        more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
+        print(
+            f"smpmake: failed after its success was promised: {news[0]}{more}; "
+            f"running {os.path.basename(record.command[0])} again, to let it decide",
+            file=sys.stderr,
+            flush=True,
+        )
+        return True
+
+    def _stand_by_for_signals(self) -> None:
+        """Before the driver is there: it may be interrupted as soon as it says anything."""
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.add_signal_handler(number, self._interrupted, number)
+
+    async def _see_through(self, driver: Driver) -> list[str]:
+        """From the driver's start until everything has ended."""
+        loop = asyncio.get_running_loop()
+        record, host = self.record, self._host
+        loop.set_exception_handler(lambda _, context: self._broken(driver, context))
+        sampler = Sampler(record.samples, host.counts, record.started)
+        quiet = self._settings.verbosity < 0
+        self._display = display(Wording(self._settings.status), quiet=quiet)
+        watching = asyncio.create_task(sampler.run(self._sampled))
+        try:
+            faults = self._note_driver(await driver.ended) + self._faults
+            record.driver_ended = time.monotonic_ns()
+            await host.drained(record)
+        finally:
+            watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+            sampler.take()
+            self._display.close()
+            for number in _ENDING:  # what is left to do takes a moment and must be done
+                loop.add_signal_handler(number, lambda: None)
+        return faults
+
+    def _sampled(self, sample: Sample) -> None:
+        if self.recorder is not None:
+            self.recorder.turn()
+        sequel = self._host.sequel()
+        if sequel is not self._sequel:
+            self._sequel = sequel
+            self._progress.expect(sequel)
+        self._display.show(self._progress.facts(sample, self.record.commands))
+
+    def _note_driver(self, event: DriverEvent | None) -> list[str]:
+        record = self.record
+        if event is None:
+            self._host.stop(signal.SIGKILL)
+            self._host.driver_lost()
+            return ["the process that keeps the driver was killed"]
+        record.driver_user_us += event.user_us
+        record.driver_system_us += event.system_us
+        record.driver_max_rss = event.max_rss_kib
+        if event.event == wire.DRIVER_FAILED:
+            record.driver_status = NOT_FOUND if event.status == errno.ENOENT else CANNOT_RUN
+            print(
+                f"smpmake: {record.command[0]}: cannot be run: {os.strerror(event.status)}",
+                file=sys.stderr,
+            )
+        elif os.WIFSIGNALED(event.status):
+            record.driver_status = 128 + os.WTERMSIG(event.status)
+        else:
+            record.driver_status = os.WEXITSTATUS(event.status)
+        return []
+
+    def _interrupted(self, number: signal.Signals) -> None:
+        """The first time gently, the second time at once."""
+        loop, driver = asyncio.get_running_loop(), self._driver
+        assert driver is not None  # the loop first turns when the driver has been started
+        again = self._ended_by is not None
+        self._ended_by = self._ended_by or number
+        self._host.stop(number)
+        if again:
+            driver.signal(signal.SIGKILL)
+            return
+        # At a terminal the driver got the signal itself; it should not get it twice.
+        loop.call_later(_GRACE, self._pass_on, driver, number)
+        loop.call_later(_PATIENCE, self._lose_patience, driver, number)
+
+    def _broken(self, driver: Driver, context: dict[str, Any]) -> None:
+        """A fault of ours in the event loop: what it left undone nobody would do, so all ends."""
+        error = context.get("exception")
+        log.error("internal error: %s", context.get("message"), exc_info=error)
+        self._faults.append(f"internal error: {error!r}")
+        self._host.stop(signal.SIGTERM)
+        driver.signal(signal.SIGTERM)
+
+    @staticmethod
+    def _pass_on(driver: Driver, number: int) -> None:
+        if not driver.ended.done():
+            driver.signal(number)
+
+    def _lose_patience(self, driver: Driver, number: signal.Signals) -> None:
+        if not driver.ended.done():
+            driver.signal(signal.SIGKILL)
+        self._host.stop(number)
+
+    def _status(self, faults: list[str]) -> int:
+        """Signals first, then our own faults, then the driver's word, then the jobs'."""
+        if self._ended_by is not None:
+            return 128 + self._ended_by
+        if faults:
+            return FAULT
+        if self.record.driver_status:
+            return self.record.driver_status
+        return 1 if self.record.failures else 0

@@ -1,0 +1,46 @@
+"""What takes longer to find out about a build than its model: for reports alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smpmake.records import BuildRecord
+from smpmake.timing import findings, groups, replay
+from smpmake.timing.findings import Finding
+from smpmake.timing.graph import build_graph
+from smpmake.timing.groups import Group
+from smpmake.timing.model import INFINITE, Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What takes longer to find out: for reports, not for the summary after each build.
+
+    simulated   the replay at the recorded number of slots, to compare with `wall`.
+    what_if     machine size and seconds.
+    path        the critical path.
+    """
+
+    simulated: float
+    what_if: tuple[tuple[int, float], ...]
+    path: tuple[replay.Piece, ...]
+    tools: tuple[Group, ...]
+    languages: tuple[Group, ...]
+    folders: tuple[Group, ...]
+    findings: tuple[Finding, ...]
+
+
+def explore(record: BuildRecord, timing: Timing) -> Depth:
+    """The rest of the model."""
+    graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
+    weighted = timing.concurrency.weighted
+    what_if = replay.curve(graph, timing.extra_cpus)
+    return Depth(
+        replay.play(graph, record.slots, record.cpus).seconds,
+        what_if,
+        replay.play(graph, INFINITE, INFINITE).path,
+        groups.group(record.commands, lambda c: c.tool, weighted),
+        groups.group(record.commands, groups.language, weighted),
+        groups.group(record.commands, lambda c: groups.folder(c, record.cwd), weighted),
+        findings.find(record, timing, what_if),
+    )

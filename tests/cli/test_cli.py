@@ -1,0 +1,280 @@
+"""The command line: which command is meant, settings, their sources, and errors."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from smpmake import __version__
+from smpmake.cli import insert_run
+from smpmake.config import ConfigError, Settings, load, merge, use_color
+from tests.support.space import MAIN, SMPMAKE, Space, objects
+
+VALUES = {"-j", "--jobs", "--links"}
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("make", "run make"),
+        ("make -j4 --version", "run make -j4 --version"),
+        ("-j 3 make -k", "run -j 3 make -k"),
+        ("-j3 -k make", "run -j3 -k make"),
+        ("--links defer make", "run --links defer make"),
+        ("--links=defer make", "run --links=defer make"),
+        ("-- why", "run -- why"),
+        ("-j 2 -- make -q", "run -j 2 -- make -q"),
+        ("run why", "run why"),
+        ("-k run stop", "run -k stop"),
+        ("why", "why"),
+        ("doctor --no-probe", "doctor --no-probe"),
+        ("--help", "--help"),
+        ("--version", "--version"),
+        ("./build.sh --help", "run ./build.sh --help"),
+        ("-j", "run -j"),
+        ("", ""),
+    ],
+)
+def test_our_options_end_at_the_first_word_that_is_not_one(given: str, meant: str) -> None:
+    assert insert_run(given.split(), VALUES) == meant.split()
+
+
+@pytest.mark.slow
+def test_help_and_version(space: Space) -> None:
+    shown = space.smpmake("--help")
+    assert shown.status == 0
+    for variable in ("JOBS", "KEEP_GOING", "LINKS", "NICE", "AFFINITY", "FOREGROUND", "EXCLUSIVE"):
+        assert f"SMPMAKE_{variable}" in shown.out.replace("\n", "").replace(" ", "")
+    for variable in ("OUTPUT", "VERBOSE", "QUIET", "COLOR"):
+        assert f"SMPMAKE_{variable}" in shown.out
+    assert space.smpmake("--version").out == f"smpmake {__version__}\n"
+    assert space.smpmake("run", "--help").status == 0
+    assert space.smpmake().status == 0 or "Usage" in space.smpmake().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-j", "0", "make"], ["-j", "0"]),
+        (["-j", "many", "make"], ["many"]),
+        (["--links", "perhaps", "make"], ["perhaps", "wait", "defer"]),
+        (["--no-such-option", "make"], ["--no-such-option"]),
+        (["-j4"], ["COMMAND"]),
+        (["--nice", "77", "make"], ["77"]),
+        (["shims", "install"], ["DIR"]),
+    ],
+)
+def test_usage_errors_have_our_own_status(
+    space: Space, arguments: list[str], words: list[str]
+) -> None:
+    ended = space.smpmake(*arguments)
+    assert ended.status == 125
+    for word in words:
+        assert word in ended.err
+
+
+@pytest.mark.slow
+def test_help_is_quick_because_it_imports_little() -> None:
+    """Not a time: what makes it slow is absent.  (docs/benchmarks.md has the time.)"""
+    code = (
+        "import sys\nfrom smpmake.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'asyncio', 'psutil', 'sqlite3', 'smpmake.engine'} & sys.modules.keys()\n"
+        "print(heavy, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "set()"
+
+
+def test_project_file_wins_over_the_users_and_lists_add_up(tmp_path: Path) -> None:
+    user, project = tmp_path / "config" / "smpmake", tmp_path / "project" / "deep"
+    user.mkdir(parents=True)
+    project.mkdir(parents=True)
+    (user / "config.toml").write_text('jobs = 2\nnice = 5\nforeground = ["a"]\n')
+    (tmp_path / "project" / ".smpmake.toml").write_text(
+        'jobs = 7\nlinks = "defer"\nforeground = ["b"]\nkeep-going = true\n'
+    )
+    settings = load(project, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
+    assert (settings.jobs, settings.nice, settings.links) == (7, 5, "defer")
+    assert settings.foreground == ("a", "b")
+    assert settings.keep_going
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("job = 3", ["unknown key 'job'", "did you mean 'jobs'?"]),
+        ("keep_going = true", ["unknown key 'keep_going'", "did you mean 'keep-going'?"]),
+        ("jobs = -1", ["'jobs' is -1", "whole number"]),
+        ("jobs = true", ["'jobs' is True"]),
+        ('links = "later"', ["'links' is 'later'", '"wait"']),
+        ("foreground = 3", ["list of tool names"]),
+        ("nice = 20", ["0 to 19"]),
+        ("jobs = ", ["not TOML"]),
+        ("\udcff", ["not UTF-8"]),
+    ],
+)
+def test_errors_in_a_file_name_file_key_and_remedy(
+    tmp_path: Path, text: str, words: list[str]
+) -> None:
+    path = tmp_path / ".smpmake.toml"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ConfigError) as raised:
+        merge(Settings(), path)
+    for word in [str(path), *words]:
+        assert word in str(raised.value)
+
+
+@pytest.mark.slow
+def test_a_bad_file_is_an_error_of_ours_before_anything_runs(space: Space) -> None:
+    space.write({".smpmake.toml": "jbos = 3\n"})
+    ended = space.smpmake("touch", "ran")
+    assert ended.status == 125
+    assert "did you mean 'jobs'?" in ended.err
+    assert "ran" not in space.tree()
+
+
+@pytest.mark.slow
+def test_the_command_line_wins_over_the_environment_over_the_file(space: Space) -> None:
+    space.write({**objects(2), "main.c": MAIN, ".smpmake.toml": 'foreground = ["gcc"]\njobs = 3\n'})
+    by_file = space.smpmake("-v", "sh", "-c", "gcc -c f0.c")
+    assert "1 user-foreground" in by_file.err
+    space.write({".smpmake.toml": "jobs = 3\n"})
+    space.write({"count.sh": "echo\n"})
+    assert "x on 1 CPU" in space.smpmake("sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="1").err
+    assert "x on 1 CPU" in space.smpmake("-j1", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="2").err
+    pattern = space.smpmake("--foreground", "/usr/*/g?c", "-v", "sh", "-c", "gcc -c f1.c")
+    assert "1 user-foreground" in pattern.err
+
+
+@pytest.mark.parametrize(
+    ("choice", "terminal", "environment", "expected"),
+    [
+        ("auto", True, {}, True),
+        ("auto", False, {}, False),
+        ("always", False, {"NO_COLOR": "1"}, True),
+        ("never", True, {"FORCE_COLOR": "1"}, False),
+        ("auto", True, {"NO_COLOR": "1"}, False),
+        ("auto", True, {"NO_COLOR": ""}, True),
+        ("auto", False, {"FORCE_COLOR": "1"}, True),
+        ("auto", False, {"CLICOLOR_FORCE": "1"}, True),
+        ("auto", True, {"CLICOLOR": "0"}, False),
+        ("auto", True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_colours(choice: str, terminal: bool, environment: dict[str, str], expected: bool) -> None:
+    assert use_color(choice, terminal, environment) is expected
+
+
+@pytest.mark.slow
+def test_summary_quiet_and_verbose(space: Space) -> None:
+    space.write(objects(2))
+    script = "gcc -c f0.c; gcc -c f1.c; gcc -dumpversion"
+    normal = space.smpmake("sh", "-c", script)
+    for word in ("commands", "CPU ", "extra CPUs", "slowest", "memory", "2 deferred, 1 in the"):
+        assert word in normal.err
+    quiet = space.smpmake("-q", "sh", "-c", script)
+    assert len(quiet.err.splitlines()) == 1
+    verbose = space.smpmake("-v", "sh", "-c", script)
+    assert "1 query: asks the tool about itself" in verbose.err
+    why = space.smpmake("why")
+    assert "1 query" in why.out
+    assert "gcc -dumpversion" in why.out
+
+
+@pytest.mark.slow
+def test_why_without_a_history(space: Space) -> None:
+    ended = space.smpmake("why")
+    assert ended.status == 125
+    assert "No build is in the history" in ended.err
+
+
+@pytest.mark.slow
+def test_a_damaged_history_does_not_stop_a_build(space: Space) -> None:
+    path = space.root / "state" / "smpmake" / "history.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"this is no database" * 100)
+    space.write(objects(1))
+    ended = space.smpmake("sh", "-c", "gcc -c f0.c")
+    assert ended.status == 0
+    assert "not in the history" in ended.err
+    assert str(path) in ended.err
+
+
+@pytest.mark.slow
+def test_doctor(space: Space) -> None:
+    ended = space.smpmake("doctor")
+    assert ended.status == 0, ended.err
+    for word in ("CPUs", "usable", "smpmake-shim", "gcc", "in cache", "in memory"):
+        assert word in ended.out
+
+
+@pytest.mark.slow
+def test_doctor_looks_behind_a_masquerade(space: Space) -> None:
+    folder = space.root / "masquerade"
+    folder.mkdir()
+    (folder / "ccache").write_text("#!/bin/sh\n")
+    (folder / "ccache").chmod(0o755)
+    (folder / "gcc").symlink_to("ccache")
+    path = f"{folder}:{space.environment['PATH']}"
+    shown = space.smpmake("doctor", "--no-probe", PATH=path)
+    assert "(ccache in front of /usr/bin/gcc)" in shown.out
+
+
+@pytest.mark.slow
+def test_affinity_nice_and_exclusive(space: Space) -> None:
+    tool = space.root / "tools" / "gcc"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\nnice > nice; taskset -p $$ > mask; touch a.o\n")
+    tool.chmod(0o755)
+    space.environment["PATH"] = f"{tool.parent}:{space.environment['PATH']}"
+    space.write({"a.c": ""})
+    ended = space.smpmake("-j2", "--nice", "7", "--affinity", "sh", "-c", "gcc -c a.c")
+    assert ended.status == 0, ended.err
+    own = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert own[0] > 0
+    assert int((space.folder / "nice").read_text()) == 7
+    mask = int((space.folder / "mask").read_text().rsplit(" ", 1)[1], 16)
+    assert mask.bit_count() == 1
+    assert space.smpmake("--exclusive", "gcc", "sh", "-c", "gcc -c a.c").status == 0
+
+
+def test_the_entry_point_is_beside_the_interpreter() -> None:
+    assert Path(SMPMAKE).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(space: Space, closed: str) -> None:
+    space.write({**objects(2), "bad.c": "int x = oops;\n"})
+    good = space.run("sh", "-c", f"{SMPMAKE} sh -c 'gcc -c f0.c; gcc -c f1.c' {closed}")
+    assert good.status == 0, good.err
+    assert {"f0.o", "f1.o"} <= set(space.tree())
+    assert space.run("sh", "-c", f"{SMPMAKE} sh -c 'gcc -c bad.c' {closed}").status == 1
+    space.expect_clean()
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_gone(space: Space) -> None:
+    space.write({"sub/x": ""})
+    script = f"cd sub; rm -r ../sub; exec {SMPMAKE} gcc -dumpversion"
+    ended = space.run("sh", "-c", script)
+    assert ended.status == 0
+    assert ended.out.strip().isdigit()
+    assert "running the build plainly" in ended.err
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_away(space: Space) -> None:
+    """`smpmake make | head -1`: the jobs' files are made, nothing hangs."""
+    space.write({f"w{n}.c": "int f(void) { int unused; return 0; }\n" for n in range(4)})
+    script = "; ".join(f"gcc -Wall -c w{n}.c" for n in range(4))
+    ended = space.run("sh", "-c", f"{SMPMAKE} sh -c 'echo one; {script}' 2>&1 | head -1")
+    assert ended.out == "one\n"
+    assert {f"w{n}.o" for n in range(4)} <= set(space.tree())
+    space.expect_clean()

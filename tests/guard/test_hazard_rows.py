@@ -1,0 +1,208 @@
+"""Every row of the table of hazards (docs/architecture.md): right with the rule, wrong without."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.held import Held
+from tests.support.space import MAIN, Space
+
+pytestmark = pytest.mark.slow
+
+FILES = {
+    "held.c": '#include "h.h"\nint held = VALUE;\n',
+    "h.h": "#define VALUE 1\n",
+    "new.h": "#define VALUE 2\n",
+    "main.c": MAIN,
+    "sub/held.c": "int sub;\n",
+    "b.s": '.data\n.incbin "held.o"\n',
+    "c.c": "int c;\n",
+    "y.c": "#warning held\n",
+    "hide.c": '#include "v.h"\nint v = VALUE;\n',
+    "near/other.h": "",
+    "far/v.h": "#define VALUE 1\n",
+    "sub.mk": "all:\n\tgcc -Dheld -c y.c\n",
+}
+
+
+def python(code: str) -> str:
+    """A command that runs Python."""
+    return f"python3 -I -c {shlex.quote(code)}"
+
+
+NFTW = (
+    "import ctypes; c = ctypes.CDLL(None); names = []; "
+    "K = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, "
+    "ctypes.c_void_p); c.nftw(b'sub', K(lambda n, *_: names.append(n) or 0), 8, 0); "
+    "open('names', 'w').write(str(sorted(names)))"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a driver does while gcc is held, and the cause that the wait is recorded under.
+
+    alone  nothing is let go before all other jobs have ended, or wait.
+    """
+
+    cause: str
+    script: str
+    alone: bool = False
+
+
+ROWS = {
+    "opens a pending output": Row("reads", "gcc -c held.c; cat held.o > copy"),
+    "looks whether it is there": Row("reads", "gcc -c held.c; test -f held.o && echo yes > seen"),
+    "asks for its size": Row(
+        "reads",
+        "gcc -c held.c; "
+        + python("import os; open('x', 'w').write(str(os.stat('held.o').st_size))"),
+    ),
+    "runs a program that is being linked": Row(
+        "reads", "gcc -o held main.c; ./held && echo ran > ran"
+    ),
+    "reads it through another spelling": Row(
+        "reads",
+        "ln -s sub other; gcc -c sub/held.c -o sub/held.o; cat ./other/../other//held.o > copy",
+    ),
+    "reads it through a new link": Row(
+        "reads",
+        "gcc -c held.c; "
+        + python("import os; os.symlink('held.o', 'alias')")
+        + "; cat alias > copy",
+    ),
+    "reads it through an older link": Row(
+        "reads", "echo old > held.o; ln -s held.o link; gcc -c held.c; cat link > copy"
+    ),
+    "loads it": Row(
+        "reads",
+        "gcc -shared -fPIC -o held.so c.c; "
+        + python("import ctypes; open('loaded', 'w').write(str(bool(ctypes.CDLL('./held.so'))))"),
+    ),
+    "links to it": Row("links to", "gcc -c held.c; " + python("import os; os.link('held.o', 'b')")),
+    "lists its folder": Row("lists", "gcc -c held.c; echo *.o > names"),
+    "walks its folder": Row("walks", f"gcc -c sub/held.c -o sub/held.o; {python(NFTW)}"),
+    "overwrites it": Row("changes", "gcc -c held.c; echo text > held.o"),
+    "removes it": Row("changes", "gcc -c held.c; " + python("import os; os.unlink('held.o')")),
+    "changes its mode": Row(
+        "changes", "gcc -c held.c; " + python("import os; os.chmod('held.o', 0o600)")
+    ),
+    "rewrites a source": Row("changes", "gcc -c held.c; echo 'int other;' > held.c"),
+    "rewrites a header": Row("changes", "gcc -c held.c; echo '#define VALUE 3' > h.h"),
+    "removes a header": Row("changes", "gcc -c held.c; " + python("import os; os.remove('h.h')")),
+    "moves a header into place": Row(
+        "renames", "gcc -c held.c; " + python("import os; os.rename('new.h', 'h.h')")
+    ),
+    "makes a header that hides another": Row(
+        "changes", "gcc -Dheld -Inear -Ifar -c hide.c; echo '#define VALUE 3' > near/v.h"
+    ),
+    "moves a header before another": Row(
+        "renames",
+        "gcc -Dheld -Inear -Ifar -c hide.c; " + python("import os; os.rename('new.h', 'near/v.h')"),
+    ),
+    "renames its folder": Row(
+        "renames", "gcc -c sub/held.c -o sub/held.o; " + python("import os; os.rename('sub', 'm')")
+    ),
+    "greps the log of what it called": Row(
+        "reads", "make -s -f sub.mk > log 2>&1; grep -c warning: log > count"
+    ),
+    "a later job reads it undeclared": Row("reads", "gcc -c held.c; gcc -c b.s", True),
+    "a later job finds a library by LIBRARY_PATH": Row(
+        "reads",
+        "export LIBRARY_PATH=.; gcc -shared -fPIC -Dheld -o libx.so c.c; gcc -o prog main.c -lx",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_with_the_rule_the_result_is_the_serial_one(space: Space, name: str) -> None:
+    held = Held(space)
+    command = ["sh", "-c", f"{ROWS[name].script}; echo > after"]
+    status, expected = held.serial(FILES, command)
+    ended, tree = held.parallel(FILES, command, alone=ROWS[name].alone)
+    assert (ended.status, tree) == (status, expected), ended.err
+    space.expect_clean()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_without_the_rule_it_is_not(space: Space, name: str) -> None:
+    held = Held(space)
+    row = ROWS[name]
+    command = ["sh", "-c", f"{row.script}; echo > after"]
+    status, expected = held.serial(FILES, command)
+    ended, tree = held.parallel(FILES, command, "--without", row.cause, alone=row.alone)
+    assert (ended.status, tree) != (status, expected)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "cp new.h near/v.h",
+        "mv new.h near/v.h",
+        "ln -s ../new.h near/v.h",
+        "ln new.h near/v.h",
+        "install -m 644 new.h near/v.h",
+        "gcc -E -P -o near/v.h new.h",
+    ],
+)
+@pytest.mark.parametrize("guard", ["--guard", "--no-guard"])
+def test_a_command_that_makes_a_header_that_hides_another_waits(
+    space: Space, how: str, guard: str
+) -> None:
+    held = Held(space)
+    command = ["sh", "-c", f"gcc -Dheld -Inear -Ifar -c hide.c; {how}; echo > after"]
+    status, expected = held.serial(FILES, command)
+    ended, tree = held.parallel(FILES, command, guard, command_waits=True)
+    assert (ended.status, tree) == (status, expected), ended.err
+    space.expect_clean()
+
+
+MAKES = {
+    "Makefile": ("all:\n\tgcc -c held.c -o sub/held.o\n\t$(MAKE) -C sub; echo > after\n"),
+    "sub/Makefile": (
+        "prog: held.o main.o\n\tgcc -o $@ held.o main.o\nmain.o: main.c\n\tgcc -c main.c\n"
+    ),
+    "sub/main.c": MAIN,
+    "held.c": "int held;\n",
+}
+
+
+def test_a_make_is_shown_a_pending_output_and_does_not_wait(space: Space) -> None:
+    held = Held(space)
+    status, expected = held.serial(MAKES, ["make"])
+    ended, tree = held.parallel(MAKES, ["make"], witness="after")
+    assert (ended.status, tree) == (status, expected), ended.err
+    assert "up to date" in space.run("make", "-C", "sub").out  # promise P7
+
+
+def test_without_the_rule_a_sub_make_has_no_rule(space: Space) -> None:
+    held = Held(space)
+    ended, _ = held.parallel(MAKES, ["make"], "--without", "looks at")
+    assert "No rule to make target" in ended.err
+
+
+def test_a_make_lists_a_folder_with_the_pending_names(space: Space) -> None:
+    files = {
+        "Makefile": "all:\n\tgcc -c held.c -o sub/held.o\n\t$(MAKE) -C sub\n\techo > after\n",
+        "sub/Makefile": "all:\n\techo $(sort $(wildcard *.o *.c)) > names\n",
+        "sub/other.c": "",
+        "held.c": "int held;\n",
+    }
+    held = Held(space)
+    status, expected = held.serial(files, ["make"])
+    ended, tree = held.parallel(files, ["make"], witness="after")
+    assert (ended.status, tree) == (status, expected), ended.err
+    assert (space.folder / "sub/names").read_text() == "held.o other.c\n"
+
+
+def test_a_job_that_waits_gives_its_slot_back(space: Space) -> None:
+    """Of two slots one is held, one waits for it: a third job runs all the same."""
+    held = Held(space)
+    command = ["sh", "-c", "gcc -c held.c; gcc -c b.s; gcc -c c.c; echo > after"]
+    status, expected = held.serial(FILES, command)
+    ended, tree = held.parallel(FILES, command, "-j2", witness="c.o")
+    assert (ended.status, tree) == (status, expected), ended.err

@@ -1,0 +1,316 @@
+"""What is kept of builds, and how: while they run, side by side, without secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import sqlite3
+import threading
+import time
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smpmake.history import VERSION, History, HistoryError, Recorder
+from smpmake.history.schema import MIGRATIONS, SCHEMA
+from smpmake.records import CommandRecord, Failure, Sample, Stall
+from smpmake.redact import SHOWN, Redactor
+from tests.support.made import S, build, command, keep, ran
+
+
+def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
+    failed = ran(1, 1, 2, 4, state="failed", status=1, reads=("/src/a.h",), inputs=("/src/a.c",))
+    record = build(ran(0, 0.5, 1, 3, reads=("/src/a.h", "/src/b.h"), max_rss=77), failed)
+    record.stalls = [Stall("cat", "reads", "/src/0.o", 0, 1, -1, 101 * S, 103 * S)]
+    record.samples = [Sample(0.5, 0.25, 1 << 30, 1, 2, 3, 4)]
+    record.failures = [Failure(failed, b"boom\xff\n", "exit status 1")]
+    record.reported = [Failure(record.commands[0], b"once\n", "exit status 1")]
+    record.notices.append("something")
+    record.serial, record.memory = 17.5, 1 << 34
+    number = keep(tmp_path / "h.db", record)
+    back = History(tmp_path / "h.db").load(number)
+    assert back is not None
+    assert back.complete
+    assert [c.reads for c in back.commands] == [("/src/a.h", "/src/b.h"), ("/src/a.h",)]
+    assert (back.commands[0].issued, back.commands[0].ended) == (S // 2, 3 * S)
+    assert back.commands[1].inputs == ("/src/a.c",)
+    assert [(s.who, s.began, s.ended) for s in back.stalls] == [("cat", S, 3 * S)]
+    assert back.samples == record.samples
+    assert [(f.record.number, f.output, f.why) for f in back.failures] == [
+        (1, b"boom\xff\n", "exit status 1")
+    ]
+    assert [(f.record.number, f.output) for f in back.reported] == [(0, b"once\n")]
+    assert (back.serial, back.memory, back.notices) == (17.5, 1 << 34, ["something"])
+
+
+def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
+    """What a killed build leaves: all up to its last turn, and that it never ended."""
+    history = History(tmp_path / "h.db")
+    record = build(ran(0, 0, 1, 2), command(1, issued=101 * S, slot=1, started=103 * S))
+    record.ended = record.driver_ended = 0
+    record.started = time.monotonic_ns() - 5 * S
+    recorder = Recorder(history, record, Redactor())
+    recorder.turn()
+    recorder._thread.shutdown()
+    last = history.last("/src")
+    assert last is not None
+    assert (last.complete, last.running) == (False, True)
+    assert [c.state for c in last.commands] == ["done", ""]
+    assert last.ended >= 5 * S
+    with history.open() as connection:  # another process has got its number
+        connection.execute("update build set pid_start = pid_start - 1")
+    (head,) = history.heads()
+    assert (head.complete, head.running) == (False, False)
+
+
+def test_a_turn_writes_only_what_changed(tmp_path: Path) -> None:
+    history = History(tmp_path / "h.db")
+    record = build(ran(0, 0, 1, 2), command(1))
+    recorder = Recorder(history, record, Redactor())
+    recorder.turn()
+    assert recorder._turn is not None
+    recorder._turn.result()
+    assert [c.number for c in recorder._changed()] == []
+    record.commands[1].state = "done"
+    record.commands.append(command(2))
+    assert [c.number for c in recorder._changed()] == [1, 2]
+    assert recorder.end() == 1
+
+
+def test_two_builds_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+    records = [build(*(ran(n, 0, 1, 2) for n in range(50))) for _ in range(8)]
+    numbers: list[int] = []
+    threads = [
+        threading.Thread(target=lambda r=record: numbers.append(keep(path, r)))
+        for record in records
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(numbers) == list(range(1, 9))
+    for number in numbers:
+        back = History(path).load(number)
+        assert back is not None
+        assert len(back.commands) == 50
+
+
+def test_old_builds_go_and_the_newest_stays(tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+    old = build(ran(0, 0, 1, 2))
+    old.wall_clock = time.time() - 400 * 86400
+    keep(path, old)
+    recent = build(ran(0, 0, 1, 2))
+    assert keep(path, recent, days=180) == 2
+    assert [head.id for head in History(path).heads()] == [2]
+    keep(path, old, days=1)
+    assert [head.id for head in History(path).heads()] == [3, 2]
+
+
+def test_size_bounds_the_history(tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+    for _ in range(30):
+        record = build(*(ran(n, 0, 1, 2, argv=b"x" * 1000) for n in range(40)))
+        keep(path, record, size=400_000)
+    heads = History(path).heads(limit=100)
+    assert 1 < len(heads) < 15
+    assert heads[0].id == 30
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for table in ("command", "file"):
+            (least,) = connection.execute(f"select min(build) from {table}").fetchone()
+            assert least is None or least == heads[-1].id  # nothing of forgotten builds
+
+
+def shape(connection: sqlite3.Connection) -> dict[str, object]:
+    tables = [
+        name for (name,) in connection.execute("select name from sqlite_master where type='table'")
+    ]
+    return {
+        table: sorted(row[1:3] for row in connection.execute(f"pragma table_info({table})"))
+        for table in tables
+    }
+
+
+FIRST = """
+create table build (id integer primary key, cwd text not null, command text not null,
+    wall_clock real not null, wall_ns integer not null, driver_ns integer not null,
+    slots integer not null, cpus integer not null, status integer not null,
+    driver_user_us integer not null, driver_system_us integer not null,
+    server_cpu_us integer not null, version text not null);
+create table command (build integer not null references build on delete cascade,
+    number integer not null, tool text not null, kind text not null, verdict text not null,
+    reason text not null, detail text not null, state text not null, cwd text not null,
+    argv blob not null, outputs text not null, issued_ns integer not null,
+    ready_ns integer not null, started_ns integer not null, ended_ns integer not null,
+    slot integer not null, status integer, waited_for integer not null, user_us integer not null,
+    system_us integer not null, max_rss_kib integer not null,
+    primary key (build, number)) without rowid;
+insert into build values (1, '/src', '["make"]', 5.0, 10, 9, 2, 2, 0, 1, 1, 1, '0.1');
+insert into command values (1, 0, 'gcc', 'compile', 'deferred', '', '', 'done', '/src',
+    x'67636300', '["/src/a.o"]', 1, 2, 3, 4, 0, 0, -1, 5, 6, 7);
+"""
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "h.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(FIRST)
+        for older in range(1, version):
+            connection.executescript(MIGRATIONS[older])
+        if version > 1:
+            connection.execute("update command set reads = '[\"/src/a.h\"]'")
+        connection.execute(f"pragma user_version = {version}")
+        connection.commit()
+    last = History(path).last()
+    assert last is not None
+    assert (last.command, last.ended, last.commands[0].outputs) == (["make"], 10, ("/src/a.o",))
+    assert last.complete
+    assert keep(path, build(ran(0, 0, 1, 2))) == 2
+    with (
+        contextlib.closing(sqlite3.connect(path)) as old,
+        contextlib.closing(sqlite3.connect(":memory:")) as new,
+    ):
+        new.executescript(SCHEMA)
+        assert shape(old) == shape(new)
+
+
+def test_a_newer_history_is_refused_with_its_version(tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"pragma user_version = {VERSION + 1}")
+    with pytest.raises(HistoryError, match="newer smpmake"):
+        History(path).last()
+
+
+def test_a_damaged_history_is_a_fault_and_no_exception(tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+    path.write_bytes(b"this is no database, however long it is" * 100)
+    recorder = Recorder(History(path), build(), Redactor())
+    recorder.turn()
+    assert recorder.end() == 0
+    assert str(path) in recorder.fault
+    assert "move the file away" in recorder.fault
+
+
+def test_what_commands_took_is_found_by_output(tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+    keep(path, build(ran(0, 0, 1, 3, max_rss=500), ran(1, 0, 1, 2)))
+    keep(path, build(ran(0, 0, 1, 2, outputs=("/src/1.o",), max_rss=9)))  # only that was rebuilt
+    past = History(path).past("/src")
+    assert (past["/src/0.o"].seconds, past["/src/0.o"].max_rss) == (2.0, 500)
+    assert (past["/src/1.o"].seconds, past["/src/1.o"].max_rss) == (1.0, 9)
+    assert History(path).past("/elsewhere") == {}
+
+
+SECRETS = Redactor(("my_*",), {"DEPLOY_TOKEN": "t0psecret", "HOME": "/home/me", "PASSWORD": "abc"})
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [
+        ("-DDB_PASSWORD=hunter2", f"-DDB_PASSWORD={SHOWN}"),
+        ('-DAPI_KEY="a b c"', f"-DAPI_KEY={SHOWN}"),
+        ("--auth-token=xyz", f"--auth-token={SHOWN}"),
+        ("MY_THING=5", f"MY_THING={SHOWN}"),
+        ("-DKEY=t0psecret", f"-DKEY={SHOWN}"),
+        ("https://me:pw@example.org/x", f"https://me:{SHOWN}@example.org/x"),
+        ("-DMAX_TOKENS=5", "-DMAX_TOKENS=5"),
+        ("-lsecret", "-lsecret"),
+        ("passwd.c", "passwd.c"),
+        ("-I/home/me", "-I/home/me"),
+        ("-Dabc=1", "-Dabc=1"),
+    ],
+)
+def test_secrets_in_arguments(word: str, shown: str) -> None:
+    assert SECRETS.argv(f"gcc\0{word}\0-c\0".encode()) == f"gcc\0{shown}\0-c\0".encode()
+
+
+def test_the_value_of_a_secret_option() -> None:
+    assert SECRETS.argv(b"ld\0--password\0hunter2\0x.o\0") == b"ld\0--password\0***\0x.o\0"
+    assert SECRETS.argv(b"gcc\0-lsecret\0x.o\0") == b"gcc\0-lsecret\0x.o\0"
+    assert SECRETS.argv(b"gcc\0\xff\xfe.c\0") == b"gcc\0\xff\xfe.c\0"
+
+
+def test_nothing_secret_reaches_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+    argv = b"gcc\0-DDB_PASSWORD=hunter2\0-DX=t0psecret\0"
+    record = build(ran(0, 0, 1, 2, argv=argv, detail="t0psecret"))
+    record.command = ["make", "TOKEN=hunter2"]
+    record.failures = [Failure(record.commands[0], b"error near hunter2=1 t0psecret\n", "x")]
+    recorder = Recorder(History(path), record, SECRETS)
+    recorder.end()
+    data = b"".join(each.read_bytes() for each in tmp_path.iterdir())
+    assert b"t0psecret" not in data
+    assert b"PASSWORD=hunter2" not in data
+    assert b"TOKEN=hunter2" not in data
+
+
+def _open(path: Path, together: Barrier, faults: SimpleQueue[str]) -> None:
+    together.wait()
+    try:
+        History(path).last()
+    except HistoryError as error:
+        faults.put(str(error))
+
+
+def test_first_builds_at_once_make_one_history(tmp_path: Path) -> None:
+    """SQLite itself refuses some of them: the file's journal is changed without waiting."""
+    context = multiprocessing.get_context("fork")
+    together, faults = context.Barrier(6), context.SimpleQueue()
+    for round_ in range(10):
+        path = tmp_path / f"{round_}" / "h.db"
+        processes = [context.Process(target=_open, args=(path, together, faults)) for _ in range(6)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+    assert faults.empty(), faults.get()
+
+
+def test_commands_that_come_while_it_writes(tmp_path: Path) -> None:
+    """The server goes on meanwhile: nothing is lost, and nothing is given up."""
+    record = build(*(ran(n, 0, 1, 2) for n in range(3)))
+    record.stalls = [Stall("cat", "reads", "/src/0.o", 0, 1, -1, 101 * S, 0)]
+
+    class Growing(list[CommandRecord]):
+        def __getitem__(self, at: Any) -> Any:
+            if len(self) < 6:
+                self.append(ran(len(self), 0, 1, 2))
+                record.stalls[0].ended = 103 * S
+            return super().__getitem__(at)
+
+    record.commands = Growing(record.commands)
+    recorder = Recorder(History(tmp_path / "h.db"), record, Redactor())
+    recorder.turn()
+    number = recorder.end()
+    assert not recorder.fault
+    back = History(tmp_path / "h.db").load(number)
+    assert back is not None
+    assert [command.number for command in back.commands] == list(range(6))
+    assert [stall.ended for stall in back.stalls] == [3 * S]
+
+
+@pytest.mark.parametrize("word", ["a" * 200_000, "a." * 100_000, "--" + "x-" * 100_000])
+def test_long_words_hold_nobody_up(word: str) -> None:
+    """Looked through from word to word, not from every letter (this would take minutes)."""
+    redactor = Redactor()
+    assert redactor.text(f"{word} PASSWORD=abc =") == f"{word} PASSWORD={SHOWN} ="
+    assert redactor.argv(word.encode() + b"\0x=y\0") == word.encode() + b"\0x=y\0"
+
+
+def test_the_drivers_command_and_notices_are_stored_without_secrets(tmp_path: Path) -> None:
+    record = build()
+    record.command = ["./b", "--password", "hunter22", "--api-key=a b"]
+    record.notices = ["gcc --api-key hunter22 x.c: succeeded"]
+    record.cwd = "/src/\udcff"
+    number = keep(tmp_path / "h.db", record)
+    back = History(tmp_path / "h.db").load(number)
+    assert back is not None
+    assert back.command == ["./b", "--password", SHOWN, f"--api-key={SHOWN}"]
+    assert back.notices == [f"gcc --api-key {SHOWN} x.c: succeeded"]
+    assert [head.id for head in History(tmp_path / "h.db").heads("/src/\udcff")] == [number]

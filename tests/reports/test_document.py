@@ -1,0 +1,87 @@
+"""The report as JSON is what docs/report.schema.json says, for builds of every kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from smpmake.records import BuildRecord
+from smpmake.reports.document import FORMAT, VERSION, document
+from tests.support.made import build, ran
+from tests.support.pages import hostile, large, ordinary
+from tests.support.space import Space
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+SCHEMA: dict[str, Any] = json.loads((DOCS / "report.schema.json").read_text())
+
+
+def check(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator(SCHEMA).validate(found)
+    return found
+
+
+def empty() -> BuildRecord:
+    return build(wall=0)
+
+
+def killed() -> BuildRecord:
+    made = build(ran(0, 0, 0, 0), cpus=1)
+    made.commands[0].ended = made.ended = made.driver_ended = 0
+    made.commands[0].state, made.complete = "", False
+    return made
+
+
+def measured() -> BuildRecord:
+    made = ordinary()
+    made.serial = 12.5
+    return made
+
+
+def long() -> BuildRecord:
+    return large(3000)
+
+
+@pytest.mark.parametrize("make", [empty, killed, measured, ordinary, hostile, long])
+def test_every_build_keeps_to_the_schema(make: Callable[[], BuildRecord]) -> None:
+    # What programs get is UTF-8 whatever names a project has.
+    check(json.dumps(document(make())).encode().decode())
+
+
+def test_a_real_build_keeps_to_it(space: Space) -> None:
+    space.copy("sample")
+    assert space.smpmake("make").status == 0
+    found = check(space.smpmake("report", "--json").out)
+    assert len(found["commands"]) == 16
+
+
+def objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if schema.get("type") == "object":
+        yield schema
+    for value in schema.values():
+        several = value if isinstance(value, list) else [value]
+        for one in several:
+            if isinstance(one, dict):
+                yield from objects(one)
+
+
+def test_the_schema_leaves_nothing_open() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    found = list(objects(SCHEMA))
+    assert len(found) > 12
+    for each in found:
+        assert each["additionalProperties"] is False
+        assert each["required"] == list(each["properties"])
+    properties = SCHEMA["properties"]
+    assert (properties["format"]["const"], properties["version"]["const"]) == (FORMAT, VERSION)
+
+
+def test_the_page_about_it_names_every_part() -> None:
+    page = (DOCS / "report-format.md").read_text()
+    for name in SCHEMA["properties"]:
+        assert f"`{name}`" in page, name

@@ -1,0 +1,308 @@
+"""The printers: each shows the same figures for a build, and no name in it does harm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from smpmake import units
+from smpmake.history import History
+from smpmake.records import BuildRecord, Failure, Stall
+from smpmake.reports import bench as bench_tables
+from smpmake.reports import comparison, github, summary, terminal, trace, why
+from smpmake.reports.document import document
+from smpmake.reports.html import html
+from smpmake.timing import analyse, explore
+from smpmake.timing.compare import compare
+from tests.reports.test_html import Read
+from tests.support.made import S, build, command, ran
+from tests.support.space import FIXTURES, SMPMAKE, Space, objects
+
+
+def record() -> BuildRecord:
+    """Six jobs on two CPUs, one of them failed, and a stall."""
+    made = build(
+        *(ran(n, 0.1 * n, 2 * (n // 2), 2 * (n // 2) + 2, slot=n % 2) for n in range(4)),
+        ran(4, 0.5, 4, 6, kind="link", outputs=("/src/prog",), inputs=("/src/3.o",), waited_for=3),
+        ran(5, 0.6, 6, 7, state="failed", status=1, outputs=("/src/sub/x.o",), max_rss=4096),
+        wall=8,
+    )
+    made.stalls = [Stall("sh", "runs", "/src/prog", 4, 1, -1, 101 * S, 106 * S)]
+    made.failures = [Failure(made.commands[5], b"x.c:1: error: no\n", "exit status 1")]
+    made.server_cpu_us = 400_000
+    made.id = 7
+    return made
+
+
+@pytest.mark.parametrize("measured", [None, 12.5])
+def test_every_printer_shows_the_same_figures(measured: float | None) -> None:
+    one = record()
+    one.serial = measured
+    page = document(one)
+    figures = page["figures"]
+    serial = figures["serial_estimated" if measured is None else "serial_measured"]
+    assert figures["serial_estimated"]["seconds"] == pytest.approx(analyse(one).estimated.seconds)
+    word = "an estimated" if measured is None else "a measured"
+    text = "\n".join(terminal.page(page))
+    short = "\n".join(summary.lines(one, analyse(one)))
+    line = (
+        f"{units.seconds(figures['wall'])} for {word} {units.seconds(serial['seconds'])} of serial "
+        f"work: {serial['speedup']:.2f} x on 2 CPUs"
+    )
+    for shown in (text, short):
+        assert line in shown
+        assert f"{serial['extra_utilisation']:.0%} used" in shown
+        assert f"{figures['utilisation']:.0%} of 2 CPUs" in shown
+        assert f"{figures['deferred']} deferred, {figures['foreground']} in the for" in shown
+    said = Read(html(page, [])).said()
+    assert f"{units.seconds(figures['wall'])} for {word}" in said
+    assert f"{serial['speedup']:.2f} \N{MULTIPLICATION SIGN}" in said
+    assert f"{serial['extra_utilisation']:.0%} of the second CPU was used" in said
+    assert f"{figures['deferred']} deferred, {figures['foreground']} in the for" in said
+    written = github.summary(page)
+    assert f"{serial['speedup']:.2f} x" in written
+    assert f"{serial['extra_utilisation']:.0%}" in written
+    assert trace.trace(page)["otherData"]["figures"] == figures
+    assert json.loads(json.dumps(page)) == page
+
+
+def test_the_terminals_page_has_all_its_parts() -> None:
+    lines = terminal.page(document(record()), 100)
+    text = "\n".join(lines)
+    for title in (
+        "What held it back",
+        "Where the time went",
+        "With more CPUs",
+        "Stalls",
+        "Folders",
+    ):
+        assert f"\n{title}\n" in text
+    assert "prog kept sh waiting for 5.0 s" in text
+    assert "x.c:1: error: no" in text
+    assert max(map(len, lines)) <= 130
+
+
+def test_an_empty_build_has_a_page() -> None:
+    assert terminal.page(document(build()))
+    assert explore(build(), analyse(build())).path[-1].number == -1
+
+
+def test_a_killed_build_has_a_page() -> None:
+    one = record()
+    one.complete = False
+    one.commands.append(command(6, issued=105 * S, ready=105 * S, started=106 * S, slot=0))
+    text = "\n".join(terminal.page(document(one)))
+    assert "it was killed" in text
+    one.running = True
+    assert "still running" in "\n".join(terminal.page(document(one)))
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_any_width(width: int) -> None:
+    terminal.page(document(record()), width)
+
+
+def test_hostile_names_do_nothing_to_a_terminal() -> None:
+    one = build(ran(0, 0, 0, 2, outputs=("/src/\x1b]0;owned\x07.o",), tool="g\x1b[31mcc"))
+    one.commands[0].argv = b"gcc\0\x1b[2J\0\xff\xfe\0"
+    one.failures = [Failure(one.commands[0], b"\x1b[2Jboo\xff\n", "exit status 1")]
+    for lines in (
+        terminal.page(document(one)),
+        comparison.lines(compare(one, one), one, one, 10, 80),
+        why.about(one, "/src/\x1b]0;owned\x07.o"),
+        why.lines(one),
+    ):
+        assert lines
+        assert "\x1b" not in "".join(lines)
+        assert "\x07" not in "".join(lines)
+
+
+def test_the_trace_is_what_such_viewers_read() -> None:
+    made = trace.trace(document(record()))
+    events = made["traceEvents"]
+    complete = [event for event in events if event["ph"] == "X"]
+    assert [event["name"] for event in complete][-2:] == ["gcc prog", "gcc sub/x.o"]
+    assert all({"name", "pid", "tid", "ts", "dur"} <= event.keys() for event in complete)
+    lanes: dict[int, float] = {}
+    for event in sorted(complete, key=lambda event: event["ts"]):
+        assert event["ts"] >= lanes.get(event["tid"], 0.0)  # nothing overlaps in a lane
+        lanes[event["tid"]] = event["ts"] + event["dur"]
+    begins = {event["id"] for event in events if event["ph"] == "b"}
+    assert begins == {event["id"] for event in events if event["ph"] == "e"} != set()
+
+
+def test_what_got_slower() -> None:
+    before, after = record(), record()
+    after.commands[1].ended += 3 * S
+    after.commands.append(ran(6, 1, 6, 7, outputs=("/src/new.o",)))
+    after.stalls[0].ended += S
+    found = compare(before, after)
+    assert [(c.name, c.difference) for c in found.commands[:2]] == [
+        ("/src/1.o", 3),
+        ("/src/new.o", 1),
+    ]
+    assert [(c.name, c.difference) for c in found.causes] == [("runs", 1)]
+    text = "\n".join(comparison.lines(found, before, after, 10, 80))
+    assert "+3.0 s (+150%)" in text
+    assert "0 commands ran only before, 1 only after" in text
+
+
+def test_why_one_output_is_as_it_is() -> None:
+    text = "\n".join(why.about(record(), "/src/prog"))
+    assert "deferred; done" in text
+    assert "last for: gcc -c 'a b.c'" in text
+    assert "sh waited 5.0 s for it (runs /src/prog)" in text
+    assert why.about(record(), "/src/none") == []
+
+
+def test_sizes_and_cuts() -> None:
+    assert [units.size(v) for v in (5, 2048, 5 << 20, 3 << 30)] == [
+        "5 B",
+        "2 KiB",
+        "5 MiB",
+        "3.0 GiB",
+    ]
+    assert units.cut("abcdef", 4) == "abc…"
+    assert units.cut_left("abcdef", 4) == "…def"
+
+
+# -------------------------------------------------------------------- from real builds
+
+
+def history_of(space: Space) -> History:
+    return History(space.root / "state" / "smpmake" / "history.db")
+
+
+@pytest.mark.slow
+def test_report_history_compare_and_why_on_a_real_build(space: Space) -> None:
+    space.copy("sample")
+    assert space.smpmake("make").status == 0
+    space.ok("make", "clean")
+    assert space.smpmake("make").status == 0
+    shown = space.smpmake("report")
+    assert "What held it back" in shown.out, shown.err
+    data = json.loads(space.smpmake("report", "--json").out)
+    assert data["build"]["id"] == 2
+    assert len(data["commands"]) == 16
+    made = json.loads(space.smpmake("report", "--trace", "-", "1").out)
+    assert made["otherData"]["build"]["id"] == 1
+    listed = space.smpmake("history")
+    assert [line.split()[0] for line in listed.out.splitlines()[1:3]] == ["2", "1"]
+    assert "libsample.a" in space.smpmake("compare").out
+    about = space.smpmake("why", "lib/libsample.a")
+    assert "deferred; done" in about.out
+    assert "ar rcs libsample.a" in about.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("report", "99"), "build 99 is not in the history"),
+        (("report", "last-5"), "there are only 1 builds"),
+        (("report", "soon"), "'soon' is no build"),
+        (("compare", "1", "99"), "build 99 is not in the history"),
+        (("why", "nothing.o"), "no command of that build made or read nothing.o"),
+        (("report", "--trace", "/nowhere/t.json"), "/nowhere/t.json: cannot be written"),
+        (("bench", "--clean", "false", "true"), "--clean 'false' ended with status 1"),
+        (("bench", "--clean", "true", "false"), "ended with status 1"),
+        (("bench", "--clean", "true", "--cpus", "0", "true"), "'0' is neither a number nor N"),
+    ],
+)
+def test_bad_input_is_told(space: Space, arguments: tuple[str, ...], says: str) -> None:
+    space.write(objects(1))
+    assert space.smpmake("sh", "-c", "gcc -c f0.c").status == 0
+    ended = space.smpmake(*arguments)
+    assert ended.status != 0
+    assert says in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.slow
+def test_a_killed_build_has_a_report(space: Space) -> None:
+    """What was written down while it ran is there after a kill -9."""
+    os_fifo = space.folder / "held"
+    space.ok("mkfifo", str(os_fifo))
+    space.write(objects(3))
+    script = "gcc -c f0.c; gcc -c f1.c; while [ ! -e f0.o ] || [ ! -e f1.o ]; do :; done; cat held"
+    process = space.start(SMPMAKE, "sh", "-c", script)
+    history = history_of(space)
+    while True:
+        last = history.last() if history.path.exists() else None
+        if last is not None and sum(c.state == "done" for c in last.commands) == 2:
+            break
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    shown = space.smpmake("report")
+    assert "it was killed" in shown.out, shown.err
+    assert "2 deferred" in shown.out
+
+
+@pytest.mark.slow
+def test_bench_prints_the_ancestors_table(space: Space) -> None:
+    space.copy("sample")
+    ended = space.smpmake("bench", "--clean", "make clean", "--runs", "1", "--jobs", "1,2", "make")
+    assert ended.status == 0, ended.err
+    assert "original" in ended.out
+    assert "smpmake -j2" in ended.out
+    record = history_of(space).last(str(space.folder))
+    assert record is not None
+    heads = history_of(space).heads()
+    assert sum(head.serial is not None for head in heads) == 1
+    data = json.loads(
+        space.smpmake(
+            *("bench", "--json", "--clean", "make clean", "--runs", "1", "--cpus", "1", "make")
+        ).out
+    )
+    assert data["format"] == "smpmake-bench"
+    assert data["extra_utilisation"] is None
+    assert {run["how"] for run in data["runs"]} == {"original on 1 CPU", "smpmake -j1 on 1 CPU"}
+
+
+def test_the_ancestors_figure() -> None:
+    """104 s on two CPUs in the original way, 70 s with the hack: 65 % of the extra CPU."""
+    from smpmake.bench import Bench, Run, Variant
+
+    table = Bench(["wmake"], (1, 2), ())
+    for variant, seconds in (
+        (Variant(0, 1), 103.0),
+        (Variant(1, 1), 97.0),
+        (Variant(0, 2), 104.0),
+        (Variant(2, 2), 70.0),
+    ):
+        table.runs[variant] = [Run(seconds, seconds, 0.0)]
+    text = "\n".join(bench_tables.lines(table))
+    assert "= 65%" in text
+    assert "speed-up 1.49 x" in text
+
+
+@pytest.mark.slow
+def test_the_simulation_against_real_runs(space: Space, tmp_path: Path) -> None:
+    """Jobs that only wait, so that a busy machine does not matter: recorded on one number of slots
+    and played on the other, the build takes as long as it really does there."""
+    (space.root / "tools").mkdir()
+    tool = str(space.root / "tools" / "gcc")
+    space.ok("cc", "-O1", "-o", tool, str(FIXTURES / "bench" / "tool.c"))
+    space.environment["PATH"] = f"{space.root / 'tools'}:{space.environment['PATH']}"
+    space.environment["BENCH_WAIT_MS"] = "200"
+    count = 8
+    space.write(objects(count))
+    names = " ".join(f"f{n}.o" for n in range(count))
+    space.write({"Makefile": f"all: {names}\n%.o: %.c\n\tgcc -c $< -o $@\n"})
+    records = {}
+    for slots in (1, 2):
+        assert space.smpmake("--no-history", f"-j{slots}", "make").status == 0
+        space.ok("sh", "-c", "rm *.o")
+        last = history_of(space).last()
+        assert last is not None
+        records[slots] = last
+    for slots, other in ((1, 2), (2, 1)):
+        one = records[slots]
+        one.slots = other
+        predicted = explore(one, analyse(one)).simulated
+        real = analyse(records[other]).wall
+        assert predicted == pytest.approx(real, rel=0.25), (slots, other)
+        one.slots = slots

@@ -1,0 +1,132 @@
+"""When the promise of success was wrong, and the driver would have gone on (or not)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from smpmake.decide.known_failures import KnownFailures, digest_of
+from smpmake.session.rerun import can_run_again
+from tests.support.space import MAIN, Space, objects
+
+TOLERANT = {
+    **objects(4),
+    "main.c": MAIN,
+    "bad.c": "int x = oops;\n",
+    "other.c": "int x = 1;\n",
+    "Makefile": (
+        "OBJECTS = f0.o x.o f1.o f2.o f3.o main.o\n"
+        "prog: $(OBJECTS)\n\tgcc -o $@ $^\n"
+        "x.o:\n\tgcc -c bad.c -o x.o || gcc -c other.c -o x.o\n"
+    ),
+}
+
+
+@pytest.mark.slow
+def test_p1_a_failure_that_the_makefile_tolerates(space: Space) -> None:
+    ended = space.expect_same(TOLERANT, ["make"])
+    assert "running make again" in ended.err
+    assert "smpmake: failed: " not in ended.err  # make has decided
+
+
+@pytest.mark.slow
+def test_the_next_build_knows(space: Space) -> None:
+    space.write(TOLERANT)
+    space.smpmake("make")
+    space.clear()
+    space.write(TOLERANT)
+    ended = space.smpmake("make")
+    assert ended.status == 0
+    assert "again" not in ended.err
+    assert "1 status-matters" in ended.err
+
+
+@pytest.mark.slow
+def test_a_real_error_is_told_as_by_make(space: Space) -> None:
+    files = {**TOLERANT, "Makefile": "all: f0.o bad.o f1.o\n%.o: %.c\n\tgcc -c $< -o $@\n"}
+    space.write(files)
+    ended = space.smpmake("make")
+    assert ended.status == 2
+    assert ended.err.count("'oops' undeclared") == 1
+    assert "bad.o] Error 1" in ended.err
+    assert "bad.o" not in space.tree()
+    space.expect_clean()
+    # Two runs of make are one build; what make saw fail is in its report with its message.
+    (told,) = json.loads(space.smpmake("report", "1", "--json").out)["failures"]
+    assert "'oops' undeclared" in told["output"]
+    assert told["reported"]
+    assert len(space.smpmake("history").out.splitlines()) == 3
+
+
+@pytest.mark.slow
+def test_what_was_mended_is_deferred_again(space: Space) -> None:
+    files = {**TOLERANT, "Makefile": "all: f0.o bad.o f1.o\n%.o: %.c\n\tgcc -c $< -o $@\n"}
+    space.write(files)
+    space.smpmake("make")
+    space.write({"bad.c": "int x;\n"})
+    assert "1 status-matters" in space.smpmake("make").err
+    (space.folder / "bad.o").unlink()
+    ended = space.smpmake("make")
+    assert ended.status == 0
+    assert "1 deferred, 0 in the foreground" in ended.err
+
+
+@pytest.mark.slow
+def test_a_script_is_not_run_twice_but_the_next_build_knows(space: Space) -> None:
+    files = {
+        **TOLERANT,
+        "build.sh": "echo run >> log\ngcc -c bad.c || gcc -c other.c\ngcc -c f0.c\n",
+    }
+    space.write(files)
+    ended = space.smpmake("sh", "build.sh")
+    assert ended.status == 1
+    assert (space.folder / "log").read_text() == "run\n"
+    assert "smpmake: failed: gcc -c bad.c" in ended.err
+    ended = space.smpmake("sh", "build.sh")
+    assert ended.status == 0
+    assert {"other.o", "f0.o"} <= set(space.tree())
+
+
+@pytest.mark.parametrize(
+    ("command", "again"),
+    [
+        (["make", "-C", "src"], True),
+        (["/usr/bin/gmake"], True),
+        (["ninja", "-j1"], True),
+        (["pip", "wheel", "."], True),
+        (["python3", "-m", "pip", "wheel", "."], True),
+        (["python3.11", "-m", "build"], True),
+        (["cmake", "--build", "b"], True),
+        (["cmake", "-S", "."], False),
+        (["python3", "setup.py", "build"], False),
+        (["./build.sh"], False),
+        (["sh", "-c", "make"], False),
+    ],
+)
+def test_who_can_be_run_again(command: list[str], again: bool) -> None:
+    assert can_run_again(command) is again
+
+
+def test_memory_keeps_a_project_apart(tmp_path: Path) -> None:
+    memory = KnownFailures("/project", tmp_path)
+    digest = digest_of(b"/project", b"gcc\0-c\0a\nb.c\0")
+    memory.add(digest, b"gcc\0-c\0a\nb.c\0")
+    memory.save()
+    assert digest in KnownFailures("/project", tmp_path)
+    assert digest not in KnownFailures("/other", tmp_path)
+    again = KnownFailures("/project", tmp_path)
+    again.discard(digest)
+    again.save()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_memory_is_as_none(tmp_path: Path) -> None:
+    KnownFailures("/project", tmp_path)
+    memory = KnownFailures("/project", tmp_path)
+    memory.add("0" * 32, b"gcc\0")
+    memory.save()
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"\xff\0garbage\n" + b"short\tline\n")
+    assert len(KnownFailures("/project", tmp_path)) == 0

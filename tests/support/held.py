@@ -1,0 +1,98 @@
+"""A compiler that stands still until the test lets it go, so that who comes too early shows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from contextlib import closing
+from typing import Any
+
+from smpmake.protocol.client import Client, ServerGoneError
+from tests.support.space import SMPMAKE, Ended, Space
+
+_GCC = """#!/bin/sh
+case "$*" in *held*) if [ -p {go} ]; then read word < {go}; fi;; esac
+exec {gcc} "$@"
+"""
+
+
+class Held:
+    """Commands of gcc with "held" among their words wait for `release`; serially they do not."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self._go = space.root / "go"
+        tools = space.root / "tools"
+        tools.mkdir()
+        gcc = tools / "gcc"
+        gcc.write_text(_GCC.format(go=self._go, gcc=shutil.which("gcc")))
+        gcc.chmod(0o755)
+        space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+
+    def serial(self, files: dict[str, str], command: list[str]) -> tuple[int, dict[str, str]]:
+        """The oracle: status and tree of the plain driver."""
+        self.space.clear()
+        self.space.write(files)
+        status = self.space.run(*command).status
+        return status, self.tree()
+
+    def parallel(
+        self,
+        files: dict[str, str],
+        command: list[str],
+        *options: str,
+        witness: str = "",
+        alone: bool = False,
+        command_waits: bool = False,
+    ) -> tuple[Ended, dict[str, str]]:
+        """Status and tree under smpmake, where the held command ends only when somebody waits for
+        it, or when the driver has come to its own end without (it makes a file `after`).
+
+        witness  a file that must be there before anything is let go.
+        alone    the held command must be the only one.
+        command_waits  another command that waits is somebody too.
+        """
+        self.space.clear()
+        self.space.write(files)
+        os.mkfifo(self._go)
+        process = self.space.start(SMPMAKE, *options, "--", *command)
+        while process.poll() is None and not self._is_time(witness, alone):
+            if command_waits and any(p[1] == "waiting" for p in self._state().get("pending", [])):
+                break
+        self.release(process)
+        return self.space.finish(process), self.tree()
+
+    def tree(self) -> dict[str, str]:
+        """The space's tree."""
+        return self.space.tree()
+
+    def release(self, process: subprocess.Popen[bytes]) -> None:
+        """Lets all held commands go, now and from now on."""
+        while process.poll() is None:
+            try:
+                end = os.open(self._go, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:  # nobody reads yet
+                continue
+            self._go.unlink()
+            os.close(end)
+            return
+        self._go.unlink(missing_ok=True)
+
+    def _is_time(self, witness: str, alone: bool) -> bool:
+        folder = self.space.folder
+        if witness and not (folder / witness).exists():
+            return False
+        state = self._state()
+        if state.get("waiting", 0) > 0:
+            return True
+        if alone and state.get("running", 2) + state.get("queued", 0) > 1:
+            return False
+        return (folder / "after").exists()
+
+    def _state(self) -> dict[str, Any]:
+        for session in self.space.temporary.glob("smpmake-*/socket"):
+            with contextlib.suppress(ServerGoneError, OSError), closing(Client(session)) as client:
+                return client.ask("state")
+        return {}

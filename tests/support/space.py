@@ -1,0 +1,199 @@
+"""A folder for one end-to-end test: files from a dict, commands, the plain driver as oracle.
+
+Everything that a test starts is in a process group of its own and ends with the test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from smpmake.errors import SmpmakeError
+from smpmake.protocol.client import Client
+
+SMPMAKE = str(Path(sys.executable).parent / "smpmake")
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Space:
+    """`folder` holds the files; `state` is where smpmake keeps what it keeps.
+
+    Builds happen in `folder` always, so that absolute paths inside objects agree; a serial build's
+    tree is remembered by `serial`.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.folder = root / "build"
+        self.folder.mkdir()
+        # Short, because sockets' names must be.
+        self.temporary = Path(tempfile.mkdtemp(prefix="smp-"))
+        self.environment = {
+            **{
+                k: v
+                for k, v in os.environ.items()
+                if not k.startswith(("SMPMAKE_", "XDG_", "MAKE"))
+            },
+            "TMPDIR": str(self.temporary),
+            "XDG_STATE_HOME": str(root / "state"),
+            "XDG_CONFIG_HOME": str(root / "config"),
+            "XDG_CACHE_HOME": str(root / "cache"),
+            "LC_ALL": "C",
+        }
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    # ------------------------------------------------------------------ files
+
+    def write(self, files: dict[str, str]) -> None:
+        """Makes or replaces files; missing folders are made."""
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def copy(self, fixture: str) -> None:
+        """Brings a project from fixtures/, as it was before somebody built it there."""
+        made = shutil.ignore_patterns("*.o", "*.a", "*.d", "*.err", "*.lib", "*.pch", "sample")
+        shutil.copytree(FIXTURES / fixture, self.folder, dirs_exist_ok=True, ignore=made)
+
+    def clear(self) -> None:
+        """Empties the build folder."""
+        shutil.rmtree(self.folder)
+        self.folder.mkdir()
+
+    def tree(self) -> dict[str, str]:
+        """Every file with its mode and a hash of its content, every link with its target."""
+        found = {}
+        for path in sorted(self.folder.rglob("*")):
+            name = str(path.relative_to(self.folder))
+            if path.is_symlink():
+                found[name] = f"-> {os.readlink(path)}"
+            elif path.is_file():
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+                found[name] = f"{path.stat().st_mode:o} {digest}"
+            else:
+                found[name] = "folder"
+        return found
+
+    # ------------------------------------------------------------------ commands
+
+    def start(self, *command: str, **environment: str) -> subprocess.Popen[bytes]:
+        """Starts a command in a process group of its own."""
+        process = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._running.append(process)
+        return process
+
+    def finish(self, process: subprocess.Popen[bytes], timeout: float = 60) -> Ended:
+        """Waits for a command; one that does not end in `timeout` s is shown with what it does."""
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(self._witness(process)) from None
+        return Ended(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+    def _witness(self, process: subprocess.Popen[bytes]) -> str:
+        """What a command and its descendants hang in, and what the server says."""
+        top = psutil.Process(process.pid)
+        lines = [f"hangs: {process.args!r}"]
+        for each in [top, *top.children(recursive=True)]:
+            with contextlib.suppress(psutil.Error, OSError):
+                wait = Path(f"/proc/{each.pid}/wchan").read_text()
+                call = Path(f"/proc/{each.pid}/syscall").read_text().strip()
+                line = shlex.join(each.cmdline())
+                lines.append(f"{each.pid} {each.status()} in {wait} ({call}): {line[:200]}")
+        for path in self.temporary.glob("*/socket"):
+            socket.setdefaulttimeout(5)
+            with contextlib.suppress(SmpmakeError, OSError):
+                lines.append(str(Client(path).ask("state")))
+            socket.setdefaulttimeout(None)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return "\n".join([*lines, (out + err)[-3000:].decode(errors="replace")])
+
+    def run(self, *command: str, **environment: str) -> Ended:
+        """Runs a command to its end."""
+        return self.finish(self.start(*command, **environment))
+
+    def smpmake(self, *arguments: str, **environment: str) -> Ended:
+        """Runs smpmake."""
+        return self.run(SMPMAKE, *arguments, **environment)
+
+    def ok(self, *command: str) -> Ended:
+        """Runs a command that must succeed."""
+        ended = self.run(*command)
+        assert ended.status == 0, ended
+        return ended
+
+    def expect_same(self, files: dict[str, str], command: list[str], *options: str) -> Ended:
+        """The oracle: a plain build and one under smpmake agree in files, bytes and status.
+
+        Leaves the smpmake build in place; afterwards nothing of smpmake's is left over.
+        """
+        self.write(files)
+        plain = self.run(*command)
+        expected = self.tree()
+        self.clear()
+        self.write(files)
+        ended = self.smpmake(*options, "--", *command)
+        assert self.tree() == expected, ended.err
+        assert "Traceback" not in ended.err, ended.err
+        assert ended.status == plain.status, ended.err
+        self.expect_clean()
+        return ended
+
+    def expect_clean(self) -> None:
+        """Promise P9: no socket, folder or temporary file is left."""
+        assert [p.name for p in self.temporary.iterdir()] == []
+        assert [p for p in self.folder.rglob(".smpmake*") if p.name != ".smpmake.toml"] == []
+
+    def close(self) -> None:
+        """Ends what still runs."""
+        for process in self._running:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+        shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+def objects(count: int, prefix: str = "f") -> dict[str, str]:
+    """`count` small sources, each with a function of its own."""
+    return {
+        f"{prefix}{n}.c": f"int {prefix}{n}(int x) {{ return x + {n}; }}\n" for n in range(count)
+    }
+
+
+MAIN = "int main(void) { return 0; }\n"
