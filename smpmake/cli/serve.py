@@ -78,7 +78,7 @@ def env(name: str) -> None:
 @click.command()
 @_SOCKET
 def wait(name: str) -> int:
-    """Wait for everything deferred; the status is the verdict on it.
+    """Wait for everything deferred; the status is the outcome on it.
 
     0 when all succeeded, else the first failure's status; failures are shown on stderr.
     """
@@ -92,7 +92,7 @@ def wait(name: str) -> int:
     client = Client(path)
     build = os.environ.get("SMPMAKE_BUILD")
     client.send("wait", **({"build": build} if build else {}))
-    commands, failures, *_ = client.receive_verdict()
+    commands, failures, *_ = client.receive_outcome()
     client.close()
     record = BuildRecord([], os.getcwd(), 0, 0, "", commands=commands, failures=failures)
     write_all(2, summary.failures(record))

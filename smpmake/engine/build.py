@@ -1,4 +1,4 @@
-"""One build inside a server: its rules, its verdict so far, its records."""
+"""One build inside a server: its rules, its outcome so far, its records."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Build:
         self.wrong.clear()
 
     def forgive(self) -> None:
-        """A new start after a verdict was given."""
+        """A new start after an outcome was given."""
         self.start_over()
         self.reported.clear()
         self.records.clear()

@@ -36,7 +36,7 @@ from smpmake.engine.command import Command, Group, Place, Reply, command_of, rep
 from smpmake.engine.context import Context, Environment, make_keeps_going, wmake_above
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.output import Printer, Sinks
-from smpmake.engine.pool import Pool, end_strays, verdict
+from smpmake.engine.pool import Pool, describe_exit, end_strays
 from smpmake.engine.priority import Priority
 from smpmake.forecast import Forecast
 from smpmake.guard.questions import Gate, Promise, Waiter
@@ -161,8 +161,8 @@ class Engine:
         been given already (then None)."""
         build = self.builds.get(question.build)
 
-        def answer(verdict: bytes) -> None:
-            self._chaos.later(lambda: settle(verdict))
+        def answer(data: bytes) -> None:
+            self._chaos.later(lambda: settle(data))
 
         ignored = build.rules.ignored if build is not None else frozenset()
         actions, waiter = self.gate.ask(question, answer, ignored)
@@ -599,7 +599,7 @@ class Engine:
         if command.guarded:
             self._note_trace(slot, job, command)
         ok = result.ok
-        record.status, why = verdict(result)
+        record.status, why = describe_exit(result)
         record.state = "done" if ok else "failed"  # last: then it is written down
         command.build.done += 1
         now = time.monotonic_ns()

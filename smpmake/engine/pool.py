@@ -186,7 +186,7 @@ class Pool:
         self._on_lost(slot)
 
 
-def verdict(result: Result) -> tuple[int, str]:
+def describe_exit(result: Result) -> tuple[int, str]:
     """A tool's exit status as a shell gives it, and in words."""
     if result.wait_status < 0:
         return 127, f"could not be started: {os.strerror(result.error)}"

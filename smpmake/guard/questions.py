@@ -40,8 +40,8 @@ from smpmake.schedule.hazards import EVERYBODY
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Action, Scheduler
 
-_GO_ON: Final = wire.encode_verdict(wire.VERDICT_GO_ON)
-_ABSENT: Final = wire.encode_verdict(wire.VERDICT_ABSENT)
+_GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
+_ABSENT: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
 _FOLDERS: Final = 0xFFFFFE  # the owner of what belongs to several commands
 
 #: What a stall is called in records, by the kind of question.
@@ -398,7 +398,7 @@ class Gate:
             return _ABSENT
         if promise.mtime_ns is None:
             return None
-        return wire.encode_verdict(wire.VERDICT_FILE, promise.mode, promise.mtime_ns)
+        return wire.encode_guard_answer(wire.GUARD_FILE, promise.mode, promise.mtime_ns)
 
     def _names(self, question: Question) -> bytes:
         folder = self._paths.folder(question.path)
@@ -413,7 +413,7 @@ class Gate:
             (go if goes else come).add(name)
         with contextlib.suppress(OSError):
             shadow = self._listings.of(folder, come, go)
-            return wire.encode_verdict(wire.VERDICT_ELSEWHERE, path=os.fsencode(shadow))
+            return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(shadow))
         return _GO_ON
 
 

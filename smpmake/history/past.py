@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from smpmake.forecast import Forecast
 from smpmake.history.store import History, HistoryError
-from smpmake.timing.graph import build_graph
 from smpmake.timing import analyse  # the face first: threads import it at the same time
+from smpmake.timing.graph import build_graph
 from smpmake.timing.priority import tails
 
 

@@ -1,7 +1,7 @@
 /* The frames that shims, workers and the keeper exchange with the server.
  *
- * docs/wire.md describes them; smpmake/protocol/wire.py is the other half.  Everything is little-endian
- * and packed as written; blobs follow the fixed part in the order of their lengths.
+ * docs/wire.md describes them; smpmake/protocol/wire.py is the other half.  Everything is
+ * little-endian and packed as written; blobs follow the fixed part in the order of their lengths.
  */
 #ifndef SMPMAKE_WIRE_H
 #define SMPMAKE_WIRE_H
@@ -21,8 +21,8 @@ enum wire_type {
 	WIRE_DRIVER = 6, /* keeper -> server: the driver started, ended or could not be run */
 	WIRE_BYE = 7,    /* server -> keeper: all is well, leave everything alone */
 	/* 8 and 9 are requests and replies, in JSON */
-	WIRE_QUESTION = 10, /* guard -> server: may I? */
-	WIRE_VERDICT = 11   /* server -> guard: now you may */
+	WIRE_QUESTION = 10,    /* guard -> server: may I? */
+	WIRE_GUARD_ANSWER = 11 /* server -> guard: now you may */
 };
 
 struct wire_header {
@@ -111,15 +111,15 @@ struct wire_question {
 	uint32_t build_len, path_len, other_len;
 };
 
-enum wire_verdict_state {
-	VERDICT_GO_ON = 0,
-	VERDICT_FILE = 1,     /* the path is a regular file with this mode and time */
-	VERDICT_ABSENT = 2,   /* there is no such file */
-	VERDICT_ELSEWHERE = 3 /* look at this other path */
+enum guard_answer_state {
+	GUARD_GO_ON = 0,
+	GUARD_FILE = 1,     /* the path is a regular file with this mode and time */
+	GUARD_ABSENT = 2,   /* there is no such file */
+	GUARD_ELSEWHERE = 3 /* look at this other path */
 };
 
 /* Blob: the other path (no final NUL). */
-struct wire_verdict {
+struct wire_guard_answer {
 	uint32_t state;
 	uint32_t mode;
 	int64_t mtime_ns;

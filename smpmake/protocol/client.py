@@ -19,7 +19,7 @@ class ServerGoneError(SmpmakeError):
     """No server answers at a socket, or it went away."""
 
 
-class Verdict(NamedTuple):
+class Outcome(NamedTuple):
     """How a build on a server went."""
 
     commands: list[CommandRecord]
@@ -74,7 +74,7 @@ class Client:
         self.send(operation, **fields)
         return self.receive()
 
-    def receive_verdict(self) -> Verdict:
+    def receive_outcome(self) -> Outcome:
         """What `end` and `wait` are answered with."""
         commands: list[CommandRecord] = []
         for reply in self._portions():
@@ -84,7 +84,7 @@ class Client:
             for f in self._last["failures"]
         ]
         stalls = [Stall(*stall) for stall in self._last["stalls"]]
-        return Verdict(commands, failures, list(self._last["notices"]), stalls)
+        return Outcome(commands, failures, list(self._last["notices"]), stalls)
 
     def _portions(self) -> Iterator[dict[str, Any]]:
         while True:

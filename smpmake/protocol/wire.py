@@ -25,7 +25,7 @@ BYE: Final = 7
 REQUEST: Final = 8  # client -> server: a JSON object
 REPLY: Final = 9  # server -> client: a JSON object
 QUESTION: Final = 10
-VERDICT: Final = 11
+GUARD_ANSWER: Final = 11
 
 OUTPUT_TIMED: Final = 1
 OUTPUT_MADE: Final = 2
@@ -46,10 +46,10 @@ ASK_LINK: Final = 8
 ASK_NAMES: Final = 9
 ASK_ALIAS: Final = 10
 
-VERDICT_GO_ON: Final = 0
-VERDICT_FILE: Final = 1
-VERDICT_ABSENT: Final = 2
-VERDICT_ELSEWHERE: Final = 3
+GUARD_GO_ON: Final = 0
+GUARD_FILE: Final = 1
+GUARD_ABSENT: Final = 2
+GUARD_ELSEWHERE: Final = 3
 
 HEADER: Final = struct.Struct("<IHHI")
 _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
@@ -59,7 +59,7 @@ _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 _SIGNAL: Final = struct.Struct("<i")
 _DRIVER: Final = struct.Struct("<IiQQQ")
 _QUESTION: Final = struct.Struct("<IIIIII")
-_VERDICT: Final = struct.Struct("<IIqII")
+_GUARD_ANSWER: Final = struct.Struct("<IIqII")
 
 
 class WireError(ValueError):
@@ -289,9 +289,9 @@ def encode_question(question: Question) -> bytes:
     return frame(QUESTION, fixed, *blobs)
 
 
-def encode_verdict(state: int, mode: int = 0, mtime_ns: int = 0, path: bytes = b"") -> bytes:
-    """The answer to a question: a VERDICT_, mode and time for a FILE, a path for ELSEWHERE."""
-    return frame(VERDICT, _VERDICT.pack(state, mode, mtime_ns, len(path), 0), path)
+def encode_guard_answer(state: int, mode: int = 0, mtime_ns: int = 0, path: bytes = b"") -> bytes:
+    """The answer to a question: a GUARD_, mode and time for a FILE, a path for ELSEWHERE."""
+    return frame(GUARD_ANSWER, _GUARD_ANSWER.pack(state, mode, mtime_ns, len(path), 0), path)
 
 
 def encode_invoke(invoke: Invoke) -> bytes:

@@ -13,7 +13,7 @@ from typing import Final
 
 from smpmake.reports.document import Document
 from smpmake.reports.markup import plain
-from smpmake.reports.terminal import best_serial, label, used, verdict
+from smpmake.reports.terminal import best_serial, headline, label, used
 from smpmake.units import printable, seconds, size
 
 _MOST: Final = 10  # GitHub shows no more of a step
@@ -61,7 +61,7 @@ def _property(text: str) -> str:
 
 
 def summary(document: Document) -> str:
-    """Markdown: verdict, figures, findings, the costliest commands, failures."""
+    """Markdown: headline, figures, findings, the costliest commands, failures."""
     figures = document["figures"]
     serial, kind = best_serial(document)
     rows = [("CPU", f"{figures['utilisation']:.0%} of {document['build']['cpus']} CPUs")]
@@ -75,7 +75,7 @@ def summary(document: Document) -> str:
         ("driver waited", seconds(figures["stalled"])),
         ("most memory of one job", size(figures["peak_job_bytes"])),
     ]
-    parts = [f"### smpmake: {_text(verdict(document))}", _table(("", ""), rows)]
+    parts = [f"### smpmake: {_text(headline(document))}", _table(("", ""), rows)]
     if document["findings"]:
         found = (f"- {_text(finding['text'])}" for finding in document["findings"])
         parts.append("\n".join(found))

@@ -38,7 +38,7 @@ def title(document: Document) -> str:
 
 
 def head(document: Document) -> Markup:
-    """Which build, and the verdict."""
+    """Which build, and the headline."""
     build = document["build"]
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(build["started_unix"]))
     number = f"build {build['id']}, " if build["id"] else ""
@@ -56,14 +56,14 @@ def head(document: Document) -> Markup:
                 tag("span", state, class_=f"state {kind}"),
                 class_="what",
             ),
-            tag("h1", *_verdict(document)),
+            tag("h1", *_headline(document)),
             tag("p", *_share(document), class_="lead"),
             tag("p", f"{number}{when}, in ", tag("code", build["cwd"]), class_="where"),
         ]
     )
 
 
-def _verdict(document: Document) -> list[str]:
+def _headline(document: Document) -> list[str]:
     figures = document["figures"]
     if not document["commands"]:
         return [f"{seconds(figures['wall'])}, and nothing to run in parallel"]

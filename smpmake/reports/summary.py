@@ -36,7 +36,7 @@ def _used(extra: float) -> str:
     return f"{extra:.0%} used" if extra >= 0 else "nothing gained"
 
 
-def verdict(record: BuildRecord, timing: Timing) -> str:
+def headline(record: BuildRecord, timing: Timing) -> str:
     """One line: how much it helped."""
     state = "" if record.status == 0 else f", status {record.status}"
     serial, kind = _serial(timing)
@@ -58,7 +58,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
     if not record.commands:
         remark = "no compiler, linker or other tool that smpmake knows was called"
         return [f"smpmake: {seconds(timing.wall)}; {remark}"]
-    rows = [verdict(record, timing)]
+    rows = [headline(record, timing)]
     why = ", ".join(f"{count} {reason}" for reason, count in timing.reasons[:4])
     cancelled = f", {timing.cancelled} cancelled" if timing.cancelled else ""
     rows.append(

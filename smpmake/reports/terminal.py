@@ -57,7 +57,7 @@ def _head(document: Document, width: int) -> list[str]:
     ]
 
 
-def verdict(document: Document) -> str:
+def headline(document: Document) -> str:
     """One line: how much it helped."""
     figures = document["figures"]
     serial, kind = best_serial(document)
@@ -84,7 +84,7 @@ def used(share: float) -> str:
 def _figures(document: Document) -> list[str]:
     figures = document["figures"]
     serial, kind = best_serial(document)
-    rows = [("", verdict(document))]
+    rows = [("", headline(document))]
     if serial["extra_utilisation"] is not None:
         share = used(serial["extra_utilisation"])
         rows.append(("extra CPUs", f"{share} used (serial time {kind.split()[-1]})"))

@@ -74,7 +74,7 @@ class Job:
     """One command, deferred or not.
 
     number     order of issue, unique in a server's life.
-    build      whose it is: failures and verdicts are kept apart by it.
+    build      whose it is: failures are kept apart by it.
     issued_ns  file-system time of issue, ns; what its outputs' mtime becomes.
     light      needs no slot: work for the disk alone, in the driver's own time or the server's.
     exclusive  runs while nothing else does.

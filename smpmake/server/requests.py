@@ -1,4 +1,4 @@
-"""What clients of a server may ask: builds that come and go, barriers, verdicts.
+"""What clients of a server may ask: builds that come and go, barriers, outcomes.
 
 Requests are JSON objects with a key "op"; replies have "ok", or "error" with a sentence.
 docs/wire.md lists them.
@@ -164,7 +164,7 @@ class Requests:
     async def _answer_wait(self, client: Connection, build: Build) -> None:
         await build.empty.wait()
         await self._send_rows(client, build)
-        if build.id == SHELL_BUILD:  # other builds end, and have their verdict then
+        if build.id == SHELL_BUILD:  # other builds end, and have their outcome then
             build.forgive()
 
     async def _send_rows(self, client: Connection, build: Build) -> None:

@@ -277,9 +277,9 @@ class Connection:
         if withdraw is not None and self._socket.fileno() >= 0:
             self._waiting = withdraw
 
-    def _settle(self, verdict: bytes) -> None:
+    def _settle(self, answer: bytes) -> None:
         self._waiting = None
-        self._send(verdict)
+        self._send(answer)
         self.close()
 
     # ------------------------------------------------------------------ answering a client

@@ -92,11 +92,11 @@ class RemoteBackend:
         await replied.wait()
         loop.remove_reader(self._client.fileno())
         try:
-            verdict = self._client.receive_verdict()
+            outcome = self._client.receive_outcome()
         except ServerGoneError as error:
             self._lost = str(error)
             return
-        record.commands, record.failures, record.notices, record.stalls = verdict
+        record.commands, record.failures, record.notices, record.stalls = outcome
 
     def learn(self) -> list[str]:
         """See Backend.  A server that several builds share keeps no memory of one."""

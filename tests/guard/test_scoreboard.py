@@ -118,7 +118,7 @@ class Answering:
                 for kind, payload in splitter.feed(data):
                     assert kind == wire.QUESTION
                     self.asked.append(wire.decode_question(payload))
-                connection.sendall(wire.encode_verdict(wire.VERDICT_GO_ON))
+                connection.sendall(wire.encode_guard_answer(wire.GUARD_GO_ON))
 
     def close(self) -> None:
         with socket.socket(socket.AF_UNIX) as last:

@@ -273,16 +273,16 @@ static int connected(void)
 	return -1;
 }
 
-/* Puts a question and waits for the verdict; without a server the verdict is to go on. */
+/* Puts a question and waits for the answer; without a server the answer is to go on. */
 static SLOW void ask(uint32_t kind, const char *path, const char *other, char *elsewhere,
-                     struct wire_verdict *verdict)
+                     struct wire_guard_answer *answer)
 {
 	struct {
 		struct wire_header header;
 		struct wire_question fixed;
 	} __attribute__((packed)) head;
-	struct wire_header answer;
-	memset(verdict, 0, sizeof *verdict);
+	struct wire_header reply;
+	memset(answer, 0, sizeof *answer);
 	int fd = connected();
 	if (fd < 0)
 		return;
@@ -307,29 +307,29 @@ static SLOW void ask(uint32_t kind, const char *path, const char *other, char *e
 		sent = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
 	/* A socket takes at least this much at once, or nothing. */
-	if (sent == (ssize_t)(sizeof head + texts) &&
-	    transfer(fd, &answer, sizeof answer, 0) == 0 && answer.magic == WIRE_MAGIC &&
-	    answer.type == WIRE_VERDICT && answer.length >= sizeof *verdict &&
-	    transfer(fd, verdict, sizeof *verdict, 0) == 0) {
-		if (verdict->state == VERDICT_ELSEWHERE &&
-		    (elsewhere == NULL || verdict->path_len >= PATH_MAX ||
-		     transfer(fd, elsewhere, verdict->path_len, 0) != 0))
-			verdict->state = VERDICT_GO_ON;
-		else if (verdict->state == VERDICT_ELSEWHERE)
-			elsewhere[verdict->path_len] = '\0';
+	if (sent == (ssize_t)(sizeof head + texts) && transfer(fd, &reply, sizeof reply, 0) == 0 &&
+	    reply.magic == WIRE_MAGIC && reply.type == WIRE_GUARD_ANSWER &&
+	    reply.length >= sizeof *answer && transfer(fd, answer, sizeof *answer, 0) == 0) {
+		if (answer->state == GUARD_ELSEWHERE &&
+		    (elsewhere == NULL || answer->path_len >= PATH_MAX ||
+		     transfer(fd, elsewhere, answer->path_len, 0) != 0))
+			answer->state = GUARD_GO_ON;
+		else if (answer->state == GUARD_ELSEWHERE)
+			elsewhere[answer->path_len] = '\0';
 	} else {
-		memset(verdict, 0, sizeof *verdict);
+		memset(answer, 0, sizeof *answer);
 	}
 	syscall(SYS_close, fd);
 }
 
-static SLOW void ask_about(uint32_t kind, int dir, const char *path, struct wire_verdict *verdict)
+static SLOW void ask_about(uint32_t kind, int dir, const char *path,
+                           struct wire_guard_answer *answer)
 {
 	char full[PATH_MAX];
 	if (absolute(dir, path, full, sizeof full) == 0)
-		ask(kind, full, "", NULL, verdict);
+		ask(kind, full, "", NULL, answer);
 	else
-		memset(verdict, 0, sizeof *verdict); /* no such folder, or too long for any call */
+		memset(answer, 0, sizeof *answer); /* no such folder, or too long for any call */
 }
 
 /* Whether the path leads, by a link of another name, to an older file that a pending command will
@@ -350,8 +350,8 @@ void guard_see(int dir, const char *path)
 	int before = errno;
 	if (path != NULL && *path != '\0' &&
 	    (roles_of_name(path) & ROLE_OUTPUT || is_stale(dir, path))) {
-		struct wire_verdict verdict;
-		ask_about(ASK_READ, dir, path, &verdict);
+		struct wire_guard_answer answer;
+		ask_about(ASK_READ, dir, path, &answer);
 	}
 	errno = before;
 }
@@ -392,8 +392,8 @@ void guard_see_change(int dir, const char *path, unsigned roles)
 	int before = errno;
 	if (path != NULL && *path != '\0' &&
 	    (roles_of_name(path) & roles || may_be_read(dir, path) || is_stale(dir, path))) {
-		struct wire_verdict verdict;
-		ask_about(ASK_WRITE, dir, path, &verdict);
+		struct wire_guard_answer answer;
+		ask_about(ASK_WRITE, dir, path, &answer);
 	}
 	errno = before;
 }
@@ -402,10 +402,10 @@ static SLOW void ask_about_two(uint32_t kind, int from_dir, const char *from, in
                                const char *to)
 {
 	char full[PATH_MAX], other[PATH_MAX];
-	struct wire_verdict verdict;
+	struct wire_guard_answer answer;
 	if (absolute(from_dir, from, full, sizeof full) == 0 &&
 	    absolute(to_dir, to, other, sizeof other) == 0)
-		ask(kind, full, other, NULL, &verdict);
+		ask(kind, full, other, NULL, &answer);
 }
 
 void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind)
@@ -425,17 +425,17 @@ void guard_see_alias(const char *target, int dir, const char *path)
 {
 	int before = errno;
 	char link[PATH_MAX], full[PATH_MAX];
-	struct wire_verdict verdict;
+	struct wire_guard_answer answer;
 	if (target != NULL && path != NULL && roles_of_name(target) & ROLE_OUTPUT &&
 	    absolute(dir, path, link, sizeof link) == 0) {
 		size_t folder = (size_t)(strrchr(link, '/') - link);
 		if (*target == '/')
-			ask(ASK_ALIAS, target, link, NULL, &verdict);
+			ask(ASK_ALIAS, target, link, NULL, &answer);
 		else if (folder + strlen(target) + 2 < sizeof full) {
 			memcpy(full, link, folder);
 			full[folder] = '/';
 			strcpy(full + folder + 1, target);
-			ask(ASK_ALIAS, full, link, NULL, &verdict);
+			ask(ASK_ALIAS, full, link, NULL, &answer);
 		}
 	}
 	errno = before;
@@ -450,9 +450,9 @@ void guard_see_folder(int fd)
 {
 	int before = errno;
 	struct stat info;
-	struct wire_verdict verdict;
+	struct wire_guard_answer answer;
 	if (syscall(SYS_fstat, fd, &info) == 0 && is_listed(&info))
-		ask_about(ASK_LIST, fd, ".", &verdict);
+		ask_about(ASK_LIST, fd, ".", &answer);
 	errno = before;
 }
 
@@ -460,18 +460,18 @@ void guard_see_listing(int dir, const char *path)
 {
 	int before = errno;
 	struct stat info;
-	struct wire_verdict verdict;
+	struct wire_guard_answer answer;
 	if (path != NULL && syscall(SYS_newfstatat, dir, path, &info, 0) == 0 && is_listed(&info))
-		ask_about(ASK_LIST, dir, path, &verdict);
+		ask_about(ASK_LIST, dir, path, &answer);
 	errno = before;
 }
 
 void guard_see_tree(const char *path)
 {
 	int before = errno;
-	struct wire_verdict verdict;
+	struct wire_guard_answer answer;
 	if (path != NULL)
-		ask_about(ASK_TREE, AT_FDCWD, *path != '\0' ? path : ".", &verdict);
+		ask_about(ASK_TREE, AT_FDCWD, *path != '\0' ? path : ".", &answer);
 	errno = before;
 }
 
@@ -483,17 +483,17 @@ int guard_knows(const char *path)
 void guard_see_everything(const char *program)
 {
 	int before = errno;
-	struct wire_verdict verdict;
-	ask_about(ASK_ALL, AT_FDCWD, program, &verdict);
+	struct wire_guard_answer answer;
+	ask_about(ASK_ALL, AT_FDCWD, program, &answer);
 	errno = before;
 }
 
-int guard_pretends(int dir, const char *path, struct wire_verdict *verdict)
+int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer)
 {
 	int before = errno, answered = 0;
 	if (path != NULL && *path != '\0' && roles_of_name(path) & ROLE_OUTPUT) {
-		ask_about(ASK_STAT, dir, path, verdict);
-		answered = verdict->state == VERDICT_FILE || verdict->state == VERDICT_ABSENT;
+		ask_about(ASK_STAT, dir, path, answer);
+		answered = answer->state == GUARD_FILE || answer->state == GUARD_ABSENT;
 	}
 	errno = before;
 	return answered;
@@ -503,13 +503,13 @@ int guard_names(int fd, char *elsewhere)
 {
 	int before = errno;
 	struct stat info;
-	struct wire_verdict verdict = {0};
+	struct wire_guard_answer answer = {0};
 	char full[PATH_MAX];
 	if (syscall(SYS_fstat, fd, &info) == 0 && is_listed(&info) &&
 	    absolute(fd, ".", full, sizeof full) == 0)
-		ask(ASK_NAMES, full, "", elsewhere, &verdict);
+		ask(ASK_NAMES, full, "", elsewhere, &answer);
 	errno = before;
-	return verdict.state == VERDICT_ELSEWHERE;
+	return answer.state == GUARD_ELSEWHERE;
 }
 
 /* ------------------------------------------------------------------ a job's notes */

@@ -77,8 +77,8 @@ void guard_see_tree(const char *path);
 void guard_see_listing(int dir, const char *path);
 void guard_see_everything(const char *program);
 
-/* For a make: whether the server gives the answer itself; then `verdict` holds it. */
-int guard_pretends(int dir, const char *path, struct wire_verdict *verdict);
+/* For a make: whether the server gives the answer itself; then `answer` holds it. */
+int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer);
 /* For a make: a folder that holds the names of the one open as `fd`, pending ones included. */
 int guard_names(int fd, char *elsewhere);
 

@@ -72,9 +72,9 @@ static enum intent intent_of(const char *mode)
 
 /* ------------------------------------------------------------------ what a make is shown */
 
-static int exists(const struct wire_verdict *verdict)
+static int exists(const struct wire_guard_answer *answer)
 {
-	if (verdict->state == VERDICT_FILE)
+	if (answer->state == GUARD_FILE)
 		return 0;
 	errno = ENOENT;
 	return -1;
@@ -83,32 +83,32 @@ static int exists(const struct wire_verdict *verdict)
 /* struct stat and struct stat64 are one on the machines that we know. */
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "a machine with two kinds of stat");
 
-static int show(void *to, const struct wire_verdict *verdict)
+static int show(void *to, const struct wire_guard_answer *answer)
 {
 	struct stat *info = to;
 	memset(info, 0, sizeof *info);
-	info->st_mode = S_IFREG | verdict->mode;
+	info->st_mode = S_IFREG | answer->mode;
 	info->st_nlink = 1;
 	info->st_size = 1;
 	info->st_blksize = 4096;
-	info->st_mtim.tv_sec = verdict->mtime_ns / 1000000000;
-	info->st_mtim.tv_nsec = verdict->mtime_ns % 1000000000;
+	info->st_mtim.tv_sec = answer->mtime_ns / 1000000000;
+	info->st_mtim.tv_nsec = answer->mtime_ns % 1000000000;
 	info->st_atim = info->st_ctim = info->st_mtim;
-	return exists(verdict);
+	return exists(answer);
 }
 
-static int showx(struct statx *info, const struct wire_verdict *verdict)
+static int showx(struct statx *info, const struct wire_guard_answer *answer)
 {
 	memset(info, 0, sizeof *info);
 	info->stx_mask = STATX_BASIC_STATS;
-	info->stx_mode = (uint16_t)(S_IFREG | verdict->mode);
+	info->stx_mode = (uint16_t)(S_IFREG | answer->mode);
 	info->stx_nlink = 1;
 	info->stx_size = 1;
 	info->stx_blksize = 4096;
-	info->stx_mtime.tv_sec = verdict->mtime_ns / 1000000000;
-	info->stx_mtime.tv_nsec = (uint32_t)(verdict->mtime_ns % 1000000000);
+	info->stx_mtime.tv_sec = answer->mtime_ns / 1000000000;
+	info->stx_mtime.tv_nsec = (uint32_t)(answer->mtime_ns % 1000000000);
 	info->stx_atime = info->stx_ctime = info->stx_mtime;
-	return exists(verdict);
+	return exists(answer);
 }
 
 /* ------------------------------------------------------------------ several paths, patterns */
@@ -165,12 +165,12 @@ static inline void expands(const char *pattern, int flags)
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
-		struct wire_verdict verdict;                                                       \
+		struct wire_guard_answer answer;                                                   \
 		if (guard_quiet())                                                                 \
 			return LIBC(name) args;                                                    \
 		if (!guard.is_make)                                                                \
 			guard_see(dir, path);                                                      \
-		else if (guard_pretends(dir, path, &verdict))                                      \
+		else if (guard_pretends(dir, path, &answer))                                       \
 			return shown;                                                              \
 		return LIBC(name) args;                                                            \
 	}
