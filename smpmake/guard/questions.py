@@ -266,7 +266,7 @@ class Gate:
         )
         waiter = Waiter(question, answer, job, stall)
         # Numbers order the queue, and a waiter never stands in it.
-        waiter.carrier = Job(-1, "", Mode.FOREGROUND, Operands(), light=True, payload=waiter)
+        waiter.carrier = Job(-1, "", Mode.WAITER, Operands(), light=True, payload=waiter)
         actions = self._scheduler.wait(waiter.carrier, blockers, now)
         if job is not None:
             self._waits[job] += 1

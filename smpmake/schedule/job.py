@@ -1,12 +1,15 @@
 """A command on its way through the machine: its states, and nothing that acts.
 
     WAITING ──> READY ──> RUNNING ──────────> DONE
-       │          │        ↑   ↓    └──────> FAILED
-       │          │  RESUMING ←PAUSED
-       └──────────┴────────────────────────> CANCELLED
+       │        │ ↑        ↑   ↓  │  └──────> FAILED
+       │        │ └──────<─│───│──┘
+       │        │    RESUMING <─PAUSED
+       └────────┴───────────────────────────> CANCELLED
 
 WAITING: a hazard is not clear.  READY: it wants a slot.  PAUSED: it runs, but its guard has it
-wait, and others have its slot.  RESUMING: it wants one again.  The scheduler alone changes states.
+wait, and others have its slot.  RESUMING: it wants one again.  Back to READY goes what came to
+nothing through no fault of its own; what is paused or resuming may end, or go back, as well.
+The scheduler alone changes states, in one function, by the table NEXT.
 """
 
 from __future__ import annotations
@@ -28,12 +31,34 @@ class State(enum.Enum):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
+    __hash__ = object.__hash__  # Enum's own is Python, and this is asked several times a job
+
+
+_ENDS: Final = frozenset({State.DONE, State.FAILED})
+#: Where a job may go from each state.
+NEXT: Final[dict[State, frozenset[State]]] = {
+    State.WAITING: frozenset({State.READY, State.CANCELLED}),
+    State.READY: frozenset({State.RUNNING, State.CANCELLED}),
+    State.RUNNING: _ENDS | {State.PAUSED, State.READY},
+    State.PAUSED: _ENDS | {State.RESUMING, State.READY},
+    State.RESUMING: _ENDS | {State.RUNNING, State.READY},
+    State.DONE: frozenset(),
+    State.FAILED: frozenset(),
+    State.CANCELLED: frozenset(),
+}
+
 
 class Mode(enum.Enum):
-    """How a command is run: later in the pool, or in the place of its shim."""
+    """How a command is run: later in the pool, or in its shim's own process.
+
+    WAITER: no command at all, but somebody who asked and has to wait; the grant is its end.
+    """
 
     DEFERRED = "deferred"
     FOREGROUND = "foreground"
+    WAITER = "waiter"
+
+    __hash__ = object.__hash__
 
 
 Search = tuple[str, tuple[str, ...]]
@@ -71,14 +96,23 @@ NOBODY: Final[set[Job]] = set()
 
 
 class Job:
-    """One command, deferred or not.
+    """One command, deferred or not; or a waiter.
 
-    number     order of issue, unique in a server's life.
-    build      whose it is: failures are kept apart by it.
-    issued_ns  file-system time of issue, ns; what its outputs' mtime becomes.
-    light      needs no slot: work for the disk alone, in the driver's own time or the server's.
-    exclusive  runs while nothing else does.
-    ready_at   when its last hazard cleared, and `waited_for` the job that cleared it.
+    number      order of issue, unique in a server's life; -1 for a waiter.
+    build       whose it is: failures are kept apart by it.
+    mode        who runs it.
+    operands    what it reads and writes; hazards are made of them.
+    issued_ns   file-system time of issue, ns; what its outputs' mtime becomes.
+    light       needs no slot: work for the disk alone, in the driver's own time or the server's.
+    exclusive   runs while nothing else does.
+    payload     what the caller of the scheduler keeps with it.
+    state       where it is; set by the scheduler alone.
+    urgent      somebody in the foreground waits for it, or for what needs it.
+    slot        the slot that it holds, None without one.
+    ready_at    when its last hazard cleared (the caller's clock), and `waited_for` the job that
+                cleared it, None where nothing had to be waited for.
+    blockers    whom it waits for.
+    followers   who waits for it, in the order of issue.
     """
 
     __slots__ = (
@@ -125,7 +159,7 @@ class Job:
         self.ready_at = 0
         self.waited_for: Job | None = None
         self.blockers = NOBODY
-        self.followers: list[Job] = []
+        self.followers: dict[Job, None] = {}
 
     def __repr__(self) -> str:
         return f"Job({self.number}, {self.mode.value}, {self.state.value})"

@@ -8,11 +8,12 @@ waits for in the foreground comes first, with everything that it depends on.
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from smpmake.schedule.hazards import Hazards
-from smpmake.schedule.job import NOBODY, Job, Mode, State
+from smpmake.schedule.job import NEXT, NOBODY, Job, Mode, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Scheduler:
     admits  whether a job may start; asked with whether it would be the only one, which it always
             may be.  A job that is admitted starts.
     held    jobs that had a slot at the last turn and were not admitted.
+    counts  how many jobs are in each state, or came to that end.
     """
 
     def __init__(
@@ -76,7 +78,7 @@ class Scheduler:
         self._urgent: list[tuple[float, int, Job]] = []
         self._queue: list[tuple[float, int, Job]] = []
         self._alone: Job | None = None
-        self._stopped = False
+        self.counts = dict.fromkeys(State, 0)
 
     @property
     def busy(self) -> int:
@@ -88,24 +90,16 @@ class Scheduler:
         actions: list[Action] = []
         if job.mode is Mode.FOREGROUND:
             job.urgent = True
-        blockers = self.hazards.enter(job)
-        if blockers:
-            job.blockers = blockers
-            for blocker in blockers:
-                blocker.followers.append(job)
-            if job.urgent:
-                self._hurry(job)
-        else:
-            self._ready(job, now, actions)
+        self._enter(job, self.hazards.enter(job), now, actions)
+        if job.state is not State.WAITING:
             self._dispatch(actions)
         return actions
 
     def finished(self, job: Job, *, ok: bool, now: int) -> list[Action]:
         """A running command ended; what needs its outputs is cancelled if it failed."""
         actions: list[Action] = []
-        paused = job.state in (State.PAUSED, State.RESUMING)
-        job.state = State.DONE if ok else State.FAILED
-        self._release(job, paused=paused)
+        self._release(job)
+        self._set(job, State.DONE if ok else State.FAILED)
         self._retire(job, now, actions, cause=None if ok else job)
         self._dispatch(actions)
         return actions
@@ -129,13 +123,7 @@ class Scheduler:
         """Somebody in the foreground waits for commands, and is granted when they ended."""
         actions: list[Action] = []
         waiter.urgent = True
-        waiter.blockers = blockers
-        for blocker in blockers:
-            blocker.followers.append(waiter)
-        if blockers:
-            self._hurry(waiter)
-        else:
-            self._ready(waiter, now, actions)
+        self._enter(waiter, blockers, now, actions)
         return actions
 
     def withdraw(self, waiter: Job, now: int) -> list[Action]:
@@ -151,7 +139,7 @@ class Scheduler:
         """
         actions: list[Action] = []
         if job.state is State.RUNNING and job.slot is not None:
-            job.state = State.PAUSED
+            self._set(job, State.PAUSED)
             if self._alone is job:
                 self._alone = None
             if not self._parked:
@@ -165,7 +153,7 @@ class Scheduler:
         """What a paused command waited for has come; a Resume follows when it has a slot again."""
         actions: list[Action] = []
         if job.state is State.PAUSED:
-            job.state = State.RESUMING
+            self._set(job, State.RESUMING)
             self._push(self._urgent, job)
             self._dispatch(actions)
         else:
@@ -175,19 +163,35 @@ class Scheduler:
     def again(self, job: Job) -> list[Action]:
         """A running job came to nothing through no fault of its own: back to the queue."""
         actions: list[Action] = []
-        self._release(job, paused=job.state in (State.PAUSED, State.RESUMING))
+        self._release(job)
         job.light = False
-        job.state = State.READY
+        self._set(job, State.READY)
         self._push(self._urgent, job)
         self._dispatch(actions)
         return actions
 
-    def stop(self) -> None:
-        """Starts nothing any more; what runs may end."""
-        self._stopped = True
+    def _set(self, job: Job, state: State) -> None:
+        """The one place where a job's state changes."""
+        if state not in NEXT[job.state]:
+            raise AssertionError(f"{job!r} cannot become {state.value}")
+        self.counts[job.state] -= 1
+        self.counts[state] += 1
+        job.state = state
+
+    def _enter(self, job: Job, blockers: set[Job], now: int, actions: list[Action]) -> None:
+        """Behind whom it has to wait for, or ready."""
+        self.counts[State.WAITING] += 1
+        if not blockers:
+            self._ready(job, now, actions)
+            return
+        job.blockers = blockers
+        for blocker in blockers:
+            blocker.followers[job] = None
+        if job.urgent:
+            self._hurry(job)
 
     def _ready(self, job: Job, now: int, actions: list[Action]) -> None:
-        job.state = State.READY
+        self._set(job, State.READY)
         job.ready_at = now
         if job.light:
             self._run(job, actions)
@@ -216,7 +220,7 @@ class Scheduler:
 
     def _dispatch(self, actions: list[Action]) -> None:
         passed_over: list[tuple[float, int, Job]] = []
-        while self._free and not self._stopped and self._alone is None:
+        while self._free and self._alone is None:
             # A job that was hurried stands in both queues; its state tells whether it still counts.
             queue = self._urgent or self._queue
             if not queue:
@@ -247,47 +251,59 @@ class Scheduler:
         slot = heapq.heappop(self._free)
         if job.state is State.RESUMING:
             heapq.heappush(self._parked, slot)  # its own place it has kept
-            job.state = State.RUNNING
+            self._set(job, State.RUNNING)
             actions.append(Resume(job))
         else:
             job.slot = slot
             self._run(job, actions)
 
     def _run(self, job: Job, actions: list[Action]) -> None:
-        job.state = State.RUNNING
+        self._set(job, State.RUNNING)
+        if job.mode is Mode.WAITER:
+            self._set(job, State.DONE)
         actions.append(Start(job) if job.mode is Mode.DEFERRED else Grant(job))
 
-    def _release(self, job: Job, *, paused: bool = False) -> None:
+    def _release(self, job: Job) -> None:
+        """Gives a job's slot back."""
         if job.slot is not None:
-            # One that ends while it is paused has given its slot back; only its place becomes free.
+            # What ends while it is paused has given its slot back; only its lane becomes free.
+            paused = job.state in (State.PAUSED, State.RESUMING)
             heapq.heappush(self._parked if paused else self._free, job.slot)
             job.slot = None
         if self._alone is job:
             self._alone = None
 
     def _retire(self, job: Job, now: int, actions: list[Action], cause: Job | None) -> None:
-        """Leaves the table; followers that need what was not made are cancelled, others go on."""
-        self.hazards.leave(job)
-        followers, job.followers = job.followers, []
-        lost = frozenset(job.operands.writes) if cause is not None else frozenset()
-        for follower in followers:
-            follower.blockers.discard(job)
-            if follower.state is not State.WAITING:
-                continue
-            if lost and not lost.isdisjoint(follower.operands.reads):
-                self._cancel(follower, now, actions, cause)
-            elif not follower.blockers:
-                follower.waited_for = job
-                self._ready(follower, now, actions)
+        """Leaves the table; followers that need what was not made are cancelled, others go on.
+
+        By a list of those that are still to leave: chains may be as long as a build.
+        """
+        leaving = deque([job])
+        while leaving:
+            job = leaving.popleft()
+            self.hazards.leave(job)
+            followers, job.followers = job.followers, {}
+            lost = frozenset(job.operands.writes) if cause is not None else frozenset()
+            for follower in followers:
+                follower.blockers.discard(job)
+                if follower.state is not State.WAITING:
+                    continue
+                if lost and not lost.isdisjoint(follower.operands.reads):
+                    self._withdraw(follower, actions, cause)
+                    leaving.append(follower)
+                elif not follower.blockers:
+                    follower.waited_for = job
+                    self._ready(follower, now, actions)
 
     def _cancel(self, job: Job, now: int, actions: list[Action], cause: Job | None) -> None:
-        if job.state not in _UNSTARTED:
-            return
-        job.state = State.CANCELLED
+        if job.state in _UNSTARTED:
+            self._withdraw(job, actions, cause)
+            self._retire(job, now, actions, cause=cause or job)
+
+    def _withdraw(self, job: Job, actions: list[Action], cause: Job | None) -> None:
+        """It will not run: a blocker that ends later must not find it."""
+        self._set(job, State.CANCELLED)
         for blocker in job.blockers:
-            # A blocker that ends later must not find us.
-            if job in blocker.followers:
-                blocker.followers.remove(job)
+            blocker.followers.pop(job, None)
         job.blockers = NOBODY
         actions.append(Cancelled(job, cause))
-        self._retire(job, now, actions, cause=cause or job)

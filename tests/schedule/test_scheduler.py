@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from smpmake.schedule.job import Job, Mode, Operands, State
+from smpmake.schedule.job import NEXT, Job, Mode, Operands, State
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Scheduler, Start
 
 
@@ -184,7 +184,7 @@ def test_random_programs_all_end_and_keep_the_order(seed: int) -> None:
             job = Job(
                 bench.count,
                 "b",
-                rng.choice(list(Mode)),
+                rng.choice((Mode.DEFERRED, Mode.FOREGROUND)),
                 Operands(
                     tuple(rng.sample(paths, rng.randint(0, 2))),
                     tuple(rng.sample(paths, rng.randint(0, 2))),
@@ -204,3 +204,127 @@ def test_random_programs_all_end_and_keep_the_order(seed: int) -> None:
         perform(bench.end(job))
     assert len(started) == len(everything), seed
     assert len(bench.scheduler.hazards) == 0
+
+
+LONG = 10_000
+
+
+def chain(bench: Bench) -> list[Job]:
+    """Each reads what the one before it writes; the first runs."""
+    return [bench.issue(reads=f"/{n}.o", writes=f"/{n + 1}.o")[0] for n in range(LONG)]
+
+
+def test_a_long_chain_is_cancelled_when_its_head_fails() -> None:
+    bench = Bench(2)
+    jobs = chain(bench)
+    actions = bench.end(jobs[0], ok=False)
+    assert actions == [Cancelled(job, jobs[0]) for job in jobs[1:]]
+    assert len(bench.scheduler.hazards) == 0
+    assert bench.scheduler.busy == 0
+
+
+def test_a_long_chain_is_cancelled_from_outside() -> None:
+    bench = Bench(2)
+    jobs = chain(bench)
+    actions = bench.scheduler.cancel(lambda job: True, bench.now)
+    assert [action.job for action in actions] == jobs[1:]
+    assert bench.end(jobs[0]) == []
+    assert len(bench.scheduler.hazards) == 0
+
+
+def test_an_archive_that_many_update_is_cancelled() -> None:
+    bench = Bench(2)
+    jobs = [bench.issue(reads="/lib.a", writes="/lib.a")[0] for _ in range(600)]
+    actions = bench.end(jobs[0], ok=False)
+    assert [action.job for action in actions] == jobs[1:]
+    assert len(bench.scheduler.hazards) == 0
+
+
+def test_many_that_wait_for_one_are_cancelled() -> None:
+    bench = Bench(1)
+    head, _ = bench.issue(writes="/config.h")
+    jobs = [bench.issue(reads="/config.h", writes=f"/{n}.o")[0] for n in range(LONG)]
+    assert len(bench.scheduler.cancel(lambda job: job is not head, bench.now)) == LONG
+    assert bench.end(head) == []
+    assert {job.state for job in jobs} == {State.CANCELLED}
+
+
+def test_a_job_that_two_hold_up_is_cancelled_by_the_one_that_fails() -> None:
+    bench = Bench(2)
+    first, _ = bench.issue(writes="/a.o")
+    second, _ = bench.issue(writes="/b.o")
+    link, _ = bench.issue(reads="/a.o /b.o", writes="/p")
+    assert bench.end(first, ok=False) == [Cancelled(link, first)]
+    assert bench.end(second) == []
+    assert link.state is State.CANCELLED
+
+
+def test_states_change_by_the_table_alone() -> None:
+    bench = Bench(1)
+    job, _ = bench.issue(writes="/a.o")
+    bench.end(job)
+    with pytest.raises(AssertionError, match="cannot become"):
+        bench.end(job)
+    assert job.state is State.DONE
+    assert not any(NEXT[end] for end in (State.DONE, State.FAILED, State.CANCELLED))
+
+
+def test_states_are_counted() -> None:
+    bench = Bench(1)
+    first, _ = bench.issue(writes="/a.o")
+    second, _ = bench.issue(writes="/b.o")
+    third, _ = bench.issue(reads="/b.o", writes="/c.o")
+
+    def counts() -> dict[State, int]:
+        return {state: count for state, count in bench.scheduler.counts.items() if count}
+
+    assert counts() == {State.RUNNING: 1, State.READY: 1, State.WAITING: 1}
+    waiter = Job(-1, "", Mode.WAITER, Operands(), light=True)
+    bench.scheduler.wait(waiter, {first}, bench.now)
+    assert counts()[State.WAITING] == 2
+    assert Grant(waiter) in bench.end(first)
+    assert counts() == {State.DONE: 2, State.RUNNING: 1, State.WAITING: 1}
+    bench.end(second, ok=False)
+    assert counts() == {State.DONE: 2, State.FAILED: 1, State.CANCELLED: 1}
+    assert third.state is State.CANCELLED
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_failures_and_cancellations_leave_nothing(seed: int) -> None:
+    """What reads what a failed one was to write is cancelled; everything else ends."""
+    rng = random.Random(seed)
+    bench = Bench(rng.randint(1, 4))
+    running: list[Job] = []
+    jobs: list[Job] = []
+    paths = [f"/{n}.o" for n in range(8)]
+
+    def perform(actions: list[Action]) -> None:
+        for action in actions:
+            if isinstance(action, Cancelled):
+                assert action.job not in running
+                if action.cause is not None:
+                    assert action.cause.state in (State.FAILED, State.CANCELLED)
+            else:
+                running.append(action.job)
+
+    for _ in range(80):
+        choice = rng.random()
+        if choice < 0.6:
+            job, actions = bench.issue(
+                " ".join(rng.sample(paths, rng.randint(0, 2))),
+                " ".join(rng.sample(paths, rng.randint(0, 2))),
+            )
+            jobs.append(job)
+            perform(actions)
+        elif choice < 0.95 and running:
+            perform(bench.end(running.pop(rng.randrange(len(running))), ok=rng.random() < 0.7))
+        elif jobs:
+            least = rng.choice(jobs).number
+            perform(bench.scheduler.cancel(lambda job, least=least: job.number >= least, bench.now))
+    while running:
+        perform(bench.end(running.pop(rng.randrange(len(running)))))
+    ends = {State.DONE, State.FAILED, State.CANCELLED}
+    assert {job.state for job in jobs} <= ends
+    assert sum(bench.scheduler.counts[end] for end in ends) == len(jobs)
+    assert len(bench.scheduler.hazards) == 0
+    assert bench.scheduler.busy == 0
