@@ -285,7 +285,7 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
     data = "".join(f"{row}\n" for row in rows).encode(errors="replace") + summary.failures(record)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         data += _for_github(settings, record)
-    from smpmake.engine.output import write_all
+    from smpmake.engine.sinks import write_all
 
     try:
         write_all(2, data)

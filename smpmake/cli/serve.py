@@ -82,7 +82,7 @@ def wait(name: str) -> int:
 
     0 when all succeeded, else the first failure's status; failures are shown on stderr.
     """
-    from smpmake.engine.output import write_all
+    from smpmake.engine.sinks import write_all
     from smpmake.protocol.client import Client
     from smpmake.records import BuildRecord
     from smpmake.reports import summary

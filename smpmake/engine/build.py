@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import Rules
-from smpmake.engine.output import Transcript
+from smpmake.engine.environment import Environment
+from smpmake.engine.sinks import Transcript
 from smpmake.protocol.wire import FileId
 from smpmake.records import CommandRecord, Failure, Stall
 from smpmake.schedule.job import Job
@@ -17,18 +18,32 @@ from smpmake.schedule.job import Job
 class Build:
     """State of one build.
 
+    id             its name on the wire, unique among the builds of a server.
+    rules          what the user decided for it.
+    keep_going     after a failure what does not depend on it goes on.
     driver_output  which files the driver has as stdout and stderr, where that is known.
-    broken         the number of the first command whose promised success was wrong.
+    began          when it began, wall clock, s.
+    transcript     restores the order of output of the serial build; None where output is live.
+    broken         the first command whose promised success was wrong.
     stopping       128+n once signal n ended the build.
+    refused        a shim has been told why nothing is run any more: it is said once.
     lost           outputs that were promised and will not come (matters under keep_going).
     present        commands of this build that have not left the engine.
     done           jobs that have ended.
-    made           what its deferred commands were to write, so far.
-    known_failures  the commands whose status is known to matter.
+    empty          set while none is present.
+    records        of all its commands, in the order of issue.
+    failures       promises of success that were wrong.
+    reported       other failures: the driver learned of them.
+    notices        what the user is to be told at the end.
+    stalls         who waited for pending commands.
+    promised       what its deferred commands were to write, so far.
+    known_failures the commands whose status is known to matter.
+    wrong          those whose promised success was wrong: digest and argv.
     shared         files that one command makes for many, with what those have in common.
     headers        how many of its commands wrote what could be a header.
     wmakes         there is a wmake in it: what that looks at by itself matters.
-    wrong          those whose promised success was wrong: digest and argv.
+    environments   the environments of its commands, each once, by its bytes.
+    texts          texts that its commands have in common, each once.
     """
 
     id: str
@@ -39,7 +54,7 @@ class Build:
     transcript: Transcript | None = None
     broken: Job | None = None
     stopping: int = 0
-    told: bool = False
+    refused: bool = False
     lost: set[str] = field(default_factory=set)
     present: int = 0
     done: int = 0
@@ -49,12 +64,14 @@ class Build:
     reported: list[Failure] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)
-    made: set[str] = field(default_factory=set)
+    promised: set[str] = field(default_factory=set)
     known_failures: KnownFailures | None = None
     wrong: dict[str, bytes] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
     wmakes: bool = False
+    environments: dict[bytes, Environment] = field(default_factory=dict)
+    texts: dict[bytes, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.empty.set()
@@ -72,14 +89,18 @@ class Build:
 
     def start_over(self) -> None:
         """The driver is run again, and will come to what failed."""
-        self.broken, self.told = None, False
+        self.broken, self.refused = None, False
         self.lost.clear()
         self.reported += self.failures
         self.failures.clear()
         self.wrong.clear()
 
     def forgive(self) -> None:
-        """A new start after an outcome was given."""
+        """A new start after an outcome was given: nothing is left of what is over."""
         self.start_over()
-        self.reported.clear()
-        self.records.clear()
+        for kept in (self.reported, self.records, self.notices, self.promised):
+            kept.clear()
+        self.environments.clear()
+        self.texts.clear()
+        # Who still waits will write the end of its stall into the record that is in the list.
+        self.stalls[:] = [stall for stall in self.stalls if not stall.ended]

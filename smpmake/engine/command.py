@@ -31,7 +31,12 @@ class Reply(Protocol):
 
 @dataclass(slots=True)
 class Group:
-    """Jobs that were one command, whose shim waits: it is told the truth, so nothing is broken."""
+    """Jobs that were one command, whose shim waits: it is told the truth, so nothing is broken.
+
+    folder  where what they make on the way lies; it goes with the last of them.
+    status  of the first that failed, 0 as long as none has.
+    output  of all of them, for the shim to print.
+    """
 
     folder: str
     status: int = 0
@@ -42,9 +47,24 @@ class Group:
 class Command:
     """What the engine keeps with a job.
 
-    log_files  which of its outputs go to plain files.
-    kept  private files that its argv names.
-    digest  set where the driver waits for the true status of a job (known_failures).
+    build         the build that it belongs to.
+    invoke        the command line as the shim sent it, with folder, environment, descriptors.
+    argv          what is run; the invocation's own unless a family says otherwise.
+    record        what is remembered of it.
+    reply         the way back to its shim, None once that has its answer.
+    outputs       its outputs as the worker is told of them (wire.encode_output).
+    makes         names of what it makes: if it does not finish they must go.
+    set_aside     names of older outputs that are out of sight, each with its copy's name.
+    group         the jobs that were one command with it, whose shim waits for them all.
+    has_sinks     it holds the descriptors that its output goes to.
+    signalled     we ended it ourselves: its failure is nobody's fault.
+    restarted     its worker died under it once; the second time is its end.
+    rename        source and destination, canonical, where the whole of it is one rename.
+    stamps        files by which its caller says that it is done (disk/stamps.py).
+    guarded       its tool runs with a guard, which notes what it does.
+    digest        set where the driver waits for its true status: its name among known failures.
+    log_files     which of its output descriptors are plain files.
+    private_texts files of ours that argv names; they go with it.
     """
 
     build: Build
@@ -53,22 +73,22 @@ class Command:
     record: CommandRecord
     reply: Reply | None = None
     outputs: bytes = b""
-    made: tuple[str, ...] = ()
-    asides: tuple[tuple[str, str], ...] = ()
+    makes: tuple[str, ...] = ()
+    set_aside: tuple[tuple[str, str], ...] = ()
     group: Group | None = None
     has_sinks: bool = False
     signalled: bool = False
-    told: bool = False
+    restarted: bool = False
     rename: tuple[str, str] | None = None
     stamps: tuple[Stamp, ...] = ()
     guarded: bool = False
     digest: str = ""
     log_files: tuple[FileId, ...] = ()
-    kept: tuple[str, ...] = ()
+    private_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutputFile:
     """A write, under its canonical name.
 
     stale   where its older copy was set aside, or "".
@@ -96,10 +116,12 @@ def command_of(job: Job) -> Command:
     return command
 
 
-def replaced(places: list[Place]) -> list[tuple[int, int]]:
+def replaced(outputs: list[OutputFile]) -> list[tuple[int, int]]:
     """Older files that will be replaced, and could be reached by a link of another name."""
     return [
-        (place.before.st_dev, place.before.st_ino)
-        for place in places
-        if place.before is not None and not place.stale and not stat.S_ISDIR(place.before.st_mode)
+        (output.before.st_dev, output.before.st_ino)
+        for output in outputs
+        if output.before is not None
+        and not output.stale
+        and not stat.S_ISDIR(output.before.st_mode)
     ]

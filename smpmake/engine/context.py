@@ -12,31 +12,11 @@ from smpmake.decide.procfs import MAKES, READ_BACK, WMAKES, Processes, is_captur
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
+from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards, is_product
 
 _MOST_ABOVE: Final = 6  # processes between a wmake and a command of its recipes
-
-
-class Environment:
-    """An environment as it came, of which few variables are ever asked."""
-
-    def __init__(self, blob: bytes) -> None:
-        self.blob = blob
-        self._asked: dict[str, str | None] = {}
-
-    def get(self, name: str) -> str | None:
-        """A variable's value."""
-        if name not in self._asked:
-            self._asked[name] = self._find(os.fsencode(name) + b"=")
-        return self._asked[name]
-
-    def _find(self, wanted: bytes) -> str | None:
-        start = 0 if self.blob.startswith(wanted) else self.blob.find(b"\0" + wanted) + 1
-        if start == 0 and not self.blob.startswith(wanted):
-            return None
-        start += len(wanted)
-        return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
 
 
 class Context:
@@ -157,13 +137,24 @@ def wmake_above(processes: Processes, pid: int) -> Wmake | None:
     return None
 
 
-def make_keeps_going(env: bytes) -> bool:
-    """Whether the make that issued a command was told -k or -i (letters in its first word)."""
-    start = env.find(b"\0MAKEFLAGS=")
-    if start < 0:
-        return False
-    value = env[start + 11 : env.find(b"\0", start + 11)]
-    letters = value.split(b" ", 1)[0]
-    if letters.startswith(b"-") or b"=" in letters:
-        return b" -k" in b" " + value or b"--keep-going" in value
-    return b"k" in letters or b"i" in letters
+_WITH_VALUE: Final = "CEfIjloOW"  # make's letters whose rest of the word is a value
+
+
+def make_keeps_going(environment: Environment) -> bool:
+    """Whether the make that issued a command was told -k or -i.
+
+    MAKEFLAGS has them among the letters of its first word, or with dashes, as words of their own.
+    """
+    for at, word in enumerate((environment.get("MAKEFLAGS") or "").split(" ")):
+        if word == "--":  # variables follow
+            return False
+        if word.startswith("--"):
+            if word in ("--keep-going", "--ignore-errors"):
+                return True
+        elif word.startswith("-") or (at == 0 and "=" not in word):
+            for letter in word.removeprefix("-"):
+                if letter in "ki":
+                    return True
+                if letter in _WITH_VALUE:
+                    break
+    return False

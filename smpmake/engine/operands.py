@@ -1,54 +1,59 @@
-"""What a command's operands are on this disk: canonical names, older copies, private texts."""
+"""What a command's operands are on this disk: canonical names, older copies, which is which."""
 
 from __future__ import annotations
 
 import os
 import stat
-import time
 from dataclasses import replace
-from pathlib import Path
+from typing import NamedTuple
 
 from smpmake.commands.model import Analysis, Kind, Write
-from smpmake.disk.clock import FileClock
+from smpmake.disk.disk import Disk
 from smpmake.disk.include_path import could_hide, hides
-from smpmake.disk.journal import Asides
-from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
-from smpmake.engine.command import Place
+from smpmake.engine.command import OutputFile
+from smpmake.guard.pending import File, file_of
 from smpmake.schedule.hazards import Hazards, is_product
 from smpmake.schedule.job import Operands
 
 
+class Resolved(NamedTuple):
+    """An analysis, on this disk.
+
+    operands  what hazards are made of.
+    outputs   where its writes go.
+    files     which file each name was that was there.
+    """
+
+    operands: Operands
+    outputs: list[OutputFile]
+    files: dict[str, File]
+
+
 class OperandResolver:
-    """One per engine.  `folder` is the session's: texts that commands need are kept there."""
+    """One per engine."""
 
-    def __init__(self, folder: Path, hazards: Hazards, paths: Paths, asides: Asides) -> None:
-        self._folder = folder / "kept"
+    def __init__(self, hazards: Hazards, disk: Disk) -> None:
         self._hazards = hazards
-        self._paths = paths
-        self._asides = asides
-        self._clock = FileClock()
-        self._count = 0
+        self._disk = disk
+        self._paths = disk.paths
 
-    def operands(
-        self, cwd: str, analysis: Analysis, *, everything: bool, aside: bool
-    ) -> tuple[Operands, list[Place]]:
-        """Canonical operands, and where its writes go."""
-        canonical = self._paths.canonical
-        reads = []
-        for path in analysis.reads:
-            name = canonical(cwd, path)
-            reads.append(name)
-            if os.path.islink(name):
-                reads.append(os.path.realpath(name))
+    def resolve(self, cwd: str, analysis: Analysis, *, everything: bool, aside: bool) -> Resolved:
+        """Canonical operands, and where the writes go.
+
+        everything  the command may touch anything.
+        aside       what is stale goes out of sight.
+        """
+        files: dict[str, File] = {}
+        reads = self._reads(cwd, analysis, files)
         products = analysis.kind in (Kind.LINK, Kind.ARCHIVE) or all(
             is_product(write.path) or not write.header for write in analysis.writes
         )
         writes: list[str] = []
         changed: list[tuple[str, int]] = []
-        places: list[Place] = []
+        outputs: list[OutputFile] = []
         for write in analysis.writes:
-            name = canonical(cwd, write.path)
+            name = self._paths.canonical(cwd, write.path)
             stale = ""
             info = None
             try:
@@ -57,15 +62,16 @@ class OperandResolver:
                 if not products and self._hides(name):
                     changed.append((name, 0))
             else:
+                files[name] = info.st_dev, info.st_ino
                 is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
                 if is_file and not products and not is_product(name):
                     changed.append((name, info.st_ctime_ns))
                 if stat.S_ISLNK(info.st_mode) and not write.removed:
-                    writes.append(os.path.realpath(name))
+                    writes.append(_follow(name, files))
                 if aside and self._goes_aside(write, name, info):
-                    stale = self._asides.set_aside(name)
+                    stale = self._disk.set_aside(name)
             writes.append(name)
-            places.append(Place(write, name, stale, info))
+            outputs.append(OutputFile(write, name, stale, info))
         operands = Operands(
             tuple(reads),
             tuple(writes),
@@ -73,10 +79,25 @@ class OperandResolver:
             analysis.undeclared,
             everything,
             products,
-            tuple(canonical(cwd, name) for name in analysis.alone),
+            tuple(self._paths.canonical(cwd, name) for name in analysis.alone),
             (cwd, analysis.search) if analysis.search else None,
         )
-        return operands, places
+        return Resolved(operands, outputs, files)
+
+    def _reads(self, cwd: str, analysis: Analysis, files: dict[str, File]) -> list[str]:
+        """The names that are read; of a symbolic link the one that it leads to, too."""
+        reads = []
+        for path in analysis.reads:
+            name = self._paths.canonical(cwd, path)
+            reads.append(name)
+            try:
+                info = os.lstat(name)
+            except OSError:
+                continue
+            files[name] = info.st_dev, info.st_ino
+            if stat.S_ISLNK(info.st_mode):
+                reads.append(_follow(name, files))
+        return reads
 
     def _hides(self, name: str) -> bool:
         return could_hide(name) and hides(name, self._hazards.searches())
@@ -88,13 +109,9 @@ class OperandResolver:
             return False
         return not self._hazards.is_written(name)
 
-    def issue_time(self, places: list[Place], cwd: str) -> int:
-        """The file system's time now."""
-        folder = os.path.dirname(places[0].name) if places else cwd
-        try:
-            return self._clock.now(folder)
-        except OSError:
-            return time.time_ns()  # nothing can be written there: the tool will say so
+    def issue_time(self, outputs: list[OutputFile], cwd: str) -> int:
+        """The file system's time now, ns."""
+        return self._disk.time_in(os.path.dirname(outputs[0].name) if outputs else cwd)
 
     def share(self, build: Build, cwd: str, analysis: Analysis) -> Analysis:
         """Who comes first makes a shared file, who comes while it is in use only reads it.
@@ -115,14 +132,11 @@ class OperandResolver:
             writes.append(write)
         return replace(analysis, reads=tuple(reads), writes=tuple(writes))
 
-    def keep(self, text: str) -> str:
-        """A private file with that text."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        self._count += 1
-        path = self._folder / f"{self._count}.lbc"  # with a suffix, or wlib would add its own
-        path.write_bytes(text.encode(errors="surrogateescape"))
-        return str(path)
 
-    def close(self) -> None:
-        """Gives descriptors back; the texts go with the session's folder."""
-        self._clock.close()
+def _follow(name: str, files: dict[str, File]) -> str:
+    """Where a symbolic link leads."""
+    real = os.path.realpath(name)
+    file = file_of(real)
+    if file is not None:
+        files[real] = file
+    return real

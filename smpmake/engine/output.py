@@ -1,163 +1,71 @@
-"""Where jobs' output goes: whole pieces, in order, never blocking the server.
-
-A slow reader (a pager, a full pipe) must not hold up the build, so one thread does the writing.
-"""
+"""What becomes of a job's output: printed when it ends, kept for its shim, or put in order."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import queue
-import select
-import threading
-from collections.abc import Callable
+import stat
 
-from smpmake.protocol.wire import FileId
-
-
-class Printer:
-    """Writes pieces to descriptors, one after the other, in a thread of its own."""
-
-    def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[tuple[int, bytes | None] | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-
-    def write(self, fd: int, data: bytes) -> None:
-        """Queues a piece."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="printer", daemon=True)
-            self._thread.start()
-        self._queue.put((fd, data))
-
-    def discard(self, fd: int) -> None:
-        """Closes a descriptor once everything queued for it is written."""
-        if self._thread is None:
-            os.close(fd)
-        else:
-            self._queue.put((fd, None))
-
-    def close(self) -> None:
-        """Waits until everything is written."""
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
-            self._thread = None
-
-    def _run(self) -> None:
-        while (piece := self._queue.get()) is not None:
-            fd, data = piece
-            # A reader that went away (a closed pipe) takes its own output with it, nobody else's.
-            with contextlib.suppress(OSError):
-                if data is None:
-                    os.close(fd)
-                else:
-                    write_all(fd, data)
+from smpmake.engine.command import Command
+from smpmake.engine.sinks import Printer, Sinks
+from smpmake.guard.pending import File
 
 
-def write_all(fd: int, data: bytes) -> None:
-    """Writes the whole of `data`, waiting where the descriptor is not blocking."""
-    view = memoryview(data)
-    while view:
-        try:
-            view = view[os.write(fd, view) :]
-        except BlockingIOError:
-            _wait_writable(fd)
-
-
-def _wait_writable(fd: int) -> None:
-    select.select([], [fd], [])
-
-
-class Sinks:
-    """Descriptors that pending jobs' output goes to: one a file, however many jobs share it.
-
-    Given back with the last job, because whoever reads a pipe waits until all its writers are gone.
-    """
+class JobOutput:
+    """One per engine.  printer: does the writing."""
 
     def __init__(self, printer: Printer) -> None:
-        self._printer = printer
-        self._open: dict[FileId, tuple[int, int]] = {}  # descriptor, users
+        self._sinks = Sinks(printer)
 
-    def take(self, file: FileId, fd: int) -> None:
-        """A job needs `file`; `fd` stands for it and is ours now."""
-        known = self._open.get(file)
-        if known is None:
-            self._open[file] = (fd, 1)
-        else:
-            self._open[file] = (known[0], known[1] + 1)
-            os.close(fd)
+    def take(self, command: Command, out: int, err: int) -> None:
+        """Keeps the descriptors that a job's output goes to; they are ours now."""
+        for sink, fd in ((command.invoke.out, out), (command.invoke.err, err)):
+            if command.guarded and stat.S_ISREG(os.fstat(fd).st_mode):
+                command.log_files += (sink,)
+        self._sinks.take(command.invoke.out, out)
+        self._sinks.take(command.invoke.err, err)
+        command.has_sinks = True
 
-    def give_back(self, file: FileId) -> None:
-        """A job needs `file` no more."""
-        fd, users = self._open[file]
-        if users > 1:
-            self._open[file] = (fd, users - 1)
-        else:
-            del self._open[file]
-            self._printer.discard(fd)
+    def give_back(self, command: Command) -> None:
+        """The job is over: who reads a pipe waits until all its writers are gone."""
+        if command.has_sinks:
+            self._sinks.give_back(command.invoke.out)
+            self._sinks.give_back(command.invoke.err)
 
-    def write(self, file: FileId, data: bytes, *, at_once: bool = False) -> None:
-        """Queues output.  For plain files, which take it at once, it can be there on return."""
-        if at_once:
-            with contextlib.suppress(OSError):
-                write_all(self._open[file][0], data)
-        else:
-            self._printer.write(self._open[file][0], data)
+    def print(self, command: Command, number: int, out: bytes, err: bytes) -> None:
+        """A job ended, and this is what it said."""
+        transcript = command.build.transcript
+        if command.group is not None:
+            command.group.output.append(out + err)
+            out = err = b""  # its shim prints it
+        if transcript is not None:
+            transcript.fill(number, out + err)
+            return
+        head = f"smpmake: {command.record.command}\n".encode(errors="replace")
+        for sink, text, first in (
+            (command.invoke.out, out, not err),
+            (command.invoke.err, err, True),
+        ):
+            # A log that somebody may read holds what it would hold serially, and in time.
+            is_log = sink in command.log_files
+            if text:
+                shown = head + text if first and not is_log else text
+                self._sinks.write(sink, shown, at_once=is_log)
+
+    @staticmethod
+    def skip(command: Command, number: int) -> None:
+        """A job ended without anything to be printed in its place."""
+        if command.build.transcript is not None:
+            command.build.transcript.fill(number, b"")
 
     def close(self) -> None:
         """Gives everything back."""
-        for fd, _ in self._open.values():
-            self._printer.discard(fd)
-        self._open.clear()
+        self._sinks.close()
 
 
-class Transcript:
-    """The order of a serial build, restored: the driver's output and its jobs' in between.
-
-    The driver's output comes through a pipe.  When a command is issued everything that the driver
-    wrote before is in that pipe, so the place of the command's output is known: after it.  Pieces
-    leave as soon as everything before them is complete.
-    """
-
-    def __init__(self, printer: Printer, fd: int, drain: Callable[[], bytes | None]) -> None:
-        self._printer = printer
-        self._fd = fd
-        self._drain = drain
-        self._pieces: list[bytes | None] = []  # None: a place kept for a job that still runs
-        self._first = 0  # number of the piece at the head of the list
-        self._places: dict[int, int] = {}
-
-    def add(self, data: bytes) -> None:
-        """Output of the driver."""
-        self._pieces.append(data)
-        self._flush()
-
-    def reserve(self, number: int) -> None:
-        """Keeps the place of a job's output: after all that the driver has written so far."""
-        self._pieces.append(self._drain() or b"")
-        self._places[number] = self._first + len(self._pieces)
-        self._pieces.append(None)
-
-    def fill(self, number: int, data: bytes) -> None:
-        """A job ended (with or without output)."""
-        place = self._places.pop(number, None)
-        if place is None:
-            self.add(data)
-            return
-        self._pieces[place - self._first] = data
-        self._flush()
-
-    def finish(self) -> None:
-        """The driver has ended: takes what is still in the pipe (others may hold it open)."""
-        self.add(self._drain() or b"")
-
-    def _flush(self) -> None:
-        done = 0
-        for piece in self._pieces:
-            if piece is None:
-                break
-            done += 1
-            if piece:
-                self._printer.write(self._fd, piece)
-        del self._pieces[:done]
-        self._first += done
+def logs(command: Command) -> list[File]:
+    """Files that a job's output goes to: who reads such a log must find it there."""
+    files: dict[File, None] = {}
+    for sink in (command.invoke.out, command.invoke.err):
+        if sink not in (command.build.driver_output or ()) and sink in command.log_files:
+            files[sink.device, sink.inode] = None
+    return list(files)

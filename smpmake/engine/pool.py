@@ -1,6 +1,7 @@
 """The worker processes: one native program a slot, spoken to over a socket pair.
 
 This room starts them, sends them jobs and signals, and hands results on.  It decides nothing.
+`Workers` is what the engine needs of it; tests have another one, without processes.
 """
 
 from __future__ import annotations
@@ -12,13 +13,42 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from smpmake import native
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Result
 
 _CHUNK: Final = 1 << 18
+#: Workers that are started before there is anything to do.
+MOST_AT_ONCE: Final = 8
+
+OnResult = Callable[[int, Result], None]
+OnLost = Callable[[int], None]
+
+
+class Workers(Protocol):
+    """Who runs jobs, by slot.
+
+    keepers  processes of ours that are no workers and no strays.
+    """
+
+    keepers: set[int]
+
+    def connect(self, on_result: OnResult, on_lost: OnLost) -> None:
+        """Whom results go to, and who is told of a slot whose worker died."""
+
+    def send(self, slot: int, frame: bytes) -> None:
+        """Gives the worker of a slot a job."""
+
+    def signal(self, slot: int, number: int) -> None:
+        """Signals what runs in a slot."""
+
+    def end_strays(self, *, keep_keepers: bool = True) -> None:
+        """Kills descendants that nobody holds any more: their worker or keeper was killed."""
+
+    def close(self) -> list[str]:
+        """Ends all workers; returns complaints about those that had to be killed."""
 
 
 class Worker:
@@ -28,8 +58,8 @@ class Worker:
         self,
         slot: int,
         loop: asyncio.AbstractEventLoop,
-        on_result: Callable[[int, Result], None],
-        on_lost: Callable[[int], None],
+        on_result: OnResult,
+        on_lost: OnLost,
         *,
         cpu: int = -1,
         niceness: int = 0,
@@ -112,26 +142,33 @@ class Worker:
 
 class Pool:
     """As many workers as slots, started when their slot is first used (slots are taken from the
-    lowest up, so a build that never needs the last ones never starts them)."""
+    lowest up, so a build that never needs the last ones never starts them).
+
+    Makes this process the one that orphans come to.
+    """
 
     def __init__(
         self,
         slots: int,
-        on_result: Callable[[int, Result], None],
-        on_lost: Callable[[int], None],
         *,
         cpus: list[int] | None = None,
         niceness: int = 0,
         alive: int = -1,
     ) -> None:
+        native.become_subreaper()
+        self.keepers: set[int] = set()
         self._loop = asyncio.get_running_loop()
         self._workers: dict[int, Worker] = {}
         self._slots = slots
-        self._on_result = on_result
-        self._on_lost = on_lost
+        self._on_result: OnResult
+        self._on_lost: OnLost
         self._cpus = cpus
         self._niceness = niceness
         self._alive = alive
+
+    def connect(self, on_result: OnResult, on_lost: OnLost) -> None:
+        """See Workers."""
+        self._on_result, self._on_lost = on_result, on_lost
 
     def start(self, slots: int) -> None:
         """Starts the first `slots` workers."""
@@ -139,21 +176,22 @@ class Pool:
             self._worker(slot)
 
     def send(self, slot: int, frame: bytes) -> None:
-        """Gives a worker a job."""
+        """See Workers."""
         self._worker(slot).send(frame)
 
     def signal(self, slot: int, number: int) -> None:
-        """Signals what runs in a slot."""
+        """See Workers."""
         worker = self._workers.get(slot)
         if worker is not None:
             worker.send(wire.encode_signal(number))
 
-    def pids(self) -> set[int]:
-        """The workers' process ids."""
-        return {worker.process.pid for worker in self._workers.values()}
+    def end_strays(self, *, keep_keepers: bool = True) -> None:
+        """See Workers."""
+        workers = {worker.process.pid for worker in self._workers.values()}
+        _end_strays(workers | (self.keepers if keep_keepers else set()))
 
     def close(self) -> list[str]:
-        """Ends all workers; returns complaints about those that had to be killed."""
+        """See Workers."""
         for worker in self._workers.values():
             worker.close()
         complaints = []
@@ -201,8 +239,8 @@ def describe_exit(result: Result) -> tuple[int, str]:
     return status, f"exit status {status}"
 
 
-def end_strays(known: set[int]) -> int:
-    """Kills descendants that came to us because their worker died; returns how many.
+def _end_strays(known: set[int]) -> None:
+    """Kills descendants that came to us because their worker died.
 
     Needs this process to be a subreaper.  `known` are our own children, who stay.
     """
@@ -216,4 +254,3 @@ def end_strays(known: set[int]) -> int:
     for process in strays:
         with contextlib.suppress(OSError, ChildProcessError):
             os.waitpid(process.pid, 0)
-    return len(strays)

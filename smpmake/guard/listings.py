@@ -7,6 +7,7 @@ empty files under the same names, made once for each state of the real one.
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 
@@ -29,6 +30,11 @@ class Listings:
         listing = self._make(folder, come, go)
         self._known[folder] = (*state, listing)
         return listing
+
+    def forget(self) -> None:
+        """Removes them all: nobody reads one."""
+        self._known.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _make(self, folder: str, come: set[str], go: set[str]) -> str:
         self._folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,10 +1,9 @@
 """What guards ask: who in the foreground, or which running job, touches what others have pending.
 
-A guard's question becomes a waiter for exactly the commands concerned; a make's look at a pending
-output, or at a folder, is answered at once with what a serial build would show.  The gate also
-keeps the scoreboard, by which guards know when they need not ask.
+A guard's question becomes a waiter for exactly the commands that stand in its way; a make's look at
+a pending output, or at a folder, is answered at once with what a serial build would show.
 
-It knows the scheduler, the board and names; it holds no socket and starts no command.
+It knows the scheduler, what is pending, and names; it holds no socket and starts no command.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,17 +20,7 @@ from typing import Final
 from smpmake.disk.include_path import could_hide, hides
 from smpmake.disk.paths import Paths
 from smpmake.guard.listings import Listings
-from smpmake.guard.scoreboard import (
-    ABOVE,
-    INPUT,
-    LISTED,
-    OUTPUT,
-    STALE,
-    Claim,
-    Scoreboard,
-    file_hash,
-    name_hash,
-)
+from smpmake.guard.pending import Pending, file_of
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
@@ -42,7 +30,6 @@ from smpmake.schedule.scheduler import Action, Scheduler
 
 _GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
 _ABSENT: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
-_FOLDERS: Final = 0xFFFFFE  # the owner of what belongs to several commands
 
 #: What a stall is called in records, by the kind of question.
 CAUSES: Final = {
@@ -57,18 +44,6 @@ CAUSES: Final = {
     wire.ASK_NAMES: "lists",
     wire.ASK_ALIAS: "links to",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """What a path will be when the commands pending on it have ended: None for no file at all.
-
-    mtime_ns  its time, or None where only the command itself will tell.
-    """
-
-    mtime_ns: int | None
-    mode: int = 0o644
-    absent: bool = False
 
 
 @dataclass(slots=True)
@@ -86,124 +61,29 @@ class Waiter:
     carrier: Job = field(init=False)
 
 
-@dataclass(slots=True)
-class _Entry:
-    """What is kept of a deferred command beside its operands; thousands may be pending."""
+class Questions:
+    """One per engine.  folder: the session's, for listings.  now: the monotonic clock, ns."""
 
-    promises: tuple[tuple[str, Promise], ...]
-    stale: tuple[tuple[int, int], ...]
-    aliases: tuple[Claim, ...] = ()
-
-    def promise(self, path: str) -> Promise:
-        """What the command will leave at one of the paths that it writes."""
-        for name, promise in self.promises:
-            if name == path:
-                return promise
-        return Promise(None)
-
-
-class Gate:
-    """One per engine."""
-
-    def __init__(self, scheduler: Scheduler, paths: Paths, board: Scoreboard, folder: Path) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        paths: Paths,
+        pending: Pending,
+        folder: Path,
+        now: Callable[[], int],
+    ) -> None:
+        self._now = now
         self._scheduler = scheduler
         self._hazards = scheduler.hazards
         self._paths = paths
-        self._board = board
+        self._pending = pending
         self._listings = Listings(folder / "names")
-        self._entries: dict[Job, _Entry] = {}
-        self._running: dict[int, Job] = {}
-        self._folders: Counter[str] = Counter()
-        self._above: Counter[str] = Counter()
-        self._listed: dict[str, Claim | None] = {}
-        self._unknown = 0
-        self._stale: dict[tuple[int, int], dict[Job, None]] = {}
         self._waits: Counter[Job] = Counter()
         self._held: dict[Job, list[Waiter]] = {}
 
-    def close(self) -> None:
-        """Gives the board back."""
-        self._board.close()
-
-    # ------------------------------------------------------------------ what is pending
-
-    def entered(self, job: Job, promises: dict[str, Promise], stale: list[tuple[int, int]]) -> None:
-        """A deferred command is about to be answered for: guards must know it before.
-
-        stale  device and inode of the older files that it will replace.
-        """
-        keys = tuple(dict.fromkeys(stale))  # two names may be one file
-        for key in keys:
-            self._stale.setdefault(key, {})[job] = None
-        entry = self._entries[job] = _Entry(tuple(promises.items()), keys)
-        self._board.put_up(job.number, _claims(job, entry))
-        for folder in _folders(job):
-            self._folders[folder] += 1
-            if self._folders[folder] == 1:
-                self._folder_entered(folder)
-        self.show()
-
-    def left(self, job: Job) -> None:
-        """A command has ended, or will not run."""
-        self._running.pop(job.number, None)
-        entry = self._entries.pop(job, None)
-        if entry is None:
-            return
-        for folder in _folders(job):
-            self._folders[folder] -= 1
-            if self._folders[folder] == 0:
-                del self._folders[folder]
-                self._folder_left(folder)
-        for key in entry.stale:
-            del self._stale[key][job]
-            if not self._stale[key]:
-                del self._stale[key]
-        self._board.take_down(job.number, _claims(job, entry))
-
-    def show(self) -> None:
-        """Brings the board's counts up to date."""
-        hazards = self._hazards
-        self._board.show(hazards.deferred, hazards.newest_undeclared_ns)
-
-    def runs(self, job: Job) -> None:
-        """A command's process is about to be started."""
-        self._running[job.number] = job
-
-    def promise(self, path: str) -> Promise | None:
-        """What the last pending command to write a path will leave there."""
-        writers = self._hazards.writers(path)
-        if not writers:
-            return None
-        entry = self._entries.get(max(writers, key=lambda job: job.number))
-        return entry.promise(path) if entry is not None else Promise(None)
-
-    def _folder_entered(self, folder: str) -> None:
-        for name in _parts(folder):
-            self._above[name] += 1
-            if self._above[name] == 1:
-                self._board.put_up(_FOLDERS, [(_hash(name), ABOVE)])
-        try:
-            info = os.stat(folder)
-        except OSError:
-            self._listed[folder] = None
-            self._unknown += 1
-            self._board.unknown_folders(self._unknown)
-            return
-        claim = self._listed[folder] = (file_hash(info.st_dev, info.st_ino), LISTED)
-        self._board.put_up(_FOLDERS, [claim])
-
-    def _folder_left(self, folder: str) -> None:
-        for name in _parts(folder):
-            self._above[name] -= 1
-            if self._above[name] == 0:
-                del self._above[name]
-                self._board.take_down(_FOLDERS, [(_hash(name), ABOVE)])
-        claim = self._listed.pop(folder)
-        if claim is not None:
-            self._board.take_down(_FOLDERS, [claim])
-        else:
-            self._unknown -= 1
-            self._board.unknown_folders(self._unknown)
+    def forget(self) -> None:
+        """Nobody is building: listings may go."""
+        self._listings.forget()
 
     # ------------------------------------------------------------------ questions
 
@@ -214,7 +94,7 @@ class Gate:
 
         ignored  causes (see CAUSES) that nobody waits for: to show in tests what they are for.
         """
-        job = self._running.get(question.command) if question.command >= 0 else None
+        job = self._pending.running(question.command) if question.command >= 0 else None
         before = question.command if question.command >= 0 else EVERYBODY
         if CAUSES[question.kind] in ignored:
             answer(_GO_ON)
@@ -223,7 +103,8 @@ class Gate:
             answer(self._names(question))
             return [], None
         if question.kind == wire.ASK_ALIAS:
-            self._note_alias(question)
+            writers = self._writers(self._paths.canonical("/", question.path), EVERYBODY)
+            self._pending.link_made(question.other, writers)
             answer(_GO_ON)
             return [], None
         blockers = self._blockers(question, before)
@@ -237,15 +118,6 @@ class Gate:
             return [], None
         return self._wait(question, answer, job, blockers)
 
-    def _note_alias(self, question: Question) -> None:
-        """The name of a new symbolic link stands for what it leads to while that is pending."""
-        claim = (_name(question.other), OUTPUT)
-        for job in self._writers(self._paths.canonical("/", question.path), EVERYBODY):
-            entry = self._entries.get(job)
-            if entry is not None and claim not in _claims(job, entry):
-                entry.aliases += (claim,)
-                self._board.put_up(job.number, [claim])
-
     def _wait(
         self,
         question: Question,
@@ -253,7 +125,7 @@ class Gate:
         job: Job | None,
         blockers: set[Job],
     ) -> tuple[list[Action], Waiter]:
-        now = time.monotonic_ns()
+        now = self._now()
         last = max(blockers, key=lambda blocker: blocker.number)
         stall = Stall(
             _program(question.pid),
@@ -275,7 +147,7 @@ class Gate:
 
     def granted(self, waiter: Waiter) -> list[Action]:
         """What a waiter waited for has ended."""
-        waiter.stall.ended = time.monotonic_ns()
+        waiter.stall.ended = self._now()
         job = waiter.job
         if job is None:
             waiter.answer(_GO_ON)
@@ -285,7 +157,7 @@ class Gate:
 
     def withdrawn(self, waiter: Waiter) -> list[Action]:
         """A waiter's process has gone."""
-        waiter.stall.ended = time.monotonic_ns()
+        waiter.stall.ended = self._now()
         return self._one_less(waiter.job) if waiter.job is not None else []
 
     def _one_less(self, job: Job) -> list[Action]:
@@ -300,7 +172,7 @@ class Gate:
         for waiter in self._held.pop(job, []):
             waiter.answer(_GO_ON)
 
-    # ------------------------------------------------------------------ who is concerned
+    # ------------------------------------------------------------------ who stands in the way
 
     def _blockers(self, question: Question, before: int) -> set[Job]:
         hazards, kind = self._hazards, question.kind
@@ -351,29 +223,13 @@ class Gate:
         if stat.S_ISLNK(info.st_mode):
             waits |= hazards.users(os.path.realpath(path), before)
         if is_file and info.st_nlink > 1:
-            waits |= self._by_other_names(info, before)
+            waits |= self._pending.using((info.st_dev, info.st_ino), before)
         return waits | self._replacing(path, before) | self._in_other_case(path, before)
-
-    def _by_other_names(self, info: os.stat_result, before: int) -> set[Job]:
-        """Who reads or writes a file under another of its names."""
-        waits = set()
-        for job in self._hazards.everybody(before):
-            for path in (*job.operands.reads, *job.operands.writes):
-                with contextlib.suppress(OSError):
-                    other = os.stat(path)
-                    if (other.st_dev, other.st_ino) == (info.st_dev, info.st_ino):
-                        waits.add(job)
-        return waits
 
     def _replacing(self, path: str, before: int) -> set[Job]:
         """Who will replace the older file that a hard link leads to."""
-        if not self._stale:
-            return set()
-        try:
-            info = os.stat(path)
-        except OSError:
-            return set()
-        jobs = self._stale.get((info.st_dev, info.st_ino), ())
+        file = file_of(path) if self._pending.replaces_any() else None
+        jobs = self._pending.replacing(file) if file is not None else ()
         return {job for job in jobs if job.number < before}
 
     def _in_other_case(self, path: str, before: int) -> set[Job]:
@@ -391,7 +247,7 @@ class Gate:
 
     def _shown(self, question: Question) -> bytes | None:
         path = self._paths.canonical("/", question.path)
-        promise = self.promise(path) or self.promise(os.path.realpath(path))
+        promise = self._pending.promise(path) or self._pending.promise(os.path.realpath(path))
         if promise is None:
             return None
         if promise.absent:
@@ -408,38 +264,12 @@ class Gate:
         come: set[str] = set()
         go: set[str] = set()
         for name, job in names.items():
-            entry = self._entries.get(job)
-            goes = entry is not None and entry.promise(f"{folder}/{name}").absent
+            goes = self._pending.promise_of(job, f"{folder}/{name}").absent
             (go if goes else come).add(name)
         with contextlib.suppress(OSError):
-            shadow = self._listings.of(folder, come, go)
-            return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(shadow))
+            listing = self._listings.of(folder, come, go)
+            return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))
         return _GO_ON
-
-
-def _claims(job: Job, entry: _Entry) -> list[Claim]:
-    """What a command has on the board."""
-    claims = [(_name(path), OUTPUT) for path in job.operands.writes]
-    claims += [(_name(path), INPUT) for path in job.operands.reads]
-    claims += [(file_hash(*key), STALE) for key in entry.stale]
-    return claims + list(entry.aliases)
-
-
-def _folders(job: Job) -> set[str]:
-    """Where a command's operands lie."""
-    return {os.path.dirname(path) for path in (*job.operands.writes, *job.operands.reads)}
-
-
-def _hash(name: str) -> int:
-    return name_hash(os.fsencode(name))
-
-
-def _name(path: str) -> int:
-    return _hash(path[path.rfind("/") + 1 :])
-
-
-def _parts(folder: str) -> list[str]:
-    return [part for part in folder.split("/") if part]
 
 
 def _program(pid: int) -> str:

@@ -63,6 +63,10 @@ class Traces:
                 found[note[:1]].append(share(path, path))
         return Trace(tuple(found[b"r"]), tuple(found[b"w"]), not lost)
 
+    def forget(self) -> None:
+        """Builds are over: their names need not be shared with those of the next."""
+        self._names.clear()
+
     def close(self) -> None:
         """Unmaps the files; they go with the session's folder."""
         for known in self._maps.values():

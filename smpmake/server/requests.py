@@ -155,7 +155,7 @@ class Requests:
 
     async def _forget(self, build: Build) -> None:
         await build.empty.wait()
-        self._engine.builds.pop(build.id, None)
+        self._engine.forget(build)
 
     async def _answer_end(self, client: Connection, build: Build) -> None:
         await self._forget(build)

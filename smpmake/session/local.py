@@ -20,7 +20,7 @@ from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import WMAKES
 from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
-from smpmake.engine.output import Transcript
+from smpmake.engine.sinks import Transcript
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
@@ -31,6 +31,7 @@ from smpmake.session.environment import driver_environment, output_ids
 
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine
+    from smpmake.engine.pool import Pool
     from smpmake.forecast import Forecast
     from smpmake.server.socket import Server
 
@@ -52,6 +53,7 @@ class LocalBackend:
         self._slots = slots
         self._spent_before = 0
         self._engine: Engine
+        self._pool: Pool
         self._server: Server
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
         self._build.wmakes = os.path.basename(program) in WMAKES
@@ -95,29 +97,38 @@ class LocalBackend:
     def adopt(self, driver: Driver) -> None:
         """See Backend.  The large imports come here, while the driver reads its makefile."""
         if self._started:
-            self._engine.keeper_pids.add(driver.process.pid)
+            self._pool.keepers.add(driver.process.pid)
             return
         self._started = True
+        from smpmake.disk.disk import Disk
         from smpmake.engine.admission import reserve_of
         from smpmake.engine.chaos import Chaos
+        from smpmake.engine.clock import LoopClock
         from smpmake.engine.engine import Engine
+        from smpmake.engine.pool import MOST_AT_ONCE, Pool
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
 
-        self._engine = engine = Engine(
-            self.folder,
-            self._board,
+        self._pool = pool = Pool(
             self._slots,
             cpus=cpus.allowed() if self._settings.affinity else None,
             niceness=self._settings.nice,
             alive=self._alive_write,
+        )
+        pool.keepers.add(driver.process.pid)
+        self._engine = engine = Engine(
+            Disk(self.folder),
+            self._board,
+            pool,
+            LoopClock(),
+            self._slots,
             chaos=Chaos(self._settings.chaos),
             reserve=reserve_of(self._settings),
         )
+        pool.start(min(self._slots, MOST_AT_ONCE))
         if self._settings.history:
             engine.priority.await_forecast(self._slots)
         engine.builds[_BUILD] = self._build
-        engine.keeper_pids.add(driver.process.pid)
         if self.output is not None:
             self._transcribe(self.output)
             os.close(self.output)
@@ -144,7 +155,7 @@ class LocalBackend:
 
     def driver_lost(self) -> None:
         """See Backend."""
-        self._engine.end_strays(keep_keepers=False)
+        self._pool.end_strays(keep_keepers=False)
 
     def stop(self, number: int) -> None:
         """See Backend."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -244,32 +243,6 @@ def test_p5_without_a_folder_the_build_runs_plainly(space: Space) -> None:
     ended = space.smpmake("make", TMPDIR="/proc/no-such-folder")
     assert ended.status == 0, ended.err
     assert "a.o" in space.tree()
-
-
-def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> None:
-    import asyncio
-
-    from smpmake.decide.rules import Rules
-    from smpmake.engine.build import Build
-    from smpmake.engine.command import Command
-    from smpmake.engine.engine import Engine
-    from smpmake.guard.scoreboard import Scoreboard
-    from smpmake.protocol.wire import FileId, Invoke
-    from smpmake.records import CommandRecord
-    from smpmake.schedule.job import Job, Mode, Operands
-
-    async def main() -> list[str]:
-        engine = Engine(tmp_path, Scoreboard(tmp_path / "board"), 1)
-        file = FileId(0, 0)
-        invoke = Invoke(0, 0, file, file, "gcc", b"/bin/gcc", b"/", "b", b"gcc\0-c\0", b"", b"")
-        record = CommandRecord(0, "gcc", "compile", "deferred", "", "", "/", b"gcc\0-c\0x.c\0")
-        command = Command(Build("b", Rules()), invoke, b"", record)
-        engine.scheduler.hazards.enter(
-            Job(0, "b", Mode.DEFERRED, Operands(writes=("/x.o",)), payload=command)
-        )
-        return engine.close()
-
-    assert asyncio.run(main()) == ["still claimed by 'gcc -c x.c' (waiting)"]
 
 
 def test_a_job_gets_the_invocations_surroundings(space: Space) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -289,6 +290,10 @@ def test_states_are_counted() -> None:
     assert third.state is State.CANCELLED
 
 
+def later_than(number: int) -> Callable[[Job], bool]:
+    return lambda job: job.number >= number
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_failures_and_cancellations_leave_nothing(seed: int) -> None:
     """What reads what a failed one was to write is cancelled; everything else ends."""
@@ -320,7 +325,7 @@ def test_random_failures_and_cancellations_leave_nothing(seed: int) -> None:
             perform(bench.end(running.pop(rng.randrange(len(running))), ok=rng.random() < 0.7))
         elif jobs:
             least = rng.choice(jobs).number
-            perform(bench.scheduler.cancel(lambda job, least=least: job.number >= least, bench.now))
+            perform(bench.scheduler.cancel(later_than(least), bench.now))
     while running:
         perform(bench.end(running.pop(rng.randrange(len(running)))))
     ends = {State.DONE, State.FAILED, State.CANCELLED}

@@ -1,0 +1,77 @@
+"""What the engine does to the file system: one seam, so that it can be played with another.
+
+Questions about names go to `paths`; everything that changes something is a method here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from smpmake.disk.clock import FileClock
+from smpmake.disk.journal import Asides, remove
+from smpmake.disk.paths import Paths
+
+
+class Disk:
+    """One per engine.  folder: the session's, where journal and private files lie."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.paths = Paths()
+        self._clock = FileClock()
+        self._asides = Asides(folder / "journal")
+        self._texts = 0
+
+    def time_in(self, folder: str) -> int:
+        """The file system's time now, ns, as a file made in `folder` would get it."""
+        try:
+            return self._clock.now(folder)
+        except OSError:
+            return time.time_ns()  # nothing can be written there: the tool will say so
+
+    def rename(self, source: str, destination: str) -> None:
+        """Raises OSError."""
+        os.rename(source, destination)
+
+    def remove(self, *paths: str) -> None:
+        """Removes what is there of some files."""
+        remove(list(paths))
+
+    def set_aside(self, path: str) -> str:
+        """See journal.Asides."""
+        return self._asides.set_aside(path)
+
+    def put_back(self, path: str, aside: str) -> None:
+        """See journal.Asides."""
+        self._asides.put_back(path, aside)
+
+    def note(self, kind: str, path: str, text: str) -> None:
+        """Adds an entry to the session's journal (journal.Asides)."""
+        self._asides.note(kind, path, text)
+
+    def private_text(self, text: str) -> str:
+        """The name of a private file with that text; it goes with the session, or by `remove`."""
+        folder = self.folder / "kept"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._texts += 1
+        path = folder / f"{self._texts}.lbc"  # with a suffix, or wlib would add its own
+        path.write_bytes(text.encode(errors="surrogateescape"))
+        return str(path)
+
+    def private_folder(self, number: int) -> str:
+        """A folder for what is made on the way to command `number`'s output."""
+        folder = str(self.folder / "parts" / str(number))
+        os.makedirs(folder, mode=0o700)
+        return folder
+
+    def remove_folder(self, folder: str) -> None:
+        """Removes a private folder with the files in it."""
+        remove([entry.path for entry in os.scandir(folder)])
+        remove([folder], os.rmdir)
+
+    def close(self) -> None:
+        """Gives descriptors back; what is private goes with the session's folder."""
+        self._clock.close()
+        self._asides.close()

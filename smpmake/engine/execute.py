@@ -1,0 +1,394 @@
+"""Performs what the scheduler orders: starts, renames, ends, failures, cancellations.
+
+A command comes here when it is issued and leaves when it has ended or will not run.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import logging
+import signal
+from collections import deque
+from typing import Final
+
+from smpmake.decide.known_failures import digest_of
+from smpmake.decide.procfs import Processes
+from smpmake.disk.disk import Disk
+from smpmake.engine.build import Build
+from smpmake.engine.chaos import Chaos
+from smpmake.engine.clock import Clock, Timer
+from smpmake.engine.command import Command, Reply, command_of
+from smpmake.engine.context import make_keeps_going, wmake_above
+from smpmake.engine.environment import Environment
+from smpmake.engine.output import JobOutput
+from smpmake.engine.pool import Workers, describe_exit
+from smpmake.engine.priority import Priority
+from smpmake.guard.pending import Pending
+from smpmake.guard.questions import Questions, Waiter
+from smpmake.guard.traces import Traces, surprises
+from smpmake.protocol import wire
+from smpmake.protocol.wire import Result
+from smpmake.records import Failure
+from smpmake.schedule.hazards import could_be_read
+from smpmake.schedule.job import Job, Mode
+from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
+
+log = logging.getLogger("smpmake")
+_SECOND_LOOK: Final = 0.1  # s until memory is looked at again
+
+
+class Executor:
+    """One per engine."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        pending: Pending,
+        questions: Questions,
+        *,
+        disk: Disk,
+        pool: Workers,
+        clock: Clock,
+        processes: Processes,
+        output: JobOutput,
+        traces: Traces,
+        priority: Priority,
+        chaos: Chaos,
+    ) -> None:
+        self._scheduler = scheduler
+        self._pending = pending
+        self._questions = questions
+        self._disk = disk
+        self._pool = pool
+        self._clock = clock
+        self._processes = processes
+        self._output = output
+        self._traces = traces
+        self._priority = priority
+        self._chaos = chaos
+        self._running: dict[int, Job] = {}  # by slot
+        self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
+        self._todo: deque[Action] = deque()
+        self._performing = False
+        self._second_look: Timer | None = None
+        pool.connect(self._on_result, self._on_lost)
+
+    # ------------------------------------------------------------------ issuing
+
+    def issue(self, job: Job) -> list[Action]:
+        """A command enters; the actions are to be performed."""
+        command = command_of(job)
+        command.build.entered()
+        command.build.headers += could_be_read(job.operands)
+        if job.mode is Mode.DEFERRED:
+            self._by_caller.setdefault(command.invoke.parent, {})[job] = None
+        return self._scheduler.issue(job, self._clock.now())
+
+    def issued_by(self, caller: int) -> list[Command]:
+        """Deferred commands of a process that have not ended."""
+        return [command_of(job) for job in self._by_caller.get(caller, ())]
+
+    # ------------------------------------------------------------------ performing
+
+    def perform(self, actions: list[Action]) -> None:
+        """Does what the scheduler ordered, and what follows from it, in order.
+
+        What follows is put behind, never done within: chains of renames may be long.
+        """
+        self._todo.extend(actions)
+        if self._performing:
+            return
+        self._performing = True
+        try:
+            while self._todo:
+                self._act(self._todo.popleft())
+        finally:
+            self._performing = False
+        self._pending.show()
+        if self._scheduler.held and self._second_look is None:
+            self._second_look = self._clock.later(_SECOND_LOOK, self._look_again)
+
+    def _act(self, action: Action) -> None:
+        job = action.job
+        if isinstance(job.payload, Waiter):
+            granted = isinstance(action, Grant)
+            answer = self._questions.granted if granted else self._questions.withdrawn
+            self._todo.extend(answer(job.payload))
+            return
+        command = command_of(job)
+        record = command.record
+        record.ready = job.ready_at
+        if job.waited_for is not None:
+            record.waited_for = job.waited_for.number
+        match action:
+            case Start() if job.slot is None:
+                self._rename(job, command)
+            case Start():
+                self._start(job, command)
+            case Resume():
+                self._questions.resumed(job)
+            case Grant():
+                self._grant(job, command)
+            case Cancelled():
+                self._cancelled(job, command)
+
+    def _look_again(self) -> None:
+        """Memory may have become free by other means than the end of a job."""
+        self._second_look = None
+        self.perform(self._scheduler.dispatch())
+
+    def _start(self, job: Job, command: Command) -> None:
+        slot = job.slot
+        assert slot is not None
+        self._running[slot] = job
+        command.record.slot = slot
+        command.record.started = self._clock.now()  # until the worker says it exactly
+        self._pending.runs(job)
+        order = self._order(job, slot, command)
+        self._chaos.later(functools.partial(self._pool.send, slot, order))
+
+    def _order(self, job: Job, slot: int, command: Command) -> bytes:
+        """What a worker is told."""
+        more = b""
+        if command.build.rules.guard:  # its caller may have none, and the tool may have one
+            more = b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
+        if command.guarded:
+            more += b"SMPMAKE_TRACE=%b\0" % self._traces.begin(slot)
+        return wire.encode_job(
+            job.number,
+            job.issued_ns,
+            command.invoke,
+            command.argv,
+            command.outputs,
+            merged=command.invoke.out == command.invoke.err,
+            more_env=more,
+        )
+
+    def _rename(self, job: Job, command: Command) -> None:
+        """Does what mv would, in a hundredth of the time; where that fails, mv is to say so."""
+        assert command.rename is not None
+        record = command.record
+        record.started = self._clock.now()
+        try:
+            self._disk.rename(*command.rename)
+        except OSError:
+            self._todo.extend(self._scheduler.again(job))
+            return
+        record.ended = self._clock.now()
+        record.state, record.status = "done", 0
+        command.build.done += 1
+        self._output.print(command, job.number, b"", b"")
+        self._retire(job, ok=True, now=record.ended)
+
+    def _grant(self, job: Job, command: Command) -> None:
+        """The shim becomes the real tool."""
+        record = command.record
+        self._pending.runs(job)
+        record.started = self._clock.now()
+        record.slot = job.slot if job.slot is not None else -1
+        reply, command.reply = command.reply, None
+        assert reply is not None
+        argv = command.argv if command.argv != command.invoke.argv else b""
+        reply.become(job, argv, b"".join(command.group.output) if command.group else b"")
+        if job.light:  # its lease is not watched
+            self.lease_ended(job, record.started)
+
+    def lease_ended(self, job: Job, now: int | None = None) -> None:
+        """A foreground tool ended; how, only the driver knows."""
+        record = command_of(job).record
+        record.ended = self._clock.now() if now is None else now
+        record.state = "done"
+        self._retire(job, ok=True, now=record.ended)
+
+    def _retire(self, job: Job, *, ok: bool, now: int) -> None:
+        """It leaves the engine; what waited for it goes on, or will not run."""
+        self._leave(job)
+        self.perform(self._scheduler.finished(job, ok=ok, now=now))
+
+    def _leave(self, job: Job) -> None:
+        command = command_of(job)
+        command.build.left()
+        self._pending.left(job)
+        self._priority.ended(job)
+        if job.mode is Mode.DEFERRED:
+            mates = self._by_caller[command.invoke.parent]
+            del mates[job]
+            if not mates:
+                del self._by_caller[command.invoke.parent]
+        self._output.give_back(command)
+        self._disk.remove(*command.private_texts)
+        if command.group is not None and job.mode is Mode.FOREGROUND:
+            self._disk.remove_folder(command.group.folder)
+
+    # ------------------------------------------------------------------ how it went
+
+    def _on_result(self, slot: int, result: Result) -> None:
+        self._chaos.later(lambda: self._ended(slot, result))
+
+    def _ended(self, slot: int, result: Result) -> None:
+        job = self._running.pop(slot)
+        command = command_of(job)
+        record = command.record
+        record.started, record.ended = result.start_ns, result.end_ns
+        record.user_us, record.system_us = result.user_us, result.system_us
+        record.max_rss = result.max_rss_kib
+        record.minor_faults, record.major_faults = result.minor_faults, result.major_faults
+        record.voluntary, record.involuntary = result.voluntary, result.involuntary
+        if command.guarded:
+            self._note_trace(slot, job, command)
+        record.status, why = describe_exit(result)
+        record.state = "done" if result.ok else "failed"  # last: then it is written down
+        command.build.done += 1
+        now = self._clock.now()
+        stop: list[Action] = []
+        if result.ok:
+            self._succeeded(job, command, result)
+        else:
+            stop = self._failed(job, command, result, why, now)
+        self._leave(job)
+        self.perform([*stop, *self._scheduler.finished(job, ok=result.ok, now=now)])
+
+    def _note_trace(self, slot: int, job: Job, command: Command) -> None:
+        """What the job was seen to do, beside what its command line said."""
+        trace = self._traces.end(slot)
+        command.record.reads = trace.reads
+        command.record.surprises = surprises(trace, job.operands, command.build.promised)
+
+    def _succeeded(self, job: Job, command: Command, result: Result) -> None:
+        build = command.build
+        if command.digest and build.known_failures is not None:
+            build.known_failures.discard(command.digest)
+            _tell(command, 0, result)
+        else:
+            self._output.print(command, job.number, result.out, result.err)
+        if result.missing:
+            text = f"succeeded without making {result.missing} of its outputs"
+            build.notices.append(f"{command.record.command}: {text}")
+
+    def _failed(
+        self, job: Job, command: Command, result: Result, why: str, now: int
+    ) -> list[Action]:
+        """A failed promise is taken back: what follows from it here, its files by the worker.
+
+        Returns what stops because of it.
+        """
+        build, record = command.build, command.record
+        status = record.status or 0
+        self._take_back(command)
+        build.lost.update(command.makes)
+        self._output.skip(command, job.number)
+        if command.signalled:
+            return []  # we ended it ourselves
+        output = result.out + result.err
+        if command.digest:
+            build.reported.append(Failure(record, output, why))
+            _tell(command, status, result)
+            return []
+        if command.group is not None:
+            command.group.status = command.group.status or status
+            command.group.output.append(output)
+            return []
+        build.failures.append(Failure(record, output, why))
+        argv = command.invoke.argv
+        build.wrong[digest_of(command.invoke.cwd, argv)] = argv
+        if build.keep_going or self._make_keeps_going(command):
+            return []
+        if build.broken is None or job.number < build.broken.number:
+            build.broken = job
+        return self._scheduler.cancel(
+            lambda j: j.build == build.id and j.number > job.number, now, job
+        )
+
+    def _make_keeps_going(self, command: Command) -> bool:
+        invoke = command.invoke
+        if make_keeps_going(Environment(invoke.env)):
+            return True
+        make = wmake_above(self._processes, invoke.parent) if command.build.wmakes else None
+        return make is not None and make.keeps_going
+
+    @staticmethod
+    def _take_back(command: Command) -> None:
+        """The command will not have been done: what says that it was must not stand."""
+        for stamp in command.stamps:
+            stamp.take_back()
+
+    def _cancelled(self, job: Job, command: Command) -> None:
+        build = command.build
+        command.record.state = "cancelled"
+        for path, aside in command.set_aside:
+            self._disk.put_back(path, aside)
+        self._take_back(command)
+        if job.mode is Mode.DEFERRED:
+            build.lost.update(command.makes)
+            self._output.skip(command, job.number)
+        self._leave(job)
+        if command.reply is not None:
+            reply, command.reply = command.reply, None
+            if command.group is not None and command.group.status:
+                reply.leave(command.group.status, b"".join(command.group.output))
+            else:
+                refuse(build, reply)
+
+    # ------------------------------------------------------------------ from outside
+
+    def withdraw(self, job: Job) -> None:
+        """A shim went away before it was answered."""
+        self.perform(self._scheduler.cancel(lambda j: j is job, self._clock.now()))
+
+    def withdraw_waiter(self, waiter: Waiter) -> None:
+        """Who asked went away before the answer."""
+        self.perform(self._scheduler.withdraw(waiter.carrier, self._clock.now()))
+
+    def stop(self, build: Build) -> None:
+        """Ends what runs of a build, the first time gently; nothing more of it starts."""
+        now = self._clock.now()
+        self.perform(self._scheduler.cancel(lambda j: j.build == build.id, now))
+        for slot, job in list(self._running.items()):
+            command = command_of(job)
+            if command.build is build:
+                kind = signal.SIGKILL if command.signalled else signal.SIGTERM
+                command.signalled = True
+                self._pool.signal(slot, kind)
+
+    def _on_lost(self, slot: int) -> None:
+        """A worker died under us: end what it ran, and run that again on a new one."""
+        self._pool.end_strays()
+        job = self._running.pop(slot, None)
+        if job is None:
+            return
+        command = command_of(job)
+        self._disk.remove(*command.makes)
+        log.warning("the worker of slot %d died under: %s", slot, command.record.command)
+        if command.restarted or command.signalled:
+            self._running[slot] = job
+            self._ended(slot, wire.failed_result(job.number, errno.ECHILD))
+            return
+        command.restarted = True
+        self.perform(self._scheduler.again(job))
+
+    def close(self) -> None:
+        """Nothing more is looked at again."""
+        if self._second_look is not None:
+            self._second_look.cancel()
+
+
+def _tell(command: Command, status: int, result: Result) -> None:
+    """The driver waited for the truth about this one."""
+    reply, command.reply = command.reply, None
+    assert reply is not None
+    reply.leave(status, result.out + result.err)
+
+
+def refuse(build: Build, reply: Reply) -> None:
+    """A shim is told that nothing is run any more, so that its driver stops."""
+    if build.stopping:
+        reply.leave(build.stopping)
+        return
+    message = b""
+    if not build.refused:
+        build.refused = True
+        first = min(build.failures, key=lambda f: f.record.number, default=None)
+        what = first.record.command if first is not None else "an earlier command"
+        message = f"smpmake: not run, because this failed: {what}\n".encode()
+    reply.leave(1, message)

@@ -1,0 +1,329 @@
+"""Takes invocations in: what does it mean, how is it to be run, what becomes of its shim.
+
+An invocation becomes one command or several; each is promised to the guards, issued, and answered.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+from smpmake.commands import families
+from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason
+from smpmake.decide import policy
+from smpmake.decide.known_failures import digest_of
+from smpmake.decide.procfs import Processes
+from smpmake.disk.disk import Disk
+from smpmake.disk.paths import FolderFiles
+from smpmake.disk.stamps import stamp_of
+from smpmake.engine.build import Build
+from smpmake.engine.chaos import Chaos
+from smpmake.engine.clock import Clock
+from smpmake.engine.command import Command, Group, OutputFile, Reply, replaced
+from smpmake.engine.context import Context
+from smpmake.engine.environment import Environment
+from smpmake.engine.execute import Executor, refuse
+from smpmake.engine.operands import OperandResolver
+from smpmake.engine.output import JobOutput, logs
+from smpmake.guard.pending import Pending, Promise
+from smpmake.protocol import wire
+from smpmake.protocol.wire import Invoke
+from smpmake.records import CommandRecord
+from smpmake.schedule.hazards import Hazards
+from smpmake.schedule.job import Job, Mode, Operands
+
+
+class Intake:
+    """One per engine."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        hazards: Hazards,
+        pending: Pending,
+        *,
+        disk: Disk,
+        clock: Clock,
+        processes: Processes,
+        output: JobOutput,
+        chaos: Chaos,
+    ) -> None:
+        self._executor = executor
+        self._hazards = hazards
+        self._pending = pending
+        self._disk = disk
+        self._paths = disk.paths
+        self._clock = clock
+        self._processes = processes
+        self._output = output
+        self._chaos = chaos
+        self._resolver = OperandResolver(hazards, disk)
+        self._count = 0
+
+    def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
+        """A command line has come.  `out` and `err` are descriptors that are ours now."""
+        if build.stopping or build.broken is not None:
+            _close(out, err)
+            refuse(build, reply)
+            return
+        words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+        cwd = os.fsdecode(invoke.cwd)
+        environment = _shared(build, invoke)
+        files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
+        analysis = families.analyse(Invocation(words, cwd, environment.get, files))
+        build.wmakes |= analysis.kind is Kind.BUILD
+        context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
+        rules = build.rules.without_guard() if invoke.unguarded else build.rules
+        decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
+        digest = ""
+        if decision.deferred and build.known_failures:
+            digest = digest_of(invoke.cwd, invoke.argv)
+            if digest in build.known_failures:
+                decision = replace(decision, reason=Reason.STATUS_MATTERS)
+            else:
+                digest = ""
+        if build.lost and self._needs_lost(build, cwd, analysis):
+            _close(out, err)
+            refuse(build, reply)
+            return
+        waits_to_link = decision.reason is Reason.LINK_WAITS
+        if not decision.deferred and not digest:
+            _close(out, err)
+            out = err = -1
+        if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
+            self._split(build, invoke, cwd, analysis, decision, reply, out, err)
+            return
+        command = self._command(build, invoke, invoke.argv, cwd, analysis, decision)
+        command.reply, command.digest = reply, digest
+        analysis = self._resolver.share(build, cwd, analysis)
+        if analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
+            self._replace_argv(command, analysis.argv)
+        if decision.light:
+            self._note_stamps(invoke, cwd, analysis)
+        if decision.deferred or digest:
+            self._output.take(command, out, err)
+            self._defer(command, cwd, analysis, decision)
+        else:
+            self._in_foreground(command, cwd, analysis, decision)
+
+    # ------------------------------------------------------------------ what is asked
+
+    def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
+        reads = (self._paths.canonical(cwd, path) for path in analysis.reads)
+        return any(path in build.lost and not os.path.lexists(path) for path in reads)
+
+    def _is_pending(self, cwd: str, path: str) -> bool:
+        return bool(self._hazards.writers(self._paths.canonical(cwd, path)))
+
+    # ------------------------------------------------------------------ making a command
+
+    def _command(
+        self,
+        build: Build,
+        invoke: Invoke,
+        argv: bytes,
+        cwd: str,
+        analysis: Analysis,
+        decision: policy.Decision,
+    ) -> Command:
+        record = CommandRecord(
+            self._count,
+            invoke.tool,
+            analysis.kind.value,
+            "deferred" if decision.deferred else "barrier" if decision.barrier else "foreground",
+            decision.reason.value if decision.reason is not None else "",
+            decision.detail,
+            cwd,
+            argv,
+            issued=self._clock.now(),
+            light=decision.light,
+        )
+        self._count += 1
+        build.records.append(record)
+        guarded = build.rules.guard and not invoke.unguarded
+        if build.rules.guard and invoke.unguarded:
+            caller = self._processes.caller(invoke.unguarded)
+            record.unguarded = caller.name if caller is not None else "?"
+        return Command(build, invoke, argv, record, guarded=guarded)
+
+    def _replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:
+        """What is run is not what was issued; records and messages show what was issued."""
+        kept: list[str] = []
+
+        def keep(text: str) -> str:
+            kept.append(self._disk.private_text(text))
+            return kept[-1]
+
+        command.argv = wire.join_strings(os.fsencode(word) for word in argv(keep))
+        command.private_texts = tuple(kept)
+
+    @staticmethod
+    def _job(command: Command, mode: Mode, operands: Operands, decision: policy.Decision) -> Job:
+        return Job(
+            command.record.number,
+            command.build.id,
+            mode,
+            operands,
+            light=decision.light if mode is Mode.FOREGROUND else command.rename is not None,
+            exclusive=decision.exclusive,
+            payload=command,
+        )
+
+    # ------------------------------------------------------------------ issuing it
+
+    def _defer(
+        self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
+    ) -> None:
+        """Table first, then the answer, then the start: in this order nobody sees a gap."""
+        aside = not command.guarded  # a guard hides what is stale
+        operands, outputs, files = self._resolver.resolve(
+            cwd, analysis, everything=False, aside=aside
+        )
+        if analysis.rename is not None:
+            source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
+            command.rename = (source, destination)
+        job = self._job(command, Mode.DEFERRED, operands, decision)
+        job.issued_ns = self._resolver.issue_time(outputs, cwd)
+        command.outputs = b"".join(
+            wire.encode_output(
+                os.fsencode(output.name),
+                os.fsencode(output.stale),
+                timed=output.write.timed and not output.write.removed,
+                made=output.made,
+            )
+            for output in outputs
+        )
+        command.makes = tuple(output.name for output in outputs if output.made)
+        command.set_aside = tuple((o.name, o.stale) for o in outputs if o.stale)
+        command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
+        command.record.inputs = operands.reads
+        build = command.build
+        build.promised.update(command.record.outputs)
+        promises = {output.name: self._promise(command, output, job) for output in outputs}
+        if build.transcript is not None:
+            build.transcript.reserve(job.number)
+        if build.lost:
+            build.lost.difference_update(operands.writes)
+        actions = self._executor.issue(job)
+        self._pending.entered(job, promises, replaced(outputs) + logs(command), files)
+        if command.digest:
+            assert command.reply is not None
+            command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
+        elif command.reply is not None:
+            reply, command.reply = command.reply, None
+            self._chaos.later(lambda: reply.leave(0))
+        self._executor.perform(actions)
+
+    def _promise(self, command: Command, output: OutputFile, job: Job) -> Promise:
+        """What a make is told of an output while it is pending."""
+        write = output.write
+        if write.removed:
+            return Promise(None, absent=True)
+        mode = 0o755 if command.record.kind == Kind.LINK else 0o644
+        if write.kept:
+            written = self._hazards.writers(output.name)
+            if written or os.path.lexists(output.name):
+                return Promise(None)
+        if write.timed and command.invoke.tool != "ln":  # who looks, looks through a link
+            return Promise(job.issued_ns, mode & ~command.invoke.mask)
+        if command.rename is not None:
+            source = command.rename[0]
+            known = self._pending.promise(source)
+            if known is not None:
+                return known
+            try:
+                info = os.stat(source)
+            except OSError:
+                return Promise(None)
+            return Promise(info.st_mtime_ns, stat.S_IMODE(info.st_mode))
+        return Promise(None)
+
+    def _in_foreground(
+        self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
+    ) -> None:
+        operands, outputs, _ = self._resolver.resolve(
+            cwd, analysis, everything=decision.barrier, aside=False
+        )
+        job = self._job(command, Mode.FOREGROUND, operands, decision)
+        if analysis.undeclared:
+            job.issued_ns = self._resolver.issue_time([], cwd)
+        command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
+        command.record.inputs = operands.reads
+        self._executor.perform(self._executor.issue(job))
+        if command.reply is not None:
+            command.reply.wait(lambda: self._executor.withdraw(job))
+
+    def _note_stamps(self, invoke: Invoke, cwd: str, analysis: Analysis) -> None:
+        """A light command of a caller whose jobs are pending: does it say that they are done?"""
+        pending = self._executor.issued_by(invoke.parent)
+        for write in analysis.writes if pending else ():
+            name = self._paths.canonical(cwd, write.path)
+            stamp = stamp_of(invoke.tool, write, name)
+            if stamp is None:
+                continue
+            for command in pending:
+                command.stamps += (stamp,)
+                for product in command.makes[:1]:
+                    self._disk.note(stamp.journal_kind, name, stamp.journal_text(product))
+
+    def _split(
+        self,
+        build: Build,
+        invoke: Invoke,
+        cwd: str,
+        analysis: Analysis,
+        decision: policy.Decision,
+        reply: Reply,
+        out: int,
+        err: int,
+    ) -> None:
+        """Several sources in one command: a job each, and the link behind them if there is one."""
+        assert analysis.split is not None
+        folder = self._disk.private_folder(self._count)
+        parts = analysis.split(folder)
+        waits = not decision.deferred
+        group = Group(folder)
+        later = policy.Decision(None, exclusive=decision.exclusive)
+        for part in parts[:-1] if waits else parts:
+            argv = wire.join_strings(os.fsencode(word) for word in part.argv)
+            meaning = self._resolver.share(build, cwd, part.analysis)
+            command = self._command(build, invoke, argv, cwd, meaning, later)
+            if waits:
+                command.group = group
+            else:
+                self._output.take(command, os.dup(out), os.dup(err))
+            self._defer(command, cwd, meaning, later)
+        if not waits:
+            _close(out, err)
+            reply.leave(0)
+            return
+        last = parts[-1]
+        argv = wire.join_strings(os.fsencode(word) for word in last.argv)
+        command = self._command(build, invoke, argv, cwd, last.analysis, decision)
+        command.reply = reply
+        command.group = group
+        self._in_foreground(command, cwd, last.analysis, decision)
+
+
+def _shared(build: Build, invoke: Invoke) -> Environment:
+    """The invocation's environment; most commands share it and more, once in memory."""
+    known = build.environments.get(invoke.env)
+    if known is None:
+        known = build.environments[invoke.env] = Environment(invoke.env)
+    share = build.texts.setdefault
+    invoke.env = known.blob
+    invoke.real = share(invoke.real, invoke.real)
+    invoke.cwd = share(invoke.cwd, invoke.cwd)
+    invoke.limits = share(invoke.limits, invoke.limits)
+    invoke.tool = sys.intern(invoke.tool)
+    invoke.build = sys.intern(invoke.build)
+    return known
+
+
+def _close(*fds: int) -> None:
+    for fd in fds:
+        if fd >= 0:
+            os.close(fd)

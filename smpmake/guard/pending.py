@@ -1,0 +1,298 @@
+"""What is pending, as guards must know it: promises, claims on the scoreboard, folders, files.
+
+It knows the hazards' table, the board and names on the disk.  Who asks, and who waits, is
+questions.py's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from smpmake.guard.scoreboard import (
+    ABOVE,
+    INPUT,
+    LISTED,
+    OUTPUT,
+    STALE,
+    Claim,
+    Scoreboard,
+    file_hash,
+    name_hash,
+)
+from smpmake.schedule.hazards import Hazards
+from smpmake.schedule.job import Job
+
+_FOLDERS: Final = 0xFFFFFE  # the owner of what belongs to several commands
+
+File = tuple[int, int]
+"""A file whatever its name: device and inode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a path will be when the commands pending on it have ended: None for no file at all.
+
+    mtime_ns  its time, or None where only the command itself will tell.
+    """
+
+    mtime_ns: int | None
+    mode: int = 0o644
+    absent: bool = False
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is kept of a deferred command beside its operands; thousands may be pending.
+
+    stale    older files that it will replace.
+    aliases  claims of links that lead to its outputs.
+    """
+
+    promises: tuple[tuple[str, Promise], ...]
+    stale: tuple[File, ...]
+    aliases: tuple[Claim, ...] = ()
+
+    def promise(self, path: str) -> Promise:
+        """What the command will leave at one of the paths that it writes."""
+        for name, promise in self.promises:
+            if name == path:
+                return promise
+        return Promise(None)
+
+
+class _Files:
+    """Which operands are one file: an index by device and inode of the names in use.
+
+    A name's file changes only when a command that writes it ends; then it is looked at again.
+    """
+
+    def __init__(self) -> None:
+        self._uses: Counter[str] = Counter()
+        self._file: dict[str, File] = {}
+        self._names: dict[File, dict[str, None]] = {}
+
+    def entered(self, paths: Iterable[str], known: Mapping[str, File]) -> None:
+        for path in paths:
+            self._uses[path] += 1
+            if self._uses[path] == 1 and path in known:
+                self._put(path, known[path])
+
+    def left(self, written: Iterable[str], paths: Iterable[str]) -> None:
+        for path in paths:
+            self._uses[path] -= 1
+            if self._uses[path] == 0:
+                del self._uses[path]
+                self._drop(path)
+        for path in written:
+            if path in self._uses:
+                self._drop(path)
+                file = file_of(path)
+                if file is not None:
+                    self._put(path, file)
+
+    def names(self, file: File) -> Iterable[str]:
+        return self._names.get(file, ())
+
+    def _put(self, path: str, file: File) -> None:
+        self._file[path] = file
+        self._names.setdefault(file, {})[path] = None
+
+    def _drop(self, path: str) -> None:
+        file = self._file.pop(path, None)
+        if file is not None:
+            names = self._names[file]
+            del names[path]
+            if not names:
+                del self._names[file]
+
+
+class Pending:
+    """One per engine."""
+
+    def __init__(self, hazards: Hazards, board: Scoreboard) -> None:
+        self._hazards = hazards
+        self._board = board
+        self._entries: dict[Job, _Entry] = {}
+        self._running: dict[int, Job] = {}
+        self._folders: Counter[str] = Counter()
+        self._above: Counter[str] = Counter()
+        self._listed: dict[str, Claim | None] = {}
+        self._unknown = 0
+        self._stale: dict[File, dict[Job, None]] = {}
+        self._files = _Files()
+
+    def close(self) -> None:
+        """Gives the board back."""
+        self._board.close()
+
+    # ------------------------------------------------------------------ commands come and go
+
+    def entered(
+        self,
+        job: Job,
+        promises: Mapping[str, Promise],
+        stale: Iterable[File],
+        files: Mapping[str, File],
+    ) -> None:
+        """A deferred command is about to be answered for: guards must know it before.
+
+        stale  older files that it will replace.
+        files  what its operands were at issue, those that were there.
+        """
+        keys = tuple(dict.fromkeys(stale))  # two names may be one file
+        for key in keys:
+            self._stale.setdefault(key, {})[job] = None
+        entry = self._entries[job] = _Entry(tuple(promises.items()), keys)
+        self._files.entered(_operands(job), files)
+        self._board.put_up(job.number, _claims(job, entry))
+        for folder in _folders(job):
+            self._folders[folder] += 1
+            if self._folders[folder] == 1:
+                self._folder_entered(folder)
+        self.show()
+
+    def left(self, job: Job) -> None:
+        """A command has ended, or will not run."""
+        self._running.pop(job.number, None)
+        entry = self._entries.pop(job, None)
+        if entry is None:
+            return
+        self._files.left(job.operands.writes, _operands(job))
+        for folder in _folders(job):
+            self._folders[folder] -= 1
+            if self._folders[folder] == 0:
+                del self._folders[folder]
+                self._folder_left(folder)
+        for key in entry.stale:
+            del self._stale[key][job]
+            if not self._stale[key]:
+                del self._stale[key]
+        self._board.take_down(job.number, _claims(job, entry))
+
+    def runs(self, job: Job) -> None:
+        """A command's process is about to be started."""
+        self._running[job.number] = job
+
+    def running(self, number: int) -> Job | None:
+        """The command of that number, if its process may be there."""
+        return self._running.get(number)
+
+    def show(self) -> None:
+        """Brings the board's counts up to date."""
+        hazards = self._hazards
+        self._board.show(hazards.deferred, hazards.newest_undeclared_ns)
+
+    def _folder_entered(self, folder: str) -> None:
+        for name in _parts(folder):
+            self._above[name] += 1
+            if self._above[name] == 1:
+                self._board.put_up(_FOLDERS, [(_hash(name), ABOVE)])
+        try:
+            info = os.stat(folder)
+        except OSError:
+            self._listed[folder] = None
+            self._unknown += 1
+            self._board.unknown_folders(self._unknown)
+            return
+        claim = self._listed[folder] = (file_hash(info.st_dev, info.st_ino), LISTED)
+        self._board.put_up(_FOLDERS, [claim])
+
+    def _folder_left(self, folder: str) -> None:
+        for name in _parts(folder):
+            self._above[name] -= 1
+            if self._above[name] == 0:
+                del self._above[name]
+                self._board.take_down(_FOLDERS, [(_hash(name), ABOVE)])
+        claim = self._listed.pop(folder)
+        if claim is not None:
+            self._board.take_down(_FOLDERS, [claim])
+        else:
+            self._unknown -= 1
+            self._board.unknown_folders(self._unknown)
+
+    # ------------------------------------------------------------------ what is promised
+
+    def promise(self, path: str) -> Promise | None:
+        """What the last pending command to write a path will leave there."""
+        writers = self._hazards.writers(path)
+        if not writers:
+            return None
+        return self.promise_of(max(writers, key=lambda job: job.number), path)
+
+    def promise_of(self, job: Job, path: str) -> Promise:
+        """What a command will leave at a path that it writes."""
+        entry = self._entries.get(job)
+        return entry.promise(path) if entry is not None else Promise(None)
+
+    def link_made(self, link: str, writers: Iterable[Job]) -> None:
+        """A new symbolic link leads to what is pending: its name stands for that meanwhile."""
+        claim = (_name(link), OUTPUT)
+        for job in writers:
+            entry = self._entries.get(job)
+            if entry is not None and claim not in _claims(job, entry):
+                entry.aliases += (claim,)
+                self._board.put_up(job.number, [claim])
+
+    # ------------------------------------------------------------------ files by their inode
+
+    def replacing(self, file: File) -> Iterable[Job]:
+        """Who will replace an older file."""
+        return self._stale.get(file, ())
+
+    def replaces_any(self) -> bool:
+        """Whether any older file is to be replaced."""
+        return bool(self._stale)
+
+    def using(self, file: File, before: int) -> set[Job]:
+        """Who reads or writes a file, under whatever name, and was issued before a number."""
+        waits: set[Job] = set()
+        for name in self._files.names(file):
+            waits |= self._hazards.users(name, before)
+        for job in self._running.values():  # what it writes may be there by now
+            if job.number >= before or job not in self._entries:
+                continue
+            if any(file_of(path) == file for path in job.operands.writes):
+                waits.add(job)
+        return waits
+
+
+def file_of(path: str) -> File | None:
+    """Which file a name leads to now."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
+
+
+def _operands(job: Job) -> tuple[str, ...]:
+    return (*job.operands.reads, *job.operands.writes)
+
+
+def _claims(job: Job, entry: _Entry) -> list[Claim]:
+    """What a command has on the board."""
+    claims = [(_name(path), OUTPUT) for path in job.operands.writes]
+    claims += [(_name(path), INPUT) for path in job.operands.reads]
+    claims += [(file_hash(*key), STALE) for key in entry.stale]
+    return claims + list(entry.aliases)
+
+
+def _folders(job: Job) -> set[str]:
+    """Where a command's operands lie."""
+    return {os.path.dirname(path) for path in _operands(job)}
+
+
+def _hash(name: str) -> int:
+    return name_hash(os.fsencode(name))
+
+
+def _name(path: str) -> int:
+    return _hash(path[path.rfind("/") + 1 :])
+
+
+def _parts(folder: str) -> list[str]:
+    return [part for part in folder.split("/") if part]

@@ -1,0 +1,450 @@
+"""Whole builds on a bench: no process is started, the test says how each job ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from smpmake.disk.disk import Disk
+from smpmake.protocol import wire
+from tests.support.bench import Bench
+
+FAILED = 1 << 8  # as wait(2) gives exit status 1
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    made.write("a.c", "b.c", "c.c")
+    yield made
+    assert made.close() == []
+
+
+def test_a_compile_is_promised_and_the_link_waits_for_it(bench: Bench) -> None:
+    shims = [bench.run("gcc -c a.c"), bench.run("gcc -c b.c"), bench.run("gcc -o p a.o b.o")]
+    assert [shim.status for shim in shims] == [0, 0, 0]
+    assert bench.workers.running == {0: 0, 1: 1}
+    bench.workers.end(1)
+    assert bench.workers.running == {0: 0}
+    bench.workers.end(0)
+    assert bench.workers.running == {0: 2}
+    assert not bench.build.empty.is_set()
+    bench.workers.end(2, out=b"linked\n")
+    assert bench.build.empty.is_set()
+    assert bench.states() == ["done"] * 3
+    assert bench.log.read_text() == "linked\n"
+
+
+def test_p2_a_failure_in_the_middle_stops_what_comes_after_it(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slots=1)
+    bench.write("a.c", "b.c", "c.c")
+    for line in ("gcc -c a.c", "gcc -c b.c", "gcc -c c.c", "gcc -o p a.o b.o c.o"):
+        assert bench.run(line).status == 0
+    bench.workers.end(0)
+    bench.workers.end(1, FAILED, err=b"b.c: wrong\n")
+    assert bench.states() == ["done", "failed", "cancelled", "cancelled"]
+    assert bench.workers.running == {}
+    (failure,) = bench.build.failures
+    assert (failure.record.command, failure.output) == ("gcc -c b.c", b"b.c: wrong\n")
+    first, second = bench.run("gcc -c a.c"), bench.run("gcc -c c.c")
+    assert (first.status, second.status) == (1, 1)
+    assert b"gcc -c b.c" in first.message
+    assert second.message == b""
+    assert bench.close() == []
+
+
+def test_p2_what_came_before_a_failure_runs_to_its_end(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.run("gcc -c b.c")
+    bench.workers.end(1, FAILED)
+    assert bench.workers.running == {0: 0}
+    bench.workers.end(0)
+    assert bench.states() == ["done", "failed"]
+
+
+def test_keep_going_cancels_only_what_needs_what_failed(bench: Bench) -> None:
+    bench.build.keep_going = True
+    for line in ("gcc -c a.c", "gcc -c b.c", "gcc -o p a.o", "gcc -o q b.o"):
+        assert bench.run(line).status == 0
+    bench.workers.end(0, FAILED)
+    bench.workers.end(1)
+    assert bench.states() == ["failed", "done", "cancelled", ""]
+    refused = bench.run("gcc -o r a.o")
+    assert refused.status == 1
+    assert b"gcc -c a.c" in refused.message
+    assert bench.run("gcc -c c.c").status == 0
+    bench.workers.end(3)
+    bench.workers.end(4)
+    assert bench.build.empty.is_set()
+
+
+@pytest.mark.parametrize(
+    ("flags", "goes_on"),
+    [
+        ("k", True),
+        ("i", True),
+        ("rk -j2 --jobserver-auth=3,4", True),
+        (" -j2 -k", True),
+        ("-k", True),
+        ("-i", True),
+        ("-rik", True),
+        (" --keep-going", True),
+        ("", False),
+        ("w", False),
+        ("w -- CFLAGS=-k", False),
+        ("CFLAGS=-k", False),
+        ("-Ikit", False),
+        ("-j2", False),
+    ],
+)
+def test_a_make_that_was_told_to_keep_going_is_believed(
+    bench: Bench, flags: str, goes_on: bool
+) -> None:
+    """Whatever stands before the variable in the environment, and behind it."""
+    for environment in (f"MAKEFLAGS={flags}", f"A=1|MAKEFLAGS={flags}|B=k"):
+        for name in ("a", "b", "c"):
+            bench.run(f"gcc -c {name}.c", environment=environment.split("|"))
+        first, second, third = bench.build.records[-3:]
+        bench.workers.end(first.number, FAILED)
+        assert third.state == ("" if goes_on else "cancelled")
+        bench.workers.end(second.number)
+        if goes_on:
+            bench.workers.end(third.number)
+        bench.build.start_over()
+
+
+def test_a_stop_cancels_what_waits_and_ends_what_runs(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slots=1)
+    bench.write("a.c", "b.c")
+    bench.run("gcc -c a.c")
+    bench.run("gcc -c b.c")
+    bench.engine.stop(bench.build, signal.SIGINT)
+    assert bench.states() == ["", "cancelled"]
+    assert bench.workers.signals == [(0, signal.SIGTERM)]
+    bench.engine.stop(bench.build, signal.SIGINT)
+    assert bench.workers.signals[1:] == [(0, signal.SIGKILL)]
+    bench.workers.end(0, signal.SIGTERM)
+    assert bench.build.failures == []
+    assert bench.run("gcc -c a.c").status == 130
+    assert bench.build.empty.is_set()
+    assert bench.close() == []
+
+
+def test_a_stop_is_one_builds(bench: Bench) -> None:
+    other = bench.begin("other")
+    bench.run("gcc -c a.c")
+    bench.run("gcc -c b.c", "other")
+    bench.engine.stop(bench.build, signal.SIGTERM)
+    assert bench.workers.signals == [(0, signal.SIGTERM)]
+    bench.workers.end(1)
+    bench.workers.end(0, signal.SIGTERM)
+    assert [record.state for record in other.records] == ["done"]
+
+
+def test_p3_a_job_whose_worker_died_runs_again_once(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    (bench.folder / "a.o").write_text("half")
+    bench.workers.lose(0)
+    assert not (bench.folder / "a.o").exists()
+    assert bench.workers.ended_strays == 1
+    assert bench.workers.running == {0: 0}
+    bench.workers.end(0)
+    assert bench.states() == ["done"]
+
+
+def test_p3_a_job_whose_worker_dies_twice_has_failed(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.run("gcc -o p a.o")
+    bench.workers.lose(0)
+    bench.workers.lose(0)
+    assert bench.states() == ["failed", "cancelled"]
+    (failure,) = bench.build.failures
+    assert os.strerror(errno.ECHILD) in failure.why
+
+
+def test_a_known_failure_is_told_to_the_driver(bench: Bench) -> None:
+    """Recovery: the second run's driver waits for the truth, and decides."""
+    bench.run("gcc -c a.c")
+    bench.workers.end(0, FAILED, err=b"no\n")
+    known = bench.build.known_failures
+    assert known is not None
+    for digest, argv in bench.build.wrong.items():
+        known.add(digest, argv)
+    bench.build.start_over()
+    assert bench.build.failures == []
+
+    shim = bench.run("gcc -c a.c")
+    assert not shim.is_answered
+    assert bench.build.records[-1].reason == "status-matters"
+    assert bench.run("gcc -c b.c").status == 0
+    bench.workers.end(1, FAILED, err=b"no\n")
+    assert (shim.status, shim.message) == (1, b"no\n")
+    bench.workers.end(2)
+    assert bench.build.broken is None
+    assert bench.build.failures == []
+    assert [failure.record.number for failure in bench.build.reported] == [0, 1]
+
+
+def test_a_known_failure_that_succeeds_is_forgotten(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.workers.end(0, FAILED)
+    known = bench.build.known_failures
+    assert known is not None
+    for digest, argv in bench.build.wrong.items():
+        known.add(digest, argv)
+    bench.build.start_over()
+    shim = bench.run("gcc -c a.c")
+    bench.workers.end(1, out=b"well\n")
+    assert (shim.status, shim.message) == (0, b"well\n")
+    assert len(known) == 0
+
+
+@pytest.mark.slow
+def test_ten_thousand_renames_in_a_row(bench: Bench) -> None:
+    """Each follows from the one before: no recursion may be so deep."""
+    bench.run("gcc -c -o 0.o a.c")
+    for number in range(10_000):
+        assert bench.run(f"mv -f {number}.o {number + 1}.o").status == 0
+    (bench.folder / "0.o").write_text("object")
+    bench.workers.end(0)
+    assert (bench.folder / "10000.o").read_text() == "object"
+    assert set(bench.states()) == {"done"}
+    assert bench.build.empty.is_set()
+
+
+@pytest.mark.slow
+def test_ten_thousand_that_need_what_failed(bench: Bench) -> None:
+    bench.build.keep_going = True
+    bench.run("gcc -c -o 0.o a.c")
+    for number in range(10_000):
+        bench.run(f"objcopy {number}.o {number + 1}.o")
+    bench.workers.end(0, FAILED)
+    assert bench.states() == ["failed"] + ["cancelled"] * 10_000
+    assert bench.build.empty.is_set()
+
+
+class NoRenames(Disk):
+    """A disk on which nothing can be renamed."""
+
+    def rename(self, source: str, destination: str) -> None:
+        raise OSError(errno.EXDEV, "another file system")
+
+
+def test_a_rename_that_fails_is_left_to_mv(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, disk=NoRenames)
+    bench.write("a.c")
+    bench.run("gcc -c -o a.tmp a.c")
+    assert bench.run("mv -f a.tmp a.o").status == 0
+    bench.workers.end(0)
+    assert bench.workers.running == {0: 1}
+    bench.workers.end(1)
+    assert bench.states() == ["done", "done"]
+    assert bench.close() == []
+
+
+def test_a_barrier_waits_for_everything_and_its_shim_runs(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    shim = bench.run("gcc -c --mystery b.c")
+    assert not shim.is_answered
+    bench.workers.end(0)
+    assert shim.became is not None
+    assert bench.engine.counts == (1, 0, 0)
+    bench.engine.lease_ended(shim.became)
+    assert bench.states() == ["done", "done"]
+
+
+def test_a_shim_that_goes_away_takes_its_command_with_it(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    shim = bench.run("gcc -c --mystery b.c")
+    assert shim.withdraw is not None
+    shim.withdraw()
+    bench.workers.end(0)
+    assert bench.states() == ["done", "cancelled"]
+    assert bench.build.empty.is_set()
+
+
+def test_several_sources_are_several_jobs(bench: Bench) -> None:
+    assert bench.run("gcc -c a.c b.c c.c").status == 0
+    assert len(bench.build.records) == 3
+    for number in range(3):
+        bench.workers.end(number)
+    assert bench.states() == ["done"] * 3
+
+
+def test_a_shim_that_waits_for_its_link_is_told_the_truth(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, guard=False)  # then links wait
+    bench.write("a.c", "b.c")
+    shim = bench.run("gcc -o p a.c b.c")
+    assert not shim.is_answered
+    bench.workers.end(0, FAILED, err=b"a.c: wrong\n")
+    bench.workers.end(1)
+    assert (shim.status, shim.message) == (1, b"a.c: wrong\n")
+    assert bench.build.broken is None
+    assert bench.build.failures == []
+    assert list((tmp_path / "session" / "parts").iterdir()) == []
+    assert bench.close() == []
+
+
+def test_a_guard_waits_for_exactly_what_it_touches(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.run("gcc -c b.c")
+    waiting, other = bench.ask(wire.ASK_READ, "a.o"), bench.ask(wire.ASK_READ, "x.o")
+    assert other.answers == [wire.GUARD_GO_ON]
+    bench.workers.end(1)
+    assert waiting.answers == []
+    bench.workers.end(0)
+    assert waiting.answers == [wire.GUARD_GO_ON]
+    (stall,) = bench.build.stalls
+    assert stall.cause == "reads"
+    assert stall.ended > stall.began
+
+
+def test_a_make_is_shown_what_is_pending(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    assert bench.ask(wire.ASK_STAT, "a.o").answers == [wire.GUARD_FILE]
+    bench.workers.end(0)
+
+
+def test_a_guard_that_goes_away_is_not_waited_for(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    waiting = bench.ask(wire.ASK_READ, "a.o")
+    assert waiting.withdraw is not None
+    waiting.withdraw()
+    bench.workers.end(0)
+    assert waiting.answers == []
+    assert bench.build.stalls[0].ended
+
+
+def test_a_job_that_waits_in_its_guard_gives_its_slot_away(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slots=2)
+    bench.write("a.c", "b.c", "c.c")
+    for name in ("a", "b", "c"):
+        bench.run(f"gcc -c {name}.c")
+    assert sorted(bench.workers.running.values()) == [0, 1]
+    waiting = bench.ask(wire.ASK_READ, "a.o", command=1)
+    assert sorted(bench.workers.running.values()) == [0, 1, 2]
+    bench.workers.end(0)
+    assert waiting.answers == [wire.GUARD_GO_ON]
+    bench.workers.end(1)
+    bench.workers.end(2)
+    assert bench.close() == []
+
+
+def hard_links(bench: Bench) -> None:
+    os.link(bench.folder / "a.c", bench.folder / "other.c")
+
+
+def test_a_file_is_known_by_its_other_name(bench: Bench) -> None:
+    hard_links(bench)
+    bench.run("gcc -c a.c")
+    waiting = bench.ask(wire.ASK_WRITE, "other.c")
+    assert waiting.answers == []
+    bench.workers.end(0)
+    assert waiting.answers == [wire.GUARD_GO_ON]
+    assert bench.ask(wire.ASK_WRITE, "other.c").answers == [wire.GUARD_GO_ON]
+
+
+def test_what_a_job_has_made_is_known_by_its_other_name(bench: Bench) -> None:
+    """An object that was not there when its archive was issued, and has two names since."""
+    bench.run("gcc -c a.c")
+    bench.run("ar rc lib.a a.o")
+    (bench.folder / "a.o").write_text("object")
+    bench.workers.end(0)
+    os.link(bench.folder / "a.o", bench.folder / "again.o")
+    waiting = bench.ask(wire.ASK_WRITE, "again.o")
+    assert waiting.answers == []
+    bench.workers.end(1)
+    assert waiting.answers == [wire.GUARD_GO_ON]
+
+
+def test_what_a_job_is_making_is_known_by_its_other_name(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    (bench.folder / "a.o").write_text("half")
+    os.link(bench.folder / "a.o", bench.folder / "again.o")
+    waiting = bench.ask(wire.ASK_WRITE, "again.o")
+    assert waiting.answers == []
+    bench.workers.end(0)
+    assert waiting.answers == [wire.GUARD_GO_ON]
+
+
+def test_memory_is_looked_at_again_when_nothing_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = [1 << 30]
+    monkeypatch.setattr("smpmake.engine.admission.Admission._free_now", lambda self: free[0])
+    bench = Bench(tmp_path, reserve=0)
+    bench.write("a.c", "b.c")
+    bench.engine.priority.needs = lambda job: 1 << 29  # type: ignore[method-assign]
+    bench.run("gcc -c a.c")
+    free[0] = 0
+    bench.run("gcc -c b.c")
+    assert bench.engine.counts == (1, 1, 1)
+    (timer,) = bench.clock.timers
+    bench.clock.ring()
+    assert bench.engine.counts == (1, 1, 1)
+    assert bench.clock.timers[0] is not timer
+    free[0] = 1 << 30
+    bench.workers.end(0)
+    assert bench.engine.counts == (1, 0, 0)
+    bench.workers.end(1)
+    assert bench.close() == []
+
+
+def test_output_is_in_the_order_of_issue_where_that_is_wanted(tmp_path: Path) -> None:
+    from smpmake.engine.sinks import Transcript
+
+    bench = Bench(tmp_path)
+    bench.write("a.c", "b.c")
+    said = os.open(tmp_path / "said", os.O_WRONLY | os.O_CREAT)
+    bench.build.transcript = Transcript(bench.engine.printer, said, lambda: b"make\n")
+    bench.run("gcc -c a.c")
+    bench.run("gcc -c b.c")
+    bench.workers.end(1, out=b"second\n")
+    bench.workers.end(0, out=b"first\n")
+    assert bench.close() == []
+    assert (tmp_path / "said").read_text() == "make\nfirst\nmake\nsecond\n"
+    os.close(said)
+
+
+def test_a_build_that_is_over_is_forgotten(bench: Bench) -> None:
+    other = bench.begin("other")
+    bench.run("gcc -c a.c", "other")
+    assert other.environments
+    bench.workers.end(0)
+    bench.engine.forget(other)
+    assert "other" not in bench.engine.builds
+    assert bench.engine.scheduler.hazards.present() == set()
+    shim = bench.run("gcc -c b.c", "other")
+    assert shim.became is not None
+    assert shim.became.light
+
+
+def test_a_shells_build_starts_afresh(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.ask(wire.ASK_READ, "a.o")
+    bench.workers.end(0, FAILED)
+    bench.build.forgive()
+    build = bench.build
+    kept: list[Callable[[], bool]] = [lambda: bool(build.stalls), lambda: bool(build.promised)]
+    kept += [lambda: bool(build.environments), lambda: bool(build.texts)]
+    kept += [lambda: bool(build.records), lambda: bool(build.failures), lambda: bool(build.wrong)]
+    assert [each() for each in kept] == [False] * len(kept)
+    assert bench.run("gcc -c b.c").status == 0
+    bench.workers.end(1)
+
+
+def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slots=1)
+    bench.write("x.c", "y.c")
+    bench.run("gcc -c x.c")
+    bench.run("gcc -c y.c")
+    assert bench.close() == [
+        "still claimed by 'gcc -c x.c' (running)",
+        "still claimed by 'gcc -c y.c' (ready)",
+        "1 slots are not free",
+    ]

@@ -1,0 +1,233 @@
+"""A whole engine on a bench: real decisions, real names on a real folder, but no process.
+
+The pool is played by the test, which says how each job ended; the clock is in its hands.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from smpmake.decide.known_failures import KnownFailures
+from smpmake.decide.procfs import Caller, Processes
+from smpmake.decide.rules import Rules
+from smpmake.disk.disk import Disk
+from smpmake.engine.build import Build
+from smpmake.engine.clock import Timer
+from smpmake.engine.engine import Engine
+from smpmake.engine.pool import OnLost, OnResult
+from smpmake.guard.scoreboard import Scoreboard
+from smpmake.protocol import wire
+from smpmake.protocol.wire import FileId, Invoke, Question, Result
+from smpmake.schedule.job import Job
+
+#: The driver of all builds here, as its commands see it.
+MAKE = 4_000_000
+
+
+class FakeWorkers:
+    """Jobs run as long as the test likes."""
+
+    def __init__(self) -> None:
+        self.keepers: set[int] = set()
+        self.running: dict[int, int] = {}  # by slot
+        self.signals: list[tuple[int, int]] = []
+        self.ended_strays = 0
+        self._on_result: OnResult
+        self._on_lost: OnLost
+
+    def connect(self, on_result: OnResult, on_lost: OnLost) -> None:
+        self._on_result, self._on_lost = on_result, on_lost
+
+    def send(self, slot: int, frame: bytes) -> None:
+        ((kind, payload),) = wire.Splitter().feed(frame)
+        assert kind == wire.JOB
+        assert slot not in self.running
+        self.running[slot] = int.from_bytes(payload[:8], "little")
+
+    def signal(self, slot: int, number: int) -> None:
+        self.signals.append((slot, number))
+
+    def end_strays(self, *, keep_keepers: bool = True) -> None:
+        self.ended_strays += 1
+
+    def close(self) -> list[str]:
+        return []
+
+    def slot_of(self, number: int) -> int:
+        (slot,) = [slot for slot, running in self.running.items() if running == number]
+        return slot
+
+    def end(self, number: int, status: int = 0, out: bytes = b"", err: bytes = b"") -> None:
+        """The job of that number ends: status as wait(2) gives it."""
+        slot = self.slot_of(number)
+        del self.running[slot]
+        self._on_result(slot, Result(number, status, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, out, err))
+
+    def lose(self, number: int) -> None:
+        """The worker under the job of that number dies."""
+        slot = self.slot_of(number)
+        del self.running[slot]
+        self._on_lost(slot)
+
+
+class HandClock:
+    """Goes on by one at each look; timers go off when the test says so."""
+
+    def __init__(self) -> None:
+        self.time = 0
+        self.timers: list[HandTimer] = []
+
+    def now(self) -> int:
+        self.time += 1
+        return self.time
+
+    def later(self, seconds: float, action: Callable[[], None]) -> Timer:
+        self.timers.append(HandTimer(action))
+        return self.timers[-1]
+
+    def ring(self) -> None:
+        """Everything that was to be done later is done now."""
+        timers, self.timers = self.timers, []
+        for timer in timers:
+            if not timer.cancelled:
+                timer.action()
+
+
+@dataclass
+class HandTimer:
+    action: Callable[[], None]
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class FakeProcesses(Processes):
+    """Everybody is a make."""
+
+    def caller(self, pid: int) -> Caller | None:
+        return Caller(pid, "make", 1, 0.0)
+
+
+@dataclass
+class Shim:
+    """What a shim was told."""
+
+    status: int | None = None
+    message: bytes = b""
+    became: Job | None = None
+    withdraw: Callable[[], None] | None = None
+
+    @property
+    def is_answered(self) -> bool:
+        return self.status is not None or self.became is not None
+
+    def wait(self, withdraw: Callable[[], None]) -> None:
+        self.withdraw = withdraw
+
+    def leave(self, status: int, message: bytes = b"") -> None:
+        assert not self.is_answered
+        self.status, self.message = status, message
+
+    def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
+        assert not self.is_answered
+        self.became, self.message = job, message
+
+
+@dataclass
+class Guard:
+    """What a guard was told."""
+
+    answers: list[int] = field(default_factory=list)
+    withdraw: Callable[[], None] | None = None
+
+    def settle(self, data: bytes) -> None:
+        ((kind, payload),) = wire.Splitter().feed(data)
+        assert kind == wire.GUARD_ANSWER
+        self.answers.append(int.from_bytes(payload[:4], "little"))
+
+
+class Bench:
+    """An engine with one build, in a folder of the test's."""
+
+    def __init__(
+        self,
+        folder: Path,
+        slots: int = 2,
+        *,
+        disk: Callable[[Path], Disk] = Disk,
+        reserve: int = -1,
+        guard: bool = True,
+    ) -> None:
+        session = folder / "session"
+        session.mkdir()
+        self.folder = folder / "src"
+        self.folder.mkdir()
+        self.log = folder / "log"
+        self.workers = FakeWorkers()
+        self.clock = HandClock()
+        self.engine = Engine(
+            disk(session),
+            Scoreboard(session / "board"),
+            self.workers,
+            self.clock,
+            slots,
+            processes=FakeProcesses(),
+            reserve=reserve,
+        )
+        self.log.touch()
+        info = self.log.stat()
+        self.output = FileId(info.st_dev, info.st_ino)
+        self.build = self.begin("b", guard=guard)
+        self.build.known_failures = KnownFailures(str(folder), folder / "state")
+
+    def begin(self, name: str, *, guard: bool = True) -> Build:
+        """One more build."""
+        # It began long after its sources were written: none is a probe's.
+        build = Build(name, Rules(guard, guard), driver_output=(self.output,) * 2, began=1e12)
+        self.engine.builds[name] = build
+        return build
+
+    def write(self, *names: str) -> None:
+        for name in names:
+            (self.folder / name).write_text(f"/* {name} */\n")
+
+    def run(self, line: str, build: str = "b", environment: Sequence[str] = ()) -> Shim:
+        """A shim brings a command line."""
+        words = shlex.split(line)
+        shim = Shim()
+        invoke = Invoke(
+            MAKE,
+            0o022,
+            self.output,
+            self.output,
+            words[0],
+            f"/usr/bin/{words[0]}".encode(),
+            os.fsencode(self.folder),
+            build,
+            wire.join_strings(word.encode() for word in words),
+            wire.join_strings(word.encode() for word in (*environment, "PATH=/usr/bin")),
+            b"",
+        )
+        out, err = (os.open(self.log, os.O_WRONLY | os.O_APPEND) for _ in range(2))
+        self.engine.invoke(invoke, shim, out, err)
+        return shim
+
+    def ask(self, kind: int, name: str, other: str = "", *, command: int = -1) -> Guard:
+        """A guard asks."""
+        guard = Guard()
+        paths = (str(self.folder / name), str(self.folder / other) if other else "")
+        question = Question(kind, os.getpid(), command, "b", *paths)
+        guard.withdraw = self.engine.ask(question, guard.settle)
+        return guard
+
+    def states(self) -> list[str]:
+        """What became of each command so far."""
+        return [record.state for record in self.build.records]
+
+    def close(self) -> list[str]:
+        return self.engine.close()
