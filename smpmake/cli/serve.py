@@ -83,7 +83,7 @@ def wait(name: str) -> int:
     0 when all succeeded, else the first failure's status; failures are shown on stderr.
     """
     from smpmake.engine.sinks import write_all
-    from smpmake.protocol.client import Client
+    from smpmake.protocol.client import Client, outcome_of
     from smpmake.records import BuildRecord
     from smpmake.reports import summary
     from smpmake.server.daemon import folder_of
@@ -91,8 +91,7 @@ def wait(name: str) -> int:
     path = os.environ.get("SMPMAKE_SOCKET") or folder_of(name) / "socket"
     client = Client(path)
     build = os.environ.get("SMPMAKE_BUILD")
-    client.send("wait", **({"build": build} if build else {}))
-    commands, failures, *_ = client.receive_outcome()
+    commands, failures, *_ = outcome_of(client.ask("wait", **({"build": build} if build else {})))
     client.close()
     record = BuildRecord([], os.getcwd(), 0, 0, "", commands=commands, failures=failures)
     write_all(2, summary.failures(record))

@@ -144,6 +144,14 @@ class Engine:
         self.priority.expect(forecast)
         self._executor.perform(self.scheduler.dispatch())
 
+    def keep(self, keeper: int) -> None:
+        """A process is ours, though it is no worker."""
+        self._pool.keepers.add(keeper)
+
+    def end_strays(self) -> None:
+        """Kills all that was started, keepers included: the driver's own was killed."""
+        self._pool.end_strays(keep_keepers=False)
+
     @property
     def counts(self) -> tuple[int, int, int]:
         """Commands that run, commands that wait, and those of them that wait for memory."""

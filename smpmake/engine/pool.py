@@ -20,8 +20,6 @@ from smpmake.protocol import wire
 from smpmake.protocol.wire import Result
 
 _CHUNK: Final = 1 << 18
-#: Workers that are started before there is anything to do.
-MOST_AT_ONCE: Final = 8
 
 OnResult = Callable[[int, Result], None]
 OnLost = Callable[[int], None]

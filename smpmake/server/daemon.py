@@ -19,12 +19,8 @@ from typing import Final
 from smpmake import cpus, native
 from smpmake.config import Settings
 from smpmake.decide.rules import rules_of
-from smpmake.disk.disk import Disk
-from smpmake.engine.admission import reserve_of
+from smpmake.engine.assembly import assemble
 from smpmake.engine.build import Build
-from smpmake.engine.clock import LoopClock
-from smpmake.engine.engine import Engine
-from smpmake.engine.pool import MOST_AT_ONCE, Pool
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import wire
@@ -90,22 +86,10 @@ class Service:
             loop.add_signal_handler(number, self._end_at_once, number)
         try:
             shims = shims_for(os.environ.get("PATH", os.defpath))
-            pool = Pool(
-                slots,
-                cpus=cpus.allowed() if self._settings.affinity else None,
-                niceness=self._settings.nice,
-                alive=alive_write,
+            board = Scoreboard(self._path / "board")
+            engine = self._engine = assemble(
+                self._settings, self._path, board, slots, alive=alive_write, keeper=keeper.pid
             )
-            pool.keepers.add(keeper.pid)
-            engine = self._engine = Engine(
-                Disk(self._path),
-                Scoreboard(self._path / "board"),
-                pool,
-                LoopClock(),
-                slots,
-                reserve=reserve_of(self._settings),
-            )
-            pool.start(min(slots, MOST_AT_ONCE))
             requests = Requests(engine, self._path, shims, self._stopped.set)
             server = Server(listen(self._path / "socket"), engine, requests)
             engine.builds[SHELL_BUILD] = Build(
@@ -119,6 +103,7 @@ class Service:
             await self._stopped.wait()
             for build in engine.builds.values():
                 await build.empty.wait()
+            requests.close()
             server.close()
             leftovers = engine.close()
         finally:

@@ -1,7 +1,7 @@
 """What clients of a server may ask: builds that come and go, barriers, outcomes.
 
-Requests are JSON objects with a key "op"; replies have "ok", or "error" with a sentence.
-docs/wire.md lists them.
+Requests are JSON objects with "op" and "id"; replies have that id and "ok", or "error" with a
+sentence.  docs/wire.md lists them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,29 @@ from smpmake.server.socket import Connection
 #: The build of shims whose shell evaluated `smpmake env`.
 SHELL_BUILD: Final = "shell"
 _ROWS_A_REPLY: Final = 500
+
+
+class RequestError(ValueError):
+    """What a client asked for cannot be; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: who asked, under which id of theirs, and what."""
+
+    client: Connection
+    message: dict[str, Any]
+
+    def reply(self, **fields: Any) -> None:
+        """Answers it: a client may have asked for something else meanwhile."""
+        self._send({"ok": True, **fields})
+
+    def refuse(self, why: str) -> None:
+        """Answers that it cannot be."""
+        self._send({"error": why})
+
+    def _send(self, fields: dict[str, Any]) -> None:
+        self.client.reply({"id": self.message.get("id"), **fields})
 
 
 class Requests:
@@ -44,8 +68,9 @@ class Requests:
         self._on_stop = on_stop
         self._ids = 0
         self._owners: dict[Connection, Build] = {}
+        self._ending: set[Connection] = set()  # builds that end; they are their owners' until then
         self._tasks: set[asyncio.Task[None]] = set()
-        self._handlers: dict[object, Callable[[Connection, dict[str, Any]], None]] = {
+        self._handlers: dict[object, Callable[[Request], None]] = {
             "begin": self._begin,
             "counts": self._counts,
             "end": self._end,
@@ -58,24 +83,41 @@ class Requests:
 
     def request(self, client: Connection, message: dict[str, Any]) -> None:
         """See socket.RequestHandler."""
+        request = Request(client, message)
         handler = self._handlers.get(message.get("op"))
         if handler is None:
-            client.reply({"error": f"no such request: {message.get('op')!r}"})
+            request.refuse(f"no such request: {message.get('op')!r}")
             return
         try:
-            handler(client, message)
+            handler(request)
+        except RequestError as error:
+            request.refuse(str(error))
         except (KeyError, TypeError, ValueError) as error:
-            client.reply({"error": f"a malformed request: {error!r}"})
+            request.refuse(f"a malformed request: {error!r}")
 
     def gone(self, client: Connection) -> None:
         """A client that was killed takes its build with it."""
         build = self._owners.pop(client, None)
         if build is not None:
             self._engine.stop(build, signal.SIGKILL)
-            self._later(self._forget(build))
+            if client not in self._ending:
+                self._later(self._forget(build))
 
-    def _begin(self, client: Connection, message: dict[str, Any]) -> None:
-        self._ids += 1
+    def close(self) -> None:
+        """The server ends: nobody is answered any more."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _build_of(self, client: Connection) -> Build:
+        build = self._owners.get(client)
+        if build is None:
+            raise RequestError("this connection has begun no build")
+        return build
+
+    def _begin(self, request: Request) -> None:
+        client, message = request.client, request.message
+        if client in self._owners:
+            raise RequestError("this connection has begun a build already")
         ids = [FileId(*map(int, pair)) for pair in message["output"]]
         rules = Rules(
             bool(message["guard"]),
@@ -83,6 +125,7 @@ class Requests:
             tuple(map(str, message["foreground"])),
             tuple(map(str, message["exclusive"])),
         )
+        self._ids += 1
         build = Build(
             f"build-{self._ids}",
             rules,
@@ -93,60 +136,55 @@ class Requests:
         )
         self._engine.builds[build.id] = build
         self._owners[client] = build
-        client.reply(
-            {"ok": True, "build": build.id, "slots": self._engine.scheduler.slots} | self._places()
-        )
+        slots = self._engine.scheduler.slots
+        request.reply(build=build.id, slots=slots, **self._addresses())
 
-    def _places(self) -> dict[str, str]:
+    def _addresses(self) -> dict[str, str]:
         return {
             "shims": os.fspath(self._shims),
             "board": os.fspath(self._folder / "board"),
             "socket": os.fspath(self._folder / "socket"),
         }
 
-    def _env(self, client: Connection, message: dict[str, Any]) -> None:
-        client.reply({"ok": True, "build": SHELL_BUILD} | self._places())
+    def _env(self, request: Request) -> None:
+        request.reply(build=SHELL_BUILD, **self._addresses())
 
-    def _counts(self, client: Connection, message: dict[str, Any]) -> None:
-        build = self._owners[client]
-        client.reply({"ok": True, "counts": [build.done, *self._engine.counts]})
+    def _counts(self, request: Request) -> None:
+        build = self._build_of(request.client)
+        request.reply(counts=[build.done, *self._engine.counts])
 
-    def _state(self, client: Connection, message: dict[str, Any]) -> None:
+    def _state(self, request: Request) -> None:
         running, queued, _ = self._engine.counts
         stalls = sum(not s.ended for b in self._engine.builds.values() for s in b.stalls)
         pending = [
             [job.number, job.state.value, sorted(b.number for b in job.blockers)]
             for job in self._engine.scheduler.hazards.present()
         ]
-        client.reply(
-            {
-                "ok": True,
-                "running": running,
-                "queued": queued,
-                "waiting": stalls,
-                "pending": pending,
-            }
-        )
+        request.reply(running=running, queued=queued, waiting=stalls, pending=pending)
 
-    def _interrupt(self, client: Connection, message: dict[str, Any]) -> None:
-        self._engine.stop(self._owners[client], int(message["signal"]))
-        client.reply({"ok": True})
+    def _interrupt(self, request: Request) -> None:
+        build = self._build_of(request.client)
+        self._engine.stop(build, int(request.message["signal"]))
+        request.reply()
 
-    def _end(self, client: Connection, message: dict[str, Any]) -> None:
-        self._later(self._answer_end(client, self._owners.pop(client)))
+    def _end(self, request: Request) -> None:
+        build = self._build_of(request.client)
+        if request.client in self._ending:
+            raise RequestError("this build is ending already")
+        self._ending.add(request.client)
+        self._later(self._answer_end(request, build))
 
-    def _wait(self, client: Connection, message: dict[str, Any]) -> None:
-        build = self._engine.builds.get(str(message.get("build", SHELL_BUILD)))
+    def _wait(self, request: Request) -> None:
+        name = request.message.get("build", SHELL_BUILD)
+        build = self._engine.builds.get(str(name))
         if build is None:
-            client.reply({"error": f"no such build: {message.get('build')!r}"})
-        else:
-            self._later(self._answer_wait(client, build))
+            raise RequestError(f"no such build: {name!r}")
+        self._later(self._answer_wait(request, build))
 
-    def _stop(self, client: Connection, message: dict[str, Any]) -> None:
+    def _stop(self, request: Request) -> None:
         if self._on_stop is None:
-            client.reply({"error": "this server ends with its build"})
-        else:
-            self._later(self._answer_stop(client, self._on_stop))
+            raise RequestError("this server ends with its build")
+        self._later(self._answer_stop(request, self._on_stop))
 
     def _later(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
@@ -157,35 +195,38 @@ class Requests:
         await build.empty.wait()
         self._engine.forget(build)
 
-    async def _answer_end(self, client: Connection, build: Build) -> None:
-        await self._forget(build)
-        await self._send_rows(client, build)
+    async def _answer_end(self, request: Request, build: Build) -> None:
+        try:
+            await self._forget(build)
+            await self._send_rows(request, build)
+        finally:
+            self._ending.discard(request.client)
+            self._owners.pop(request.client, None)
 
-    async def _answer_wait(self, client: Connection, build: Build) -> None:
+    async def _answer_wait(self, request: Request, build: Build) -> None:
         await build.empty.wait()
-        await self._send_rows(client, build)
+        await self._send_rows(request, build)
         if build.id == SHELL_BUILD:  # other builds end, and have their outcome then
             build.forgive()
 
-    async def _send_rows(self, client: Connection, build: Build) -> None:
-        """The build's commands in portions, then its failures and notices."""
+    async def _send_rows(self, request: Request, build: Build) -> None:
+        """The build's commands in portions, as fast as they are read; then all the rest."""
         for start in range(0, len(build.records), _ROWS_A_REPLY):
             rows = [to_row(record) for record in build.records[start : start + _ROWS_A_REPLY]]
-            client.reply({"ok": True, "rows": rows})
-            await asyncio.sleep(0)
-        client.reply(
-            {
-                "ok": True,
-                "failures": [_failure(failure) for failure in build.failures],
-                "notices": build.notices,
-                "stalls": [dataclasses.astuple(stall) for stall in build.stalls],
-            }
+            request.reply(rows=rows)
+            if not await request.client.drained():
+                return
+        request.reply(
+            failures=[_failure(failure) for failure in build.failures],
+            notices=build.notices,
+            stalls=[dataclasses.astuple(stall) for stall in build.stalls],
         )
 
-    async def _answer_stop(self, client: Connection, on_stop: Callable[[], None]) -> None:
+    async def _answer_stop(self, request: Request, on_stop: Callable[[], None]) -> None:
         for build in list(self._engine.builds.values()):
             await build.empty.wait()
-        client.reply({"ok": True})
+        request.reply()
+        await request.client.drained()
         on_stop()
 
 

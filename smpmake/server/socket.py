@@ -27,6 +27,7 @@ _CHUNK: Final = 1 << 16
 _SPACE: Final = socket.CMSG_SPACE(2 * array.array("i").itemsize)
 _CREDENTIALS: Final = struct.Struct("iII")
 _ACCEPTED: Final = wire.answer_exit(0)
+_MOST_UNREAD: Final = 4 << 20  # bytes of replies that a client may leave unread
 
 
 class RequestHandler(Protocol):
@@ -147,15 +148,18 @@ class Server:
 
 
 class Connection:
-    """One peer: a shim (a command.Reply) or a client with requests."""
+    """One peer: a shim (a command.Reply), a guard, or a client with requests."""
 
     __slots__ = (
+        "_drained",
         "_fds",
         "_lease",
+        "_leaving",
         "_registered",
         "_server",
         "_socket",
         "_splitter",
+        "_unsent",
         "_waiting",
         "is_client",
         "pid",
@@ -171,6 +175,9 @@ class Connection:
         self._registered = False
         self._waiting: Callable[[], None] | None = None
         self._lease: Job | None = None
+        self._unsent = b""
+        self._leaving = False
+        self._drained: asyncio.Future[None] | None = None
 
     # ------------------------------------------------------------------ reading
 
@@ -208,11 +215,10 @@ class Connection:
             log.exception("a command could not be taken; its shim runs the real tool")
             self._end()
             return
-        if self._socket.fileno() >= 0 and not self._registered:
-            self._register()
+        self._register()
 
     def _register(self) -> None:
-        if not self._registered:
+        if not self._registered and not self._leaving and self._socket.fileno() >= 0:
             self._registered = True
             self._server.opened(self)
             self._server.loop.add_reader(self._socket.fileno(), self.readable)
@@ -240,11 +246,19 @@ class Connection:
         for fd in self._fds:
             os.close(fd)
         self._fds.clear()
+        self._unregister()
+        if self._unsent:
+            self._unsent = b""
+            self._server.loop.remove_writer(self._socket.fileno())
+            self._server.closed(self)
+        self._socket.close()
+        self._note_drained()
+
+    def _unregister(self) -> None:
         if self._registered:
             self._registered = False
             self._server.loop.remove_reader(self._socket.fileno())
             self._server.closed(self)
-        self._socket.close()
 
     # ------------------------------------------------------------------ answering a shim
 
@@ -252,7 +266,7 @@ class Connection:
         """See command.Reply."""
         self._waiting = None
         self._send(wire.answer_exit(status, message) if status or message else _ACCEPTED)
-        self.close()
+        self._leave()
 
     def wait(self, withdraw: Callable[[], None]) -> None:
         """The answer comes later; if the shim goes away before, `withdraw` is called."""
@@ -264,7 +278,7 @@ class Connection:
         watched = job.light or self._server.watch_lease(job, self.pid)
         self._send(wire.answer_exec(argv, message, keep_open=not watched, command=job.number))
         if watched:
-            self.close()
+            self._leave()
         else:
             self._lease = job
             self._register()
@@ -280,22 +294,73 @@ class Connection:
     def _settle(self, answer: bytes) -> None:
         self._waiting = None
         self._send(answer)
-        self.close()
+        self._leave()
 
     # ------------------------------------------------------------------ answering a client
 
     def reply(self, message: dict[str, Any]) -> None:
-        """Sends a reply; the connection stays."""
+        """Sends a reply; the connection stays.  A client that leaves too much unread is cut off."""
+        if self._unsent and len(self._unsent) > _MOST_UNREAD:
+            log.warning("process %d does not read its replies: its connection is closed", self.pid)
+            self._end()
+            return
         self._send(wire.encode_json(wire.REPLY, message))
 
+    async def drained(self) -> bool:
+        """Waits until the peer has taken everything; False if it is gone."""
+        if self._unsent:
+            self._drained = self._drained or self._server.loop.create_future()
+            await asyncio.shield(self._drained)
+        return self._socket.fileno() >= 0
+
+    # ------------------------------------------------------------------ sending
+
     def _send(self, data: bytes) -> None:
-        # Answers are small; a client that does not read its long reply is waited for.
-        with contextlib.suppress(OSError):
-            sent = 0
-            with contextlib.suppress(BlockingIOError):
-                sent = self._socket.send(data)
-            if sent < len(data):
-                self._socket.setblocking(True)
-                self._socket.settimeout(10)
-                self._socket.sendall(data[sent:])
-                self._socket.setblocking(False)
+        """Sends what the peer takes at once, and the rest when it can take more."""
+        if self._socket.fileno() < 0:
+            return
+        if self._unsent:
+            self._unsent += data
+            return
+        sent = 0
+        try:
+            sent = self._socket.send(data)
+        except BlockingIOError:
+            pass
+        except OSError:  # the peer is gone; its end is seen where we read
+            return
+        if sent < len(data):
+            self._unsent = data[sent:]
+            self._server.opened(self)
+            self._server.loop.add_writer(self._socket.fileno(), self._writable)
+
+    def _writable(self) -> None:
+        try:
+            sent = self._socket.send(self._unsent[:_CHUNK])
+        except BlockingIOError:
+            return
+        except OSError:
+            self._end()
+            return
+        self._unsent = self._unsent[sent:]
+        if self._unsent:
+            return
+        self._server.loop.remove_writer(self._socket.fileno())
+        self._note_drained()
+        if self._leaving:
+            self._server.closed(self)
+            self.close()
+
+    def _leave(self) -> None:
+        """Nothing more is said: closes the connection when the peer has got everything."""
+        if not self._unsent:
+            self.close()
+            return
+        self._leaving = True
+        self._unregister()
+        self._server.opened(self)  # so that the server's own end closes it
+
+    def _note_drained(self) -> None:
+        drained, self._drained = self._drained, None
+        if drained is not None and not drained.done():
+            drained.set_result(None)

@@ -23,10 +23,15 @@ class Backend(Protocol):
     async def open(self, record: BuildRecord) -> None:
         """Gets ready for a driver: what it will ask can wait a moment, in a socket's queue.
 
-        Where that can be, `record` grows while the build runs."""
+        Where that can be, `record` grows while the build runs.  Raises SmpmakeError."""
 
     def adopt(self, driver: Driver) -> None:
-        """The driver has been started: now serves it."""
+        """The driver has been started: now serves it.
+
+        Raises SmpmakeError where that cannot be; then it runs plainly (`abandon`)."""
+
+    def abandon(self) -> None:
+        """Nobody is served: shims become the real tools, guards go on."""
 
     def driver_lost(self) -> None:
         """The driver's keeper was killed: nothing may go on."""
@@ -51,4 +56,5 @@ class Backend(Protocol):
         """The driver is about to be run again."""
 
     async def close(self) -> list[str]:
-        """Ends it all; returns what was left over that should not be (promise P9)."""
+        """Ends it all, however far it came; returns what was left over that should not be
+        (promise P9)."""

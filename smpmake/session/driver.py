@@ -11,14 +11,20 @@ import subprocess
 from pathlib import Path
 
 from smpmake import native
+from smpmake.errors import SmpmakeError
 from smpmake.protocol import wire
 from smpmake.protocol.wire import DriverEvent
+
+
+class DriverError(SmpmakeError):
+    """The driver's keeper cannot be started."""
 
 
 class Driver:
     """Starts the driver at once; `ended` resolves to how it went.
 
     An event of kind DRIVER_FAILED carries the errno of exec; None means that the keeper was lost.
+    Raises DriverError.
     """
 
     def __init__(
@@ -38,21 +44,21 @@ class Driver:
         self._splitter = wire.Splitter()
         ours, theirs = socket.socketpair()
         soft = nofile if nofile is not None else resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self.process = subprocess.Popen(
-            [
-                native.program("keeper"),
-                str(theirs.fileno()),
-                str(alive),
-                str(soft),
-                os.fspath(folder),
-                *command,
-            ],
-            env=environment,
-            pass_fds=[theirs.fileno(), alive],
-            stdout=output,
-            stderr=output,
-        )
-        theirs.close()
+        keeper = native.program("keeper")
+        words = [keeper, *map(str, (theirs.fileno(), alive, soft)), os.fspath(folder), *command]
+        try:
+            self.process = subprocess.Popen(
+                words,
+                env=environment,
+                pass_fds=[theirs.fileno(), alive],
+                stdout=output,
+                stderr=output,
+            )
+        except OSError as error:
+            ours.close()
+            raise DriverError(f"{command[0]} cannot be started: {error.strerror}") from None
+        finally:
+            theirs.close()
         ours.setblocking(False)
         self._socket = ours
         loop.add_reader(ours.fileno(), self._readable)
@@ -85,6 +91,8 @@ class Driver:
 
     def close(self) -> None:
         """Releases the keeper, which leaves without touching anything, and reaps it."""
+        if self._socket.fileno() < 0:
+            return
         with contextlib.suppress(OSError):
             self._socket.send(wire.encode_bye())
         self._loop.remove_reader(self._socket.fileno())

@@ -10,28 +10,27 @@ import contextlib
 import os
 import resource
 import shlex
+import socket
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from smpmake import cpus
 from smpmake.config import Settings
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import WMAKES
 from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
-from smpmake.engine.sinks import Transcript
+from smpmake.engine.sinks import Printer, Transcript
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
-from smpmake.server.rundir import SessionFolder, listen
+from smpmake.server.rundir import FolderError, SessionFolder, listen
 from smpmake.server.shims import shims_for
 from smpmake.session.driver import Driver
 from smpmake.session.environment import driver_environment, output_ids
 
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine
-    from smpmake.engine.pool import Pool
     from smpmake.forecast import Forecast
     from smpmake.server.socket import Server
 
@@ -52,20 +51,22 @@ class LocalBackend:
         self._program = program
         self._slots = slots
         self._spent_before = 0
-        self._engine: Engine
-        self._pool: Pool
-        self._server: Server
+        self._engine: Engine | None = None
+        self._server: Server | None = None
+        self._session_folder: SessionFolder | None = None
+        self._listener: socket.socket | None = None
+        self._board: Scoreboard | None = None
+        self._printer: Printer | None = None  # without an engine, which has its own
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
         self._build.wmakes = os.path.basename(program) in WMAKES
         self.output: int | None = None
         self.environment: dict[str, str] = {}
         self.alive = -1
+        self._alive_write = -1
         self._pipe = -1
-        self._started = False
-        self._closed = False
 
     async def open(self, record: BuildRecord) -> None:
-        """Raises FolderError, tools.ShimError or native.NativeMissingError."""
+        """See Backend."""
         build = self._build
         self._spent_before = own_cpu_us()  # before the build began
         record.commands, record.failures = build.records, build.failures
@@ -73,16 +74,18 @@ class LocalBackend:
         record.notices, record.stalls = build.notices, build.stalls
         self._session_folder = folder = SessionFolder()
         self.folder = folder.path
+        self._shims = shims_for(os.environ.get("PATH", os.defpath))
         try:
-            self._shims = shims_for(os.environ.get("PATH", os.defpath))
             self._listener = listen(folder.socket)
             self._board = Scoreboard(folder.path / "board")
-        except BaseException:
-            folder.remove()
-            raise
-        self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
-        self._build.began = time.time()
-        self._build.known_failures = KnownFailures(os.getcwd())
+            self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
+            if self._settings.output == "serial":
+                self._pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+                os.set_blocking(self.output, True)
+        except OSError as error:
+            raise FolderError(f"{folder.path} cannot be used: {error.strerror}") from None
+        build.began = time.time()
+        build.known_failures = KnownFailures(os.getcwd())
         self.environment = driver_environment(
             self._shims,
             folder.socket,
@@ -90,52 +93,44 @@ class LocalBackend:
             _BUILD,
             guarded=self._program if self._settings.guard else "",
         )
-        if self._settings.output == "serial":
-            self._pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-            os.set_blocking(self.output, True)
 
     def adopt(self, driver: Driver) -> None:
         """See Backend.  The large imports come here, while the driver reads its makefile."""
-        if self._started:
-            self._pool.keepers.add(driver.process.pid)
+        if self._engine is not None:
+            self._engine.keep(driver.process.pid)
             return
-        self._started = True
-        from smpmake.disk.disk import Disk
-        from smpmake.engine.admission import reserve_of
-        from smpmake.engine.chaos import Chaos
-        from smpmake.engine.clock import LoopClock
-        from smpmake.engine.engine import Engine
-        from smpmake.engine.pool import MOST_AT_ONCE, Pool
+        assert self._board is not None
+        assert self._listener is not None
+        from smpmake.engine.assembly import assemble
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
 
-        self._pool = pool = Pool(
-            self._slots,
-            cpus=cpus.allowed() if self._settings.affinity else None,
-            niceness=self._settings.nice,
-            alive=self._alive_write,
-        )
-        pool.keepers.add(driver.process.pid)
-        self._engine = engine = Engine(
-            Disk(self.folder),
+        engine = self._engine = assemble(
+            self._settings,
+            self.folder,
             self._board,
-            pool,
-            LoopClock(),
             self._slots,
-            chaos=Chaos(self._settings.chaos),
-            reserve=reserve_of(self._settings),
+            alive=self._alive_write,
+            keeper=driver.process.pid,
         )
-        pool.start(min(self._slots, MOST_AT_ONCE))
-        if self._settings.history:
-            engine.priority.await_forecast(self._slots)
         engine.builds[_BUILD] = self._build
         if self.output is not None:
-            self._transcribe(self.output)
-            os.close(self.output)
+            self._transcribe(engine.printer, self.output)
         self._server = Server(self._listener, engine, Requests(engine, self.folder, self._shims))
         if self._settings.history:
+            engine.priority.await_forecast(self._slots)
             looking_back = (asyncio.get_running_loop(), os.getcwd())
             threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
+
+    def abandon(self) -> None:
+        """See Backend."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        (self.folder / "socket").unlink(missing_ok=True)
+        if self.output is not None:
+            self._printer = Printer()
+            self._transcribe(self._printer, self.output)
 
     def _look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
         """What earlier builds tell, in a thread: the build does not wait for it."""
@@ -150,24 +145,26 @@ class LocalBackend:
                 loop.call_soon_threadsafe(self._expect, known)
 
     def _expect(self, known: Forecast) -> None:
-        if not self._closed:
+        if self._engine is not None:
             self._engine.expect(known)
 
     def driver_lost(self) -> None:
         """See Backend."""
-        self._pool.end_strays(keep_keepers=False)
+        if self._engine is not None:
+            self._engine.end_strays()
 
     def stop(self, number: int) -> None:
         """See Backend."""
-        self._engine.stop(self._build, number)
+        if self._engine is not None:
+            self._engine.stop(self._build, number)
 
     def counts(self) -> tuple[int, int, int, int]:
         """See Backend."""
-        return (self._build.done, *self._engine.counts)
+        return (self._build.done, *(self._engine.counts if self._engine else (0, 0, 0)))
 
     def sequel(self) -> tuple[tuple[str, float], ...]:
         """See Backend."""
-        return self._engine.priority.sequel
+        return self._engine.priority.sequel if self._engine else ()
 
     async def drained(self, record: BuildRecord) -> None:
         """See Backend."""
@@ -194,22 +191,37 @@ class LocalBackend:
 
     async def close(self) -> list[str]:
         """See Backend."""
-        self._closed = True
-        self._server.close()
+        server, self._server = self._server, None
+        engine, self._engine = self._engine, None
+        if server is not None:
+            server.close()
+        elif self._listener is not None:
+            self._listener.close()
         if self._build.known_failures is not None:
             self._build.known_failures.save()
-        leftovers = self._engine.close()
-        self._session_folder.remove()
-        for fd in (self.alive, self._alive_write, self._pipe):
-            if fd >= 0:
+        leftovers: list[str] = []
+        if self._pipe >= 0:
+            asyncio.get_running_loop().remove_reader(self._pipe)
+        if self._printer is not None:
+            if self._build.transcript is not None:
+                self._build.transcript.finish()
+            self._printer.close()
+        if engine is not None:
+            leftovers = engine.close()
+        elif self._board is not None:
+            self._board.close()
+        if self._session_folder is not None:
+            self._session_folder.remove()
+        for fd in (self.alive, self._alive_write, self._pipe, self.output):
+            if fd is not None and fd >= 0:
                 os.close(fd)
         return leftovers
 
-    def _transcribe(self, write_end: int) -> None:
-        """--output=serial: the driver writes into a pipe."""
+    def _transcribe(self, printer: Printer, write_end: int) -> None:
+        """--output=serial: the driver, and the one that follows it, writes into a pipe."""
         loop = asyncio.get_running_loop()
         read_end = self._pipe
-        transcript = Transcript(self._engine.printer, 1, lambda: _drain(read_end))
+        transcript = Transcript(printer, 1, lambda: _drain(read_end))
         self._build.transcript = transcript
         info = os.fstat(write_end)
         self._build.driver_output = (FileId(info.st_dev, info.st_ino),) * 2

@@ -1,4 +1,4 @@
-"""Where a build's jobs run: a place in a server that was there before (host.Backend).
+"""Where a build's jobs run: a place in a server that was there before (backend.Backend).
 
 Several builds share that server's slots this way, and so does a build inside a build.
 """
@@ -6,13 +6,13 @@ Several builds share that server's slots this way, and so does a build inside a 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from pathlib import Path
+from typing import Any
 
 from smpmake.config import Settings
 from smpmake.decide.rules import rules_of
-from smpmake.protocol.client import Client, ServerGoneError
+from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.records import BuildRecord
 from smpmake.server.rundir import SessionFolder
 from smpmake.session.driver import Driver
@@ -20,32 +20,35 @@ from smpmake.session.environment import driver_environment, output_ids
 
 
 class RemoteBackend:
-    """A build on somebody else's server (see host.Backend).  `program` is the driver's."""
+    """A build on somebody else's server (see Backend).  `program` is the driver's."""
 
     def __init__(self, settings: Settings, client: Client, program: str) -> None:
         self._settings = settings
         self._program = program
-        self._client = client
+        self._blocking = client
         self.output: int | None = None
         self.environment: dict[str, str] = {}
-        self.slots = 0
-        self._begin()
-
-    def _begin(self) -> None:
-        rules = rules_of(self._settings)
-        self._places = self._client.ask(
+        self.alive = -1
+        self._lost = ""
+        self._counts = (0, 0, 0, 0)
+        self._counting: asyncio.Future[dict[str, Any]] | None = None
+        self._session_folder: SessionFolder | None = None
+        self._client: AsyncClient | None = None
+        rules = rules_of(settings)
+        self._places = client.ask(
             "begin",
             guard=rules.guard,
             defer_links=rules.defer_links,
             foreground=rules.foreground,
             exclusive=rules.exclusive,
-            keep_going=self._settings.keep_going,
+            keep_going=settings.keep_going,
             output=output_ids(),
         )
         self.slots = int(self._places["slots"])
 
     async def open(self, record: BuildRecord) -> None:
         """Raises FolderError."""
+        self._client = AsyncClient(self._blocking)
         self._session_folder = SessionFolder()
         self.folder = self._session_folder.path
         # No workers are ours: the keeper has nobody to wait for.
@@ -63,21 +66,26 @@ class RemoteBackend:
     def adopt(self, driver: Driver) -> None:
         """See Backend."""
 
+    def abandon(self) -> None:
+        """See Backend.  Nothing of ours can fail when a driver is adopted."""
+
     def driver_lost(self) -> None:
         """See Backend."""
 
     def stop(self, number: int) -> None:
         """See Backend."""
-        with contextlib.suppress(ServerGoneError):
-            self._client.ask("interrupt", signal=int(number))
+        if self._client is not None:
+            self._client.request("interrupt", signal=int(number))
 
     def counts(self) -> tuple[int, int, int, int]:
-        """See Backend."""
-        try:
-            done, running, queued, held = self._client.ask("counts")["counts"]
-        except ServerGoneError:
-            return (0, 0, 0, 0)
-        return done, running, queued, held
+        """See Backend.  What the server said last; it is asked again for the next time."""
+        asked = self._counting
+        if asked is not None and asked.done() and not asked.exception():
+            done, running, queued, held = asked.result().get("counts", self._counts)
+            self._counts = (done, running, queued, held)
+        if self._client is not None and (asked is None or asked.done()):
+            self._counting = self._client.request("counts")
+        return self._counts
 
     def sequel(self) -> tuple[tuple[str, float], ...]:
         """See Backend.  A server that several builds share looks at no history."""
@@ -85,14 +93,9 @@ class RemoteBackend:
 
     async def drained(self, record: BuildRecord) -> None:
         """See Backend.  A server that went away is noticed in the record."""
-        self._client.send("end")
-        loop = asyncio.get_running_loop()
-        replied = asyncio.Event()
-        loop.add_reader(self._client.fileno(), replied.set)
-        await replied.wait()
-        loop.remove_reader(self._client.fileno())
+        assert self._client is not None
         try:
-            outcome = self._client.receive_outcome()
+            outcome = outcome_of(await self._client.ask("end"))
         except ServerGoneError as error:
             self._lost = str(error)
             return
@@ -105,13 +108,16 @@ class RemoteBackend:
     def start_over(self) -> None:
         """See Backend."""
 
-    _lost = ""
-
     async def close(self) -> list[str]:
         """See Backend."""
-        self._client.close()
-        self._session_folder.remove()
-        os.close(self.alive)
+        if self._client is not None:
+            self._client.close()
+        else:
+            self._blocking.close()
+        if self._session_folder is not None:
+            self._session_folder.remove()
+        if self.alive >= 0:
+            os.close(self.alive)
         return [self._lost] if self._lost else []
 
 

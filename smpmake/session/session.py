@@ -23,6 +23,7 @@ from smpmake.commands import wmake
 from smpmake.commands.model import Reason
 from smpmake.config import Settings
 from smpmake.decide.procfs import WMAKES
+from smpmake.errors import SmpmakeError
 from smpmake.protocol import wire
 from smpmake.protocol.wire import DriverEvent
 from smpmake.records import BuildRecord, Sample
@@ -73,16 +74,18 @@ def spare_the_collector() -> None:
 
 
 class Session:
-    """Runs one command on a host.
+    """Runs one command, its jobs on a backend.
 
     recorder  what writes the record down meanwhile; `get_ready` (see `run`) may set it.
     """
 
     recorder: Recorder | None = None
 
-    def __init__(self, settings: Settings, command: list[str], slots: int, host: Backend) -> None:
+    def __init__(
+        self, settings: Settings, command: list[str], slots: int, backend: Backend
+    ) -> None:
         self._settings = settings
-        self._host = host
+        self._backend = backend
         self._ended_by: int | None = None
         self._faults: list[str] = []
         self._driver: Driver | None = None
@@ -95,43 +98,66 @@ class Session:
         self._sequel: Sequel = ()
 
     async def run(self, get_ready: Callable[[], None] = lambda: None) -> Outcome:
-        """The whole build.  Raises what `Backend.open` raises.
+        """The whole build.  Raises SmpmakeError when it cannot even begin.
 
         `get_ready` is called once, in a thread, when the driver has been started and can be served.
         """
-        record, host = self.record, self._host
+        record, backend = self.record, self._backend
         soft = raise_descriptor_limit()
         spare_the_collector()
         record.started = time.monotonic_ns()
         self._stand_by_for_signals()
-        await host.open(record)
         faults: list[str] = []
-        again = True
-        while again:
-            driver = self._driver = Driver(
-                self._command(),
-                host.environment,
-                host.folder,
-                alive=host.alive,
-                nofile=soft,
-                output=host.output,
+        try:
+            await backend.open(record)
+            faults += await self._drive(soft, get_ready)
+        except BaseException:
+            resource.setrlimit(
+                resource.RLIMIT_NOFILE, (soft, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
             )
-            host.adopt(driver)
-            if record.runs == 1:
-                ready = asyncio.get_running_loop().run_in_executor(None, get_ready)
-            faults += await self._see_through(driver)
-            again = not faults and self._wants_another_run()
-            if again:
-                driver.close()
-                host.start_over()
-        await ready
-        faults += await host.close()
-        if self._ended_by is not None:
-            driver.signal(signal.SIGKILL)  # what outlived the driver has had its time
-        driver.close()
+            raise
+        finally:
+            faults += await backend.close()
+            if self._driver is not None:
+                if self._ended_by is not None or sys.exc_info()[0] is not None:
+                    self._driver.signal(signal.SIGKILL)  # what outlived it has had its time
+                self._driver.close()
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
         return Outcome(record, faults)
+
+    async def _drive(self, soft: int, get_ready: Callable[[], None]) -> list[str]:
+        """Runs the driver, again if need be, until it and all that it issued has ended."""
+        driver = self._start(soft)
+        try:
+            self._backend.adopt(driver)
+        except SmpmakeError as error:
+            print(f"smpmake: {error}; the build goes on plainly", file=sys.stderr, flush=True)
+            self._backend.abandon()
+            return self._note_driver(await driver.ended)
+        ready = asyncio.get_running_loop().run_in_executor(None, get_ready)
+        faults = await self._see_through(driver)
+        while not faults and self._wants_another_run():
+            driver.close()
+            self._backend.start_over()
+            driver = self._start(soft)
+            self._backend.adopt(driver)
+            faults = await self._see_through(driver)
+        await ready
+        return faults
+
+    def _start(self, soft: int) -> Driver:
+        """Raises DriverError."""
+        backend = self._backend
+        driver = self._driver = Driver(
+            self._command(),
+            backend.environment,
+            backend.folder,
+            alive=backend.alive,
+            nofile=soft,
+            output=backend.output,
+        )
+        return driver
 
     def _command(self) -> list[str]:
         """What is run: a wmake gets options of ours (commands/wmake.py)."""
@@ -151,7 +177,7 @@ class Session:
         record = self.record
         if not record.failures or self._ended_by is not None:
             return False
-        news = self._host.learn()
+        news = self._backend.learn()
         if not news or record.runs >= MOST_RUNS or not can_run_again(record.command):
             return False
         record.runs += 1
@@ -174,16 +200,16 @@ class Session:
     async def _see_through(self, driver: Driver) -> list[str]:
         """From the driver's start until everything has ended."""
         loop = asyncio.get_running_loop()
-        record, host = self.record, self._host
+        record, backend = self.record, self._backend
         loop.set_exception_handler(lambda _, context: self._broken(driver, context))
-        sampler = Sampler(record.samples, host.counts, record.started)
+        sampler = Sampler(record.samples, backend.counts, record.started)
         quiet = self._settings.verbosity < 0
         self._display = display(Wording(self._settings.status), quiet=quiet)
         watching = asyncio.create_task(sampler.run(self._sampled))
         try:
             faults = self._note_driver(await driver.ended) + self._faults
             record.driver_ended = time.monotonic_ns()
-            await host.drained(record)
+            await backend.drained(record)
         finally:
             watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -197,7 +223,7 @@ class Session:
     def _sampled(self, sample: Sample) -> None:
         if self.recorder is not None:
             self.recorder.turn()
-        sequel = self._host.sequel()
+        sequel = self._backend.sequel()
         if sequel is not self._sequel:
             self._sequel = sequel
             self._progress.expect(sequel)
@@ -206,8 +232,8 @@ class Session:
     def _note_driver(self, event: DriverEvent | None) -> list[str]:
         record = self.record
         if event is None:
-            self._host.stop(signal.SIGKILL)
-            self._host.driver_lost()
+            self._backend.stop(signal.SIGKILL)
+            self._backend.driver_lost()
             return ["the process that keeps the driver was killed"]
         record.driver_user_us += event.user_us
         record.driver_system_us += event.system_us
@@ -230,7 +256,7 @@ class Session:
         assert driver is not None  # the loop first turns when the driver has been started
         again = self._ended_by is not None
         self._ended_by = self._ended_by or number
-        self._host.stop(number)
+        self._backend.stop(number)
         if again:
             driver.signal(signal.SIGKILL)
             return
@@ -243,7 +269,7 @@ class Session:
         error = context.get("exception")
         log.error("internal error: %s", context.get("message"), exc_info=error)
         self._faults.append(f"internal error: {error!r}")
-        self._host.stop(signal.SIGTERM)
+        self._backend.stop(signal.SIGTERM)
         driver.signal(signal.SIGTERM)
 
     @staticmethod
@@ -254,7 +280,7 @@ class Session:
     def _lose_patience(self, driver: Driver, number: signal.Signals) -> None:
         if not driver.ended.done():
             driver.signal(signal.SIGKILL)
-        self._host.stop(number)
+        self._backend.stop(number)
 
     def _status(self, faults: list[str]) -> int:
         """Signals first, then our own faults, then the driver's word, then the jobs'."""

@@ -139,6 +139,29 @@ def test_p3_a_killed_client_takes_its_build_with_it(space: Space) -> None:
     assert (space.folder / "1.o").read_text() == "stale"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_build_that_only_waits_for_its_jobs_obeys_a_signal(space: Space, number: int) -> None:
+    """The driver has ended; its job would run for ever."""
+    tools = space.root / "tools"
+    tools.mkdir()
+    (tools / "gcc").write_text("#!/bin/sh\necho up > started\nread word < never\n")
+    (tools / "gcc").chmod(0o755)
+    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    space.write({"0.c": ""})
+    for fifo in ("started", "never"):
+        os.mkfifo(space.folder / fifo)
+    server = Server(space, "-j1")
+    build = space.start(*shell(f"exec {SMPMAKE} -q sh -c 'gcc -c 0.c; true'"))
+    (space.folder / "started").read_text()
+    while "sh" in [each.name() for each in psutil.Process(build.pid).children(recursive=True)]:
+        assert build.poll() is None
+    build.send_signal(number)
+    assert space.finish(build).status == 128 + number
+    server.stop()
+    assert not (space.folder / "0.o").exists()
+    space_is_clean(space)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_p9_a_server_that_is_ended_leaves_nothing(space: Space, number: int) -> None:
     server = Server(space)

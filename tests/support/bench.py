@@ -196,11 +196,10 @@ class Bench:
         for name in names:
             (self.folder / name).write_text(f"/* {name} */\n")
 
-    def run(self, line: str, build: str = "b", environment: Sequence[str] = ()) -> Shim:
-        """A shim brings a command line."""
+    def invocation(self, line: str, build: str = "b", environment: Sequence[str] = ()) -> Invoke:
+        """What a shim would send."""
         words = shlex.split(line)
-        shim = Shim()
-        invoke = Invoke(
+        return Invoke(
             MAKE,
             0o022,
             self.output,
@@ -213,8 +212,12 @@ class Bench:
             wire.join_strings(word.encode() for word in (*environment, "PATH=/usr/bin")),
             b"",
         )
+
+    def run(self, line: str, build: str = "b", environment: Sequence[str] = ()) -> Shim:
+        """A shim brings a command line."""
+        shim = Shim()
         out, err = (os.open(self.log, os.O_WRONLY | os.O_APPEND) for _ in range(2))
-        self.engine.invoke(invoke, shim, out, err)
+        self.engine.invoke(self.invocation(line, build, environment), shim, out, err)
         return shim
 
     def ask(self, kind: int, name: str, other: str = "", *, command: int = -1) -> Guard:

@@ -1,0 +1,55 @@
+"""An engine on this very computer: real workers, the real disk, the loop's clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from smpmake import cpus
+from smpmake.config import Settings
+from smpmake.disk.disk import Disk
+from smpmake.engine.admission import reserve_of
+from smpmake.engine.chaos import Chaos
+from smpmake.engine.clock import LoopClock
+from smpmake.engine.engine import Engine
+from smpmake.engine.pool import Pool
+from smpmake.errors import SmpmakeError
+from smpmake.guard.scoreboard import Scoreboard
+
+_AT_ONCE: Final = 8  # workers that are started before there is anything to do
+
+
+class EngineError(SmpmakeError):
+    """No engine can be had: no worker can be started, or the session's folder cannot be used."""
+
+
+def assemble(
+    settings: Settings, folder: Path, board: Scoreboard, slots: int, *, alive: int, keeper: int
+) -> Engine:
+    """An engine with its first workers started.
+
+    alive   a descriptor that is open as long as one of the workers lives.
+    keeper  the process that looks after the driver, or after us: a child, but no stray.
+
+    Raises EngineError or NativeMissingError; nothing is left then, and the board is the caller's.
+    """
+    pool = Pool(
+        slots,
+        cpus=cpus.allowed() if settings.affinity else None,
+        niceness=settings.nice,
+        alive=alive,
+    )
+    pool.keepers.add(keeper)
+    chaos, reserve = Chaos(settings.chaos), reserve_of(settings)
+    try:
+        disk = Disk(folder)
+    except OSError as error:
+        raise EngineError(f"{folder} cannot be used: {error.strerror}") from None
+    try:
+        engine = Engine(disk, board, pool, LoopClock(), slots, chaos=chaos, reserve=reserve)
+        pool.start(min(slots, _AT_ONCE))
+    except OSError as error:
+        disk.close()
+        pool.close()
+        raise EngineError(f"no worker can be started: {error.strerror}") from None
+    return engine

@@ -1,0 +1,254 @@
+"""Clients of a server: requests with ids, builds that end, peers that do not read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from smpmake.protocol import wire
+from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
+from smpmake.server.requests import Requests
+from smpmake.server.rundir import listen
+from smpmake.server.socket import Server
+from tests.support.bench import Bench
+
+BEGIN: dict[str, object] = {
+    "guard": True,
+    "defer_links": True,
+    "foreground": [],
+    "exclusive": [],
+    "keep_going": False,
+}
+
+
+class Served:
+    """An engine on a bench behind a real socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bench = Bench(folder)
+        self.bench.write("a.c", "b.c")
+        self.path = folder / "socket"
+        self.requests = Requests(self.bench.engine, folder, folder)
+        self.server = Server(listen(self.path), self.bench.engine, self.requests)
+
+    def client(self) -> AsyncClient:
+        return AsyncClient(Client(self.path))
+
+    async def begin(self, client: AsyncClient) -> str:
+        """A build whose output goes where the bench's commands write."""
+        reply = await client.ask("begin", **BEGIN, output=[self.bench.output] * 2)
+        return str(reply["build"])
+
+    def shut(self) -> None:
+        """The server goes away."""
+        self.requests.close()
+        self.server.close()
+
+
+def play(folder: Path, part: Callable[[Served], Awaitable[None]]) -> None:
+    """Plays a part with a server in this very loop."""
+
+    async def main() -> None:
+        served = Served(folder)
+        try:
+            await asyncio.wait_for(part(served), 30)
+        finally:
+            if served.path.exists():
+                served.shut()
+            served.bench.close()
+
+    asyncio.run(main())
+
+
+def test_a_request_is_answered_while_an_earlier_one_waits(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        client = served.client()
+        build = await served.begin(client)
+        served.bench.run("gcc -c a.c", build)
+        end = client.request("end")
+        assert (await client.ask("counts"))["counts"] == [0, 1, 0, 0]
+        assert not end.done()
+        served.bench.workers.end(0)
+        outcome = outcome_of(await end)
+        assert [record.command for record in outcome.commands] == ["gcc -c a.c"]
+        client.close()
+
+    play(tmp_path, part)
+
+
+def test_a_build_that_ends_obeys_an_interrupt(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        client = served.client()
+        build = await served.begin(client)
+        served.bench.run("gcc -c a.c", build)
+        end = client.request("end")
+        await client.ask("interrupt", signal=signal.SIGINT)
+        assert served.bench.workers.signals == [(0, signal.SIGTERM)]
+        await client.ask("interrupt", signal=signal.SIGINT)
+        assert served.bench.workers.signals[1:] == [(0, signal.SIGKILL)]
+        served.bench.workers.end(0, signal.SIGKILL)
+        assert outcome_of(await end).failures == []
+        assert list(served.bench.engine.builds) == ["b"]
+        client.close()
+
+    play(tmp_path, part)
+
+
+def test_a_client_that_is_killed_takes_its_ending_build_with_it(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        client = served.client()
+        build = await served.begin(client)
+        served.bench.run("gcc -c a.c", build)
+        client.request("end")
+        await client.ask("counts")
+        client.close()
+        while not served.bench.workers.signals:
+            await asyncio.sleep(0)
+        served.bench.workers.end(0, signal.SIGTERM)
+        while build in served.bench.engine.builds:
+            await asyncio.sleep(0)
+
+    play(tmp_path, part)
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields", "why"),
+    [
+        ("interrupt", {"signal": 2}, "has begun no build"),
+        ("end", {}, "has begun no build"),
+        ("counts", {}, "has begun no build"),
+        ("wait", {"build": "nobody"}, "no such build: 'nobody'"),
+        ("stop", {}, "ends with its build"),
+        ("dance", {}, "no such request: 'dance'"),
+        ("begin", {"output": 3}, "a malformed request"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    tmp_path: Path, operation: str, fields: dict[str, object], why: str
+) -> None:
+    async def part(served: Served) -> None:
+        client = served.client()
+        with pytest.raises(ServerGoneError, match=why):
+            await client.ask(operation, **fields)
+        assert (await client.ask("env"))["build"] == "shell"
+        client.close()
+
+    play(tmp_path, part)
+
+
+def test_a_connection_has_one_build(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        client = served.client()
+        await served.begin(client)
+        with pytest.raises(ServerGoneError, match="begun a build already"):
+            await served.begin(client)
+        await client.ask("end")
+        client.close()
+
+    play(tmp_path, part)
+
+
+def test_who_waits_is_told_that_the_server_went_away(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        client = served.client()
+        build = await served.begin(client)
+        served.bench.run("gcc -c a.c", build)
+        end = client.request("end")
+        await client.ask("counts")
+        served.shut()
+        with pytest.raises(ServerGoneError, match="went away"):
+            await end
+        with pytest.raises(ServerGoneError, match="went away"):
+            await client.ask("counts")
+        served.bench.workers.end(0)
+        client.close()
+
+    play(tmp_path, part)
+
+
+def test_who_does_not_read_holds_nobody_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its replies are kept up to a bound; then its connection is closed."""
+    question = wire.encode_json(wire.REQUEST, {"op": "x" * 60_000, "id": 1})
+
+    async def part(served: Served) -> None:
+        loop = asyncio.get_running_loop()
+        deaf = socket.socket(socket.AF_UNIX)
+        deaf.connect(os.fspath(served.path))
+        deaf.setblocking(False)
+        client = served.client()
+        with pytest.raises(OSError, match=r"Broken pipe|reset"):
+            while True:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(loop.sock_sendall(deaf, question), 1)
+                assert (await client.ask("state"))["running"] == 0
+        assert (await client.ask("state"))["running"] == 0
+        client.close()
+        deaf.close()
+
+    with caplog.at_level(logging.WARNING, "smpmake"):
+        play(tmp_path, part)
+    assert "does not read its replies" in caplog.text
+
+
+def test_a_long_outcome_is_sent_as_fast_as_it_is_read(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        client = served.client()
+        build = await served.begin(client)
+        word = "x" * 4000
+        for number in range(3000):
+            served.bench.run(f"gcc -D{word} -c -o {number}.o a.c", build)
+            served.bench.workers.end(number)
+        outcome = outcome_of(await client.ask("end"))
+        assert len(outcome.commands) == 3000
+        client.close()
+
+    play(tmp_path, part)
+
+
+def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> None:
+    """The driver waits for the truth about a command, and that is long."""
+    said = b"y" * 3_000_000
+
+    async def part(served: Served) -> None:
+        bench = served.bench
+        bench.run("gcc -c a.c")
+        bench.workers.end(0, 1 << 8)
+        known = bench.build.known_failures
+        assert known is not None
+        for digest, argv in bench.build.wrong.items():
+            known.add(digest, argv)
+        bench.build.start_over()
+
+        shim = socket.socket(socket.AF_UNIX)
+        shim.connect(os.fspath(served.path))
+        fds = [os.open(bench.log, os.O_WRONLY) for _ in range(2)]
+        socket.send_fds(shim, [wire.encode_invoke(bench.invocation("gcc -c a.c"))], fds)
+        while 1 not in bench.workers.running.values():
+            await asyncio.sleep(0)
+        bench.workers.end(1, 1 << 8, said)
+        client = served.client()
+        assert (await client.ask("env"))["build"] == "shell"
+        client.close()
+
+        received = b""
+        shim.setblocking(False)
+        while data := await asyncio.get_running_loop().sock_recv(shim, 1 << 16):
+            received += data
+        ((kind, payload),) = wire.Splitter().feed(received)
+        assert kind == wire.ANSWER
+        assert payload.endswith(said)
+        shim.close()
+        for fd in fds:
+            os.close(fd)
+
+    play(tmp_path, part)
