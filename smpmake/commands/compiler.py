@@ -28,6 +28,7 @@ from smpmake.commands.model import (
     Kind,
     Part,
     Reason,
+    Refusals,
     Write,
 )
 from smpmake.commands.options import UnreadableError, expand
@@ -71,7 +72,6 @@ class Line:
         "argv",
         "assembler",
         "cpp",
-        "detail",
         "first",
         "language",
         "linker",
@@ -81,7 +81,7 @@ class Line:
         "output",
         "query",
         "reads",
-        "refusal",
+        "refusals",
         "responses",
         "search",
         "sides",
@@ -115,13 +115,7 @@ class Line:
         self.search: list[str] = []
         self.first: str | None = None  # -MF
         self.sides: list[str] = []
-        self.refusal: Reason | None = None
-        self.detail = ""
-
-    def refuse(self, reason: Reason, detail: str) -> None:
-        """Keep the first reason; one that is a barrier outdoes one that is not."""
-        if self.refusal is None or (reason.barrier and not self.refusal.barrier):
-            self.refusal, self.detail = reason, detail
+        self.refusals = Refusals()
 
     # Reading.
 
@@ -140,12 +134,12 @@ class Line:
                 continue
             hit = find(word)
             if hit is None:
-                self.refuse(Reason.UNKNOWN_OPTION, word)
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
                 continue
             do, _, value, wants_next = hit
             if wants_next:
                 if at == end:
-                    self.refuse(Reason.MALFORMED, word)
+                    self.refusals.refuse(Reason.MALFORMED, word)
                     return
                 value = words[at]
                 at += 1
@@ -161,19 +155,19 @@ class Line:
 
     def _operand(self, at: int, word: str) -> None:
         if word == "-":
-            self.refuse(Reason.READS_STDIN, word)
+            self.refusals.refuse(Reason.READS_STDIN, word)
             return
         if self.language is not None:
             language = LANGUAGES.get(self.language)
             if language is None:
-                self.refuse(Reason.UNKNOWN_LANGUAGE, self.language)
+                self.refusals.refuse(Reason.UNKNOWN_LANGUAGE, self.language)
                 return
         else:
             suffix = split_suffix(word)[1]
             language = self.tool.suffixes.get(suffix)
             if language is None:
                 if suffix in FOREIGN_SUFFIXES:
-                    self.refuse(Reason.UNKNOWN_LANGUAGE, word)
+                    self.refusals.refuse(Reason.UNKNOWN_LANGUAGE, word)
                 self.objects.append((at, word))
                 self.linker.append(word)
                 return
@@ -223,7 +217,7 @@ class Line:
         """-Wp,"""
         words = value.split(",")
         if len(words) > 2 and words[0] in ("-MD", "-MMD") and CLANG in self.tool.dialects:
-            self.refuse(Reason.UNKNOWN_OPTION, word)  # clang sees no file in it
+            self.refusals.refuse(Reason.UNKNOWN_OPTION, word)  # clang sees no file in it
         self.cpp.extend(words)
 
     def do_x_preprocessor(self, word: str, value: str) -> None:
@@ -250,7 +244,7 @@ class Line:
         """-Xclang"""
         hit = compiler_options.TABLE.find(value)
         if value not in HARMLESS_XCLANG and (hit is None or hit.do is not Do.NOTHING):
-            self.refuse(Reason.UNKNOWN_OPTION, value)
+            self.refusals.refuse(Reason.UNKNOWN_OPTION, value)
 
     def do_library(self, word: str, value: str) -> None:
         """-l"""
@@ -271,11 +265,11 @@ class Line:
 
     def do_unpredictable(self, word: str, value: str) -> None:
         """Files whose names only the compiler knows."""
-        self.refuse(Reason.WRITES_UNPREDICTABLE, word)
+        self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, word)
 
     def do_unknown(self, word: str, value: str) -> None:
         """Known, and not followed."""
-        self.refuse(Reason.UNKNOWN_OPTION, word)
+        self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
 
     def do_lto_jobserver(self, word: str, value: str) -> None:
         """-flto=jobserver"""
@@ -287,7 +281,7 @@ class Line:
 
     def _side(self, path: str) -> None:
         if path == "-" or (is_device(path) and path != NULL_DEVICE):
-            self.refuse(Reason.WRITES_STDOUT, path)
+            self.refusals.refuse(Reason.WRITES_STDOUT, path)
         elif path != NULL_DEVICE:
             self.sides.append(path)
 
@@ -297,10 +291,10 @@ class Line:
         """The meaning of the words that were read."""
         if self.query:
             return Analysis(Kind.QUERY, refusal=Reason.QUERY, detail=self.query)
-        if not self.sources and not self.linker and self.refusal is None:
+        if not self.sources and not self.linker and self.refusals.reason is None:
             if Do.VERBOSE in self.on:
                 return Analysis(Kind.QUERY, refusal=Reason.QUERY, detail="-v")
-            self.refuse(Reason.MALFORMED, "no input files")
+            self.refusals.refuse(Reason.MALFORMED, "no input files")
         if self.cpp:
             self._read_cpp()
         if self.assembler:
@@ -326,7 +320,7 @@ class Line:
                 continue
             hit = compiler_options.TABLE.find(word)
             if hit is None or hit.do not in (Do.NOTHING, Do.SEARCH, Do.DEPS_DETAIL):
-                self.refuse(Reason.UNKNOWN_OPTION, f"-Wp,{word}")
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, f"-Wp,{word}")
             elif hit.wants_next:
                 next(rest, None)
 
@@ -334,9 +328,9 @@ class Line:
         lines = Assembly()
         lines.scan(self.assembler)
         if lines.output is not None or lines.query:
-            self.refuse(Reason.UNKNOWN_OPTION, "-Wa,")
-        if lines.refusal is not None:
-            self.refuse(lines.refusal, f"-Wa,{lines.detail}")
+            self.refusals.refuse(Reason.UNKNOWN_OPTION, "-Wa,")
+        if lines.refusals.reason is not None:
+            self.refusals.refuse(lines.refusals.reason, f"-Wa,{lines.refusals.detail}")
         self.sides.extend(lines.sides)
         self.reads.extend(lines.sources)
 
@@ -345,17 +339,17 @@ class Line:
         writes: list[Write] = []
         if self.output is not None:
             if len(self.sources) > 1:
-                self.refuse(Reason.MALFORMED, "-o with several sources")
+                self.refusals.refuse(Reason.MALFORMED, "-o with several sources")
             if Do.DEPS_ONLY not in self.on or self.first is None:
                 self._main(self.output, writes)
             elif self.tool.dialects == (GCC,):
                 self._main(self.output, writes)  # empty, but made
             elif GCC in self.tool.dialects:
-                self.refuse(Reason.WRITES_UNPREDICTABLE, "-M with -MF and -o")
+                self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-M with -MF and -o")
         elif Do.DEPS_ONLY not in self.on or self.first is None:
-            self.refuse(Reason.WRITES_STDOUT, "")
+            self.refusals.refuse(Reason.WRITES_STDOUT, "")
         if not sources:
-            self.refuse(Reason.WRITES_NOTHING, "")
+            self.refusals.refuse(Reason.WRITES_NOTHING, "")
         if Do.DEPS_TOO in self.on or self.first is not None:
             self._dependencies(sources, self._near, writes)
         self._named(writes)
@@ -364,7 +358,7 @@ class Line:
             writes = [replace(write, target=True) for write in writes]
         if Do.DEPS_ONLY in self.on:
             # Make includes what it has just remade, and reads it at once.
-            self.refuse(Reason.DRIVER_READS_BACK, "-M")
+            self.refusals.refuse(Reason.DRIVER_READS_BACK, "-M")
         return self._answer(Kind.PREPROCESS, sources, writes)
 
     def _compile(self) -> Analysis:
@@ -373,20 +367,22 @@ class Line:
         sources = [source for source in self.sources if source.language.cc or not assembly]
         writes: list[Write] = []
         if not sources:
-            self.refuse(Reason.WRITES_NOTHING, "")
+            self.refusals.refuse(Reason.WRITES_NOTHING, "")
         if assembly and any(s.language.cpp and not s.language.cc for s in self.sources):
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "-S of assembler")
+            self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-S of assembler")
         if len(self.sources) > 1 and self.output is not None:
-            self.refuse(Reason.MALFORMED, "-o with several sources")
+            self.refusals.refuse(Reason.MALFORMED, "-o with several sources")
         if Do.SYNTAX_ONLY in on:
-            self.refuse(Reason.WRITES_NOTHING, "-fsyntax-only")
+            self.refusals.refuse(Reason.WRITES_NOTHING, "-fsyntax-only")
         else:
             suffix = ".s" if assembly else ".o"
             for source in sources:
                 self._main(self.output or self.own_output(source, suffix), writes)
         headers = any(source.language.header for source in sources)
         if headers and (on & _NAMED or assembly):
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of a precompiled header")
+            self.refusals.refuse(
+                Reason.WRITES_UNPREDICTABLE, "side outputs of a precompiled header"
+            )
         # A header without -c counts as something to be linked where its dependency file is named.
         alone = not on.isdisjoint((Do.COMPILE, Do.ASSEMBLY, Do.SYNTAX_ONLY))
         near = self._near if alone else self._linked_near
@@ -405,31 +401,35 @@ class Line:
         on = self.on
         link = Link()
         link.scan(self.linker)
-        if link.refusal is not None:
-            self.refuse(link.refusal, link.detail)
+        if link.refusals.reason is not None:
+            self.refusals.refuse(link.refusals.reason, link.refusals.detail)
         if link.output is not None or link.query:
-            self.refuse(Reason.UNKNOWN_OPTION, "-Wl,")
+            self.refusals.refuse(Reason.UNKNOWN_OPTION, "-Wl,")
         output = "a.out" if self.output is None else self.output
         if self.tool.exe:
             output = "a.exe" if self.output is None else output
             output += "" if "." in basename(output) else ".exe"
         writes: list[Write] = []
         if output == "-":
-            self.refuse(Reason.UNUSUAL_OUTPUT, output)
+            self.refusals.refuse(Reason.UNUSUAL_OUTPUT, output)
         else:
             self._main(output, writes)
         if any(source.language.header for source in self.sources):
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "a header among the sources of a link")
+            self.refusals.refuse(
+                Reason.WRITES_UNPREDICTABLE, "a header among the sources of a link"
+            )
         self._dependencies(self.sources, self._linked_near, writes)
         if on & _NAMED:
             self._predict(self.sources, self._linked_stem, writes, False)
         if Do.LTO in on and on & (_AFTER_LTO | _TEMPS):
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of link-time optimization")
+            self.refusals.refuse(
+                Reason.WRITES_UNPREDICTABLE, "side outputs of link-time optimization"
+            )
         if Do.LTO_JOBSERVER in on:
-            self.refuse(Reason.USES_JOBSERVER, "-flto")
+            self.refusals.refuse(Reason.USES_JOBSERVER, "-flto")
         writes.extend(link.side_writes())
-        if link.refusal is not None:
-            self.refuse(link.refusal, link.detail)
+        if link.refusals.reason is not None:
+            self.refusals.refuse(link.refusals.reason, link.refusals.detail)
         self._named(writes)
         split = None
         plain = link.plain or all(word in {w for _, w in self.objects} for word in link.reads)
@@ -482,11 +482,11 @@ class Line:
     def _main(self, path: str, writes: list[Write]) -> None:
         """The main output, unless it is none."""
         if path == NULL_DEVICE:
-            self.refuse(Reason.DISCARDED_OUTPUT, path)
+            self.refusals.refuse(Reason.DISCARDED_OUTPUT, path)
         elif path == "-" or is_device(path):
-            self.refuse(Reason.WRITES_STDOUT, path)
+            self.refusals.refuse(Reason.WRITES_STDOUT, path)
         elif not path or path.endswith("/"):
-            self.refuse(Reason.UNUSUAL_OUTPUT, path)
+            self.refusals.refuse(Reason.UNUSUAL_OUTPUT, path)
         else:
             writes.append(Write(path))
 
@@ -505,24 +505,26 @@ class Line:
         if Do.DEPS_TOO not in self.on and Do.DEPS_ONLY not in self.on:
             wanted = self.first is not None or Do.DEPS_DETAIL in self.on
             if wanted and self.tool.dialects == (GCC,):
-                self.refuse(Reason.MALFORMED, "-MF without -M, -MD or -MMD")
+                self.refusals.refuse(Reason.MALFORMED, "-MF without -M, -MD or -MMD")
             return
         if not any(source.language.cpp for source in sources):
             return
         if self.first is not None:
             if self.first in ("-", "/dev/stdout", "/dev/stderr"):
-                self.refuse(Reason.WRITES_STDOUT, "-MF")
+                self.refusals.refuse(Reason.WRITES_STDOUT, "-MF")
             elif not is_device(self.first):
                 writes.append(Write(self.first, target=False))
             return
         if Do.NAMES in self.on:
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "-dumpbase")
+            self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-dumpbase")
         answers = [
             [near(source, dialect) + ".d" for source in sources if source.language.cpp]
             for dialect in self.tool.dialects
         ]
         if answers[0] != answers[-1]:
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "-MD: gcc and clang name its file differently")
+            self.refusals.refuse(
+                Reason.WRITES_UNPREDICTABLE, "-MD: gcc and clang name its file differently"
+            )
         for path in dict.fromkeys(answers[0]):
             if not is_device(path):
                 writes.append(Write(path, target=False))
@@ -538,11 +540,15 @@ class Line:
         on = self.on
         linked = on.isdisjoint((Do.COMPILE, Do.ASSEMBLY))
         if Do.NAMES in on:
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "-dumpbase")
+            self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-dumpbase")
         if Do.LTO in on and on & (_AFTER_LTO | _TEMPS):
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of link-time optimization")
+            self.refusals.refuse(
+                Reason.WRITES_UNPREDICTABLE, "side outputs of link-time optimization"
+            )
         if CLANG in self.tool.dialects and linked and on & _AFTER_LTO:
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of a compilation that links")
+            self.refusals.refuse(
+                Reason.WRITES_UNPREDICTABLE, "side outputs of a compilation that links"
+            )
         answers = []
         for dialect in self.tool.dialects:
             paths: list[str] = []
@@ -559,7 +565,9 @@ class Line:
                     paths.extend(self._temps(dialect, source, start, linked, assembly))
             answers.append(paths)
         if set(answers[0]) != set(answers[-1]):
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "gcc and clang name side outputs differently")
+            self.refusals.refuse(
+                Reason.WRITES_UNPREDICTABLE, "gcc and clang name side outputs differently"
+            )
         mains = {write.path for write in writes}
         for path in dict.fromkeys(answers[0]):
             if path not in mains and not is_device(path):
@@ -612,9 +620,9 @@ class Line:
             tuple(reads),
             tuple(writes),
             True,
-            self.refusal,
-            self.detail,
-            split if self.refusal is None else None,
+            self.refusals.reason,
+            self.refusals.detail,
+            split if self.refusals.reason is None else None,
             search=(*dict.fromkeys(dirname(source.path) for source in sources), *self.search),
         )
 
@@ -712,6 +720,6 @@ def analyse(inv: Invocation) -> Analysis:
     getenv = inv.getenv
     for name in UNUSUAL_VARIABLES:
         if getenv(name) is not None:
-            line.refuse(Reason.UNUSUAL_ENVIRONMENT, name)
+            line.refusals.refuse(Reason.UNUSUAL_ENVIRONMENT, name)
     line.scan()
     return line.judge()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import enum
 
-from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Write
 from smpmake.commands.options import Getopt, Opt, Parsed, Want
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join
 
@@ -251,22 +251,23 @@ def _parse(inv: Invocation, table: Getopt[Do]) -> Request | Analysis:
         return Analysis(Kind.QUERY, refusal=Reason.QUERY)
     if parsed.wrong:
         return _refused(Reason.UNKNOWN_OPTION, parsed.wrong)
+    refusals = Refusals()
     for given in parsed.given:
         reason = _REFUSALS.get(given.do)
         if reason is not None:
-            return _refused(reason, given.name)
+            refusals.refuse(reason, given.name)
+    if refusals.reason is not None:
+        return _refused(refusals.reason, refusals.detail)
     if not parsed.operands:
         return _refused(Reason.MALFORMED, "no operands")
     return Request(inv, parsed)
 
 
-def _destination(path: str) -> Analysis | None:
-    """The answer where the destination is no regular file's name."""
-    if path == NULL_DEVICE:
-        return _refused(Reason.DISCARDED_OUTPUT, path)
-    if is_device(path):
-        return _refused(Reason.WRITES_STDOUT, path)
-    return None
+def _odd(destination: str) -> Reason | None:
+    """The reason where a destination is no regular file's name."""
+    if destination == NULL_DEVICE:
+        return Reason.DISCARDED_OUTPUT
+    return Reason.WRITES_STDOUT if is_device(destination) else None
 
 
 def _read(path: str) -> tuple[str, ...]:
@@ -283,14 +284,17 @@ def analyse_mv(inv: Invocation) -> Analysis:
     if pairs is None:
         return _refused(Reason.MALFORMED, "operands")
     writes: list[Write] = []
+    refusals = Refusals()
     for source, destination in pairs:
-        odd = _destination(destination)
+        odd = _odd(destination)
         if odd is not None:
-            return odd
+            refusals.refuse(odd, destination)
         if request.files.is_dir(source):
-            return _refused(Reason.WHOLE_FOLDER, source)
+            refusals.refuse(Reason.WHOLE_FOLDER, source)
         writes.append(Write(destination, timed=False, replaces=True))
         writes.append(Write(source, timed=False, removed=True, target=False))
+    if refusals.reason is not None:
+        return _refused(refusals.reason, refusals.detail)
     alone = len(pairs) == 1 and request.options.keys() <= _JUST_MOVES
     return Analysis(
         Kind.FILE,
@@ -319,18 +323,21 @@ def _copies(request: Request, pairs: list[tuple[str, str]], timed: bool) -> Anal
     files = request.files
     reads: list[str] = []
     writes: list[Write] = []
+    refusals = Refusals()
     for source, destination in pairs:
-        odd = _destination(destination)
+        odd = _odd(destination)
         if odd is not None:
-            return odd
+            refusals.refuse(odd, destination)
         if is_device(source) and source != NULL_DEVICE:
-            return _refused(Reason.READS_STDIN, source)
+            refusals.refuse(Reason.READS_STDIN, source)
         if files.is_dir(source):
-            return _refused(Reason.WHOLE_FOLDER, source)
+            refusals.refuse(Reason.WHOLE_FOLDER, source)
         reads.extend(_read(source))
         there = not request.has(Do.FIRST_REMOVE) and files.exists(destination)
         in_place = request.has(Do.PERHAPS) or there
         writes.append(Write(destination, timed=timed, in_place=in_place))
+    if refusals.reason is not None:
+        return _refused(refusals.reason, refusals.detail)
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
 
 
@@ -353,9 +360,9 @@ def analyse_ln(inv: Invocation) -> Analysis:
     reads: list[str] = []
     writes: list[Write] = []
     for source, destination in pairs:
-        odd = _destination(destination)
+        odd = _odd(destination)
         if odd is not None:
-            return odd
+            return _refused(odd, destination)
         force = request.has(Do.FORCE)
         if files.exists(destination) and not force:
             return Analysis(
@@ -432,9 +439,9 @@ def analyse_install(inv: Invocation) -> Analysis:
     in_place = request.has(Do.PERHAPS)
     writes: list[Write] = []
     for source, destination in pairs:
-        odd = _destination(destination)
+        odd = _odd(destination)
         if odd is not None:
-            return odd
+            return _refused(odd, destination)
         if is_device(source) and source != NULL_DEVICE:
             return _refused(Reason.READS_STDIN, source)
         slash = destination.rfind("/")

@@ -9,7 +9,6 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
@@ -124,10 +123,6 @@ def is_known(name: str) -> bool:
     return find(basename(name)) is not None
 
 
-def _foreground(meaning: Analysis, reason: Reason, detail: str) -> Analysis:
-    return replace(meaning, refusal=reason, detail=detail, split=None)
-
-
 def analyse(inv: Invocation) -> Analysis:
     """The meaning of an invocation; a tool that nobody knows is a barrier."""
     name = basename(inv.argv[0]) if inv.argv else ""
@@ -139,11 +134,11 @@ def analyse(inv: Invocation) -> Analysis:
         # What no family need look for: outputs that are no files, or none at all.
         for write in meaning.writes:
             if not write.path or is_device(write.path):
-                return _foreground(meaning, Reason.UNUSUAL_OUTPUT, write.path)
+                return meaning.refused(Reason.UNUSUAL_OUTPUT, write.path)
         if not meaning.writes:
-            return _foreground(meaning, Reason.WRITES_NOTHING, "")
+            return meaning.refused(Reason.WRITES_NOTHING, "")
         operands = meaning.reads + tuple([write.path for write in meaning.writes])
         probe = probe_name(operands, inv.cwd)
         if probe:
-            return _foreground(meaning, Reason.PROBE_NAME, probe)
+            return meaning.refused(Reason.PROBE_NAME, probe)
     return meaning

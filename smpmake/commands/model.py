@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 
@@ -80,6 +80,22 @@ class Reason(enum.StrEnum):
     USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"
 
 
+@dataclass(slots=True)
+class Refusals:
+    """Why a command must not be deferred: of all that speaks against it, the worst.
+
+    One reason that is a barrier outdoes any that is not; among equals the first stays.
+    """
+
+    reason: Reason | None = None
+    detail: str = ""
+
+    def refuse(self, reason: Reason, detail: str = "") -> None:
+        """One more reason, and what it is about."""
+        if self.reason is None or (reason.barrier and not self.reason.barrier):
+            self.reason, self.detail = reason, detail
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """One path that a command makes, changes or removes.
@@ -146,6 +162,12 @@ class Analysis:
     alone: tuple[str, ...] = ()
     argv: Callable[[Keep], tuple[str, ...]] | None = None
     search: tuple[str, ...] = ()
+
+    def refused(self, reason: Reason, detail: str) -> Analysis:
+        """The same command, not to be deferred: for this reason, or for a worse one it had."""
+        refusals = Refusals(self.refusal, self.detail)
+        refusals.refuse(reason, detail)
+        return replace(self, refusal=refusals.reason, detail=refusals.detail, split=None)
 
 
 @dataclass(frozen=True, slots=True)

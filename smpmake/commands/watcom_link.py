@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Refusals, Write
 from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError, names
 from smpmake.commands.paths import basename, is_device, join, split_suffix
 from smpmake.commands.watcom_words import own_name, with_suffix
@@ -221,13 +221,7 @@ class Link:
         self.folders: list[str] = []
         self.reads: list[str] = []
         self.sides: list[tuple[Side, str]] = []
-        self.refusal: Reason | None = None
-        self.detail = ""
-
-    def refuse(self, reason: Reason, detail: str) -> None:
-        """Keep the first reason."""
-        if self.refusal is None:
-            self.refusal, self.detail = reason, detail
+        self.refusals = Refusals()
 
     # Reading.
 
@@ -245,7 +239,7 @@ class Link:
             do = None if token.quoted else DIRECTIVE_WORDS.get(token.text.lower())
             self.at += 1
             if do is None or do is Do.UNKNOWN:
-                self.refuse(Reason.UNKNOWN_OPTION, token.text)
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, token.text)
                 return
             self._directive(do)
 
@@ -313,7 +307,7 @@ class Link:
     def _format(self, do: Do) -> None:
         word = self._take().lower()
         if do is Do.SYSTEM and word in ("begin", "end", "delete", "b", "e", "del"):
-            self.refuse(Reason.UNKNOWN_OPTION, f"system {word}")
+            self.refusals.refuse(Reason.UNKNOWN_OPTION, f"system {word}")
             return
         known = (SYSTEMS if do is Do.SYSTEM else FORMATS).get(word)
         if self.suffix is None or do is Do.FORMAT:
@@ -329,7 +323,7 @@ class Link:
             self.at += 1
             side = OPTION_WORDS.get(token.text.lower())
             if side is None or side is Side.UNKNOWN:
-                self.refuse(Reason.UNKNOWN_OPTION, f"option {token.text}")
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, f"option {token.text}")
             value = ""
             if (sign := self._next()) is not None and sign.text == "=":
                 self.at += 1
@@ -349,16 +343,16 @@ class Link:
         """What the directives mean."""
         if not self.words:
             return Analysis(Kind.QUERY, refusal=Reason.QUERY)
-        if not self.objects and not self.libraries and self.refusal is None:
-            self.refuse(Reason.MALFORMED, "no files")
+        if not self.objects and not self.libraries and self.refusals.reason is None:
+            self.refusals.refuse(Reason.MALFORMED, "no files")
         writes = self._writes()
         return Analysis(
             Kind.LINK,
             reads=(*self._objects(), *self._libraries(), *self.reads, INIT),
             writes=tuple(writes),
             undeclared=True,
-            refusal=self.refusal,
-            detail=self.detail,
+            refusal=self.refusals.reason,
+            detail=self.refusals.detail,
         )
 
     def _writes(self) -> list[Write]:
@@ -370,10 +364,10 @@ class Link:
         elif self.suffix is not None:
             program = name + self.suffix
         else:
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "a system whose suffix is not known")
+            self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "a system whose suffix is not known")
             program = name
         if not name or is_device(program):
-            self.refuse(Reason.UNUSUAL_OUTPUT, program)
+            self.refusals.refuse(Reason.UNUSUAL_OUTPUT, program)
         writes = [Write(program)]
         for side, value in self.sides:
             suffix = SUFFIXES.get(side)
@@ -382,7 +376,7 @@ class Link:
                 update = side is Side.INCREMENTAL
                 writes.append(Write(path, target=False, in_place=update))
                 if update:
-                    self.refuse(Reason.IN_PLACE, path)
+                    self.refusals.refuse(Reason.IN_PLACE, path)
         return writes
 
     def _objects(self) -> list[str]:
@@ -390,7 +384,7 @@ class Link:
         found = []
         for name in self.objects:
             if "*" in name or "?" in name:
-                self.refuse(Reason.UNKNOWN_OPTION, f"file {name}")
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, f"file {name}")
             suffixes = ("",) if split_suffix(name)[1] else (OBJECT, ELSEWHERE)
             for suffix in suffixes:
                 found += self._places(name + suffix, self.paths)
