@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
-from smpmake.commands.options import Row, Table, Take, UnreadableError, expand, rows
+from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand, rows
 from smpmake.commands.paths import NULL_DEVICE, is_device
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an assembler option does."""
 
     NOTHING = enum.auto()

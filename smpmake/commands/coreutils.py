@@ -16,11 +16,11 @@ from __future__ import annotations
 import enum
 
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Write
-from smpmake.commands.options import Getopt, Opt, Parsed, Want
+from smpmake.commands.options import Getopt, Marker, Opt, Parsed, Want
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option of these tools does."""
 
     NOTHING = enum.auto()

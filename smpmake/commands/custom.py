@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Refusals, Write
-from smpmake.commands.options import Row, Table, Take, UnreadableError, expand
+from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand
 from smpmake.commands.paths import basename, is_device, stem
 
 KINDS: Final = ("compile", "preprocess", "assemble", "link", "archive", "file")
@@ -35,7 +35,7 @@ class DescriptionError(ValueError):
     """A description that cannot be used; the message says what is wrong and what would be right."""
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What a described option does."""
 
     FLAG = enum.auto()

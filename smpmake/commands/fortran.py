@@ -18,11 +18,11 @@ from smpmake.commands.compiler_dialects import GCC, Tool
 from smpmake.commands.compiler_options import SUFFIXES, UNUSUAL_VARIABLES, Language
 from smpmake.commands.fortran_modules import Form, Include, Modules, modules_of
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Table, Take, UnreadableError, expand, names, rows
+from smpmake.commands.options import Marker, Table, Take, UnreadableError, expand, names, rows
 from smpmake.commands.paths import join, split_suffix
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option of Fortran's does."""
 
     NOTHING = enum.auto()

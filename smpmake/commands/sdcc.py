@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
-from smpmake.commands.options import Table, Take, names, rows
+from smpmake.commands.options import Marker, Table, Take, names, rows
 from smpmake.commands.paths import basename, is_device, join, split_suffix, stem
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option does."""
 
     NOTHING = enum.auto()

@@ -8,11 +8,11 @@ from typing import Final
 
 from smpmake.commands.linker import Link
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
-from smpmake.commands.options import Table, Take, UnreadableError, expand, rows
+from smpmake.commands.options import Marker, Table, Take, UnreadableError, expand, rows
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option does."""
 
     NOTHING = enum.auto()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Refusals, Write
-from smpmake.commands.options import Row, Table, Take, UnreadableError, rows
+from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, rows
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 from smpmake.commands.watcom import OBJECT, TOOLS, Compile, Said
 from smpmake.commands.watcom_link import SYSTEMS
@@ -178,7 +178,7 @@ def analyse_wcl(inv: Invocation) -> Analysis:
     return replace(found, argv=(lambda keep: (inv.argv[0], *own)) if words.replaced else None)
 
 
-class Owcc(enum.Enum):
+class Owcc(Marker):
     """What an option of owcc does."""
 
     NOTHING = enum.auto()

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Refusals, Write
-from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError, names
+from smpmake.commands.options import MOST_RESPONSE_FILES, Marker, UnreadableError, names
 from smpmake.commands.paths import basename, is_device, join, split_suffix
 from smpmake.commands.watcom_words import own_name, with_suffix
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What a directive is followed by."""
 
     NOTHING = enum.auto()  # words that name no file
@@ -62,7 +62,7 @@ DIRECTIVES: dict[Do, str] = {
 }
 
 
-class Side(enum.Enum):
+class Side(Marker):
     """What an option of the linker does."""
 
     NOTHING = enum.auto()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import enum
+import importlib
+import pkgutil
 import re
+import types
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from smpmake import commands
 from smpmake.commands import (
     assembler,
     binutils,
@@ -168,6 +172,14 @@ def test_tools_with_tables_of_their_own_are_of_their_family(
         family = find(tool)
         assert family is not None
         assert family.name == name
+
+
+@pytest.mark.parametrize("name", [m.name for m in pkgutil.iter_modules(commands.__path__)])
+def test_what_stands_in_tables_and_sets_hashes_in_c(name: str) -> None:
+    module = importlib.import_module(f"smpmake.commands.{name}")
+    for value in vars(module).values():
+        if isinstance(value, enum.EnumType) and value.__module__ == module.__name__:
+            assert isinstance(value.__hash__, types.WrapperDescriptorType), value
 
 
 def test_patterns_compile_and_families_have_names_of_their_own() -> None:
