@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from smpmake.commands import compiler_options
-from smpmake.commands.compiler import Line
+from smpmake.commands.compiler import judge
 from smpmake.commands.compiler_dialects import GCC, Tool
 from smpmake.commands.compiler_options import SUFFIXES, UNUSUAL_VARIABLES, Language
+from smpmake.commands.compiler_words import Line
 from smpmake.commands.fortran_modules import Form, Include, Modules, modules_of
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Marker, Table, Take, UnreadableError, expand, names, rows
@@ -170,7 +171,7 @@ def analyse(inv: Invocation) -> Analysis:
     line.scan()
     if words.prints:
         line.refusals.refuse(Reason.WRITES_STDOUT, words.prints)
-    meaning = replace(line.judge(), split=None)
+    meaning = replace(judge(line), split=None)
     if meaning.kind is Kind.PREPROCESS and compiler_options.Do.DEPS_ONLY in line.on:
         return meaning.refused(Reason.WRITES_UNPREDICTABLE, "-M writes modules too")
     if meaning.kind in (Kind.QUERY, Kind.PREPROCESS):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from smpmake.commands import compiler
-from smpmake.commands.compiler import Line
+from smpmake.commands.compiler_names import own_output
 from smpmake.commands.compiler_options import Do
+from smpmake.commands.compiler_parts import output_places, words_for
+from smpmake.commands.compiler_words import Line, Source
 from smpmake.commands.families import find
 from smpmake.commands.model import Invocation
 from smpmake.commands.options import UnreadableError, expand
@@ -58,10 +59,10 @@ def _is(family: str, word: str) -> bool:
     return found is not None and found.name == family
 
 
-def _unit(line: Line, source: compiler.Source, head: tuple[str, ...]) -> Unit:
+def _unit(line: Line, source: Source, head: tuple[str, ...]) -> Unit:
     headers = all(each.language.header for each in line.sources)
     alone = Do.COMPILE in line.on or Do.ASSEMBLY in line.on or headers
-    own = line.own_output(source, ".s" if Do.ASSEMBLY in line.on else ".o")
+    own = own_output(source, ".s" if Do.ASSEMBLY in line.on else ".o")
     output = line.output or (own if alone else "a.out")
     words = list(line.words)
     if len(line.sources) > 1:
@@ -69,8 +70,8 @@ def _unit(line: Line, source: compiler.Source, head: tuple[str, ...]) -> Unit:
         if not alone:
             # What is linked at once has an object all the same; gcc names it so.
             output = f"{output}-{stem(basename(source.path))}.o"
-            dropped = line.output_places()
-        words = line.words_for(source, dropped)
+            dropped = output_places(line)
+        words = words_for(line, source, dropped)
         if not alone:
             words += ["-c", "-o", output]
     return Unit(source.path, (*head, *words), output, source.language.cpp)

@@ -16,8 +16,8 @@ from smpmake import commands
 from smpmake.commands import (
     assembler,
     binutils,
-    compiler,
     compiler_options,
+    compiler_words,
     coreutils,
     launchers,
     linker,
@@ -103,7 +103,7 @@ def test_every_compiler_option_with_a_value_has_an_effect() -> None:
     for row in compiler_options.OPTIONS:
         if row.take is not Take.FLAG:
             harmless = row.do is compiler_options.Do.NOTHING or row.do in noted
-            assert harmless or row.do in compiler.ACTIONS, row
+            assert harmless or row.do in compiler_words.ACTIONS, row
 
 
 @pytest.mark.parametrize("module", [compiler_options, assembler, linker])
