@@ -15,7 +15,7 @@ from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Ref
 from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, rows
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 from smpmake.commands.watcom import OBJECT, TOOLS, Compile, Said
-from smpmake.commands.watcom_link import SYSTEMS
+from smpmake.commands.watcom_directives import SYSTEMS
 from smpmake.commands.watcom_options import OF_DRIVER, Do
 from smpmake.commands.watcom_words import own_name, with_suffix, words_of
 

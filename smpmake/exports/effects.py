@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from smpmake.commands.binutils import AR
-from smpmake.commands.coreutils import LN, RM
-from smpmake.commands.coreutils import Do as FileDo
+from smpmake.commands.coreutils_options import LN, RM
+from smpmake.commands.coreutils_options import Do as FileDo
 from smpmake.commands.families import analyse
 from smpmake.commands.model import Files, Kind, Reason, Write
 from smpmake.commands.units import UnreadableError, units

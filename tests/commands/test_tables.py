@@ -18,7 +18,7 @@ from smpmake.commands import (
     binutils,
     compiler_options,
     compiler_words,
-    coreutils,
+    coreutils_options,
     launchers,
     linker,
     probes,
@@ -36,7 +36,7 @@ TABLES: dict[str, Table[Any]] = {
 }
 GETOPTS: dict[str, Getopt[Any]] = {
     name: value
-    for module in (binutils, coreutils)
+    for module in (binutils, coreutils_options)
     for name, value in vars(module).items()
     if isinstance(value, Getopt)
 }

@@ -10,7 +10,7 @@ import pytest
 
 from smpmake.commands.families import find
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
-from smpmake.commands.watcom_link import DIRECTIVE_WORDS, DIRECTIVES, OPTIONS
+from smpmake.commands.watcom_directives import DIRECTIVE_WORDS, DIRECTIVES, OPTIONS
 from smpmake.commands.watcom_options import (
     ASSEMBLER,
     COMMON,
