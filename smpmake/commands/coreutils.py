@@ -14,7 +14,7 @@ How their results are described, so that the server may put them among the jobs:
 from __future__ import annotations
 
 from smpmake.commands.coreutils_options import CP, INSTALL, LN, MKDIR, MV, RM, TOUCH, Do
-from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Write
+from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Vouch, Write
 from smpmake.commands.options import Getopt, Parsed
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join
 
@@ -115,7 +115,8 @@ def analyse_mv(inv: Invocation) -> Analysis:
             refusals.refuse(odd, destination)
         if request.files.is_dir(source):
             refusals.refuse(Reason.WHOLE_FOLDER, source)
-        writes.append(Write(destination, timed=False, replaces=True))
+        vouches = Vouch.GENERATED if destination.endswith(".lo") else None
+        writes.append(Write(destination, timed=False, replaces=True, vouches=vouches))
         writes.append(Write(source, timed=False, removed=True, target=False))
     if refusals.reason is not None:
         return _refused(refusals.reason, refusals.detail)
@@ -208,8 +209,8 @@ def analyse_ln(inv: Invocation) -> Analysis:
         if not request.has(Do.SYMBOLIC) or _name(source) != _name(destination):
             reads.append(behind)
         # A symbolic link has a time of its own.
-        timed = request.has(Do.SYMBOLIC)
-        writes.append(Write(destination, timed=timed, replaces=force))
+        symbolic = request.has(Do.SYMBOLIC)
+        writes.append(Write(destination, timed=symbolic, replaces=force, symbolic=symbolic))
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
 
 
@@ -244,7 +245,8 @@ def analyse_touch(inv: Invocation) -> Analysis:
             return _refused(Reason.WRITES_STDOUT, path)
         if request.files.is_dir(path):
             return _refused(Reason.NOT_PENDING, path)
-        writes.append(Write(path, timed=timed, in_place=True))
+        vouches = Vouch.TOUCHED if timed else None
+        writes.append(Write(path, timed=timed, in_place=True, vouches=vouches))
     return Analysis(Kind.FILE, reads=reads, writes=tuple(writes))
 
 

@@ -96,6 +96,13 @@ class Refusals:
             self.reason, self.detail = reason, detail
 
 
+class Vouch(enum.StrEnum):
+    """How a file says that an earlier command is done, and how that can be taken back."""
+
+    GENERATED = "generated"  # it is written anew whenever it is not there: libtool's x.lo
+    TOUCHED = "touched"  # only its time says it: a stamp
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """One path that a command makes, changes or removes.
@@ -112,6 +119,8 @@ class Write:
              (see Analysis) only read it: a precompiled header.
     header   a compiler may read it although no command line names it (as far as its name tells).
     kept     the tool leaves it, and its time, where it would be as it was: a Fortran module.
+    symbolic it is a symbolic link: who looks at it sees what is behind it.
+    vouches  it may stand for commands of the same caller that were issued before, and how.
     """
 
     path: str
@@ -123,6 +132,8 @@ class Write:
     shared: bool = False
     kept: bool = False
     header: bool = True
+    symbolic: bool = False
+    vouches: Vouch | None = None
 
 
 #: Keeps a text in a private file for as long as the command needs it; returns the file's name.

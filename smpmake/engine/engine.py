@@ -352,7 +352,7 @@ class Engine:
             written = self.scheduler.hazards.writers(place.name)
             if written or os.path.lexists(place.name):
                 return Promise(None)
-        if place.write.timed and command.invoke.tool != "ln":  # who looks, looks through a link
+        if place.write.timed and not place.write.symbolic:  # who looks, looks through a link
             return Promise(job.issued_ns, mode & ~command.invoke.mask)
         if command.rename is not None:
             source = command.rename[0]
@@ -385,7 +385,7 @@ class Engine:
         """A light command of a caller whose jobs are pending: does it vouch for them?"""
         for write in analysis.writes:
             name = self.paths.canonical(cwd, write.path)
-            stamp = stamp_of(invoke.tool, write, name)
+            stamp = stamp_of(write, name)
             if stamp is None:
                 continue
             for job in self._by_caller[invoke.parent]:

@@ -15,9 +15,9 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from smpmake import cpus
+from smpmake.commands import wmake
 from smpmake.config import Settings
 from smpmake.decide.known_failures import KnownFailures
-from smpmake.decide.procfs import WMAKES
 from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
 from smpmake.engine.output import Transcript
@@ -54,7 +54,7 @@ class LocalBackend:
         self._engine: Engine
         self._server: Server
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
-        self._build.wmakes = os.path.basename(program) in WMAKES
+        self._build.wmakes = wmake.is_wmake(os.path.basename(program))
         self.output: int | None = None
         self.environment: dict[str, str] = {}
         self.alive = -1
