@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.commands.families import find
+
 PACKAGE = Path(__file__).parent.parent / "smpmake"
 
 #: What each package (or module beside them) may import, from the cellar up; docs/architecture.md
@@ -98,6 +100,13 @@ LONGEST = {".py": 400, ".c": 760, ".h": 760}
 TABLES = {"commands/compiler_options.py"}
 #: Still to be parted.
 TOO_LONG = {"engine/engine.py": 760, "guard/questions.py": 460, "protocol/wire.py": 450}
+#: Words that are tools' names too, and mean something else: options and commands of ours, and what
+#: a build file that we write for others runs.
+OTHER_MEANINGS = {
+    "cli/shims.py": {"install"},
+    "config.py": {"history-size"},
+    "exports/ninja.py": {"mkdir", "rm"},
+}
 
 
 def modules() -> list[Path]:
@@ -196,6 +205,22 @@ def test_what_is_pure_touches_nothing(what: str) -> None:
     assert files
     used = {name.split(".")[0] for path in files for name in imports(path)} & TOUCHES
     assert used == set()
+
+
+def words(path: Path) -> set[str]:
+    """Every text of a module."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    found = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    texts = {value for value in found if isinstance(value, str)}
+    return texts | {value.decode(errors="replace") for value in found if isinstance(value, bytes)}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_families_know_a_tool_by_name(path: Path) -> None:
+    if room_of(path) == "commands":
+        return
+    known = {word for word in words(path) if find(word) is not None}
+    assert known == OTHER_MEANINGS.get(path.relative_to(PACKAGE).as_posix(), set())
 
 
 def test_no_file_grows_into_a_god() -> None:

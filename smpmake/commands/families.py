@@ -123,6 +123,21 @@ def is_known(name: str) -> bool:
     return find(basename(name)) is not None
 
 
+def is_compiler(name: str) -> bool:
+    """Whether a tool of that name is a C compiler in the manner of gcc."""
+    return _is("compiler", name)
+
+
+def is_launcher(name: str) -> bool:
+    """Whether a tool of that name stands in front of a compiler, or of its name on PATH: ccache."""
+    return _is("launcher", name)
+
+
+def _is(family: str, name: str) -> bool:
+    found = find(basename(name))
+    return found is not None and found.name == family
+
+
 def analyse(inv: Invocation) -> Analysis:
     """The meaning of an invocation; a tool that nobody knows is a barrier."""
     name = basename(inv.argv[0]) if inv.argv else ""

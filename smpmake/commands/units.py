@@ -9,7 +9,7 @@ from smpmake.commands.compiler_names import own_output
 from smpmake.commands.compiler_options import Do
 from smpmake.commands.compiler_parts import output_places, words_for
 from smpmake.commands.compiler_words import Line, Source
-from smpmake.commands.families import find
+from smpmake.commands.families import is_compiler, is_launcher
 from smpmake.commands.model import Invocation
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import basename, stem
@@ -40,9 +40,9 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
     Raises options.UnreadableError where a response file cannot be read.
     """
     start = 0
-    if len(inv.argv) > 1 and _is("launcher", inv.argv[0]):
+    if len(inv.argv) > 1 and is_launcher(inv.argv[0]):
         start = 1
-    if len(inv.argv) <= start or not _is("compiler", inv.argv[start]):
+    if len(inv.argv) <= start or not is_compiler(inv.argv[start]):
         return ()
     words, responses = expand(inv.argv[start + 1 :], inv.files)
     line = Line(inv.argv[start], words, responses)
@@ -52,11 +52,6 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
     head = inv.argv[: start + 1]
     wanted = [s for s in line.sources if s.language.cpp or s.language.cc]
     return tuple(_unit(line, source, head) for source in wanted)
-
-
-def _is(family: str, word: str) -> bool:
-    found = find(basename(word))
-    return found is not None and found.name == family
 
 
 def _unit(line: Line, source: Source, head: tuple[str, ...]) -> Unit:
