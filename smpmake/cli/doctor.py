@@ -30,7 +30,7 @@ def doctor(no_probe: bool) -> int:
     click.echo(f"tools     {len(found)} known tools on PATH" + (":" if found else ""))
     for tool in found:
         click.echo(f"  {tool.name:28} {describe(tool.path)}")
-    if not any(_is_compiler(tool.name) for tool in found):
+    if not any(families.is_compiler(tool.name) for tool in found):
         click.echo("warning   no C compiler on PATH: nothing would be deferred", err=True)
     if not no_probe:
         click.echo(
@@ -42,19 +42,14 @@ def doctor(no_probe: bool) -> int:
     return 0
 
 
-def _is_compiler(name: str) -> bool:
-    from smpmake.commands import families
-
-    family = families.find(name)
-    return family is not None and family.name in ("gcc", "clang", "compiler", "cc")
-
-
 def describe(path: str) -> str:
     """A tool's path, what it links to, and whether it is a launcher's masquerade."""
+    from smpmake.commands import families
+
     real = os.path.realpath(path)
     text = path if real == path else f"{path} -> {real}"
     launcher = os.path.basename(real)
-    if launcher in ("ccache", "distcc", "icecc", "sccache"):
+    if families.is_launcher(launcher):
         behind = _behind(path)
         text += f" ({launcher} in front of {behind or 'nothing: no such tool on PATH'})"
     return text
@@ -62,11 +57,13 @@ def describe(path: str) -> str:
 
 def _behind(path: str) -> str | None:
     """The tool that a masquerade will run: the next of its name that is no launcher."""
+    from smpmake.commands import families
+
     name = os.path.basename(path)
     for folder in os.environ.get("PATH", os.defpath).split(":"):
         file = os.path.join(folder, name)
         real = os.path.basename(os.path.realpath(file))
-        if os.access(file, os.X_OK) and real not in ("ccache", "distcc", "icecc", "sccache"):
+        if os.access(file, os.X_OK) and not families.is_launcher(real):
             return file
     return None
 

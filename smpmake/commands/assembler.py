@@ -6,12 +6,12 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Row, Table, Take, UnreadableError, expand, rows
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
+from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand, rows
 from smpmake.commands.paths import NULL_DEVICE, is_device
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an assembler option does."""
 
     NOTHING = enum.auto()
@@ -63,15 +63,9 @@ class Assembly:
     output: str | None = None
     sources: list[str] = field(default_factory=list)
     sides: list[str] = field(default_factory=list)
-    refusal: Reason | None = None
-    detail: str = ""
+    refusals: Refusals = field(default_factory=Refusals)
     version: bool = False
     query: bool = False
-
-    def refuse(self, reason: Reason, detail: str) -> None:
-        """Keep the first reason; one that is a barrier outdoes one that is not."""
-        if self.refusal is None or (reason.barrier and not self.refusal.barrier):
-            self.refusal, self.detail = reason, detail
 
     def scan(self, words: Sequence[str]) -> None:
         """Take in words for the assembler, in their order."""
@@ -83,13 +77,13 @@ class Assembly:
                 continue
             hit = TABLE.find(word)
             if hit is None:
-                self.refuse(Reason.UNKNOWN_OPTION, word)
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
                 continue
             value = hit.value
             if hit.wants_next:
                 following = next(rest, None)
                 if following is None:
-                    self.refuse(Reason.MALFORMED, word)
+                    self.refusals.refuse(Reason.MALFORMED, word)
                     return
                 value = following
             if hit.do is Do.OUTPUT:
@@ -106,11 +100,11 @@ class Assembly:
         if listing_file:
             self._side(listing_file)
         elif listing:
-            self.refuse(Reason.WRITES_STDOUT, listing)
+            self.refusals.refuse(Reason.WRITES_STDOUT, listing)
 
     def _side(self, path: str) -> None:
         if path == "-" or (is_device(path) and path != NULL_DEVICE):
-            self.refuse(Reason.WRITES_STDOUT, path)
+            self.refusals.refuse(Reason.WRITES_STDOUT, path)
         elif path != NULL_DEVICE:
             self.sides.append(path)
 
@@ -127,13 +121,13 @@ def analyse(inv: Invocation) -> Analysis:
     if line.query or (line.version and not line.sources):
         return Analysis(Kind.QUERY, refusal=Reason.QUERY)
     if not line.sources or "--" in line.sources or "-" in line.sources:
-        line.refuse(Reason.READS_STDIN, "")
+        line.refusals.refuse(Reason.READS_STDIN, "")
     writes = [Write(path, target=False) for path in line.sides]
     output = "a.out" if line.output is None else line.output
     if output == NULL_DEVICE:
-        line.refuse(Reason.DISCARDED_OUTPUT, output)
+        line.refusals.refuse(Reason.DISCARDED_OUTPUT, output)
     elif not output or is_device(output):
-        line.refuse(Reason.UNUSUAL_OUTPUT, output)
+        line.refusals.refuse(Reason.UNUSUAL_OUTPUT, output)
     else:
         writes.insert(0, Write(output))
     reads = [source for source in line.sources if source not in ("-", "--")]
@@ -142,6 +136,6 @@ def analyse(inv: Invocation) -> Analysis:
         reads=(*reads, *responses),
         writes=tuple(writes),
         undeclared=True,
-        refusal=line.refusal,
-        detail=line.detail,
+        refusal=line.refusals.reason,
+        detail=line.refusals.detail,
     )

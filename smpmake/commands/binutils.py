@@ -6,11 +6,11 @@ import enum
 from collections.abc import Iterable
 
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Getopt, Opt, Parsed, UnreadableError, Want, expand
+from smpmake.commands.options import Getopt, Marker, Opt, Parsed, UnreadableError, Want, expand
 from smpmake.commands.paths import NULL_DEVICE, is_device
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option of these tools does."""
 
     NOTHING = enum.auto()

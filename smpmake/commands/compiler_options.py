@@ -10,10 +10,10 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-from smpmake.commands.options import Row, Table, Take, names, rows
+from smpmake.commands.options import Marker, Row, Table, Take, names, rows
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option does, as far as files, status and splitting are concerned."""
 
     # The first group is what nearly every word of nearly every command is.

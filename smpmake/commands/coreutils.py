@@ -13,186 +13,10 @@ How their results are described, so that the server may put them among the jobs:
 
 from __future__ import annotations
 
-import enum
-
-from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Getopt, Opt, Parsed, Want
+from smpmake.commands.coreutils_options import CP, INSTALL, LN, MKDIR, MV, RM, TOUCH, Do
+from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Vouch, Write
+from smpmake.commands.options import Getopt, Parsed
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join
-
-
-class Do(enum.Enum):
-    """What an option of these tools does."""
-
-    NOTHING = enum.auto()
-    QUERY = enum.auto()
-    FORCE = enum.auto()
-    ASK = enum.auto()
-    ASK_WHEN = enum.auto()
-    UNPREDICTABLE = enum.auto()
-    INTO = enum.auto()
-    NOT_INTO = enum.auto()
-    RECURSE = enum.auto()
-    KEEP_TIME = enum.auto()
-    PRESERVE = enum.auto()
-    PERHAPS = enum.auto()  # it may leave the destination as it is
-    FIRST_REMOVE = enum.auto()
-    LINKS = enum.auto()
-    SYMBOLIC = enum.auto()
-    NO_FOLLOW = enum.auto()
-    NO_CREATE = enum.auto()
-    ACCESS_ONLY = enum.auto()
-    REFERENCE = enum.auto()
-    FOLDERS = enum.auto()
-    LEADING_FOLDERS = enum.auto()
-
-
-NO, YES, MAYBE = Want.NO, Want.YES, Want.MAYBE
-
-_QUESTIONS = (Opt("--help", Do.QUERY), Opt("--version", Do.QUERY))
-_INTO = (
-    Opt("-t --target-directory", Do.INTO, YES),
-    Opt("-T --no-target-directory", Do.NOT_INTO),
-)
-_BACKUPS = (
-    Opt("-b", Do.UNPREDICTABLE),
-    Opt("--backup", Do.UNPREDICTABLE, MAYBE),
-    Opt("-S --suffix", Do.UNPREDICTABLE, YES),
-)
-
-MV: Getopt[Do] = Getopt(
-    (
-        Opt("-f --force", Do.FORCE),
-        Opt("-i --interactive", Do.ASK),
-        Opt("-n --no-clobber", Do.UNPREDICTABLE),
-        Opt("-u", Do.UNPREDICTABLE),
-        Opt("--update", Do.UNPREDICTABLE, MAYBE),
-        Opt("-v --verbose", Do.NOTHING),
-        Opt("--debug", Do.NOTHING),
-        Opt("--strip-trailing-slashes", Do.NOTHING),
-        Opt("-Z", Do.NOTHING),
-        Opt("--context", Do.NOTHING, MAYBE),
-        *_INTO,
-        *_BACKUPS,
-        *_QUESTIONS,
-    )
-)
-
-CP: Getopt[Do] = Getopt(
-    (
-        Opt("-a --archive", Do.KEEP_TIME),
-        Opt("-p", Do.KEEP_TIME),
-        Opt("--preserve", Do.PRESERVE, MAYBE),
-        Opt("--no-preserve", Do.NOTHING, YES),
-        Opt("-d", Do.NOTHING),
-        Opt("-f --force", Do.FORCE),
-        Opt("-i --interactive", Do.ASK),
-        Opt("-H", Do.NOTHING),
-        Opt("-L --dereference", Do.NOTHING),
-        Opt("-P --no-dereference", Do.NOTHING),
-        Opt("-l --link", Do.LINKS),
-        Opt("-s --symbolic-link", Do.LINKS),
-        Opt("-n --no-clobber", Do.PERHAPS),
-        Opt("-u", Do.PERHAPS),
-        Opt("--update", Do.PERHAPS, MAYBE),
-        Opt("-R -r --recursive", Do.RECURSE),
-        Opt("--remove-destination", Do.FIRST_REMOVE),
-        Opt("--attributes-only", Do.UNPREDICTABLE),
-        Opt("--parents", Do.UNPREDICTABLE),
-        Opt("--copy-contents", Do.UNPREDICTABLE),
-        Opt("--reflink", Do.NOTHING, MAYBE),
-        Opt("--sparse", Do.NOTHING, YES),
-        Opt("--strip-trailing-slashes", Do.NOTHING),
-        Opt("-v --verbose", Do.NOTHING),
-        Opt("--debug", Do.NOTHING),
-        Opt("-x --one-file-system", Do.NOTHING),
-        Opt("-Z", Do.NOTHING),
-        Opt("--context", Do.NOTHING, MAYBE),
-        *_INTO,
-        *_BACKUPS,
-        *_QUESTIONS,
-    )
-)
-
-LN: Getopt[Do] = Getopt(
-    (
-        Opt("-s --symbolic", Do.SYMBOLIC),
-        Opt("-f --force", Do.FORCE),
-        Opt("-i --interactive", Do.ASK),
-        Opt("-n --no-dereference", Do.NO_FOLLOW),
-        Opt("-d -F --directory", Do.UNPREDICTABLE),
-        Opt("-L --logical", Do.NOTHING),
-        Opt("-P --physical", Do.NOTHING),
-        Opt("-r --relative", Do.NOTHING),
-        Opt("-v --verbose", Do.NOTHING),
-        *_INTO,
-        *_BACKUPS,
-        *_QUESTIONS,
-    )
-)
-
-RM: Getopt[Do] = Getopt(
-    (
-        Opt("-f --force", Do.FORCE),
-        Opt("-i -I", Do.ASK),
-        Opt("--interactive", Do.ASK_WHEN, MAYBE),
-        Opt("-R -r --recursive", Do.RECURSE),
-        Opt("-d --dir", Do.RECURSE),
-        Opt("--one-file-system", Do.NOTHING),
-        Opt("--no-preserve-root", Do.NOTHING),
-        Opt("--preserve-root", Do.NOTHING, MAYBE),
-        Opt("-v --verbose", Do.NOTHING),
-        *_QUESTIONS,
-    )
-)
-
-TOUCH: Getopt[Do] = Getopt(
-    (
-        Opt("-a", Do.ACCESS_ONLY),
-        Opt("-c --no-create", Do.NO_CREATE),
-        Opt("-d --date", Do.KEEP_TIME, YES),
-        Opt("-f", Do.NOTHING),
-        Opt("-h --no-dereference", Do.NOTHING),
-        Opt("-m", Do.NOTHING),
-        Opt("-r --reference", Do.REFERENCE, YES),
-        Opt("-t", Do.KEEP_TIME, YES),
-        Opt("--time", Do.ACCESS_ONLY, YES),
-        *_QUESTIONS,
-    )
-)
-
-INSTALL: Getopt[Do] = Getopt(
-    (
-        Opt("-c", Do.NOTHING),
-        Opt("-C --compare", Do.PERHAPS),
-        Opt("-d --directory", Do.FOLDERS),
-        Opt("-D", Do.LEADING_FOLDERS),
-        Opt("-g --group", Do.NOTHING, YES),
-        Opt("-m --mode", Do.NOTHING, YES),
-        Opt("-o --owner", Do.NOTHING, YES),
-        Opt("-p --preserve-timestamps", Do.KEEP_TIME),
-        Opt("-s --strip", Do.NOTHING),
-        Opt("--strip-program", Do.NOTHING, YES),
-        Opt("-v --verbose", Do.NOTHING),
-        Opt("--debug", Do.NOTHING),
-        Opt("--preserve-context", Do.NOTHING),
-        Opt("-Z", Do.NOTHING),
-        Opt("--context", Do.NOTHING, MAYBE),
-        *_INTO,
-        *_BACKUPS,
-        *_QUESTIONS,
-    )
-)
-
-MKDIR: Getopt[Do] = Getopt(
-    (
-        Opt("-m --mode", Do.NOTHING, YES),
-        Opt("-p --parents", Do.NOTHING),
-        Opt("-v --verbose", Do.NOTHING),
-        Opt("-Z", Do.NOTHING),
-        Opt("--context", Do.NOTHING, MAYBE),
-        *_QUESTIONS,
-    )
-)
 
 # Options that settle the matter whatever the operands are.
 _REFUSALS: dict[Do, Reason] = {
@@ -251,22 +75,23 @@ def _parse(inv: Invocation, table: Getopt[Do]) -> Request | Analysis:
         return Analysis(Kind.QUERY, refusal=Reason.QUERY)
     if parsed.wrong:
         return _refused(Reason.UNKNOWN_OPTION, parsed.wrong)
+    refusals = Refusals()
     for given in parsed.given:
         reason = _REFUSALS.get(given.do)
         if reason is not None:
-            return _refused(reason, given.name)
+            refusals.refuse(reason, given.name)
+    if refusals.reason is not None:
+        return _refused(refusals.reason, refusals.detail)
     if not parsed.operands:
         return _refused(Reason.MALFORMED, "no operands")
     return Request(inv, parsed)
 
 
-def _destination(path: str) -> Analysis | None:
-    """The answer where the destination is no regular file's name."""
-    if path == NULL_DEVICE:
-        return _refused(Reason.DISCARDED_OUTPUT, path)
-    if is_device(path):
-        return _refused(Reason.WRITES_STDOUT, path)
-    return None
+def _odd(destination: str) -> Reason | None:
+    """The reason where a destination is no regular file's name."""
+    if destination == NULL_DEVICE:
+        return Reason.DISCARDED_OUTPUT
+    return Reason.WRITES_STDOUT if is_device(destination) else None
 
 
 def _read(path: str) -> tuple[str, ...]:
@@ -283,14 +108,18 @@ def analyse_mv(inv: Invocation) -> Analysis:
     if pairs is None:
         return _refused(Reason.MALFORMED, "operands")
     writes: list[Write] = []
+    refusals = Refusals()
     for source, destination in pairs:
-        odd = _destination(destination)
+        odd = _odd(destination)
         if odd is not None:
-            return odd
+            refusals.refuse(odd, destination)
         if request.files.is_dir(source):
-            return _refused(Reason.WHOLE_FOLDER, source)
-        writes.append(Write(destination, timed=False, replaces=True))
+            refusals.refuse(Reason.WHOLE_FOLDER, source)
+        vouches = Vouch.GENERATED if destination.endswith(".lo") else None
+        writes.append(Write(destination, timed=False, replaces=True, vouches=vouches))
         writes.append(Write(source, timed=False, removed=True, target=False))
+    if refusals.reason is not None:
+        return _refused(refusals.reason, refusals.detail)
     alone = len(pairs) == 1 and request.options.keys() <= _JUST_MOVES
     return Analysis(
         Kind.FILE,
@@ -319,18 +148,21 @@ def _copies(request: Request, pairs: list[tuple[str, str]], timed: bool) -> Anal
     files = request.files
     reads: list[str] = []
     writes: list[Write] = []
+    refusals = Refusals()
     for source, destination in pairs:
-        odd = _destination(destination)
+        odd = _odd(destination)
         if odd is not None:
-            return odd
+            refusals.refuse(odd, destination)
         if is_device(source) and source != NULL_DEVICE:
-            return _refused(Reason.READS_STDIN, source)
+            refusals.refuse(Reason.READS_STDIN, source)
         if files.is_dir(source):
-            return _refused(Reason.WHOLE_FOLDER, source)
+            refusals.refuse(Reason.WHOLE_FOLDER, source)
         reads.extend(_read(source))
         there = not request.has(Do.FIRST_REMOVE) and files.exists(destination)
         in_place = request.has(Do.PERHAPS) or there
         writes.append(Write(destination, timed=timed, in_place=in_place))
+    if refusals.reason is not None:
+        return _refused(refusals.reason, refusals.detail)
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
 
 
@@ -353,9 +185,9 @@ def analyse_ln(inv: Invocation) -> Analysis:
     reads: list[str] = []
     writes: list[Write] = []
     for source, destination in pairs:
-        odd = _destination(destination)
+        odd = _odd(destination)
         if odd is not None:
-            return odd
+            return _refused(odd, destination)
         force = request.has(Do.FORCE)
         if files.exists(destination) and not force:
             return Analysis(
@@ -377,8 +209,8 @@ def analyse_ln(inv: Invocation) -> Analysis:
         if not request.has(Do.SYMBOLIC) or _name(source) != _name(destination):
             reads.append(behind)
         # A symbolic link has a time of its own.
-        timed = request.has(Do.SYMBOLIC)
-        writes.append(Write(destination, timed=timed, replaces=force))
+        symbolic = request.has(Do.SYMBOLIC)
+        writes.append(Write(destination, timed=symbolic, replaces=force, symbolic=symbolic))
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
 
 
@@ -413,7 +245,8 @@ def analyse_touch(inv: Invocation) -> Analysis:
             return _refused(Reason.WRITES_STDOUT, path)
         if request.files.is_dir(path):
             return _refused(Reason.NOT_PENDING, path)
-        writes.append(Write(path, timed=timed, in_place=True))
+        vouches = Vouch.TOUCHED if timed else None
+        writes.append(Write(path, timed=timed, in_place=True, vouches=vouches))
     return Analysis(Kind.FILE, reads=reads, writes=tuple(writes))
 
 
@@ -432,9 +265,9 @@ def analyse_install(inv: Invocation) -> Analysis:
     in_place = request.has(Do.PERHAPS)
     writes: list[Write] = []
     for source, destination in pairs:
-        odd = _destination(destination)
+        odd = _odd(destination)
         if odd is not None:
-            return odd
+            return _refused(odd, destination)
         if is_device(source) and source != NULL_DEVICE:
             return _refused(Reason.READS_STDIN, source)
         slash = destination.rfind("/")

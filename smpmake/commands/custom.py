@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Row, Table, Take, UnreadableError, expand
+from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason, Refusals, Write
+from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand
 from smpmake.commands.paths import basename, is_device, stem
 
 KINDS: Final = ("compile", "preprocess", "assemble", "link", "archive", "file")
@@ -35,7 +35,7 @@ class DescriptionError(ValueError):
     """A description that cannot be used; the message says what is wrong and what would be right."""
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What a described option does."""
 
     FLAG = enum.auto()
@@ -168,6 +168,7 @@ def _analyse(tool: Custom, table: Table[Do], inv: Invocation) -> Analysis:
     inputs: list[str] = []
     reads: list[str] = list(responses)
     outputs: dict[str, str] = {}
+    refusals = Refusals()
     rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
@@ -175,13 +176,15 @@ def _analyse(tool: Custom, table: Table[Do], inv: Invocation) -> Analysis:
             continue
         hit = table.find(word)
         if hit is None:
-            reason = Reason.READS_STDIN if word == "-" else Reason.UNKNOWN_OPTION
-            return Analysis(kind, refusal=reason, detail=word)
+            refusals.refuse(Reason.READS_STDIN if word == "-" else Reason.UNKNOWN_OPTION, word)
+            continue
         value = next(rest, "") if hit.wants_next else hit.value
         if hit.do is Do.OUTPUT:
             outputs[hit.name] = value
         elif hit.do is Do.READS:
             reads.append(value)
+    if refusals.reason is not None:
+        return Analysis(kind, refusal=refusals.reason, detail=refusals.detail)
     if not inputs:
         return Analysis(kind, tuple(reads), refusal=Reason.QUERY)
     writes: list[Write] = []

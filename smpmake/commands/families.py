@@ -9,7 +9,6 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
@@ -124,8 +123,19 @@ def is_known(name: str) -> bool:
     return find(basename(name)) is not None
 
 
-def _foreground(meaning: Analysis, reason: Reason, detail: str) -> Analysis:
-    return replace(meaning, refusal=reason, detail=detail, split=None)
+def is_compiler(name: str) -> bool:
+    """Whether a tool of that name is a C compiler in the manner of gcc."""
+    return _is("compiler", name)
+
+
+def is_launcher(name: str) -> bool:
+    """Whether a tool of that name stands in front of a compiler, or of its name on PATH: ccache."""
+    return _is("launcher", name)
+
+
+def _is(family: str, name: str) -> bool:
+    found = find(basename(name))
+    return found is not None and found.name == family
 
 
 def analyse(inv: Invocation) -> Analysis:
@@ -139,11 +149,11 @@ def analyse(inv: Invocation) -> Analysis:
         # What no family need look for: outputs that are no files, or none at all.
         for write in meaning.writes:
             if not write.path or is_device(write.path):
-                return _foreground(meaning, Reason.UNUSUAL_OUTPUT, write.path)
+                return meaning.refused(Reason.UNUSUAL_OUTPUT, write.path)
         if not meaning.writes:
-            return _foreground(meaning, Reason.WRITES_NOTHING, "")
+            return meaning.refused(Reason.WRITES_NOTHING, "")
         operands = meaning.reads + tuple([write.path for write in meaning.writes])
         probe = probe_name(operands, inv.cwd)
         if probe:
-            return _foreground(meaning, Reason.PROBE_NAME, probe)
+            return meaning.refused(Reason.PROBE_NAME, probe)
     return meaning

@@ -13,16 +13,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from smpmake.commands import compiler_options
-from smpmake.commands.compiler import Line
+from smpmake.commands.compiler import judge
 from smpmake.commands.compiler_dialects import GCC, Tool
 from smpmake.commands.compiler_options import SUFFIXES, UNUSUAL_VARIABLES, Language
+from smpmake.commands.compiler_words import Line
 from smpmake.commands.fortran_modules import Form, Include, Modules, modules_of
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Table, Take, UnreadableError, expand, names, rows
+from smpmake.commands.options import Marker, Table, Take, UnreadableError, expand, names, rows
 from smpmake.commands.paths import join, split_suffix
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option of Fortran's does."""
 
     NOTHING = enum.auto()
@@ -166,13 +167,13 @@ def analyse(inv: Invocation) -> Analysis:
     line = Line(inv.argv[0], words.rest, responses, Tool((GCC,), words.languages(), exe=False))
     for name in UNUSUAL_VARIABLES:
         if inv.getenv(name) is not None:
-            line.refuse(Reason.UNUSUAL_ENVIRONMENT, name)
+            line.refusals.refuse(Reason.UNUSUAL_ENVIRONMENT, name)
     line.scan()
     if words.prints:
-        line.refuse(Reason.WRITES_STDOUT, words.prints)
-    meaning = replace(line.judge(), split=None)
+        line.refusals.refuse(Reason.WRITES_STDOUT, words.prints)
+    meaning = replace(judge(line), split=None)
     if meaning.kind is Kind.PREPROCESS and compiler_options.Do.DEPS_ONLY in line.on:
-        return _refused(meaning, Reason.WRITES_UNPREDICTABLE, "-M writes modules too")
+        return meaning.refused(Reason.WRITES_UNPREDICTABLE, "-M writes modules too")
     if meaning.kind in (Kind.QUERY, Kind.PREPROCESS):
         return meaning
     for source in line.sources:
@@ -189,18 +190,18 @@ def _with_modules(
     text = files.read_text(source)
     if text is None:
         # It is to be written first: then it is read again.
-        return _refused(meaning, Reason.UNREADABLE_SOURCE, source)
+        return meaning.refused(Reason.UNREADABLE_SOURCE, source)
     own = source[: source.rfind("/") + 1]
     fixed = split_suffix(source)[1].lower() in _FIXED if words.fixed is None else words.fixed
     form = Form(fixed, cpp, _includer(own, words, files), words.width)
     found = modules_of(text, own, form)
     if found.strange or (cpp and words.macros):
         detail = found.strange or words.macros
-        return _refused(meaning, Reason.WRITES_UNPREDICTABLE, detail)
+        return meaning.refused(Reason.WRITES_UNPREDICTABLE, detail)
     macros = (found.macros | words.defines) if cpp else set()
     named = found.defined | {name.partition(".")[0] for name in found.used}
     if macros & named:
-        return _refused(meaning, Reason.WRITES_UNPREDICTABLE, f"module {min(macros & named)}")
+        return meaning.refused(Reason.WRITES_UNPREDICTABLE, f"module {min(macros & named)}")
     folders = dict.fromkeys((words.modules, "", own, *words.includes))
     reads = [join(folder, name) for name in sorted(found.used) for folder in folders]
     return replace(
@@ -241,9 +242,3 @@ def _includer(own: str, words: Words, files: Files) -> Include:
         return ("", "") if system else None
 
     return include
-
-
-def _refused(meaning: Analysis, reason: Reason, detail: str) -> Analysis:
-    if meaning.refusal is not None and meaning.refusal.barrier:
-        return meaning
-    return replace(meaning, refusal=reason, detail=detail)

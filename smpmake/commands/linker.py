@@ -6,12 +6,12 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Row, Table, Take, UnreadableError, expand
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
+from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, is_device, join
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What a linker option does."""
 
     NOTHING = enum.auto()
@@ -164,16 +164,10 @@ class Link:
     sides: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     libraries: list[str] = field(default_factory=list)
-    refusal: Reason | None = None
-    detail: str = ""
+    refusals: Refusals = field(default_factory=Refusals)
     plain: bool = True
     version: bool = False
     query: bool = False
-
-    def refuse(self, reason: Reason, detail: str) -> None:
-        """Keep the first reason; one that is a barrier outdoes one that is not."""
-        if self.refusal is None or (reason.barrier and not self.refusal.barrier):
-            self.refusal, self.detail = reason, detail
 
     def scan(self, words: Sequence[str]) -> None:
         """Take in words for the linker, in their order."""
@@ -186,13 +180,13 @@ class Link:
                 continue
             hit = find(word)
             if hit is None:
-                self.refuse(Reason.UNKNOWN_OPTION, word)
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
                 continue
             value = hit.value
             if hit.wants_next:
                 following = next(rest, None)
                 if following is None:
-                    self.refuse(Reason.MALFORMED, word)
+                    self.refusals.refuse(Reason.MALFORMED, word)
                     return
                 value = following
             if hit.do is not Do.NOTHING:
@@ -217,9 +211,9 @@ class Link:
         elif do is Do.QUERY:
             self.query = True
         elif do is Do.UNPREDICTABLE:
-            self.refuse(Reason.WRITES_UNPREDICTABLE, word)
+            self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, word)
         else:
-            self.refuse(Reason.WRITES_STDOUT, word)
+            self.refusals.refuse(Reason.WRITES_STDOUT, word)
 
     def searched_libraries(self) -> list[str]:
         """Where the named libraries may be among the named folders.
@@ -238,7 +232,7 @@ class Link:
         for path in self.sides:
             if path in ("-", "") or is_device(path):
                 if path != NULL_DEVICE:
-                    self.refuse(Reason.WRITES_STDOUT, path)
+                    self.refusals.refuse(Reason.WRITES_STDOUT, path)
             else:
                 writes.append(Write(path, target=False))
         return writes
@@ -259,15 +253,15 @@ def analyse(inv: Invocation) -> Analysis:
     if link.query:
         return Analysis(Kind.QUERY, refusal=Reason.QUERY)
     if not link.reads and not link.libraries:
-        if link.version or link.refusal is Reason.WRITES_STDOUT:
+        if link.version or link.refusals.reason is Reason.WRITES_STDOUT:
             return Analysis(Kind.QUERY, refusal=Reason.QUERY)
-        link.refuse(Reason.MALFORMED, "no input files")
+        link.refusals.refuse(Reason.MALFORMED, "no input files")
     writes = link.side_writes()
     output = "a.out" if link.output is None else link.output
     if is_device(output):
-        link.refuse(Reason.DISCARDED_OUTPUT, output)
+        link.refusals.refuse(Reason.DISCARDED_OUTPUT, output)
     elif not output:
-        link.refuse(Reason.UNUSUAL_OUTPUT, output)
+        link.refusals.refuse(Reason.UNUSUAL_OUTPUT, output)
     else:
         writes.insert(0, Write(output))
     return Analysis(
@@ -275,6 +269,6 @@ def analyse(inv: Invocation) -> Analysis:
         reads=(*link.reads, *link.searched_libraries(), *responses),
         writes=tuple(writes),
         undeclared=True,
-        refusal=link.refusal,
-        detail=link.detail,
+        refusal=link.refusals.reason,
+        detail=link.refusals.detail,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 
@@ -80,6 +80,29 @@ class Reason(enum.StrEnum):
     USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"
 
 
+@dataclass(slots=True)
+class Refusals:
+    """Why a command must not be deferred: of all that speaks against it, the worst.
+
+    One reason that is a barrier outdoes any that is not; among equals the first stays.
+    """
+
+    reason: Reason | None = None
+    detail: str = ""
+
+    def refuse(self, reason: Reason, detail: str = "") -> None:
+        """One more reason, and what it is about."""
+        if self.reason is None or (reason.barrier and not self.reason.barrier):
+            self.reason, self.detail = reason, detail
+
+
+class Vouch(enum.StrEnum):
+    """How a file says that an earlier command is done, and how that can be taken back."""
+
+    GENERATED = "generated"  # it is written anew whenever it is not there: libtool's x.lo
+    TOUCHED = "touched"  # only its time says it: a stamp
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """One path that a command makes, changes or removes.
@@ -96,6 +119,8 @@ class Write:
              (see Analysis) only read it: a precompiled header.
     header   a compiler may read it although no command line names it (as far as its name tells).
     kept     the tool leaves it, and its time, where it would be as it was: a Fortran module.
+    symbolic it is a symbolic link: who looks at it sees what is behind it.
+    vouches  it may stand for commands of the same caller that were issued before, and how.
     """
 
     path: str
@@ -107,6 +132,8 @@ class Write:
     shared: bool = False
     kept: bool = False
     header: bool = True
+    symbolic: bool = False
+    vouches: Vouch | None = None
 
 
 #: Keeps a text in a private file for as long as the command needs it; returns the file's name.
@@ -146,6 +173,12 @@ class Analysis:
     alone: tuple[str, ...] = ()
     argv: Callable[[Keep], tuple[str, ...]] | None = None
     search: tuple[str, ...] = ()
+
+    def refused(self, reason: Reason, detail: str) -> Analysis:
+        """The same command, not to be deferred: for this reason, or for a worse one it had."""
+        refusals = Refusals(self.refusal, self.detail)
+        refusals.refuse(reason, detail)
+        return replace(self, refusal=refusals.reason, detail=refusals.detail, split=None)
 
 
 @dataclass(frozen=True, slots=True)

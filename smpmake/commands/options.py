@@ -20,7 +20,17 @@ from smpmake.commands.model import Files
 D = TypeVar("D", bound=Hashable)
 
 
-class Take(enum.Enum):
+class Marker(enum.Enum):
+    """Names that stand for nothing but themselves: what options do, what they take.
+
+    Tables and sets of them are looked into for every word of every command: an Enum hashes its
+    name, in Python, which takes three times as long as its place in memory does.
+    """
+
+    __hash__ = object.__hash__
+
+
+class Take(Marker):
     """Where an option has its value."""
 
     FLAG = "flag"  # it has none
@@ -89,7 +99,7 @@ class Table(Generic[D]):
         return None if other is None else Hit(other, word, "", False)
 
 
-class Want(enum.Enum):
+class Want(Marker):
     """Whether a getopt option has an argument."""
 
     NO = "no"

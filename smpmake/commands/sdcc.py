@@ -13,12 +13,12 @@ import enum
 from dataclasses import dataclass, field
 from typing import Final
 
-from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Table, Take, names, rows
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
+from smpmake.commands.options import Marker, Table, Take, names, rows
 from smpmake.commands.paths import basename, is_device, join, split_suffix, stem
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option does."""
 
     NOTHING = enum.auto()
@@ -107,13 +107,7 @@ class Line:
     libraries: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     sides: list[str] = field(default_factory=list)
-    refusal: Reason | None = None
-    detail: str = ""
-
-    def refuse(self, reason: Reason, detail: str) -> None:
-        """Keep the first reason."""
-        if self.refusal is None:
-            self.refusal, self.detail = reason, detail
+    refusals: Refusals = field(default_factory=Refusals)
 
     def scan(self, words: tuple[str, ...]) -> None:
         """Read every word."""
@@ -124,7 +118,7 @@ class Line:
                 continue
             hit = TABLE.find(word)
             if hit is None:
-                self.refuse(Reason.UNKNOWN_OPTION, word)
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
                 continue
             self._take(hit.do, word, next(rest, "") if hit.wants_next else hit.value)
 
@@ -137,7 +131,7 @@ class Line:
         elif suffix in (".lib", ".a"):
             self.reads.append(word)
         else:
-            self.refuse(Reason.UNKNOWN_LANGUAGE, word)
+            self.refusals.refuse(Reason.UNKNOWN_LANGUAGE, word)
 
     def _take(self, do: Do, word: str, value: str) -> None:
         self.on.add(do)
@@ -162,7 +156,7 @@ class Line:
         if stage == "-Wp" and len(inner) == 2 and inner[0] in ("-MD", "-MMD"):
             self.sides.append(inner[1])
         elif stage != "-Wl" or not all(w.startswith(("-b", "-r", "-g")) for w in inner):
-            self.refuse(Reason.UNKNOWN_OPTION, word)
+            self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
 
     # Judging.
 
@@ -172,11 +166,11 @@ class Line:
         if Do.QUERY in on:
             return Analysis(Kind.QUERY, refusal=Reason.QUERY)
         if Do.PRINTS in on:
-            self.refuse(Reason.WRITES_STDOUT, "-E, -M")
+            self.refusals.refuse(Reason.WRITES_STDOUT, "-E, -M")
         if len(self.sources) > 1 or not (self.sources or self.objects):
-            self.refuse(Reason.MALFORMED, "not one source")
+            self.refusals.refuse(Reason.MALFORMED, "not one source")
         if is_device(self.output):
-            self.refuse(Reason.UNUSUAL_OUTPUT, self.output)
+            self.refusals.refuse(Reason.UNUSUAL_OUTPUT, self.output)
         alone = Do.COMPILE in on or Do.ASSEMBLY in on
         first = (self.sources or self.objects or [""])[0]
         given = self.output
@@ -186,7 +180,7 @@ class Line:
         else:
             named = True
             if not split_suffix(given)[1]:
-                self.refuse(Reason.WRITES_UNPREDICTABLE, f"-o {given}")
+                self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, f"-o {given}")
         base = stem(given) if named else given
         writes: list[Write] = []
         if self.sources:
@@ -196,7 +190,9 @@ class Line:
             writes += self._linked(base, given if named else base + format_)
         reads = [*self.sources, *self.objects, *self.reads]
         kind = Kind.COMPILE if alone else Kind.LINK
-        return Analysis(kind, tuple(reads), tuple(writes), True, self.refusal, self.detail)
+        return Analysis(
+            kind, tuple(reads), tuple(writes), True, self.refusals.reason, self.refusals.detail
+        )
 
     def _compiled(self, base: str, output: str) -> list[Write]:
         sides = [f"{base}{suffix}" for suffix in (".asm", ".lst", ".sym")]
@@ -219,7 +215,7 @@ class Line:
         elif self.port in _LISTED:
             suffixes += [".cdb"] if Do.DEBUG in self.on else []
         else:
-            self.refuse(Reason.WRITES_UNPREDICTABLE, f"-m{self.port}")
+            self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, f"-m{self.port}")
         sides = [base + suffix for suffix in suffixes]
         if self.port not in _Z80:
             sides += [f"{stem(path)}.rst" for path in self.objects]
@@ -263,23 +259,22 @@ def assemble(inv: Invocation) -> Analysis:
             letters += word[1:]
         else:
             operands.append(word)
-    refusal: Reason | None = None
-    detail = ""
-    strange = set(letters) - _LETTERS - set(_SUFFIXES)
     if not operands:
-        refusal = Reason.QUERY
-    elif strange:
-        refusal, detail = Reason.UNKNOWN_OPTION, f"-{min(strange)}"
-    elif "o" not in letters:
-        refusal = Reason.WRITES_NOTHING
-    if refusal is not None:
-        return Analysis(Kind.ASSEMBLE, tuple(operands), refusal=refusal, detail=detail)
+        return Analysis(Kind.ASSEMBLE, refusal=Reason.QUERY)
+    refusals = Refusals()
+    strange = set(letters) - _LETTERS - set(_SUFFIXES)
+    if strange:
+        refusals.refuse(Reason.UNKNOWN_OPTION, f"-{min(strange)}")
+    if "o" not in letters:
+        refusals.refuse(Reason.WRITES_NOTHING)
     # With one operand it is the source; with more the first is what is made.
     sources = operands[1:] or operands
     base, suffix = split_suffix(operands[0])
     made = operands[0] if len(operands) > 1 and suffix else f"{base}.rel"
-    if len(operands) > 1 and not suffix:
-        refusal = Reason.WRITES_UNPREDICTABLE
-        return Analysis(Kind.ASSEMBLE, tuple(sources), refusal=refusal, detail=operands[0])
+    if len(operands) > 1 and not suffix and set(letters) & set(_SUFFIXES):
+        refusals.refuse(Reason.WRITES_UNPREDICTABLE, operands[0])
+    if refusals.reason is not None:
+        reads, reason = tuple(operands), refusals.reason
+        return Analysis(Kind.ASSEMBLE, reads, refusal=reason, detail=refusals.detail)
     writes = _writes(made, [base + _SUFFIXES[c] for c in "ls" if c in letters])
     return Analysis(Kind.ASSEMBLE, tuple(sources), tuple(writes), undeclared=True)

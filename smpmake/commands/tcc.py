@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.commands.linker import Link
-from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
-from smpmake.commands.options import Table, Take, UnreadableError, expand, rows
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
+from smpmake.commands.options import Marker, Table, Take, UnreadableError, expand, rows
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 
 
-class Do(enum.Enum):
+class Do(Marker):
     """What an option does."""
 
     NOTHING = enum.auto()
@@ -73,25 +73,19 @@ class Line:
     sources: list[str] = field(default_factory=list)
     linker: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
-    refusal: Reason | None = None
-    detail: str = ""
-
-    def refuse(self, reason: Reason, detail: str) -> None:
-        """Keep the first reason."""
-        if self.refusal is None:
-            self.refusal, self.detail = reason, detail
+    refusals: Refusals = field(default_factory=Refusals)
 
     def scan(self, words: list[str]) -> None:
         """Read every word."""
         rest = iter(words)
         for word in rest:
             if word == "-":
-                self.refuse(Reason.READS_STDIN, word)
+                self.refusals.refuse(Reason.READS_STDIN, word)
             elif not word.startswith("-"):
                 compiled = split_suffix(word)[1] in _SOURCES
                 (self.sources if compiled else self.linker).append(word)
             elif (hit := TABLE.find(word)) is None:
-                self.refuse(Reason.UNKNOWN_OPTION, word)
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
             else:
                 self._take(hit.do, word, next(rest, "") if hit.wants_next else hit.value)
 
@@ -110,7 +104,7 @@ class Line:
         elif do is Do.FOLDER:
             self.linker += ("-L", value)
         elif word.startswith("-x"):
-            self.refuse(Reason.UNKNOWN_LANGUAGE, word)
+            self.refusals.refuse(Reason.UNKNOWN_LANGUAGE, word)
 
     def judge(self) -> Analysis:
         """The meaning of the words that were read."""
@@ -119,28 +113,28 @@ class Line:
             return Analysis(Kind.QUERY, refusal=Reason.QUERY)
         if Do.RUNS in on:
             return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail="-run")
-        if not self.sources and not self.linker:
-            self.refuse(Reason.MALFORMED, "no input files")
+        if not self.sources and not self.linker and self.refusals.reason is None:
+            self.refusals.refuse(Reason.MALFORMED, "no input files")
         if Do.STAGE in on or (Do.WHOLE in on and Do.COMPILE in on):
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "-Wp, or -r with -c")
+            self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-Wp, or -r with -c")
         if Do.PREPROCESS in on:
             if not self.output:
-                self.refuse(Reason.WRITES_STDOUT, "-E")
+                self.refusals.refuse(Reason.WRITES_STDOUT, "-E")
             return self._answer(Kind.PREPROCESS, [self.output] if self.output else [])
         if Do.COMPILE not in on:
             return self._linked()
         if self.output and len(self.sources) != 1:
-            self.refuse(Reason.MALFORMED, "-o with several sources")
+            self.refusals.refuse(Reason.MALFORMED, "-o with several sources")
         outputs = [self.output] if self.output else [own_object(path) for path in self.sources]
         return self._answer(Kind.COMPILE, outputs)
 
     def _linked(self) -> Analysis:
         link = Link()
         link.scan(self.linker)
-        if link.refusal is not None:
-            self.refuse(link.refusal, link.detail)
+        if link.refusals.reason is not None:
+            self.refusals.refuse(link.refusals.reason, link.refusals.detail)
         if link.output is not None or link.query or link.sides:
-            self.refuse(Reason.UNKNOWN_OPTION, "-Wl,")
+            self.refusals.refuse(Reason.UNKNOWN_OPTION, "-Wl,")
         self.reads += (*link.reads, *link.searched_libraries())
         return self._answer(Kind.LINK, [self.output or "a.out"])
 
@@ -148,13 +142,15 @@ class Line:
         writes = [Write(path) for path in outputs]
         for path in outputs:
             if path == "-" or is_device(path):
-                self.refuse(Reason.DISCARDED_OUTPUT, path)
+                self.refusals.refuse(Reason.DISCARDED_OUTPUT, path)
         if Do.DEPS in self.on and outputs:
             if len(outputs) > 1 and not self.deps:
-                self.refuse(Reason.WRITES_UNPREDICTABLE, "-MD with several sources")
+                self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-MD with several sources")
             writes.append(Write(self.deps or f"{stem(outputs[0])}.d", target=False))
         reads = (*self.sources, *self.reads)
-        return Analysis(kind, reads, tuple(writes), True, self.refusal, self.detail)
+        return Analysis(
+            kind, reads, tuple(writes), True, self.refusals.reason, self.refusals.detail
+        )
 
 
 def own_object(source: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from smpmake.commands import compiler
-from smpmake.commands.compiler import Line
+from smpmake.commands.compiler_names import own_output
 from smpmake.commands.compiler_options import Do
-from smpmake.commands.families import find
+from smpmake.commands.compiler_parts import output_places, words_for
+from smpmake.commands.compiler_words import Line, Source
+from smpmake.commands.families import is_compiler, is_launcher
 from smpmake.commands.model import Invocation
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import basename, stem
@@ -39,9 +40,9 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
     Raises options.UnreadableError where a response file cannot be read.
     """
     start = 0
-    if len(inv.argv) > 1 and _is("launcher", inv.argv[0]):
+    if len(inv.argv) > 1 and is_launcher(inv.argv[0]):
         start = 1
-    if len(inv.argv) <= start or not _is("compiler", inv.argv[start]):
+    if len(inv.argv) <= start or not is_compiler(inv.argv[start]):
         return ()
     words, responses = expand(inv.argv[start + 1 :], inv.files)
     line = Line(inv.argv[start], words, responses)
@@ -53,15 +54,10 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
     return tuple(_unit(line, source, head) for source in wanted)
 
 
-def _is(family: str, word: str) -> bool:
-    found = find(basename(word))
-    return found is not None and found.name == family
-
-
-def _unit(line: Line, source: compiler.Source, head: tuple[str, ...]) -> Unit:
+def _unit(line: Line, source: Source, head: tuple[str, ...]) -> Unit:
     headers = all(each.language.header for each in line.sources)
     alone = Do.COMPILE in line.on or Do.ASSEMBLY in line.on or headers
-    own = line.own_output(source, ".s" if Do.ASSEMBLY in line.on else ".o")
+    own = own_output(source, ".s" if Do.ASSEMBLY in line.on else ".o")
     output = line.output or (own if alone else "a.out")
     words = list(line.words)
     if len(line.sources) > 1:
@@ -69,8 +65,8 @@ def _unit(line: Line, source: compiler.Source, head: tuple[str, ...]) -> Unit:
         if not alone:
             # What is linked at once has an object all the same; gcc names it so.
             output = f"{output}-{stem(basename(source.path))}.o"
-            dropped = line.output_places()
-        words = line.words_for(source, dropped)
+            dropped = output_places(line)
+        words = words_for(line, source, dropped)
         if not alone:
             words += ["-c", "-o", output]
     return Unit(source.path, (*head, *words), output, source.language.cpp)

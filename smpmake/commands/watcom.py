@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Refusals, Write
 from smpmake.commands.options import UnreadableError
 from smpmake.commands.paths import basename, is_device, split_suffix
 from smpmake.commands.watcom_options import OF_ASSEMBLER, OF_C, OF_CXX, Do, Options
@@ -64,13 +64,7 @@ class Said:
     at: list[int] = field(default_factory=list)  # where they stand
     reads: list[str] = field(default_factory=list)
     kin: list[str] = field(default_factory=list)
-    refusal: Reason | None = None
-    detail: str = ""
-
-    def refuse(self, reason: Reason, detail: str) -> None:
-        """Keep the first reason; one that is a barrier outdoes one that is not."""
-        if self.refusal is None or (reason.barrier and not self.refusal.barrier):
-            self.refusal, self.detail = reason, detail
+    refusals: Refusals = field(default_factory=Refusals)
 
     def scan(self, words: Sequence[str], options: Options) -> None:
         """Take in words, in their order."""
@@ -81,7 +75,7 @@ class Said:
                 continue
             hits = options.find(word)
             if hits is None:
-                self.refuse(Reason.UNKNOWN_OPTION, word)
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
                 continue
             for hit in hits:
                 if hit.do is Do.READS:
@@ -105,14 +99,14 @@ class Compile:
     def judge(self) -> Analysis:
         """What it means."""
         said, values = self.said, self.said.values
-        if Do.QUERY in values or not (said.sources or said.refusal or Do.BATCH in values):
+        if Do.QUERY in values or not (said.sources or said.refusals.reason or Do.BATCH in values):
             return Analysis(Kind.QUERY, refusal=Reason.QUERY)
         if Do.BATCH in values:
-            said.refuse(Reason.WRITES_UNPREDICTABLE, "-fc")
+            said.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-fc")
         if len(said.sources) > 1 and not self.tool.several:
-            said.refuse(Reason.MALFORMED, "more than one source")
+            said.refusals.refuse(Reason.MALFORMED, "more than one source")
         if "." in said.sources:
-            said.refuse(Reason.READS_STDIN, ".")
+            said.refusals.refuse(Reason.READS_STDIN, ".")
         preprocesses = Do.PREPROCESS in values
         sources: list[str] = []
         for source in said.sources:
@@ -121,14 +115,14 @@ class Compile:
         headers = self._headers()
         kind = Kind.PREPROCESS if preprocesses else self.tool.kind
         if Do.CHECK in values:
-            said.refuse(Reason.WRITES_NOTHING, "-zs")
+            said.refusals.refuse(Reason.WRITES_NOTHING, "-zs")
         return Analysis(
             kind,
             reads=(*said.reads, *sources, *headers),
             writes=tuple(self.writes),
             undeclared=True,
-            refusal=said.refusal,
-            detail=said.detail,
+            refusal=said.refusals.reason,
+            detail=said.refusals.detail,
             kin=self._kin(sources) if any(write.shared for write in self.writes) else "",
         )
 
@@ -150,7 +144,7 @@ class Compile:
         elif Do.CHECK not in values:
             output = place(values.get(Do.OUTPUT, ""), base, OBJECT)
             if is_device(output):
-                self.said.refuse(Reason.DISCARDED_OUTPUT, output)
+                self.said.refusals.refuse(Reason.DISCARDED_OUTPUT, output)
             else:
                 self.writes.append(Write(output))
         self._errors(own)
@@ -169,9 +163,9 @@ class Compile:
 
     def _preprocessed(self, output: str | None) -> None:
         if output is None:
-            self.said.refuse(Reason.WRITES_STDOUT, "-p")
+            self.said.refusals.refuse(Reason.WRITES_STDOUT, "-p")
         elif not all(split_suffix(basename(output))):
-            self.said.refuse(Reason.WRITES_UNPREDICTABLE, f"-p with -fo={output}")
+            self.said.refusals.refuse(Reason.WRITES_UNPREDICTABLE, f"-p with -fo={output}")
         else:
             self.writes.append(Write(output))
 
@@ -184,7 +178,7 @@ class Compile:
 
     def _side(self, path: str) -> None:
         if is_device(path):
-            self.said.refuse(Reason.UNUSUAL_OUTPUT, path)
+            self.said.refusals.refuse(Reason.UNUSUAL_OUTPUT, path)
         else:
             self.writes.append(Write(path, target=False))
 
@@ -225,7 +219,7 @@ def meaning(inv: Invocation, name: str, before: Sequence[str], words: Sequence[s
     said = Said()
     said.scan(before, tool.options)
     if said.sources:
-        said.refuse(Reason.UNUSUAL_ENVIRONMENT, tool.variable)
+        said.refusals.refuse(Reason.UNUSUAL_ENVIRONMENT, tool.variable)
     said.at.clear()
     said.scan(words, tool.options)
     return Compile(inv, basename(name), tool, said).judge()

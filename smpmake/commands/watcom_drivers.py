@@ -11,11 +11,11 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Write
-from smpmake.commands.options import Row, Table, Take, UnreadableError, rows
+from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Refusals, Write
+from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, rows
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 from smpmake.commands.watcom import OBJECT, TOOLS, Compile, Said
-from smpmake.commands.watcom_link import SYSTEMS
+from smpmake.commands.watcom_directives import SYSTEMS
 from smpmake.commands.watcom_options import OF_DRIVER, Do
 from smpmake.commands.watcom_words import own_name, with_suffix, words_of
 
@@ -65,9 +65,9 @@ def _read(driver: str, words: list[str], before: Sequence[str]) -> Line:
         elif suffix == ".lib":
             line.libraries.append(path)
         else:
-            said.refuse(Reason.UNKNOWN_LANGUAGE, path)
+            said.refusals.refuse(Reason.UNKNOWN_LANGUAGE, path)
     if any(word[0] == '"' for word in words):
-        said.refuse(Reason.UNKNOWN_OPTION, "linker directives")
+        said.refusals.refuse(Reason.UNKNOWN_OPTION, "linker directives")
     return line
 
 
@@ -76,7 +76,7 @@ def _compiled(inv: Invocation, driver: str, line: Line) -> list[Analysis]:
     found = []
     for _, source in line.sources:
         name = _compiler(driver, source) or "wcc"
-        said = replace(line.said, sources=[source], refusal=None, detail="")
+        said = replace(line.said, sources=[source], refusals=Refusals())
         found.append(Compile(inv, name, TOOLS[name], said).judge())
     return found
 
@@ -96,14 +96,14 @@ def _program(line: Line) -> str | None:
 
 def _judge(inv: Invocation, driver: str, line: Line) -> Analysis:
     said, values = line.said, line.said.values
-    if Do.QUERY in values or not (said.sources or said.refusal):
+    if Do.QUERY in values or not (said.sources or said.refusals.reason):
         return Analysis(Kind.QUERY, refusal=Reason.QUERY)
     compiled = _compiled(inv, driver, line)
     for each in compiled:
         if each.refusal is not None:
-            said.refuse(each.refusal, each.detail)
+            said.refusals.refuse(each.refusal, each.detail)
     if Do.DIRECTIVES in values:
-        said.refuse(Reason.UNKNOWN_OPTION, "-@")
+        said.refusals.refuse(Reason.UNKNOWN_OPTION, "-@")
     reads = [path for each in compiled for path in each.reads]
     writes = [write for each in compiled for write in each.writes]
     kind = compiled[0].kind if compiled else Kind.LINK
@@ -113,7 +113,7 @@ def _judge(inv: Invocation, driver: str, line: Line) -> Analysis:
         reads += [*line.objects, *line.libraries]
         program = _program(line)
         if program is None or is_device(program):
-            said.refuse(Reason.WRITES_UNPREDICTABLE, "the program's name")
+            said.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "the program's name")
         else:
             writes.insert(0, Write(program))
             for do, suffix in ((Do.MAP, ".map"), (Do.KEPT_DIRECTIVES, ".lnk")):
@@ -121,17 +121,17 @@ def _judge(inv: Invocation, driver: str, line: Line) -> Analysis:
                     path = with_suffix(values[do] or stem(program), suffix)
                     writes.append(Write(path, target=False))
             if Do.KEPT_DIRECTIVES in values and not values[Do.KEPT_DIRECTIVES]:
-                said.refuse(Reason.WRITES_UNPREDICTABLE, "-fd")
+                said.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-fd")
     elif not line.sources:
-        said.refuse(Reason.WRITES_NOTHING, "")
+        said.refusals.refuse(Reason.WRITES_NOTHING, "")
     kin = "\0".join(each.kin for each in compiled if each.kin)
     return Analysis(
         kind,
         tuple(reads),
         tuple({write.path: write for write in writes}.values()),
         True,
-        said.refusal,
-        said.detail,
+        said.refusals.reason,
+        said.refusals.detail,
         kin=kin,
     )
 
@@ -178,7 +178,7 @@ def analyse_wcl(inv: Invocation) -> Analysis:
     return replace(found, argv=(lambda keep: (inv.argv[0], *own)) if words.replaced else None)
 
 
-class Owcc(enum.Enum):
+class Owcc(Marker):
     """What an option of owcc does."""
 
     NOTHING = enum.auto()
@@ -231,7 +231,7 @@ def analyse_owcc(inv: Invocation) -> Analysis:
             continue
         hit = OWCC_TABLE.find(word)
         if hit is None or hit.do is Owcc.UNKNOWN:
-            said.refuse(Reason.UNKNOWN_OPTION, word)
+            said.refusals.refuse(Reason.UNKNOWN_OPTION, word)
             continue
         value = next(rest, "") if hit.wants_next else hit.value
         if hit.do is Owcc.OUTPUT:
@@ -242,15 +242,15 @@ def analyse_owcc(inv: Invocation) -> Analysis:
             target = value.lower()
         compiles |= hit.do is Owcc.COMPILE
         query |= hit.do is Owcc.QUERY
-    if query or not (said.sources or said.refusal):
+    if query or not (said.sources or said.refusals.reason):
         return Analysis(Kind.QUERY, refusal=Reason.QUERY)
     sources = [path for path in said.sources if _compiler("owcc", path) is not None]
     if compiles and output and len(sources) > 1:
-        said.refuse(Reason.MALFORMED, "-o with several sources")
+        said.refusals.refuse(Reason.MALFORMED, "-o with several sources")
     if not compiles and (not output or (not split_suffix(output)[1] and target != "linux")):
-        said.refuse(Reason.WRITES_UNPREDICTABLE, "the program's name")
+        said.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "the program's name")
     if any(is_device(path) for path in (output, *said.sources)):
-        said.refuse(Reason.DISCARDED_OUTPUT, output)
+        said.refusals.refuse(Reason.DISCARDED_OUTPUT, output)
     writes: list[Write] = [] if compiles else [Write(output)]
     for source in sources:
         base = stem(basename(source))
@@ -262,6 +262,6 @@ def analyse_owcc(inv: Invocation) -> Analysis:
         reads=(*said.sources, *said.reads),
         writes=tuple(writes),
         undeclared=True,
-        refusal=said.refusal,
-        detail=said.detail,
+        refusal=said.refusals.reason,
+        detail=said.refusals.detail,
     )

@@ -2,150 +2,32 @@
 
     wlink system linux name prog file a.o,b.o library clib option map=prog.map @rest
 
-A directive's name may be cut short as long as its capitals here are there.  `@name` is a file
-(without a default extension), else an environment variable; what it holds stands in its place.
+`@name` is a file (without a default extension), else an environment variable; what it holds stands
+in its place.
 """
 
 from __future__ import annotations
 
-import enum
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
 
-from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Write
-from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError, names
+from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Refusals, Write
+from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError
 from smpmake.commands.paths import basename, is_device, join, split_suffix
+from smpmake.commands.watcom_directives import (
+    DIRECTIVE_WORDS,
+    FORMAT_WORDS,
+    FORMATS,
+    OPTION_WORDS,
+    SUFFIXES,
+    SYSTEMS,
+    Do,
+    Side,
+)
 from smpmake.commands.watcom_words import own_name, with_suffix
-
-
-class Do(enum.Enum):
-    """What a directive is followed by."""
-
-    NOTHING = enum.auto()  # words that name no file
-    FILES = enum.auto()
-    LIBRARIES = enum.auto()
-    OBJECTS_OF = enum.auto()  # a library's, all of them
-    NAME = enum.auto()
-    PATH = enum.auto()
-    FOLDERS = enum.auto()
-    SYSTEM = enum.auto()
-    FORMAT = enum.auto()
-    OPTIONS = enum.auto()
-    READS = enum.auto()
-    SYMBOLS = enum.auto()  # names, or =file
-    UNKNOWN = enum.auto()
-
-
-DIRECTIVES: dict[Do, str] = {
-    Do.NOTHING: """
-        Alias ANONymousexport COMmit Debug DISAble ENDLink LANGuage MEMory MODTrace MODUle
-        NEWsegment ORDer REFerence RUntime SEGment SOrt STARTLink SYMTrace TRansparent Xdbg
-        INTDBG
-        """,
-    Do.FILES: "File",
-    Do.LIBRARIES: "Library OPTLIB",
-    Do.OBJECTS_OF: "LIBFile MODFile",
-    Do.NAME: "Name",
-    Do.PATH: "Path",
-    Do.FOLDERS: "LIBPath",
-    Do.SYSTEM: "SYStem",
-    Do.FORMAT: "FORMat",
-    Do.OPTIONS: "OPtion",
-    Do.READS: "RESource",
-    Do.SYMBOLS: "EXPort IMPort",
-    # Parts that become files of their own, other forms of the output.
-    Do.UNKNOWN: """
-        Begin End FIXedlib FORCEVEctor NOVector OUTput OVerlay VEctor
-        """,
-}
-
-
-class Side(enum.Enum):
-    """What an option of the linker does."""
-
-    NOTHING = enum.auto()
-    MAP = enum.auto()
-    SYMBOLS = enum.auto()
-    IMPORT_LIBRARY = enum.auto()
-    IMPORT_FILE = enum.auto()
-    INCREMENTAL = enum.auto()
-    READS = enum.auto()
-    NO_SUFFIX = enum.auto()
-    UNKNOWN = enum.auto()
-
-
-OPTIONS: dict[Side, str] = {
-    Side.NOTHING: """
-        Alignment ARTificial CAChe Caseexact CHecksum DEscription Dosseg ELiminate
-        FARcalls FILLchar Heapsize HSHIFT INTernalrelocs JAPanese LARGEaddressaware LINKVersion
-        MANGlednames MANYautodata MAPLines MAXErrors MINdata MAXdata MODName NAMELen NOAutodata
-        NOCAChe NOCASEexact NODefaultlibs NOFARcalls NOLargeaddressaware NORedefsok NORelocs
-        NOSTDcall NOSTUB NOUndefsok OBJAlign OFFset OLDlibrary ONEautodata OSName OSVersion
-        PACKCode PACKData PROTmode PSeudopreemption Quiet REDefsok RWReloccheck SHOwdead START
-        STACk STATics TOGglerelocs Undefsok Verbose VERSion VFRemoval
-        """,
-    Side.MAP: "Map",
-    Side.SYMBOLS: "SYMFile",
-    Side.IMPORT_LIBRARY: "IMPLib",
-    Side.IMPORT_FILE: "IMPFile",
-    Side.INCREMENTAL: "INCremental",
-    Side.READS: "RESource STUB",
-    Side.NO_SUFFIX: "NOEXTension",
-    Side.UNKNOWN: "CVPack HLLPack",  # they start programs of their own
-}
-SUFFIXES: dict[Side, str] = {
-    Side.MAP: ".map",
-    Side.SYMBOLS: ".sym",
-    Side.IMPORT_FILE: ".lbc",
-    Side.IMPORT_LIBRARY: ".lib",
-    Side.INCREMENTAL: ".ilk",
-}
-
-# Suffixes of programs, by system and format; what is not here is not predicted.
-SYSTEMS: dict[str, str] = {
-    **dict.fromkeys(("linux", "linux_mips", "linux386", "haiku", "qnx", "qnx386"), ""),
-    **dict.fromkeys(
-        (
-            *(
-                "dos",
-                "dos4g",
-                "dos4gnz",
-                "causeway",
-                "dos32a",
-                "stub32a",
-                "cwstub",
-                "dos16m",
-                "x32",
-            ),
-            *("nt", "nt_win", "win95", "windows", "win386", "os2", "os2v2", "os2_pm", "os2v2_pm"),
-            *("x32r", "x32rv", "x32s", "x32sv", "tnt", "eadi"),
-        ),
-        ".exe",
-    ),
-    **dict.fromkeys(("nt_dll", "os2_dll", "os2v2_dll", "windows_dll", "win_dll"), ".dll"),
-    "com": ".com",
-}
-FORMATS: dict[str, str] = {"elf": "", "dos": ".exe", "windows": ".exe", "os2": ".exe"}
 
 OBJECT, ELSEWHERE = ".o", ".obj"
 INIT = "wlink.lnk"
-
-
-E = TypeVar("E", bound=enum.Enum)
-
-
-def abbreviations(names: Mapping[E, str]) -> dict[str, E]:
-    """Every way to write the names, in lower case: whole, or cut short behind the capitals."""
-    known: dict[str, E] = {}
-    for do, text in names.items():
-        for name in text.split():
-            least = max(at for at, letter in enumerate(name) if letter.isupper() or at == 0) + 1
-            for end in range(least, len(name) + 1):
-                known.setdefault(name[:end].lower(), do)
-    return known
-
 
 _TOKEN = re.compile(
     r"""
@@ -221,13 +103,7 @@ class Link:
         self.folders: list[str] = []
         self.reads: list[str] = []
         self.sides: list[tuple[Side, str]] = []
-        self.refusal: Reason | None = None
-        self.detail = ""
-
-    def refuse(self, reason: Reason, detail: str) -> None:
-        """Keep the first reason."""
-        if self.refusal is None:
-            self.refusal, self.detail = reason, detail
+        self.refusals = Refusals()
 
     # Reading.
 
@@ -245,7 +121,7 @@ class Link:
             do = None if token.quoted else DIRECTIVE_WORDS.get(token.text.lower())
             self.at += 1
             if do is None or do is Do.UNKNOWN:
-                self.refuse(Reason.UNKNOWN_OPTION, token.text)
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, token.text)
                 return
             self._directive(do)
 
@@ -313,7 +189,7 @@ class Link:
     def _format(self, do: Do) -> None:
         word = self._take().lower()
         if do is Do.SYSTEM and word in ("begin", "end", "delete", "b", "e", "del"):
-            self.refuse(Reason.UNKNOWN_OPTION, f"system {word}")
+            self.refusals.refuse(Reason.UNKNOWN_OPTION, f"system {word}")
             return
         known = (SYSTEMS if do is Do.SYSTEM else FORMATS).get(word)
         if self.suffix is None or do is Do.FORMAT:
@@ -329,7 +205,7 @@ class Link:
             self.at += 1
             side = OPTION_WORDS.get(token.text.lower())
             if side is None or side is Side.UNKNOWN:
-                self.refuse(Reason.UNKNOWN_OPTION, f"option {token.text}")
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, f"option {token.text}")
             value = ""
             if (sign := self._next()) is not None and sign.text == "=":
                 self.at += 1
@@ -349,16 +225,16 @@ class Link:
         """What the directives mean."""
         if not self.words:
             return Analysis(Kind.QUERY, refusal=Reason.QUERY)
-        if not self.objects and not self.libraries and self.refusal is None:
-            self.refuse(Reason.MALFORMED, "no files")
+        if not self.objects and not self.libraries and self.refusals.reason is None:
+            self.refusals.refuse(Reason.MALFORMED, "no files")
         writes = self._writes()
         return Analysis(
             Kind.LINK,
             reads=(*self._objects(), *self._libraries(), *self.reads, INIT),
             writes=tuple(writes),
             undeclared=True,
-            refusal=self.refusal,
-            detail=self.detail,
+            refusal=self.refusals.reason,
+            detail=self.refusals.detail,
         )
 
     def _writes(self) -> list[Write]:
@@ -370,10 +246,10 @@ class Link:
         elif self.suffix is not None:
             program = name + self.suffix
         else:
-            self.refuse(Reason.WRITES_UNPREDICTABLE, "a system whose suffix is not known")
+            self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "a system whose suffix is not known")
             program = name
         if not name or is_device(program):
-            self.refuse(Reason.UNUSUAL_OUTPUT, program)
+            self.refusals.refuse(Reason.UNUSUAL_OUTPUT, program)
         writes = [Write(program)]
         for side, value in self.sides:
             suffix = SUFFIXES.get(side)
@@ -382,7 +258,7 @@ class Link:
                 update = side is Side.INCREMENTAL
                 writes.append(Write(path, target=False, in_place=update))
                 if update:
-                    self.refuse(Reason.IN_PLACE, path)
+                    self.refusals.refuse(Reason.IN_PLACE, path)
         return writes
 
     def _objects(self) -> list[str]:
@@ -390,7 +266,7 @@ class Link:
         found = []
         for name in self.objects:
             if "*" in name or "?" in name:
-                self.refuse(Reason.UNKNOWN_OPTION, f"file {name}")
+                self.refusals.refuse(Reason.UNKNOWN_OPTION, f"file {name}")
             suffixes = ("",) if split_suffix(name)[1] else (OBJECT, ELSEWHERE)
             for suffix in suffixes:
                 found += self._places(name + suffix, self.paths)
@@ -408,15 +284,6 @@ class Link:
             return [name]
         split = [part for folder in folders for part in re.split("[:;]", folder) if part]
         return [name, *(join(folder, name) for folder in split)]
-
-
-FORMAT_WORDS = names(
-    """dll dl flat fl le lx nt pe vxd pm pmcompatible pmc full fullscreen phys virt memory mem font
-    initglobal initg initinstance initi initthread initt termglobal termg terminstance termi
-    termthread termt tnt rdos efi com"""
-)
-DIRECTIVE_WORDS: dict[str, Do] = abbreviations(DIRECTIVES)
-OPTION_WORDS: dict[str, Side] = abbreviations(OPTIONS)
 
 
 def analyse(inv: Invocation) -> Analysis:

@@ -13,8 +13,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from smpmake.commands.options import Marker
 
-class Do(enum.Enum):
+
+class Do(Marker):
     """What an option does."""
 
     NOTHING = enum.auto()
@@ -44,7 +46,7 @@ class Do(enum.Enum):
     SYSTEM = enum.auto()
 
 
-class Take(enum.Enum):
+class Take(Marker):
     """What follows an option's name: nothing, or what the pattern matches."""
 
     FLAG = ""

@@ -13,12 +13,18 @@ from collections.abc import Iterator, Sequence
 
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 
+NAMES = frozenset({"wmake", "bwmake"})  # bwmake is the one that Open Watcom is built with
 # Options are single words, in either case; a longer word with a dash is a target.
 LETTERS = frozenset("abcdehijkmnopqrstuvwyz")
 PAIRS = frozenset({"ms", "sn", "ux"})
 WITH_VALUE = frozenset("fl")
 UNCHECKED = frozenset({"c", "ms", "ux"})
 UNASKED = frozenset({"e", "z"})
+
+
+def is_wmake(name: str) -> bool:
+    """Whether a program of that name, without a folder, is one: it needs options of ours."""
+    return name in NAMES
 
 
 def _options(words: Sequence[str]) -> Iterator[str]:

@@ -12,14 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from smpmake.commands import wmake
 from smpmake.protocol.wire import FileId
 
-#: Open Watcom's make, and the one that it is built with.
-WMAKES: Final = frozenset({"wmake", "bwmake"})
 #: Programs that run recipes and do not read a recipe's output themselves.
 MAKES: Final = (
     frozenset({"make", "gmake", "bmake", "pmake", "fmake", "remake", "colormake", "ninja", "samu"})
-    | WMAKES
+    | wmake.NAMES
 )
 #: Drivers that read a command's dependency file the moment the command ends.
 READ_BACK: Final = frozenset({"ninja", "samu"})

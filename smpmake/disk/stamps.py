@@ -13,7 +13,7 @@ import contextlib
 import os
 from dataclasses import dataclass
 
-from smpmake.commands.model import Write
+from smpmake.commands.model import Vouch, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,15 @@ class Stamp:
                 os.unlink(self.path)
 
 
-def stamp_of(tool: str, write: Write, path: str) -> Stamp | None:
+def stamp_of(write: Write, path: str) -> Stamp | None:
     """What a command that is about to run would vouch with, if it is of a kind that can be undone.
 
     path is the write's canonical name.
     """
-    if write.removed:
+    if write.vouches is None:
         return None
-    if tool == "mv" and path.endswith(".lo"):
+    if write.vouches is Vouch.GENERATED:
         return Stamp(path, None, generated=True)
-    if tool != "touch" or not write.timed:
-        return None
     try:
         before = os.stat(path).st_mtime_ns
     except OSError:

@@ -8,7 +8,7 @@ from typing import Final
 
 from smpmake.commands import wmake
 from smpmake.commands.model import Analysis
-from smpmake.decide.procfs import MAKES, READ_BACK, WMAKES, Processes, is_captured, is_fresh
+from smpmake.decide.procfs import MAKES, READ_BACK, Processes, is_captured, is_fresh
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
@@ -128,7 +128,7 @@ def wmake_above(processes: Processes, pid: int) -> Wmake | None:
         caller = processes.caller(pid)
         if caller is None or pid <= 1:
             return None
-        if caller.name in WMAKES:
+        if wmake.is_wmake(caller.name):
             words = [os.fsdecode(word) for word in processes.command_line(pid)]
             return Wmake(wmake.options(words))
         if caller.name in MAKES:

@@ -29,7 +29,7 @@ from smpmake.engine.execute import Executor, refuse
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.output import JobOutput, logs
 from smpmake.guard.pending import Pending, Promise
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
 from smpmake.schedule.hazards import Hazards
@@ -157,7 +157,7 @@ class Intake:
             kept.append(self._disk.private_text(text))
             return kept[-1]
 
-        command.argv = wire.join_strings(os.fsencode(word) for word in argv(keep))
+        command.argv = frames.join_strings(os.fsencode(word) for word in argv(keep))
         command.private_texts = tuple(kept)
 
     @staticmethod
@@ -227,7 +227,7 @@ class Intake:
             written = self._hazards.writers(output.name)
             if written or os.path.lexists(output.name):
                 return Promise(None)
-        if write.timed and command.invoke.tool != "ln":  # who looks, looks through a link
+        if write.timed and not write.symbolic:  # who looks, looks through a link
             return Promise(job.issued_ns, mode & ~command.invoke.mask)
         if command.rename is not None:
             source = command.rename[0]
@@ -261,7 +261,7 @@ class Intake:
         pending = self._executor.issued_by(invoke.parent)
         for write in analysis.writes if pending else ():
             name = self._paths.canonical(cwd, write.path)
-            stamp = stamp_of(invoke.tool, write, name)
+            stamp = stamp_of(write, name)
             if stamp is None:
                 continue
             for command in pending:
@@ -288,7 +288,7 @@ class Intake:
         group = Group(folder)
         later = policy.Decision(None, exclusive=decision.exclusive)
         for part in parts[:-1] if waits else parts:
-            argv = wire.join_strings(os.fsencode(word) for word in part.argv)
+            argv = frames.join_strings(os.fsencode(word) for word in part.argv)
             meaning = self._resolver.share(build, cwd, part.analysis)
             command = self._command(build, invoke, argv, cwd, meaning, later)
             if waits:
@@ -301,7 +301,7 @@ class Intake:
             reply.leave(0)
             return
         last = parts[-1]
-        argv = wire.join_strings(os.fsencode(word) for word in last.argv)
+        argv = frames.join_strings(os.fsencode(word) for word in last.argv)
         command = self._command(build, invoke, argv, cwd, last.analysis, decision)
         command.reply = reply
         command.group = group

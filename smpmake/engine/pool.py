@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from smpmake import native
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import Result
 
 _CHUNK: Final = 1 << 18
@@ -67,7 +67,7 @@ class Worker:
         self._loop = loop
         self._on_result = on_result
         self._on_lost = on_lost
-        self._splitter = wire.Splitter()
+        self._splitter = frames.Splitter()
         self._unsent = b""
         ours, theirs = socket.socketpair()
         # `alive` is only open as long as the worker lives: the keeper waits for that.
@@ -109,16 +109,16 @@ class Worker:
     def _readable(self) -> None:
         try:
             data = self._socket.recv(_CHUNK)
-            frames = self._splitter.feed(data) if data else None
+            arrived = self._splitter.feed(data) if data else None
         except BlockingIOError:
             return
-        except (OSError, wire.WireError):
-            frames = None
-        if frames is None:
+        except (OSError, frames.WireError):
+            arrived = None
+        if arrived is None:
             self.close()
             self._on_lost(self.slot)
             return
-        for kind, payload in frames:
+        for kind, payload in arrived:
             if kind == wire.RESULT:
                 self._on_result(self.slot, wire.decode_result(payload))
 

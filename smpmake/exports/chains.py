@@ -12,7 +12,8 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from smpmake.exports.effects import Disk, LeftOut, Made, Step, plain
+from smpmake.commands.again import only_touches
+from smpmake.exports.effects import Disk, LeftOut, Made, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class _Story:
         touched; it could not be made again."""
         if made.path in self._foreign:
             return True
-        touches = step.command is not None and plain(step.command.tool) == "touch"
+        touches = step.command is not None and only_touches(step.command.tool)
         return touches and made.path not in self.last and not self._disk.is_empty(made.path)
 
     def outputs(self) -> dict[str, int]:

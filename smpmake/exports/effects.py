@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from smpmake.commands.binutils import AR
-from smpmake.commands.coreutils import LN, RM
-from smpmake.commands.coreutils import Do as FileDo
+from smpmake.commands.again import Removal, is_link, is_move, removal, wants_none
 from smpmake.commands.families import analyse
 from smpmake.commands.model import Files, Kind, Reason, Write
 from smpmake.commands.units import UnreadableError, units
@@ -113,11 +111,6 @@ class LeftOut:
     why: str
 
 
-def plain(tool: str) -> str:
-    """A file tool's name without GNU's g."""
-    return tool.removeprefix("g")
-
-
 def steps_of(
     commands: Sequence[CommandRecord], root: str, disk: Disk
 ) -> tuple[list[Step], list[LeftOut], set[str]]:
@@ -170,28 +163,27 @@ class _Reader:
         self._kept = set(written) - named
         self._own = {path for path, count in unnamed.items() if count == 1} - named
         for command in commands:
-            if plain(command.tool) == "mv" and len(command.outputs) == 1:
+            if is_move(command.tool) and len(command.outputs) == 1:
                 self._moved.update(dict.fromkeys(command.inputs, command.outputs[0]))
 
     def steps(self, command: CommandRecord) -> Iterator[Step]:
         """One, but for rm: one for each file.  What has no effect on files has none."""
-        if command.kind == Kind.FILE and plain(command.tool) == "rm":
-            yield from self._removals(command)
+        words = words_of(command)
+        removes = removal(command.tool, words[1:]) if command.kind == Kind.FILE else None
+        if removes is not None:
+            yield from self._removals(command, words[0], removes)
         elif command.outputs:
             step = self._step(command)
             self._made.update(dict.fromkeys(made.path for made in step.made))
             yield step
 
-    def _removals(self, command: CommandRecord) -> Iterator[Step]:
-        words = words_of(command)
-        parsed = RM.parse(words[1:])
-        whole = any(given.do is FileDo.RECURSE for given in parsed.given)
-        for operand in parsed.operands:
+    def _removals(self, command: CommandRecord, tool: str, removes: Removal) -> Iterator[Step]:
+        for operand in removes.operands:
             path = self._disk.canonical(command.cwd, operand)
-            below = [each for each in self._made if whole and each.startswith(f"{path}/")]
+            below = [each for each in self._made if removes.whole and each.startswith(f"{path}/")]
             for each in below or [path]:
                 word = operand.rstrip("/") + each[len(path) :]
-                yield Step(None, command.cwd, (words[0], "-f", "--", word), removed=(each,))
+                yield Step(None, command.cwd, (tool, "-f", "--", word), removed=(each,))
 
     def _step(self, command: CommandRecord) -> Step:
         disk = self._disk
@@ -203,7 +195,7 @@ class _Reader:
         observed = self._there(
             disk.canonical("/", path) for path in command.reads if not self._is_passing(path)
         )
-        exact = command.kind in _EXACT and plain(command.tool) != "ln"
+        exact = command.kind in _EXACT and not is_link(command.tool)
         needed = list(command.inputs) if exact else []
         unseen = False
         if command.kind in _COMPILES:
@@ -213,7 +205,7 @@ class _Reader:
                 observed, unseen = self._told(command, command.outputs[1:])
         elif command.kind == Kind.PREPROCESS and not command.reads:
             observed, unseen = self._told(command, command.outputs)
-        absent = _wants_none(command)
+        absent = wants_none(command.tool, words_of(command)[1:])
         made = [_made(path, writes.get(path), absent) for path in command.outputs]
         for path in _unnamed(command):
             if path in self._own and disk.exists(path) and not disk.is_dir(path):
@@ -279,15 +271,3 @@ def _made(path: str, write: Write | None, absent: bool) -> Made:
     if write is None:
         return Made(path, absent=absent)
     return Made(path, not write.in_place, write.timed, write.target, absent)
-
-
-def _wants_none(command: CommandRecord) -> bool:
-    """Whether a command minds that its output is there: ln without -f, and ar q, which would
-    append what is in the archive already."""
-    words = words_of(command)[1:]
-    if plain(command.tool) == "ln":
-        return all(given.do is not FileDo.FORCE for given in LN.parse(words).given)
-    if command.kind == Kind.ARCHIVE and words:
-        first = words[0] if words[0].startswith("-") else f"-{words[0]}"
-        return any(given.name == "-q" for given in AR.parse([first, *words[1:]]).given)
-    return False

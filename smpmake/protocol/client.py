@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from smpmake.errors import SmpmakeError
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 from smpmake.records import CommandRecord, Failure, Stall, from_row
 
 
@@ -33,7 +33,7 @@ class Replies:
 
     def __init__(self, server: str) -> None:
         self._server = server
-        self._splitter = wire.Splitter()
+        self._splitter = frames.Splitter()
         self._portions: dict[int, list[list[Any]]] = {}
 
     def feed(self, data: bytes) -> list[tuple[int, dict[str, Any]]]:
@@ -42,8 +42,8 @@ class Replies:
         Raises ServerGoneError for what is no reply.
         """
         try:
-            messages = [wire.decode_json(payload) for _, payload in self._splitter.feed(data)]
-        except wire.WireError as error:
+            messages = [frames.decode_json(payload) for _, payload in self._splitter.feed(data)]
+        except frames.WireError as error:
             raise ServerGoneError(f"{self._server}: {error}") from None
         whole = []
         for message in messages:
@@ -97,7 +97,7 @@ class Client:
         self._count += 1
         request = {"op": operation, "id": self._count, **fields}
         with contextlib.suppress(OSError):  # the reply tells
-            self.socket.sendall(wire.encode_json(wire.REQUEST, request))
+            self.socket.sendall(frames.encode_json(wire.REQUEST, request))
         while True:
             try:
                 data = self.socket.recv(1 << 18)
@@ -146,7 +146,7 @@ class AsyncClient:
         request = {"op": operation, "id": self._count, **fields}
         if not self._unsent:
             self._loop.add_writer(self._socket.fileno(), self._writable)
-        self._unsent += wire.encode_json(wire.REQUEST, request)
+        self._unsent += frames.encode_json(wire.REQUEST, request)
         self._writable()
         return reply
 

@@ -1,19 +1,15 @@
-"""Frames between shims, workers, keeper, clients and the server: bytes in, values out.
+"""What shims, guards, workers and keeper say, and are told: bytes in, values out.
 
 The other half is native/wire.h; docs/wire.md describes both.  Pure: no socket is touched here.
 """
 
 from __future__ import annotations
 
-import json
 import struct
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-MAGIC: Final = 0x4B4D5053
-VERSION: Final = 1
-MAX_PAYLOAD: Final = 16 << 20
+from smpmake.protocol.frames import HEADER, MAGIC, VERSION, WireError, blobs, frame
 
 INVOKE: Final = 1
 ANSWER: Final = 2
@@ -51,7 +47,6 @@ GUARD_FILE: Final = 1
 GUARD_ABSENT: Final = 2
 GUARD_ELSEWHERE: Final = 3
 
-HEADER: Final = struct.Struct("<IHHI")
 _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIII")
 _JOB: Final = struct.Struct("<QqIIIIIIII")
@@ -60,10 +55,6 @@ _SIGNAL: Final = struct.Struct("<i")
 _DRIVER: Final = struct.Struct("<IiQQQ")
 _QUESTION: Final = struct.Struct("<IIIIII")
 _GUARD_ANSWER: Final = struct.Struct("<IIqII")
-
-
-class WireError(ValueError):
-    """Bytes that are not a frame of ours, or a frame whose lengths do not add up."""
 
 
 class FileId(NamedTuple):
@@ -152,71 +143,6 @@ class DriverEvent:
     max_rss_kib: int
 
 
-def frame(kind: int, *parts: bytes) -> bytes:
-    """One whole frame."""
-    return b"".join((HEADER.pack(MAGIC, VERSION, kind, sum(map(len, parts))), *parts))
-
-
-class Splitter:
-    """Cuts a stream into frames: feed it what arrived, get the frames that are complete."""
-
-    __slots__ = ("_buffer",)
-
-    def __init__(self) -> None:
-        self._buffer = b""
-
-    @property
-    def pending(self) -> int:
-        """Bytes of a frame that is not complete yet."""
-        return len(self._buffer)
-
-    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """Frames as (kind, payload).  Raises WireError at the first byte that is not ours."""
-        buffer = self._buffer + data if self._buffer else data
-        frames = []
-        at = 0
-        while len(buffer) - at >= HEADER.size:
-            magic, version, kind, length = HEADER.unpack_from(buffer, at)
-            if magic != MAGIC:
-                raise WireError("not a frame of smpmake")
-            if version != VERSION:
-                raise WireError(f"wire version {version}, this is {VERSION}")
-            if length > MAX_PAYLOAD:
-                raise WireError(f"a payload of {length} bytes, the limit is {MAX_PAYLOAD}")
-            end = at + HEADER.size + length
-            if end > len(buffer):
-                break
-            frames.append((kind, buffer[at + HEADER.size : end]))
-            at = end
-        self._buffer = buffer[at:]
-        return frames
-
-
-def _blobs(payload: bytes, start: int, *lengths: int) -> list[bytes]:
-    blobs = []
-    for length in lengths:
-        end = start + length
-        blobs.append(payload[start:end])
-        start = end
-    if start != len(payload):
-        raise WireError("the lengths in a frame do not add up")
-    return blobs
-
-
-def strings(blob: bytes) -> list[bytes]:
-    """The NUL-ended strings of a blob."""
-    if not blob:
-        return []
-    if blob[-1] != 0:
-        raise WireError("a list of strings does not end in NUL")
-    return blob[:-1].split(b"\0")
-
-
-def join_strings(words: Iterable[bytes]) -> bytes:
-    """The inverse of `strings`."""
-    return b"".join(word + b"\0" for word in words)
-
-
 def decode_invoke(payload: bytes) -> Invoke:
     """Raises WireError for anything that is not a whole, sensible invocation."""
     if len(payload) < _INVOKE.size:
@@ -237,7 +163,7 @@ def decode_invoke(payload: bytes) -> Invoke:
         limits_len,
         unguarded,
     ) = _INVOKE.unpack_from(payload)
-    tool, real, cwd, build, argv, env, limits = _blobs(
+    tool, real, cwd, build, argv, env, limits = blobs(
         payload,
         _INVOKE.size,
         tool_len,
@@ -273,20 +199,20 @@ def decode_question(payload: bytes) -> Question:
     if len(payload) < _QUESTION.size:
         raise WireError("a question is cut short")
     kind, pid, command, *lengths = _QUESTION.unpack_from(payload)
-    blobs = _blobs(payload, _QUESTION.size, *lengths)
-    if not blobs[1].startswith(b"/") or any(b"\0" in blob for blob in blobs):
+    texts = blobs(payload, _QUESTION.size, *lengths)
+    if not texts[1].startswith(b"/") or any(b"\0" in text for text in texts):
         raise WireError("a question without an absolute path")
     if not ASK_READ <= kind <= ASK_ALIAS:
         raise WireError(f"a question of kind {kind}")
-    build, path, other = (blob.decode(errors="surrogateescape") for blob in blobs)
+    build, path, other = (text.decode(errors="surrogateescape") for text in texts)
     return Question(kind, pid, command - 1, build, path, other)
 
 
 def encode_question(question: Question) -> bytes:
     """What a guard sends; for tests."""
-    blobs = [text.encode(errors="surrogateescape") for text in question[3:]]
-    fixed = _QUESTION.pack(question.kind, question.pid, question.command + 1, *map(len, blobs))
-    return frame(QUESTION, fixed, *blobs)
+    texts = [text.encode(errors="surrogateescape") for text in question[3:]]
+    fixed = _QUESTION.pack(question.kind, question.pid, question.command + 1, *map(len, texts))
+    return frame(QUESTION, fixed, *texts)
 
 
 def encode_guard_answer(state: int, mode: int = 0, mtime_ns: int = 0, path: bytes = b"") -> bytes:
@@ -404,7 +330,7 @@ def decode_result(payload: bytes) -> Result:
     if len(payload) < _RESULT.size:
         raise WireError("a result is cut short")
     *fixed, out_len, err_len, _ = _RESULT.unpack_from(payload)
-    out, err = _blobs(payload, _RESULT.size, out_len, err_len)
+    out, err = blobs(payload, _RESULT.size, out_len, err_len)
     return Result(*(*fixed, out, err))
 
 
@@ -428,19 +354,3 @@ def decode_driver(payload: bytes) -> DriverEvent:
     if len(payload) != _DRIVER.size:
         raise WireError("a driver event of the wrong size")
     return DriverEvent(*_DRIVER.unpack(payload))
-
-
-def encode_json(kind: int, message: dict[str, Any]) -> bytes:
-    """A request or a reply."""
-    return frame(kind, json.dumps(message, separators=(",", ":")).encode())
-
-
-def decode_json(payload: bytes) -> dict[str, Any]:
-    """Raises WireError for anything but a JSON object."""
-    try:
-        message = json.loads(payload)
-    except (ValueError, RecursionError) as error:
-        raise WireError(f"not JSON: {error}") from None
-    if not isinstance(message, dict):
-        raise WireError("a request is not an object")
-    return message

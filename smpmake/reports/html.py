@@ -13,7 +13,7 @@ from importlib import resources
 from string import Template
 from typing import Final
 
-from smpmake.reports import sections
+from smpmake.reports import sections, tables
 from smpmake.reports.document import Document
 from smpmake.reports.markup import join, text
 from smpmake.reports.pack import pack, script_safe
@@ -31,11 +31,11 @@ def html(document: Document, earlier: list[Document]) -> str:
         sections.findings(document),
     ]
     after = [
-        sections.commands(document),
-        sections.groups(document),
+        tables.commands(document),
+        tables.groups(document),
         sections.path(document),
-        sections.stalls(document),
-        sections.builds(document, earlier),
+        tables.stalls(document),
+        tables.builds(document, earlier),
     ]
     return Template(_source("page.html")).substitute(
         title=text(sections.title(document)),

@@ -23,6 +23,10 @@ class Markup(str):
     __slots__ = ()
 
 
+NOTHING: Final = Markup("")
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
+
+
 def text(value: str) -> Markup:
     """Plain text as HTML.  Control characters are shown; halves of broken UTF-8 become U+FFFD."""
     return value if isinstance(value, Markup) else Markup(html.escape(printable(value)))
@@ -48,3 +52,14 @@ def tag(name: str, *content: str, **attributes: str | float | None) -> Markup:
     if name in _VOID and not content:
         return Markup(f"<{name}{shown}/>")
     return Markup(f"<{name}{shown}>{join(content)}</{name}>")
+
+
+def section(name: str, heading: str, *content: str) -> Markup:
+    """A part of the page, with a heading that is its name for who hears it."""
+    return tag(
+        "section",
+        tag("h2", heading, id=f"{name}-title"),
+        *content,
+        id=name,
+        aria_labelledby=f"{name}-title",
+    )

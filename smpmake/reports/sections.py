@@ -1,4 +1,4 @@
-"""The page's parts that need no script: what is to be known of a build, readable everywhere."""
+"""The page's parts that are told in words and pictures, readable everywhere, without a script."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Final
 
 from smpmake.reports import charts
 from smpmake.reports.document import Document
-from smpmake.reports.markup import Markup, join, plain, tag
+from smpmake.reports.markup import NOTHING, TIMES, Markup, join, plain, section, tag
 from smpmake.reports.terminal import best_serial, label
 from smpmake.units import cut, seconds, size
 
-_COMMANDS: Final = 50  # rows of the table that stands in for the interactive one
-_GROUPS: Final = 100
 _FAILURES: Final = 50
 _OUTPUT: Final = 16_000  # characters of a failure's output
 _LINE: Final = 8_000  # of its command line
@@ -26,8 +24,6 @@ SPLIT: Final = {
     "one": "one other command alone",
     "nobody": "nobody",
 }
-_TIMES: Final = "\N{MULTIPLICATION SIGN}"
-_NONE: Final = Markup("")
 
 
 def title(document: Document) -> str:
@@ -69,7 +65,7 @@ def _headline(document: Document) -> list[str]:
         return [f"{seconds(figures['wall'])}, and nothing to run in parallel"]
     serial, kind = best_serial(document)
     return [
-        tag("strong", f"{serial['speedup']:.2f} {_TIMES}"),
+        tag("strong", f"{serial['speedup']:.2f} {TIMES}"),
         " ",
         _whole(figures["wall"]),
         f" for {kind} ",
@@ -122,9 +118,9 @@ def findings(document: Document) -> Markup:
     ]
     notices = [tag("li", tag("b", "notice"), tag("span", n)) for n in document["build"]["notices"]]
     if not rows and not notices:
-        return _NONE
+        return NOTHING
     body = tag("ul", *rows, *notices[:_NOTICES], class_="findings")
-    return _section("findings", "What held it back", body)
+    return section("findings", "What held it back", body)
 
 
 def figures(document: Document) -> Markup:
@@ -139,12 +135,12 @@ def figures(document: Document) -> Markup:
         (
             "Serial, estimated",
             seconds(f["serial_estimated"]["seconds"]),
-            f"{f['serial_estimated']['speedup']:.2f} {_TIMES} as long",
+            f"{f['serial_estimated']['speedup']:.2f} {TIMES} as long",
         ),
     ]
     if f["serial_measured"] is not None:
         measured = f["serial_measured"]
-        words = f"{measured['speedup']:.2f} {_TIMES} as long"
+        words = f"{measured['speedup']:.2f} {TIMES} as long"
         rows.append(("Serial, measured", seconds(measured["seconds"]), words))
     serial, kind = best_serial(document)
     if serial["extra_utilisation"] is not None:
@@ -219,12 +215,12 @@ def split(document: Document) -> Markup:
         (count, value) for count, value in enumerate(document["concurrency"]) if value >= wall / 200
     ]
     at_once = ", ".join(f"{count}: {value / wall:.0%}" for count, value in counts)
-    return _section(
+    return section(
         "split",
         "Where the time went",
         tag("div", *bar, class_="split", aria_hidden="true"),
         tag("table", tag("tbody", *rows), class_="plain"),
-        tag("p", f"Commands at once: {at_once}", class_="note") if at_once else _NONE,
+        tag("p", f"Commands at once: {at_once}", class_="note") if at_once else NOTHING,
     )
 
 
@@ -232,7 +228,7 @@ def what_if(document: Document) -> Markup:
     """What more CPUs would give, and what that assumes."""
     picture = charts.what_if(document)
     if not picture:
-        return _NONE
+        return NOTHING
     f = document["figures"]
     off = f["simulated"] / f["wall"] - 1 if f["wall"] else 0.0
     note = (
@@ -241,7 +237,7 @@ def what_if(document: Document) -> Markup:
         f"where {seconds(f['wall'])} were measured (◆): it is {off:+.0%} off.  "
         f"The dashed line is the critical path, {seconds(f['critical_path'])}."
     )
-    return _section("what-if", "With more CPUs", picture, tag("p", note, class_="note"))
+    return section("what-if", "With more CPUs", picture, tag("p", note, class_="note"))
 
 
 def failures(document: Document) -> Markup:
@@ -266,54 +262,10 @@ def failures(document: Document) -> Markup:
             )
         )
     if not shown:
-        return _NONE
+        return NOTHING
     rest = len(document["failures"]) - len(shown)
-    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else _NONE
-    return _section("failures", "Failures", *shown, more)
-
-
-def commands(document: Document) -> Markup:
-    """The costliest commands; the page's script puts all of them in their place."""
-    ran = [command for command in document["commands"] if command["started"] is not None]
-    ran.sort(key=lambda command: -command["weighted"])
-    rows = []
-    for command in ran[:_COMMANDS]:
-        wall = max(0.0, (command["ended"] or command["started"]) - command["started"])
-        rows.append(
-            tag(
-                "tr",
-                tag("th", label(command), scope="row", title=cut(command["command"], 160)),
-                tag("td", command["kind"], class_="words minor"),
-                tag("td", seconds(command["weighted"])),
-                tag("td", seconds(wall), class_="minor"),
-                tag("td", seconds(command["user"] + command["system"]), class_="minor"),
-                tag("td", _memory(command["max_rss_bytes"]), class_="minor"),
-            )
-        )
-    if not rows:
-        return _NONE
-    heads = ("Weighted", "Wall", "CPU", "Memory")
-    header = tag(
-        "tr",
-        tag("th", "Command", scope="col", class_="words"),
-        tag("th", "Kind", scope="col", class_="words minor"),
-        *(tag("th", h, scope="col", class_=None if h == heads[0] else "minor") for h in heads),
-    )
-    note = (
-        f"The {len(rows)} costliest of {len(document['commands']):,}.  Weighted: seconds in which "
-        "several commands ran at once are shared between them."
-    )
-    return _section(
-        "commands",
-        "Commands",
-        tag(
-            "div",
-            tag("p", note, class_="note"),
-            tag("table", tag("thead", header), tag("tbody", *rows), class_="rows"),
-            id="costliest",
-        ),
-        tag("div", id="all-commands", hidden=""),
-    )
+    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else NOTHING
+    return section("failures", "Failures", *shown, more)
 
 
 def path(document: Document) -> Markup:
@@ -321,7 +273,7 @@ def path(document: Document) -> Markup:
     by_number = {command["number"]: command for command in document["commands"]}
     pieces = document["critical_path"]
     if not pieces:
-        return _NONE
+        return NOTHING
     longest = sorted(pieces, key=lambda p: p["start"] - p["end"])[:_PIECES]
     rows = []
     for piece in sorted(longest, key=lambda p: p["start"]):
@@ -340,148 +292,7 @@ def path(document: Document) -> Markup:
         f"{f'; {rest:,} shorter pieces are left out' if rest > 0 else ''}."
     )
     body = tag("ol", *rows, class_="findings")
-    return _section("path", "Critical path", tag("p", note, class_="note"), body)
-
-
-def groups(document: Document) -> Markup:
-    """Sums by language, folder and tool."""
-    tables = [
-        _group_table(document[name], one)
-        for name, one in (("languages", "Language"), ("tools", "Tool"), ("folders", "Folder"))
-        if document[name]
-    ]
-    if not tables:
-        return _NONE
-    return _section("groups", "Languages, tools, folders", *tables)
-
-
-def _group_table(groups: list[Document], one: str) -> Markup:
-    rows = [
-        tag(
-            "tr",
-            tag("th", group["name"], scope="row"),
-            _figure("", seconds(group["weighted"]), group["weighted"]),
-            _figure("minor", seconds(group["seconds"]), group["seconds"]),
-            _figure("minor", seconds(group["cpu"]), group["cpu"]),
-            _figure("", f"{group['count']:,}", group["count"]),
-            _figure("minor", _memory(group["max_rss_bytes"]), group["max_rss_bytes"]),
-        )
-        for group in groups[:_GROUPS]
-    ]
-    minor = ("Wall", "CPU", "Memory")
-    header = tag(
-        "tr",
-        tag("th", one, scope="col", class_="words"),
-        *(
-            tag("th", name, scope="col", class_="minor" if name in minor else None)
-            for name in ("Weighted", "Wall", "CPU", "Commands", "Memory")
-        ),
-    )
-    table = tag("table", tag("thead", header), tag("tbody", *rows), class_="rows sortable")
-    rest = len(groups) - len(rows)
-    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else _NONE
-    return tag(
-        "div", table, more, class_="box", tabindex=0, role="region", aria_label=f"By {one.lower()}"
-    )
-
-
-def _memory(value: int) -> str:
-    """Nothing where nobody looked: the driver ran it itself."""
-    return size(value) if value else ""
-
-
-def _figure(kind: str, words: str, value: float) -> Markup:
-    return tag("td", words, class_=kind or None, data_value=value)
-
-
-def stalls(document: Document) -> Markup:
-    """Who waited for what, and what was not deferred."""
-    causes = [
-        tag(
-            "tr",
-            tag("th", row["cause"], scope="row"),
-            _figure("", seconds(row["seconds"]), row["seconds"]),
-            _figure("", f"{row['count']:,}", row["count"]),
-        )
-        for row in document["causes"]
-    ]
-    reasons = [
-        tag(
-            "tr",
-            tag("th", row["text"], scope="row"),
-            tag("td", tag("code", row["reason"]), class_="words minor"),
-            _figure("", f"{row['count']:,}", row["count"]),
-        )
-        for row in document["reasons"]
-    ]
-    tables = []
-    if causes:
-        tables.append(_small("The driver waited because it", ("Seconds", "Times"), causes))
-    if reasons:
-        tables.append(_small("Not deferred because it", ("Name", "Commands"), reasons))
-    if not tables:
-        return _NONE
-    body = tag("div", *tables, class_="pair")
-    return _section("stalls", "Waits and the foreground", body)
-
-
-def _small(first: str, names: tuple[str, str], rows: list[Markup]) -> Markup:
-    header = tag(
-        "tr",
-        tag("th", first, scope="col", class_="words"),
-        *(
-            tag("th", name, scope="col", class_="words minor" if name == "Name" else None)
-            for name in names
-        ),
-    )
-    table = tag("table", tag("thead", header), tag("tbody", *rows), class_="rows sortable")
-    return tag("div", table, class_="box")
-
-
-def builds(document: Document, earlier: list[Document]) -> Markup:
-    """This build among those of the same folder and command before it."""
-    if not earlier:
-        return _NONE
-    build, wall = document["build"], document["figures"]["wall"]
-    serial, kind = best_serial(document)
-    this = {
-        "id": build["id"],
-        "started_unix": build["started_unix"],
-        "wall": wall,
-        "status": build["status"],
-        "speedup": serial["speedup"] if kind == "a measured" else None,
-    }
-    rows = sorted([*earlier, this], key=lambda row: (row["started_unix"], row["id"]))
-    cells = []
-    for row in reversed(rows):
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["started_unix"]))
-        ours = row is this
-        status = "no end" if row["status"] is None else "" if row["status"] == 0 else row["status"]
-        against = f"{row['wall'] / wall - 1:+.0%}" if row["wall"] and wall else ""
-        speedup = f"{row['speedup']:.2f} {_TIMES}" if row["speedup"] is not None else ""
-        cells.append(
-            tag(
-                "tr",
-                tag("th", str(row["id"]), scope="row"),
-                tag("td", when, class_="words"),
-                tag("td", seconds(row["wall"]) if row["wall"] is not None else "?"),
-                tag("td", "this one" if ours else against),
-                tag("td", speedup, class_="minor"),
-                tag("td", f"{status}"),
-                class_="ours" if ours else None,
-            )
-        )
-    names = ("Wall", "To this", "Measured", "Status")
-    header = tag(
-        "tr",
-        tag("th", "Build", scope="col", class_="words"),
-        tag("th", "Started", scope="col", class_="words"),
-        *(tag("th", n, scope="col", class_="minor" if n == "Measured" else None) for n in names),
-    )
-    table = tag("table", tag("thead", header), tag("tbody", *cells), class_="rows")
-    note = "Wall time of the same command in the same folder.  What had to be built may differ."
-    body = tag("div", tag("div", charts.builds(rows)), tag("div", table), class_="pair")
-    return _section("builds", "Earlier builds", tag("p", note, class_="note"), body)
+    return section("path", "Critical path", tag("p", note, class_="note"), body)
 
 
 def foot(document: Document) -> Markup:
@@ -498,14 +309,4 @@ def foot(document: Document) -> Markup:
             ),
             tag("p", f"smpmake {version}.  This page loads nothing from anywhere."),
         ]
-    )
-
-
-def _section(name: str, heading: str, *content: str) -> Markup:
-    return tag(
-        "section",
-        tag("h2", heading, id=f"{name}-title"),
-        *content,
-        id=name,
-        aria_labelledby=f"{name}-title",
     )

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from smpmake.engine.engine import Engine
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 from smpmake.schedule.job import Job
 
 log = logging.getLogger("smpmake")
@@ -103,7 +103,7 @@ class Server:
         if kind == wire.INVOKE:
             invoke = wire.decode_invoke(payload)
             if len(fds) != 2:
-                raise wire.WireError(f"an invocation with {len(fds)} descriptors")
+                raise frames.WireError(f"an invocation with {len(fds)} descriptors")
             out, err = fds
             fds.clear()  # the engine's now
             self._engine.invoke(invoke, connection, out, err)
@@ -111,9 +111,9 @@ class Server:
             connection.ask(wire.decode_question(payload))
         elif kind == wire.REQUEST and self._requests is not None:
             connection.is_client = True
-            self._requests.request(connection, wire.decode_json(payload))
+            self._requests.request(connection, frames.decode_json(payload))
         else:
-            raise wire.WireError(f"a frame of kind {kind}")
+            raise frames.WireError(f"a frame of kind {kind}")
 
     def gone(self, connection: Connection) -> None:
         """The other side closed."""
@@ -170,7 +170,7 @@ class Connection:
         self.is_client = False
         self._server = server
         self._socket = accepted
-        self._splitter = wire.Splitter()
+        self._splitter = frames.Splitter()
         self._fds: list[int] = []
         self._registered = False
         self._waiting: Callable[[], None] | None = None
@@ -206,7 +206,7 @@ class Connection:
         try:
             for kind, payload in self._splitter.feed(data):
                 self._server.frame(self, kind, payload, self._fds)
-        except wire.WireError as error:
+        except frames.WireError as error:
             log.warning("refused: process %d: %s", self.pid, error)
             self._end()
             return
@@ -304,7 +304,7 @@ class Connection:
             log.warning("process %d does not read its replies: its connection is closed", self.pid)
             self._end()
             return
-        self._send(wire.encode_json(wire.REPLY, message))
+        self._send(frames.encode_json(wire.REPLY, message))
 
     async def drained(self) -> bool:
         """Waits until the peer has taken everything; False if it is gone."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from smpmake import native
 from smpmake.errors import SmpmakeError
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import DriverEvent
 
 
@@ -41,7 +41,7 @@ class Driver:
         self.ended: asyncio.Future[DriverEvent | None] = loop.create_future()
         self.pid = -1
         self._loop = loop
-        self._splitter = wire.Splitter()
+        self._splitter = frames.Splitter()
         ours, theirs = socket.socketpair()
         soft = nofile if nofile is not None else resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         keeper = native.program("keeper")

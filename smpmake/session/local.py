@@ -15,9 +15,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from smpmake.commands import wmake
 from smpmake.config import Settings
 from smpmake.decide.known_failures import KnownFailures
-from smpmake.decide.procfs import WMAKES
 from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer, Transcript
@@ -58,7 +58,7 @@ class LocalBackend:
         self._board: Scoreboard | None = None
         self._printer: Printer | None = None  # without an engine, which has its own
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
-        self._build.wmakes = os.path.basename(program) in WMAKES
+        self._build.wmakes = wmake.is_wmake(os.path.basename(program))
         self.output: int | None = None
         self.environment: dict[str, str] = {}
         self.alive = -1

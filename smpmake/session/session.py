@@ -22,7 +22,6 @@ from smpmake import __version__, cpus
 from smpmake.commands import wmake
 from smpmake.commands.model import Reason
 from smpmake.config import Settings
-from smpmake.decide.procfs import WMAKES
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import wire
 from smpmake.protocol.wire import DriverEvent
@@ -162,7 +161,7 @@ class Session:
     def _command(self) -> list[str]:
         """What is run: a wmake gets options of ours (commands/wmake.py)."""
         command = self.record.command
-        if os.path.basename(command[0]) not in WMAKES:
+        if not wmake.is_wmake(os.path.basename(command[0])):
             return command
         # In a first run the question could be about a target whose command was not even run.
         answered = self.record.runs > 1 and os.isatty(0)

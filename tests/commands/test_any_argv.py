@@ -9,11 +9,11 @@ from smpmake.commands import (
     assembler,
     binutils,
     compiler_options,
-    coreutils,
+    coreutils_options,
     linker,
+    watcom_directives,
     watcom_drivers,
     watcom_lib,
-    watcom_link,
     watcom_options,
 )
 from smpmake.commands.model import Analysis, Reason
@@ -71,7 +71,7 @@ KNOWN = sorted(
     }
     | {
         word
-        for module in (binutils, coreutils)
+        for module in (binutils, coreutils_options)
         for table in vars(module).values()
         if isinstance(table, Getopt)
         for option in table.options
@@ -79,8 +79,8 @@ KNOWN = sorted(
     }
     | {f"-{name}" for name in watcom_options.OF_DRIVER.rows}
     | {word for row in watcom_drivers.OWCC for word in row.words()}
-    | set(watcom_link.DIRECTIVE_WORDS)
-    | set(watcom_link.OPTION_WORDS)
+    | set(watcom_directives.DIRECTIVE_WORDS)
+    | set(watcom_directives.OPTION_WORDS)
     | {f"-{name}" for name in watcom_lib.FLAGS}
 )
 OPERANDS = [

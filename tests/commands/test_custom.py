@@ -63,6 +63,8 @@ def test_what_it_reads_and_writes(tmp_path: Path, line: str, reads: str, writes:
     [
         ("packer -x -o out a", Reason.UNKNOWN_OPTION),
         ("packer -o out -debug a", Reason.UNKNOWN_OPTION),
+        ("packer -o out -", Reason.READS_STDIN),
+        ("packer -o out - --mystery", Reason.UNKNOWN_OPTION),
         ("packer -o - a", Reason.UNUSUAL_OUTPUT),
         ("packer -o out/ a", Reason.UNUSUAL_OUTPUT),
         ("packer -o folder a", Reason.UNUSUAL_OUTPUT),

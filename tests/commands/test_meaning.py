@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smpmake.commands.families import find, is_known
-from smpmake.commands.model import Kind, Reason
+from smpmake.commands.model import Kind, Reason, Vouch
 from tests.commands.disk import FakeFiles, meaning
 
 FILES = FakeFiles(
@@ -119,6 +119,18 @@ REFUSED = {
     "cp -b a b": Reason.WRITES_UNPREDICTABLE,
     "mv --backup=numbered a b": Reason.WRITES_UNPREDICTABLE,
     "cp --parents a/b dir": Reason.WRITES_UNPREDICTABLE,
+    # Of several reasons the worst counts, wherever it stands.
+    "tcc -c -": Reason.READS_STDIN,
+    "tcc -c - --mystery x.c": Reason.UNKNOWN_OPTION,
+    "tcc -c - -o x.o a.c b.c": Reason.MALFORMED,
+    "sdcc -E a.c": Reason.WRITES_STDOUT,
+    "sdcc -E a.c b.c": Reason.MALFORMED,
+    "sdcc -E -o x a.c": Reason.WRITES_UNPREDICTABLE,
+    "sdas8051 -g out a.asm": Reason.WRITES_NOTHING,
+    "sdas8051 -l out a.asm": Reason.WRITES_UNPREDICTABLE,
+    "mv -i a b": Reason.READS_STDIN,
+    "mv -i -b a b": Reason.WRITES_UNPREDICTABLE,
+    "cp -t src /dev/tty dir": Reason.WHOLE_FOLDER,
     "gcc a.o b.o -flto=jobserver": Reason.USES_JOBSERVER,
     "cp -r dir new": Reason.WHOLE_FOLDER,
     "mv dir new": Reason.WHOLE_FOLDER,
@@ -315,3 +327,31 @@ def test_empty_argv() -> None:
 )
 def test_a_move_that_is_one_rename(line: str, pair: tuple[str, str] | None) -> None:
     assert meaning(line, FILES).rename == pair
+
+
+VOUCHES = {
+    "mv x.loT x.lo": {"x.lo": Vouch.GENERATED},
+    "gmv -f x.loT sub/x.lo": {"sub/x.lo": Vouch.GENERATED},
+    "mv x.lo x.old": {},
+    "mv a.Tpo a.Po": {},
+    "touch stamp": {"stamp": Vouch.TOUCHED},
+    "touch -r old stamp": {},
+    "touch -d yesterday stamp": {},
+    "cp x.loT x.lo": {},
+    "rm x.lo": {},
+    "gcc -c a.c": {},
+}
+
+
+@pytest.mark.parametrize("line", VOUCHES)
+def test_what_vouches_for_commands_before_it(line: str) -> None:
+    found = meaning(line, FILES)
+    vouches = {write.path: write.vouches for write in found.writes if write.vouches is not None}
+    assert vouches == VOUCHES[line]
+
+
+def test_a_symbolic_link_is_known_as_one() -> None:
+    (write,) = meaning("ln -sf a b", FILES).writes
+    assert write.symbolic and write.timed
+    (write,) = meaning("ln -f a b", FILES).writes
+    assert not write.symbolic and not write.timed

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import enum
+import importlib
+import pkgutil
 import re
+import types
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from smpmake import commands
 from smpmake.commands import (
     assembler,
     binutils,
-    compiler,
     compiler_options,
-    coreutils,
+    compiler_words,
+    coreutils_options,
     launchers,
     linker,
     probes,
@@ -32,7 +36,7 @@ TABLES: dict[str, Table[Any]] = {
 }
 GETOPTS: dict[str, Getopt[Any]] = {
     name: value
-    for module in (binutils, coreutils)
+    for module in (binutils, coreutils_options)
     for name, value in vars(module).items()
     if isinstance(value, Getopt)
 }
@@ -99,7 +103,7 @@ def test_every_compiler_option_with_a_value_has_an_effect() -> None:
     for row in compiler_options.OPTIONS:
         if row.take is not Take.FLAG:
             harmless = row.do is compiler_options.Do.NOTHING or row.do in noted
-            assert harmless or row.do in compiler.ACTIONS, row
+            assert harmless or row.do in compiler_words.ACTIONS, row
 
 
 @pytest.mark.parametrize("module", [compiler_options, assembler, linker])
@@ -168,6 +172,14 @@ def test_tools_with_tables_of_their_own_are_of_their_family(
         family = find(tool)
         assert family is not None
         assert family.name == name
+
+
+@pytest.mark.parametrize("name", [m.name for m in pkgutil.iter_modules(commands.__path__)])
+def test_what_stands_in_tables_and_sets_hashes_in_c(name: str) -> None:
+    module = importlib.import_module(f"smpmake.commands.{name}")
+    for value in vars(module).values():
+        if isinstance(value, enum.EnumType) and value.__module__ == module.__name__:
+            assert isinstance(value.__hash__, types.WrapperDescriptorType), value
 
 
 def test_patterns_compile_and_families_have_names_of_their_own() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from smpmake.commands.families import find
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
-from smpmake.commands.watcom_link import DIRECTIVE_WORDS, DIRECTIVES, OPTIONS
+from smpmake.commands.watcom_directives import DIRECTIVE_WORDS, DIRECTIVES, OPTIONS
 from smpmake.commands.watcom_options import (
     ASSEMBLER,
     COMMON,
@@ -228,6 +228,7 @@ REFUSED = {
     "wlink file a.o": Reason.WRITES_UNPREDICTABLE,
     "wlink sys strange file a.o": Reason.WRITES_UNPREDICTABLE,
     "wlink sys nt op incremental file a.o": Reason.IN_PLACE,
+    "wlink sys nt op incremental file a*.o": Reason.UNKNOWN_OPTION,
     "wlink sys linux name p": Reason.MALFORMED,
     "wlib -never old +a": Reason.UNKNOWN_OPTION,
     "wlib -q": Reason.MALFORMED,

@@ -14,7 +14,7 @@ import pytest
 
 from smpmake import native
 from smpmake.guard.scoreboard import INPUT, OUTPUT, SLOTS, Scoreboard, file_hash, name_hash
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 
 _HEADER = struct.Struct("<QIIIIqII")
 
@@ -111,7 +111,7 @@ class Answering:
         while True:
             connection, _ = self._socket.accept()
             with connection:
-                splitter = wire.Splitter()
+                splitter = frames.Splitter()
                 data = connection.recv(1 << 16)
                 if not data:
                     return
@@ -216,7 +216,7 @@ def test_of_a_full_table_everything_is_asked(tmp_path: Path, path: Path, server:
 
 def test_questions_survive_the_wire() -> None:
     question = wire.Question(wire.ASK_MOVE, 12, 34, "main", "/a/b\udcff", "/c")
-    ((kind, payload),) = wire.Splitter().feed(wire.encode_question(question))
+    ((kind, payload),) = frames.Splitter().feed(wire.encode_question(question))
     assert kind == wire.QUESTION
     assert wire.decode_question(payload) == question
 
@@ -233,5 +233,5 @@ def test_questions_survive_the_wire() -> None:
     ],
 )
 def test_a_malformed_question_is_refused(payload: bytes) -> None:
-    with pytest.raises(wire.WireError):
+    with pytest.raises(frames.WireError):
         wire.decode_question(payload)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpmake import native
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import FileId, Invoke
 from tests.support.space import Space
 
@@ -37,7 +37,7 @@ class Listener:
 
     def _serve(self) -> None:
         connection, _ = self._socket.accept()
-        splitter = wire.Splitter()
+        splitter = frames.Splitter()
         with connection:
             while not self.frames:
                 data, fds, _, _ = socket.recv_fds(connection, 1 << 16, 4)
@@ -79,8 +79,8 @@ def test_a_shims_invocation_as_python_reads_it(space: Space, shims: Path) -> Non
     assert invoke.build == "b7"
     assert invoke.real == b"/usr/bin/gcc"
     assert invoke.cwd == os.fsencode(space.folder)
-    assert wire.strings(invoke.argv) == [os.fsencode(word) for word in argv]
-    environment = dict(v.split(b"=", 1) for v in wire.strings(invoke.env))
+    assert frames.strings(invoke.argv) == [os.fsencode(word) for word in argv]
+    environment = dict(v.split(b"=", 1) for v in frames.strings(invoke.env))
     assert environment[b"MARK"] == b"m"
     assert environment[b"SMPMAKE_DEPTH"] == b"1"
     assert not {b"SMPMAKE_SOCKET", b"SMPMAKE_BUILD", b"SMPMAKE_BOARD"} & environment.keys()
@@ -96,12 +96,12 @@ def test_long_command_lines_and_environments(space: Space, shims: Path) -> None:
     listener.close()
     assert ended.status == 0
     invoke = wire.decode_invoke(listener.frames[0][1])
-    assert [os.fsdecode(word) for word in wire.strings(invoke.argv)[1:]] == words
+    assert [os.fsdecode(word) for word in frames.strings(invoke.argv)[1:]] == words
     assert len(invoke.argv) + len(invoke.env) > 1_500_000
 
 
 def test_the_answer_may_replace_the_command(space: Space, shims: Path) -> None:
-    argv = wire.join_strings([b"gcc", b"-dumpversion"])
+    argv = frames.join_strings([b"gcc", b"-dumpversion"])
     listener = Listener(space.root / "s", wire.answer_exec(argv, b"first this\n"))
     ended = space.run("gcc", "-c", "x.c", SMPMAKE_SOCKET=str(listener.path))
     listener.close()
@@ -111,7 +111,7 @@ def test_the_answer_may_replace_the_command(space: Space, shims: Path) -> None:
 
 
 def test_p5_a_server_that_hangs_up_leaves_the_real_tool(space: Space, shims: Path) -> None:
-    for garbage in (b"", b"garbage that is no frame", wire.frame(99, b"x")):
+    for garbage in (b"", b"garbage that is no frame", frames.frame(99, b"x")):
         listener = Listener(space.root / f"s{len(garbage)}", garbage)
         ended = space.run("gcc", "-dumpversion", SMPMAKE_SOCKET=str(listener.path))
         listener.close()
@@ -131,17 +131,19 @@ def test_p5_a_server_that_hangs_up_leaves_the_real_tool(space: Space, shims: Pat
         st.binary(max_size=20).map(lambda b: b"/" + b.replace(b"\0", b"")),
         st.text(st.characters(codec="utf-8"), max_size=20),
         st.lists(st.binary(max_size=9).map(lambda b: b.replace(b"\0", b"")), min_size=1).map(
-            wire.join_strings
+            frames.join_strings
         ),
-        st.lists(st.binary(max_size=9).map(lambda b: b.replace(b"\0", b""))).map(wire.join_strings),
+        st.lists(st.binary(max_size=9).map(lambda b: b.replace(b"\0", b""))).map(
+            frames.join_strings
+        ),
         st.binary(max_size=32),
     )
 )
 def test_what_is_encoded_is_decoded(invoke: Invoke) -> None:
-    splitter = wire.Splitter()
+    splitter = frames.Splitter()
     data = wire.encode_invoke(invoke)
-    frames = [frame for byte in data for frame in splitter.feed(bytes([byte]))]
-    assert [(kind, wire.decode_invoke(payload)) for kind, payload in frames] == [
+    whole = [frame for byte in data for frame in splitter.feed(bytes([byte]))]
+    assert [(kind, wire.decode_invoke(payload)) for kind, payload in whole] == [
         (wire.INVOKE, invoke)
     ]
 
@@ -152,22 +154,22 @@ def test_no_payload_is_more_than_an_error(payload: bytes) -> None:
         wire.decode_invoke,
         wire.decode_result,
         wire.decode_driver,
-        wire.decode_json,
-        wire.strings,
+        frames.decode_json,
+        frames.strings,
     ):
         try:
             decode(payload)
-        except wire.WireError:
+        except frames.WireError:
             continue
 
 
 def test_a_stream_of_garbage_is_refused() -> None:
-    with pytest.raises(wire.WireError, match="not a frame"):
-        wire.Splitter().feed(b"GET / HTTP/1.0\r\n\r\n")
-    with pytest.raises(wire.WireError, match="version 9"):
-        wire.Splitter().feed(wire.HEADER.pack(wire.MAGIC, 9, 1, 0))
-    with pytest.raises(wire.WireError, match="limit"):
-        wire.Splitter().feed(wire.HEADER.pack(wire.MAGIC, wire.VERSION, 1, 1 << 30))
+    with pytest.raises(frames.WireError, match="not a frame"):
+        frames.Splitter().feed(b"GET / HTTP/1.0\r\n\r\n")
+    with pytest.raises(frames.WireError, match="version 9"):
+        frames.Splitter().feed(frames.HEADER.pack(frames.MAGIC, 9, 1, 0))
+    with pytest.raises(frames.WireError, match="limit"):
+        frames.Splitter().feed(frames.HEADER.pack(frames.MAGIC, frames.VERSION, 1, 1 << 30))
 
 
 class Running:
@@ -235,12 +237,12 @@ def test_garbage_truncation_and_silence_harm_nobody(space: Space) -> None:
         connection.sendmsg([good], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, three)])
         assert connection.recv(1) == b""
     with server.connect() as client:
-        client.sendall(wire.encode_json(wire.REQUEST, {"op": "no such thing"}))
-        ((_, reply),) = wire.Splitter().feed(client.recv(4096))
-        assert "no such request" in wire.decode_json(reply)["error"]
-        client.sendall(wire.encode_json(wire.REQUEST, {"op": "begin"}))
-        ((_, reply),) = wire.Splitter().feed(client.recv(4096))
-        assert "malformed request" in wire.decode_json(reply)["error"]
+        client.sendall(frames.encode_json(wire.REQUEST, {"op": "no such thing"}))
+        ((_, reply),) = frames.Splitter().feed(client.recv(4096))
+        assert "no such request" in frames.decode_json(reply)["error"]
+        client.sendall(frames.encode_json(wire.REQUEST, {"op": "begin"}))
+        ((_, reply),) = frames.Splitter().feed(client.recv(4096))
+        assert "malformed request" in frames.decode_json(reply)["error"]
     # After all that it still works.
     space.write({"a.c": "int a;\n"})
     script = f'eval "$({server_command()} env --socket t)"; gcc -c a.c; {server_command()} wait'

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.server.requests import Requests
 from smpmake.server.rundir import listen
@@ -178,7 +178,7 @@ def test_who_does_not_read_holds_nobody_up(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its replies are kept up to a bound; then its connection is closed."""
-    question = wire.encode_json(wire.REQUEST, {"op": "x" * 60_000, "id": 1})
+    question = frames.encode_json(wire.REQUEST, {"op": "x" * 60_000, "id": 1})
 
     async def part(served: Served) -> None:
         loop = asyncio.get_running_loop()
@@ -244,7 +244,7 @@ def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> No
         shim.setblocking(False)
         while data := await asyncio.get_running_loop().sock_recv(shim, 1 << 16):
             received += data
-        ((kind, payload),) = wire.Splitter().feed(received)
+        ((kind, payload),) = frames.Splitter().feed(received)
         assert kind == wire.ANSWER
         assert payload.endswith(said)
         shim.close()

@@ -20,7 +20,7 @@ from smpmake.engine.clock import Timer
 from smpmake.engine.engine import Engine
 from smpmake.engine.pool import OnLost, OnResult
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol import wire
+from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import FileId, Invoke, Question, Result
 from smpmake.schedule.job import Job
 
@@ -43,7 +43,7 @@ class FakeWorkers:
         self._on_result, self._on_lost = on_result, on_lost
 
     def send(self, slot: int, frame: bytes) -> None:
-        ((kind, payload),) = wire.Splitter().feed(frame)
+        ((kind, payload),) = frames.Splitter().feed(frame)
         assert kind == wire.JOB
         assert slot not in self.running
         self.running[slot] = int.from_bytes(payload[:8], "little")
@@ -146,7 +146,7 @@ class Guard:
     withdraw: Callable[[], None] | None = None
 
     def settle(self, data: bytes) -> None:
-        ((kind, payload),) = wire.Splitter().feed(data)
+        ((kind, payload),) = frames.Splitter().feed(data)
         assert kind == wire.GUARD_ANSWER
         self.answers.append(int.from_bytes(payload[:4], "little"))
 
@@ -208,8 +208,8 @@ class Bench:
             f"/usr/bin/{words[0]}".encode(),
             os.fsencode(self.folder),
             build,
-            wire.join_strings(word.encode() for word in words),
-            wire.join_strings(word.encode() for word in (*environment, "PATH=/usr/bin")),
+            frames.join_strings(word.encode() for word in words),
+            frames.join_strings(word.encode() for word in (*environment, "PATH=/usr/bin")),
             b"",
         )
 

@@ -1,0 +1,65 @@
+"""A command of several sources taken apart: one command a source, and the link of their objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from smpmake.commands import compiler_options
+from smpmake.commands.compiler_options import Do
+from smpmake.commands.compiler_words import Line, Source
+from smpmake.commands.model import Analysis, Part
+from smpmake.commands.paths import basename, join, stem
+
+#: What a line that was read means.
+Judge = Callable[[Line], Analysis]
+
+
+def compile_parts(line: Line, judge: Judge, folder: str) -> tuple[Part, ...]:
+    """Each source compiled by itself."""
+    return tuple(_part(line, judge, words_for(line, source, set())) for source in line.sources)
+
+
+def link_parts(line: Line, judge: Judge, folder: str) -> tuple[Part, ...]:
+    """Each source compiled into the folder, and the link of what was made there."""
+    words = list(line.words)
+    parts = []
+    for number, source in enumerate(line.sources):
+        name = f"{number}-{stem(basename(source.path))}.o"
+        out = join(folder, name)
+        own = [*words_for(line, source, output_places(line)), "-c", "-o", out]
+        parts.append(_part(line, judge, own, intermediate=True))
+        words[source.at] = out
+    parts.append(_part(line, judge, words))
+    return tuple(parts)
+
+
+def _part(line: Line, judge: Judge, words: Sequence[str], intermediate: bool = False) -> Part:
+    part = Line(line.argv, words, ())
+    part.scan()
+    meaning = judge(part)
+    if intermediate:
+        writes = tuple(replace(write, target=False) for write in meaning.writes)
+        meaning = replace(meaning, writes=writes)
+    return Part((line.argv, *words), meaning)
+
+
+def words_for(line: Line, source: Source, dropped: set[int]) -> list[str]:
+    """The words without the other inputs and those that only the linker wants."""
+    inputs = {other.at for other in line.sources if other.at != source.at}
+    inputs.update(at for at, _ in line.objects)
+    gone = inputs | line.linking | dropped
+    return [word for at, word in enumerate(line.words) if at not in gone]
+
+
+def output_places(line: Line) -> set[int]:
+    """Where -o and its value are."""
+    places: set[int] = set()
+    at = 0
+    while at < len(line.words):
+        hit = compiler_options.TABLE.find(line.words[at])
+        width = 2 if hit is not None and hit.wants_next else 1
+        if hit is not None and hit.do is Do.OUTPUT:
+            places.update(range(at, at + width))
+        at += width
+    return places
