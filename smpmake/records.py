@@ -186,8 +186,8 @@ def from_row(row: list[Any]) -> CommandRecord:
     """The inverse of `to_row`."""
     values = list(row)
     values[_ARGV] = values[_ARGV].encode("utf-8", "surrogateescape")
-    for place in _TUPLES:
-        values[place] = tuple(values[place])
+    for column in _TUPLES:
+        values[column] = tuple(values[column])
     return CommandRecord(*values)
 
 

@@ -61,16 +61,16 @@ def env(name: str) -> None:
     from smpmake.server.daemon import folder_of
 
     client = Client(folder_of(name) / "socket")
-    places = client.ask("env")
+    addresses = client.ask("env")
     client.close()
     values = {
-        "SMPMAKE_SOCKET": places["socket"],
-        "SMPMAKE_BOARD": places["board"],
-        "SMPMAKE_BUILD": places["build"],
+        "SMPMAKE_SOCKET": addresses["socket"],
+        "SMPMAKE_BOARD": addresses["board"],
+        "SMPMAKE_BUILD": addresses["build"],
     }
     for variable, value in values.items():
         click.echo(f"export {variable}={shlex.quote(value)}")
-    shims = places["shims"]
+    shims = addresses["shims"]
     if shims not in os.environ.get("PATH", "").split(":"):
         click.echo(f'export PATH={shlex.quote(shims)}:"$PATH"')
 

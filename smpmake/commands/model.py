@@ -207,7 +207,9 @@ class Invocation:
     """A command line as a shim received it.
 
     argv    the whole of it; argv[0] as the driver spelled it.
+    cwd     the folder that it was called in: absolute, links followed.
     getenv  looks a variable up in the invocation's environment.
+    files   the disk, as far as an analysis may ask.
     """
 
     argv: tuple[str, ...]

@@ -39,11 +39,10 @@ class Caller:
 
 
 class Processes:
-    """Looks processes up and remembers them as long as their start shows that they are the same."""
+    """Looks processes up, each time anew: a number may stand for another one soon."""
 
     def __init__(self) -> None:
         self._tick = os.sysconf("SC_CLK_TCK")
-        self._known: dict[int, Caller] = {}
 
     def caller(self, pid: int) -> Caller | None:
         """What /proc says of a process, or None."""

@@ -32,13 +32,13 @@ def hides(path: str, searches: Iterable[Search]) -> bool:
 
 
 def _hides(path: str, cwd: str, folders: tuple[str, ...]) -> bool:
-    places = [*dict.fromkeys(os.path.realpath(os.path.join(cwd, f)) for f in folders), *_SYSTEM]
-    for place in places:
-        if path.startswith(f"{place}/"):
-            below = path[len(place) + 1 :]
+    searched = [*dict.fromkeys(os.path.realpath(os.path.join(cwd, f)) for f in folders), *_SYSTEM]
+    for where in searched:
+        if path.startswith(f"{where}/"):
+            below = path[len(where) + 1 :]
             # Found from the search path, or from the folder of the header that includes it.
             names = {below, os.path.basename(path)}
-            others = {f"{other}/{name}" for other in places for name in names} - {path}
+            others = {f"{other}/{name}" for other in searched for name in names} - {path}
             if any(map(os.path.exists, others)):
                 return True
     return False

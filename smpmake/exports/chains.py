@@ -231,13 +231,13 @@ class _Grouping:
 
         inputs = needed(path for step in steps for path in step.declared)
         implicit = needed(path for step in steps for path in step.observed)
-        places = [*(made.path for made in outputs), *inputs, *implicit]
+        named = [*(made.path for made in outputs), *inputs, *implicit]
         return Chain(
             steps,
             tuple(made.path for made in sorted(outputs, key=lambda made: not made.target)),
             inputs,
             tuple(path for path in implicit if path not in inputs),
-            tuple(_missing_folders(steps, places)),
+            tuple(_missing_folders(steps, named)),
             tuple(_to_clear(steps)),
             any(not made.timed for made in outputs),
         )
@@ -247,11 +247,11 @@ def _touched(step: Step) -> list[str]:
     return [*(made.path for made in step.made), *step.removed]
 
 
-def _missing_folders(steps: Iterable[Step], places: Iterable[str]) -> Iterator[str]:
+def _missing_folders(steps: Iterable[Step], paths: Iterable[str]) -> Iterator[str]:
     """Folders that steps work in and that need not exist: nothing that ninja knows is there."""
     known: set[str] = set()
-    for place in places:
-        folder = posixpath.dirname(place)
+    for path in paths:
+        folder = posixpath.dirname(path)
         while folder not in known:
             known.add(folder)
             folder = posixpath.dirname(folder)

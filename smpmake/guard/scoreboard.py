@@ -66,7 +66,7 @@ class Scoreboard:
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
-        self._places: dict[int, int] = {}
+        self._indices: dict[int, int] = {}
         # One owner and its roles in a number, as nearly always, or several in a dict.
         self._owners: dict[int, int | dict[int, int]] = {}
         self._used = 0
@@ -112,9 +112,9 @@ class Scoreboard:
             elif known is None or isinstance(known, dict) or known >> 8 != owner:
                 continue
             del self._owners[value]
-            place = self._places.pop(value, None)
-            if place is not None:
-                self._words[place] = _USED
+            index = self._indices.pop(value, None)
+            if index is not None:
+                self._words[index] = _USED
         self._halves[_STALE] = self._stale
 
     def _store(self, value: int) -> None:
@@ -128,25 +128,25 @@ class Scoreboard:
         else:
             roles, owner = known & 0xFF, (known >> 8) + 1
         owner = min(owner, _SEVERAL)
-        place = self._places.get(value)
-        if place is None:
-            place = self._find_place(value)
-            if place is None:
+        index = self._indices.get(value)
+        if index is None:
+            index = self._find_index(value)
+            if index is None:
                 return
-        self._words[place] = value << 32 | owner << 8 | roles
+        self._words[index] = value << 32 | owner << 8 | roles
 
-    def _find_place(self, value: int) -> int | None:
+    def _find_index(self, value: int) -> int | None:
         if self._used >= SLOTS // 2:
             self._rebuild()
-            if value in self._places or self._halves[_FULL]:
-                return self._places.get(value)
+            if value in self._indices or self._halves[_FULL]:
+                return self._indices.get(value)
         words = self._words
         at = value
-        while words[place := _FIRST + (at & (SLOTS - 1))] not in (0, _USED):
+        while words[index := _FIRST + (at & (SLOTS - 1))] not in (0, _USED):
             at += 1
-        self._used += words[place] == 0
-        self._places[value] = place
-        return place
+        self._used += words[index] == 0
+        self._indices[value] = index
+        return index
 
     def _rebuild(self) -> None:
         """Forgets slots that were used.  Who looks meanwhile sees it, and asks."""
@@ -154,7 +154,7 @@ class Scoreboard:
         halves[_FULL] = 1
         halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF
         self._map[_HEADER.size :] = bytes(8 * SLOTS)
-        self._places.clear()
+        self._indices.clear()
         self._used = 0
         if len(self._owners) < SLOTS // 2:
             halves[_FULL] = 0

@@ -1,4 +1,4 @@
-"""What jobs were seen to read and write: each place in the pool has a file in which guards note it.
+"""What jobs were seen to read and write: each slot has a file in which guards note it.
 
 The layout is native/guard/guard.h's `struct trace`: two counts, then notes of a letter and an
 absolute path, NUL-ended.
@@ -30,7 +30,7 @@ class Trace:
 
 
 class Traces:
-    """The files, one a place, in the session's folder."""
+    """The files, one a slot, in the session's folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,7 +38,7 @@ class Traces:
         self._names: dict[str, str] = {}
 
     def begin(self, slot: int) -> bytes:
-        """Empties a place's file; returns its path."""
+        """Empties a slot's file; returns its path."""
         path = os.fsencode(self._folder / f"trace-{slot}")
         known = self._maps.get(slot)
         if known is None:

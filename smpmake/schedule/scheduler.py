@@ -135,7 +135,7 @@ class Scheduler:
     def pause(self, job: Job) -> list[Action]:
         """A running command has to wait for others: they may have its slot meanwhile.
 
-        Its place in the pool stays taken, so another place is opened for who gets the slot.
+        Its lane in the pool stays taken, so another lane is opened for who gets the slot.
         """
         actions: list[Action] = []
         if job.state is State.RUNNING and job.slot is not None:
@@ -250,7 +250,7 @@ class Scheduler:
             self._alone = job
         slot = heapq.heappop(self._free)
         if job.state is State.RESUMING:
-            heapq.heappush(self._parked, slot)  # its own place it has kept
+            heapq.heappush(self._parked, slot)  # its own lane it has kept
             self._set(job, State.RUNNING)
             actions.append(Resume(job))
         else:

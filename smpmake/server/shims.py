@@ -67,12 +67,12 @@ def install(folder: Path, path: str) -> list[Tool]:
     for tool in find_tools(path):
         if Path(tool.path).parent.resolve() == here:
             raise ShimError(f"{tool.path} is a real tool: choose a folder of its own for shims")
-        place = folder / tool.name
-        if os.path.lexists(place):
-            if not os.path.islink(place) or not _points_to_shim(place):
-                raise ShimError(f"{place} exists and is not a shim: move it away first")
-            place.unlink()
-        place.symlink_to(shim)
+        link = folder / tool.name
+        if os.path.lexists(link):
+            if not os.path.islink(link) or not _points_to_shim(link):
+                raise ShimError(f"{link} exists and is not a shim: move it away first")
+            link.unlink()
+        link.symlink_to(shim)
         installed.append(tool)
     return installed
 

@@ -1,6 +1,6 @@
 """Where a build's jobs run: a server of its own, in this very process.
 
-`remote.py` is the other kind: a place in a server that was there before.
+`remote.py` is the other kind: a server that was there before.
 """
 
 from __future__ import annotations

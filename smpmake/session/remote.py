@@ -1,4 +1,4 @@
-"""Where a build's jobs run: a place in a server that was there before (backend.Backend).
+"""Where a build's jobs run: a server that was there before (backend.Backend).
 
 Several builds share that server's slots this way, and so does a build inside a build.
 """
@@ -35,7 +35,7 @@ class RemoteBackend:
         self._session_folder: SessionFolder | None = None
         self._client: AsyncClient | None = None
         rules = rules_of(settings)
-        self._places = client.ask(
+        self._addresses = client.ask(
             "begin",
             guard=rules.guard,
             defer_links=rules.defer_links,
@@ -44,7 +44,7 @@ class RemoteBackend:
             keep_going=settings.keep_going,
             output=output_ids(),
         )
-        self.slots = int(self._places["slots"])
+        self.slots = int(self._addresses["slots"])
 
     async def open(self, record: BuildRecord) -> None:
         """Raises FolderError."""
@@ -54,12 +54,12 @@ class RemoteBackend:
         # No workers are ours: the keeper has nobody to wait for.
         self.alive, other_end = os.pipe2(os.O_CLOEXEC)
         os.close(other_end)
-        places = self._places
+        addresses = self._addresses
         self.environment = driver_environment(
-            Path(places["shims"]),
-            Path(places["socket"]),
-            Path(places["board"]),
-            places["build"],
+            Path(addresses["shims"]),
+            Path(addresses["socket"]),
+            Path(addresses["board"]),
+            addresses["build"],
             guarded=self._program if self._settings.guard else "",
         )
 
