@@ -189,14 +189,30 @@ def test_modules_make_no_circle() -> None:
     assert circle(arrows) == []
 
 
-def test_every_package_is_in_the_picture() -> None:
-    assert {room_of(path) for path in modules()} == MAY.keys()
+def picture() -> list[str]:
+    """The lines of the picture in docs/architecture.md that name packages and modules."""
     page = (PACKAGE.parent / "docs" / "architecture.md").read_text()
-    house = page.partition("## The house")[2].partition("\n## ")[0]
+    drawing = page.partition("## The house")[2].partition("```\n")[2].partition("```")[0]
+    return drawing.splitlines()
+
+
+def test_every_module_is_in_the_picture() -> None:
+    assert {room_of(path) for path in modules()} == MAY.keys()
+    words = set(" ".join(picture()).split())
     for name, path in MODULES.items():
-        last = name.rpartition(".")[2]
         if path.name != "__init__.py" and room_of(path) not in ("commands", "__main__"):
-            assert f" {last} " in house.replace("\n", " ") + " ", f"{name} is not in the picture"
+            assert name.rpartition(".")[2] in words, f"{name} is not in the picture"
+
+
+def test_arrows_point_down_in_the_picture() -> None:
+    heads = [line.split("   ")[0] for line in picture() if not line.startswith(" ")]
+    floors = {
+        room: floor for floor, head in enumerate(heads) for room in head.replace("/", "").split()
+    }
+    assert floors.keys() == MAY.keys() - {"__init__", "__main__"}
+    for room, may in MAY.items():
+        for other in may - {"*", "__init__"} if room != "__main__" else ():
+            assert floors[other] >= floors[room], f"{room} imports {other}, which is drawn above it"
 
 
 @pytest.mark.parametrize("what", PURE)
