@@ -1,7 +1,7 @@
 /* Programs that a guarded process starts: known tools go to their shim, and the guard goes with the
  * rest whatever became of the environment.
  */
-#include "hooks.h"
+#include "exec.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-
-extern char **environ;
-extern long syscall(long number, ...);
 
 #define X_OK 1        /* <unistd.h> stays out, as in hooks.c */
 #define EXTRA 12      /* variables that a plan may add */
@@ -37,22 +34,6 @@ static size_t count_of(char *const *list)
 	while (list != NULL && list[count] != NULL)
 		count++;
 	return count;
-}
-
-static const char *value_in(char *const *env, const char *name, size_t length)
-{
-	for (; env != NULL && *env != NULL; env++)
-		if (strncmp(*env, name, length) == 0)
-			return *env + length;
-	return NULL;
-}
-
-static void put_number(char *to, const char *name, uint32_t number)
-{
-	char *at = stpcpy(to, name);
-	for (int i = CALLER_DIGITS; i-- > 0; number /= 10)
-		at[i] = (char)('0' + number % 10);
-	at[CALLER_DIGITS] = '\0';
 }
 
 /* ------------------------------------------------------------------ what a program is */
@@ -351,16 +332,6 @@ static const char *search_for(struct plan *plan, const char *name)
 		return call;                                                                       \
 	} while (0)
 
-#define HOOK(type, name, params, args, before)
-#define LOOK(type, name, params, args, dir, path, shown)
-#define OPEN(type, name, params, args, dir, path, aim, failed)
-#define OWN(type, name, params) EXPORT type name params;
-#include "hooks.def"
-#undef HOOK
-#undef LOOK
-#undef OPEN
-#undef OWN
-
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
 	PLANNED(AT_FDCWD, path, 0, env, LIBC(execve)(plan.path, argv, plan.env),
@@ -453,51 +424,4 @@ EXPORT int execle(const char *path, const char *first, ...)
 	char *const *env = va_arg(list, char *const *);
 	va_end(list);
 	return execve(path, argv, env);
-}
-
-/* libc starts the shell of these two itself, with `environ`: if that has lost us, the command's own
- * text brings us back. */
-static int is_intact(void)
-{
-	const char *preload = value_in(environ, "LD_PRELOAD=", 11);
-	const char *socket = value_in(environ, "SMPMAKE_SOCKET=", 15);
-	return !guard.active ||
-	       (preload != NULL && strstr(preload, guard.values[V_GUARD]) != NULL &&
-	        socket != NULL && strcmp(socket, guard.values[V_SOCKET]) == 0);
-}
-
-static size_t repaired_size(const char *command)
-{
-	size_t size = strlen(command) + strlen(guard.values[V_GUARD]) + 64;
-	for (int i = 0; i < V_COUNT; i++)
-		size += guard.values[i] != NULL ? strlen(guard.variables[i]) + 16 : 0;
-	return size;
-}
-
-/* No value of ours holds a quote: they are paths that we made, and the library's. */
-static char *repaired(char *to, const char *command)
-{
-	char *at = stpcpy(stpcpy(to, "LD_PRELOAD="), guard.values[V_GUARD]);
-	at = stpcpy(at, "; SMPMAKE_CALLER=0000000000; export LD_PRELOAD SMPMAKE_CALLER");
-	for (int i = 0; i < V_COUNT; i++)
-		if (guard.values[i] != NULL)
-			at = stpcpy(stpcpy(at, "; export "), guard.variables[i]);
-	strcpy(stpcpy(at, "\n"), command);
-	return to;
-}
-
-EXPORT int system(const char *command)
-{
-	if (command == NULL || is_intact())
-		return LIBC(system)(command);
-	char text[repaired_size(command) + 64];
-	return LIBC(system)(repaired(text, command));
-}
-
-EXPORT void *popen(const char *command, const char *mode)
-{
-	if (command == NULL || is_intact())
-		return LIBC(popen)(command, mode);
-	char text[repaired_size(command) + 64];
-	return LIBC(popen)(repaired(text, command), mode);
 }
