@@ -28,7 +28,7 @@ MAY: dict[str, set[str]] = {
     "history": {"__init__", "errors", "forecast", "records", "redact", "timing"},
     "bench": {"errors", "history", "records", "timing"},
     "decide": {"commands", "config", "protocol"},
-    "disk": {"commands", "schedule"},
+    "disk": {"commands", "errors", "schedule"},
     "guard": {"disk", "protocol", "records", "schedule"},
     "engine": {
         "commands",
