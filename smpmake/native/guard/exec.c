@@ -2,13 +2,11 @@
  * rest whatever became of the environment.
  */
 #include "exec.h"
+#include "program.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <linux/fcntl.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -34,74 +32,6 @@ static size_t count_of(char *const *list)
 	while (list != NULL && list[count] != NULL)
 		count++;
 	return count;
-}
-
-/* ------------------------------------------------------------------ what a program is */
-
-struct nature {
-	int takes_guard;
-	int checks_order; /* a sanitizer that wants to be the first library */
-};
-
-static ssize_t head_of(const char *path, char *head, size_t size)
-{
-	struct stat info;
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	ssize_t got = syscall(SYS_pread64, fd, head, size, 0);
-	/* The loader drops preloads where a program gets somebody else's rights. */
-	if (syscall(SYS_fstat, fd, &info) != 0 ||
-	    (info.st_mode & S_ISUID && info.st_uid != (uid_t)syscall(SYS_geteuid)) ||
-	    (info.st_mode & S_ISGID && info.st_gid != (gid_t)syscall(SYS_getegid)))
-		got = 0;
-	syscall(SYS_close, fd);
-	return got;
-}
-
-static void judge_elf(const char *head, size_t size, struct nature *nature)
-{
-	const ElfW(Ehdr) *elf = (const void *)head;
-	nature->takes_guard = 0;
-	if (size < sizeof *elf || elf->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? 2 : 1) ||
-	    elf->e_phentsize != sizeof(ElfW(Phdr)) ||
-	    elf->e_phoff + elf->e_phnum * sizeof(ElfW(Phdr)) > size)
-		return;
-	const ElfW(Phdr) *part = (const void *)(head + elf->e_phoff);
-	for (int i = 0; i < elf->e_phnum; i++)
-		if (part[i].p_type == PT_INTERP && part[i].p_offset + part[i].p_filesz <= size &&
-		    part[i].p_filesz > 0 &&
-		    strncmp(head + part[i].p_offset, guard.interpreter, part[i].p_filesz) == 0)
-			nature->takes_guard = 1;
-	nature->checks_order = memmem(head, size, "libasan.so", 10) != NULL;
-}
-
-/* Follows "#!" to the program that will really run. */
-static SLOW struct nature nature_of(const char *path)
-{
-	struct nature nature = {.takes_guard = 1};
-	_Alignas(16) char head[8192];
-	char name[PATH_MAX];
-	for (int depth = 0; depth < 4; depth++) {
-		ssize_t size = head_of(path, head, sizeof head - 1);
-		if (size < 4)
-			nature.takes_guard = size < 0; /* not there: exec will say so */
-		else if (memcmp(head, ELFMAG, SELFMAG) == 0)
-			judge_elf(head, (size_t)size, &nature);
-		else if (head[0] == '#' && head[1] == '!') {
-			head[size] = '\0';
-			char *at = head + 2 + strspn(head + 2, " \t");
-			size_t length = strcspn(at, " \t\r\n");
-			if (length == 0 || length >= sizeof name)
-				break;
-			memcpy(name, at, length);
-			name[length] = '\0';
-			path = name;
-			continue;
-		}
-		break;
-	}
-	return nature;
 }
 
 /* ------------------------------------------------------------------ the environment */
