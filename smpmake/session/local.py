@@ -63,7 +63,7 @@ class LocalBackend:
         self._closed = False
 
     async def open(self, record: BuildRecord) -> None:
-        """Raises FolderError, tools.ShimError or native.NativeMissingError."""
+        """Raises SmpmakeError where there is no folder, no shim, no room or no native program."""
         build = self._build
         self._spent_before = own_cpu_us()  # before the build began
         record.commands, record.failures = build.records, build.failures
@@ -75,19 +75,19 @@ class LocalBackend:
             self._shims = shims_for(os.environ.get("PATH", os.defpath))
             self._listener = listen(folder.socket)
             self._board = Scoreboard(folder.path / "board")
+            self.environment = driver_environment(
+                self._shims,
+                folder.socket,
+                folder.path / "board",
+                _BUILD,
+                guarded=self._program if self._settings.guard else "",
+            )
         except BaseException:
             folder.remove()
             raise
         self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
         self._build.began = time.time()
         self._build.known_failures = KnownFailures(os.getcwd())
-        self.environment = driver_environment(
-            self._shims,
-            folder.socket,
-            folder.path / "board",
-            _BUILD,
-            guarded=self._program if self._settings.guard else "",
-        )
         if self._settings.output == "serial":
             self._pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
             os.set_blocking(self.output, True)

@@ -45,12 +45,7 @@ class RemoteBackend:
         self.slots = int(self._places["slots"])
 
     async def open(self, record: BuildRecord) -> None:
-        """Raises FolderError."""
-        self._session_folder = SessionFolder()
-        self.folder = self._session_folder.path
-        # No workers are ours: the keeper has nobody to wait for.
-        self.alive, other_end = os.pipe2(os.O_CLOEXEC)
-        os.close(other_end)
+        """Raises SmpmakeError where there is no folder, or no guard can be preloaded."""
         places = self._places
         self.environment = driver_environment(
             Path(places["shims"]),
@@ -59,6 +54,11 @@ class RemoteBackend:
             places["build"],
             guarded=self._program if self._settings.guard else "",
         )
+        self._session_folder = SessionFolder()
+        self.folder = self._session_folder.path
+        # No workers are ours: the keeper has nobody to wait for.
+        self.alive, other_end = os.pipe2(os.O_CLOEXEC)
+        os.close(other_end)
 
     def adopt(self, driver: Driver) -> None:
         """See Backend."""
