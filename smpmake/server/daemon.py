@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from smpmake import cpus, native
+from smpmake import cpus, folders, native
 from smpmake.config import Settings
 from smpmake.decide.rules import rules_of
 from smpmake.engine.admission import reserve_of
@@ -43,10 +43,8 @@ class ServiceError(SmpmakeError):
 
 def base_folder() -> Path:
     """Where named servers live: private to the user.  Raises ServiceError when it is not."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if runtime.startswith("/") and os.access(runtime, os.W_OK):
-        base = Path(runtime, "smpmake")
-    else:
+    base = folders.runtime()
+    if base is None:
         base = Path(tempfile.gettempdir(), f"smpmake-services-{os.getuid()}")
     if not is_suitable(base / ("x" * LONGEST_NAME)):
         base = Path("/tmp", f"smpmake-services-{os.getuid()}")
@@ -89,7 +87,7 @@ class Service:
         for number in _STOP_SIGNALS:
             loop.add_signal_handler(number, self._end_at_once, number)
         try:
-            shims = shims_for(os.environ.get("PATH", os.defpath))
+            shims = shims_for(os.environ.get("PATH", os.defpath), self._path)
             engine = self._engine = Engine(
                 self._path,
                 Scoreboard(self._path / "board"),

@@ -72,7 +72,7 @@ class LocalBackend:
         self._session_folder = folder = SessionFolder()
         self.folder = folder.path
         try:
-            self._shims = shims_for(os.environ.get("PATH", os.defpath))
+            self._shims = shims_for(os.environ.get("PATH", os.defpath), folder.path)
             self._listener = listen(folder.socket)
             self._board = Scoreboard(folder.path / "board")
             self.environment = driver_environment(
