@@ -47,6 +47,7 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     target.mkdir(exist_ok=True)
     compiler = shlex.split(os.environ.get("CC", "cc"))
     flags = [*FLAGS, *(["-Werror"] if werror else []), *shlex.split(os.environ.get("CFLAGS", ""))]
+    flags += _names_of_tools(root)
     for program in PROGRAMS:
         command = [
             *compiler,
@@ -60,6 +61,19 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     sources = [str(path) for path in sorted((source / "guard").glob("*.c"))]
     library = str(target / "smpmake-guard.so")
     _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *sources])
+
+
+def _names_of_tools(root: Path) -> list[str]:
+    """What only smpmake.commands knows, as macros that fill a table: DISK_TOOLS="cp","ln"..."""
+    sys.path.insert(0, str(root))
+    try:
+        from smpmake.commands.families import NATIVE_NAMES  # needs the standard library alone
+    finally:
+        sys.path.remove(str(root))
+    return [
+        f"-D{macro}=" + ",".join([f'"{name}"' for name in names])
+        for macro, names in NATIVE_NAMES.items()
+    ]
 
 
 def _first_to_succeed(what: str, *commands: list[str]) -> None:

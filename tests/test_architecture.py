@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
+
+from smpmake.commands import families, makes
 
 PACKAGE = Path(__file__).parent.parent / "smpmake"
 
@@ -195,6 +198,13 @@ def test_what_is_pure_touches_nothing(what: str) -> None:
     assert files
     used = {name.split(".")[0] for path in files for name in imports(path)} & TOUCHES
     assert used == set()
+
+
+def test_no_native_program_knows_a_tools_name() -> None:
+    """Only `commands` does; what the others need is compiled into them."""
+    for path in (PACKAGE / "native").rglob("*.[ch]"):
+        for word in re.findall(r'"([^"\n]*)"', path.read_text()):
+            assert not families.is_known(word) and word not in makes.MAKES, (path, word)
 
 
 def test_no_file_grows_into_a_god() -> None:

@@ -12,17 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from smpmake.commands.makes import MAKES as MAKES
+from smpmake.commands.makes import READ_BACK as READ_BACK
+from smpmake.commands.makes import WMAKES as WMAKES
 from smpmake.protocol.wire import FileId
 
-#: Open Watcom's make, and the one that it is built with.
-WMAKES: Final = frozenset({"wmake", "bwmake"})
-#: Programs that run recipes and do not read a recipe's output themselves.
-MAKES: Final = (
-    frozenset({"make", "gmake", "bmake", "pmake", "fmake", "remake", "colormake", "ninja", "samu"})
-    | WMAKES
-)
-#: Drivers that read a command's dependency file the moment the command ends.
-READ_BACK: Final = frozenset({"ninja", "samu"})
 _SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"ksh", b"zsh"})
 _NULL: Final = FileId(os.stat(os.devnull).st_dev, os.stat(os.devnull).st_ino)
 _SMALL_SOURCE: Final = 4096

@@ -201,21 +201,18 @@ static int become(const char *real, char **argv, char **env)
 	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
 }
 
-/* Commands whose only work is on the disk: with nothing pending nobody needs to hear of them. */
-static int is_file_tool(const char *tool)
+static int is_among(const char *tool, const char *const *names)
 {
-	static const char *const names[] = {"cp", "install", "ln", "mkdir", "mv", "rm", "touch"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strcmp(tool, names[i]) == 0)
-			return 1;
-	return 0;
+	while (*names != NULL && strcmp(*names, tool) != 0)
+		names++;
+	return *names != NULL;
 }
 
-/* A make that we stand for because it needs options of us.  Its commands are the build's. */
-static int is_driver(const char *tool)
-{
-	return strcmp(tool, "wmake") == 0 || strcmp(tool, "bwmake") == 0;
-}
+/* Commands whose only work is on the disk: with nothing pending nobody needs to hear of them. */
+static const char *const disk_tools[] = {DISK_TOOLS, NULL};
+
+/* Makes that we stand for because they need options of us.  Their commands are the build's. */
+static const char *const make_tools[] = {MAKE_TOOLS, NULL};
 
 /* Whether a program has no loader, and so no guard. */
 static int is_static(const char *path)
@@ -495,7 +492,7 @@ int main(int argc, char **argv)
 		argv[0] = real;
 	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
 		return become(real, argv, s.env);
-	if (s.board != NULL && is_file_tool(tool) && nothing_pending(s.board))
+	if (s.board != NULL && is_among(tool, disk_tools) && nothing_pending(s.board))
 		return become(real, argv, s.env);
 	int connection = open_connection(s.socket);
 	if (connection < 0)
@@ -503,7 +500,7 @@ int main(int argc, char **argv)
 	int status = -1;
 	if (send_invocation(connection, tool, real, argv, &s) == 0)
 		status = ask(connection, &argv, &s);
-	if (status < 0 && is_driver(tool))
+	if (status < 0 && is_among(tool, make_tools))
 		return become(real, argv, driver_environment(&s, real));
 	return status >= 0 ? status : become(real, argv, s.env);
 }

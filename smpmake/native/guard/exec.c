@@ -154,11 +154,11 @@ static int is_tool(struct plan *plan)
 	return guard.is_part || (!guard.is_make && has_shim(plan, guard.name));
 }
 
-/* A file tool that touches nothing pending need not be heard of: it is guarded itself.  (mv and
- * touch may vouch for something that is pending.) */
+/* A tool for files that touches nothing pending need not be heard of: it is guarded itself.  (Those
+ * that may vouch for something pending are not among them.) */
 static int is_unconcerned(const char *name, char *const *argv)
 {
-	static const char *const tools[] = {"cp", "install", "ln", "mkdir", "rm", NULL};
+	static const char *const tools[] = {QUIET_TOOLS, NULL};
 	const char *const *tool = tools;
 	while (*tool != NULL && strcmp(*tool, name) != 0)
 		tool++;

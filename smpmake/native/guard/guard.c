@@ -103,8 +103,7 @@ static int parent_is_guarded(char *caller)
 
 static void know_the_program(char **argv)
 {
-	static const char *const makes[] = {"make",  "gmake",  "bmake",  "pmake", "fmake",
-	                                    "wmake", "bwmake", "remake", NULL};
+	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
@@ -359,7 +358,8 @@ void guard_see(int dir, const char *path)
 /* Whether a file is called as headers are (headers.py has the same rule). */
 static int could_hide(const char *path)
 {
-	static const char *const others[] = {"inc", "inl", "ipp", "tcc", "tpp", "txx", "def"};
+	static const char *const others[] = {".inc", ".inl", ".ipp", ".tcc",
+	                                     ".tpp", ".txx", ".def"};
 	const char *slash = strrchr(path, '/');
 	const char *dot = strrchr(slash != NULL ? slash : path, '.');
 	if (dot == NULL)
@@ -367,7 +367,7 @@ static int could_hide(const char *path)
 	if (dot[1] == 'h' || dot[1] == 'H')
 		return strlen(dot) <= 5;
 	for (unsigned n = 0; n < sizeof others / sizeof *others; n++)
-		if (strcmp(dot + 1, others[n]) == 0)
+		if (strcmp(dot, others[n]) == 0)
 			return 1;
 	return 0;
 }
