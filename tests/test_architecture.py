@@ -212,4 +212,5 @@ def test_no_file_grows_into_a_god() -> None:
         if path.suffix in (".py", ".c", ".h"):
             if path.relative_to(PACKAGE).as_posix() in TABLES:
                 continue
-            assert len(path.read_text().splitlines()) <= 760, path
+            longest = 760 if path.suffix == ".py" else LONGEST
+            assert len(path.read_text().splitlines()) <= longest, path
