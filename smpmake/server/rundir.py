@@ -36,15 +36,14 @@ class SessionFolder:
         """Raises FolderError."""
         clean_up_after_the_dead()
         prefix = f"smpmake-{os.getuid()}-"
-        base = None
+        base = "/tmp"
         try:
-            self.path = path = Path(tempfile.mkdtemp(prefix=prefix))
-            if not is_suitable(path):
-                path.rmdir()
+            base = tempfile.gettempdir()
+            if not is_suitable(Path(base, f"{prefix}{'x' * 8}")):
                 base = "/tmp"
-                self.path = path = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+            self.path = path = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
         except OSError as error:
-            raise _no_folder(base or tempfile.gettempdir(), error) from None
+            raise _no_folder(base, error) from None
         self.socket = path / "socket"
         try:
             self._lock = _lock(path)
