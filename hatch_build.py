@@ -12,7 +12,14 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PROGRAMS = ("shim", "worker", "keeper", "probe")
+#: Each program's sources, beside what all share.
+PROGRAMS = {
+    "shim": ("shim.c", "surroundings.c", "invocation.c"),
+    "worker": ("worker.c", "job.c"),
+    "keeper": ("keeper.c",),
+    "probe": ("probe.c",),
+}
+SHARED = ("util.c",)
 FLAGS = [
     "-O2",
     "-std=c11",
@@ -47,19 +54,32 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     target.mkdir(exist_ok=True)
     compiler = shlex.split(os.environ.get("CC", "cc"))
     flags = [*FLAGS, *(["-Werror"] if werror else []), *shlex.split(os.environ.get("CFLAGS", ""))]
-    for program in PROGRAMS:
+    flags += _names_of_tools(root)
+    for program, sources in PROGRAMS.items():
         command = [
             *compiler,
             *flags,
             "-o",
             str(target / f"smpmake-{program}"),
-            str(source / f"{program}.c"),
-            str(source / "util.c"),
+            *(str(source / name) for name in (*sources, *SHARED)),
         ]
-        _first_to_succeed(f"{program}.c", [*command, "-static"], command)
-    sources = [str(path) for path in sorted((source / "guard").glob("*.c"))]
+        _first_to_succeed(f"the {program}", [*command, "-static"], command)
+    parts = [str(path) for path in sorted((source / "guard").glob("*.c"))]
     library = str(target / "smpmake-guard.so")
-    _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *sources])
+    _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts])
+
+
+def _names_of_tools(root: Path) -> list[str]:
+    """What only smpmake.commands knows, as macros that fill a table: DISK_TOOLS="cp","ln"..."""
+    sys.path.insert(0, str(root))
+    try:
+        from smpmake.commands.families import NATIVE_NAMES  # needs the standard library alone
+    finally:
+        sys.path.remove(str(root))
+    return [
+        f"-D{macro}=" + ",".join([f'"{name}"' for name in names])
+        for macro, names in NATIVE_NAMES.items()
+    ]
 
 
 def _first_to_succeed(what: str, *commands: list[str]) -> None:

@@ -6,6 +6,7 @@ the user's `config.toml`.  Lists (`foreground`, `exclusive`) add up instead.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smpmake import folders
 from smpmake.errors import SmpmakeError
 
 if TYPE_CHECKING:
@@ -134,12 +136,9 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
 }
 
 
-def user_file(environ: dict[str, str] | None = None) -> Path:
-    """The user's own file (XDG)."""
-    env = os.environ if environ is None else environ
-    base = env.get("XDG_CONFIG_HOME") or ""
-    root = Path(base) if base.startswith("/") else Path.home() / ".config"
-    return root / "smpmake" / "config.toml"
+def user_file() -> Path:
+    """The user's own file (XDG).  Raises NoHomeError."""
+    return folders.config() / "config.toml"
 
 
 def project_file(start: Path) -> Path | None:
@@ -206,9 +205,11 @@ def _described(tools: object, path: Path) -> list[Custom]:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def load(cwd: Path, environ: dict[str, str] | None = None) -> Settings:
+def load(cwd: Path) -> Settings:
     """Defaults, then the user's file, then the project's.  Raises ConfigError."""
-    settings = merge(Settings(), user_file(environ))
+    settings = Settings()
+    with contextlib.suppress(folders.NoHomeError):  # who has no home has no file in it
+        settings = merge(settings, user_file())
     project = project_file(cwd)
     return merge(settings, project) if project is not None else settings
 

@@ -68,11 +68,12 @@ def env(name: str) -> None:
         "SMPMAKE_BOARD": addresses["board"],
         "SMPMAKE_BUILD": addresses["build"],
     }
-    for variable, value in values.items():
-        click.echo(f"export {variable}={shlex.quote(value)}")
+    lines = [f"export {variable}={shlex.quote(value)}" for variable, value in values.items()]
     shims = addresses["shims"]
     if shims not in os.environ.get("PATH", "").split(":"):
-        click.echo(f'export PATH={shlex.quote(shims)}:"$PATH"')
+        lines.append(f'export PATH={shlex.quote(shims)}:"$PATH"')
+    for line in lines:
+        click.echo(os.fsencode(line))  # a path need not be text
 
 
 @click.command()

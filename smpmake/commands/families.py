@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from smpmake.commands import makes
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, is_device
 from smpmake.commands.probes import probe_name
@@ -41,9 +42,10 @@ def _binutil(name: str, more: str = "") -> Family:
     return Family(name, pattern, _in("binutils", f"analyse_{name}"))
 
 
-def _coreutil(name: str) -> Family:
+def _coreutil(name: str, *, vouches: bool = False) -> Family:
     """g is the prefix of the GNU tools where they are not the system's own."""
-    return Family(name, f"g?{name}", _in("coreutils", f"analyse_{name}"))
+    analyse = _in("coreutils", f"analyse_{name}")
+    return Family(name, f"g?{name}", analyse, on_disk=True, vouches=vouches)
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -66,11 +68,11 @@ FAMILIES: tuple[Family, ...] = (
     _binutil("objcopy"),
     _binutil("nm"),
     _binutil("size"),
-    _coreutil("mv"),
+    _coreutil("mv", vouches=True),
     _coreutil("cp"),
     _coreutil("ln"),
     _coreutil("rm"),
-    _coreutil("touch"),
+    _coreutil("touch", vouches=True),
     _coreutil("install"),
     _coreutil("mkdir"),
     Family("tcc", rf"{_PREFIX}tcc", _in("tcc")),
@@ -88,6 +90,14 @@ FAMILIES: tuple[Family, ...] = (
     Family("wmake", "b?wmake", _in("wmake")),
     Family("launcher", "ccache|distcc|icecc|sccache", _in("launchers")),
 )
+
+#: What the native programs must know of tools' names; compiled into them (hatch_build.py).
+NATIVE_NAMES: dict[str, list[str]] = {
+    "DISK_TOOLS": sorted(family.name for family in FAMILIES if family.on_disk),
+    "QUIET_TOOLS": sorted(f.name for f in FAMILIES if f.on_disk and not f.vouches),
+    "MAKE_TOOLS": sorted(makes.WMAKES),
+    "MAKEFILE_TOOLS": sorted(makes.READERS),
+}
 
 _described: list[Family] = []
 

@@ -224,8 +224,12 @@ class Family:
 
     pattern  a regular expression that the whole tool name matches (no folder): `(.+-)?gcc(-\\d+)?`.
     analyse  the meaning of one invocation; never raises on any argv.
+    on_disk  the whole work is on the disk: where nothing is pending nobody needs to hear of it.
+    vouches  what it does may say that something pending has been made.
     """
 
     name: str
     pattern: str
     analyse: Callable[[Invocation], Analysis]
+    on_disk: bool = False
+    vouches: bool = False

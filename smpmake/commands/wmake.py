@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from smpmake.commands.makes import WMAKES
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 
-NAMES = frozenset({"wmake", "bwmake"})  # bwmake is the one that Open Watcom is built with
 # Options are single words, in either case; a longer word with a dash is a target.
 LETTERS = frozenset("abcdehijkmnopqrstuvwyz")
 PAIRS = frozenset({"ms", "sn", "ux"})
@@ -24,7 +24,7 @@ UNASKED = frozenset({"e", "z"})
 
 def is_wmake(name: str) -> bool:
     """Whether a program of that name, without a folder, is one: it needs options of ours."""
-    return name in NAMES
+    return name in WMAKES
 
 
 def _options(words: Sequence[str]) -> Iterator[str]:

@@ -12,6 +12,8 @@ import shlex
 import tempfile
 from pathlib import Path
 
+from smpmake import folders
+
 
 def digest_of(cwd: bytes, argv: bytes) -> str:
     """What a command is known by: its folder and its words."""
@@ -22,14 +24,14 @@ class KnownFailures:
     """The commands of one project.  A file that cannot be read or written is as none."""
 
     def __init__(self, project: str, base: Path | None = None) -> None:
-        if base is None:
-            state = os.environ.get("XDG_STATE_HOME", "")
-            home = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-            base = home / "smpmake" / "projects"
-        name = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
-        self._path = base / name
         self._commands: dict[str, str] = {}
         self._changed = False
+        self._path: Path | None = None
+        try:
+            base = base or folders.state() / "projects"
+        except folders.NoHomeError:
+            return
+        self._path = base / hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
         try:
             lines = self._path.read_text(errors="replace").splitlines()
         except OSError:
@@ -58,7 +60,7 @@ class KnownFailures:
 
     def save(self) -> None:
         """Writes the file, whole or not at all."""
-        if not self._changed:
+        if not self._changed or self._path is None:
             return
         try:
             if not self._commands:

@@ -12,16 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from smpmake.commands import wmake
+from smpmake.commands.makes import MAKES
 from smpmake.protocol.wire import FileId
 
-#: Programs that run recipes and do not read a recipe's output themselves.
-MAKES: Final = (
-    frozenset({"make", "gmake", "bmake", "pmake", "fmake", "remake", "colormake", "ninja", "samu"})
-    | wmake.NAMES
-)
-#: Drivers that read a command's dependency file the moment the command ends.
-READ_BACK: Final = frozenset({"ninja", "samu"})
 _SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"ksh", b"zsh"})
 _NULL: Final = FileId(os.stat(os.devnull).st_dev, os.stat(os.devnull).st_ino)
 _SMALL_SOURCE: Final = 4096

@@ -1,68 +1,109 @@
 """Whether a program takes a preloaded guard: what its file says of its loader.
 
-Native guards ask the same of what they start (native/guard/exec.c); this is for what the server, or
-the session, starts itself.
+Native guards ask the same of what they start (native/guard/program.c), and a test holds the two to
+the same answers; this is for what the server, or the session, starts itself.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import struct
-import sys
 from typing import Final
 
 _INTERPRETER: Final = 3
 _HEADS: Final = 4
+_LONGEST_PATH: Final = 4096
+_LONGEST_LOADER: Final = 128
+#: Of a 64-bit and a 32-bit machine: the header's class, and where it says where its parts are.
+_WIDE: Final = struct.calcsize("P") == 8
+_CLASS: Final = 2 if _WIDE else 1
+_HEADER: Final = struct.Struct("=32xQ14xHH4x" if _WIDE else "=28xI10xHH4x")
+_PART: Final = struct.Struct("=I4xQ16xQ16x" if _WIDE else "=II8xI12x")
 
 
 def takes_guard(program: str) -> bool:
-    """False for static programs, for other machines' and for those that run with other rights.
+    """False for static programs, for another loader's and for those that run with other rights.
 
     program is a path, or a name that PATH finds; "#!" is followed.  What cannot be read is taken
     for an ordinary one: starting it will tell.
     """
     path = program if "/" in program else shutil.which(program)
     try:
-        return path is None or _judge(path, os.stat(path).st_mtime_ns)
+        if path is None:
+            return True
+        info = os.stat(path)
+        return _judge(path, info.st_ctime_ns, info.st_ino)
     except OSError:
         return True
 
 
 @functools.lru_cache(maxsize=256)
-def _judge(path: str, _changed: int) -> bool:
+def _judge(path: str, _changed: int, _inode: int) -> bool:
+    """Raises OSError for what cannot be read."""
     for _ in range(_HEADS):
-        with open(path, "rb") as file:
-            head = file.read(4096)
-            info = os.fstat(file.fileno())
-        if info.st_mode & 0o4000 and info.st_uid != os.geteuid():
-            return False
-        if info.st_mode & 0o2000 and info.st_gid != os.getegid():
-            return False
-        if head.startswith(b"\x7fELF"):
-            return _has_loader(head)
-        words = head.partition(b"\n")[0][2:].split()
-        if not head.startswith(b"#!") or not words:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            head = os.pread(fd, 8191, 0)
+            if _has_other_rights(fd):
+                return False
+            if head.startswith(b"\x7fELF"):
+                return _loader_of(fd) == _own_loader() != b""
+        finally:
+            os.close(fd)
+        found = re.match(rb"#![ \t]*([^ \t\r\n\0]+)", head)
+        if found is None or len(found[1]) >= _LONGEST_PATH:
             return True
-        path = os.fsdecode(words[0])
+        path = os.fsdecode(found[1])
     return True
 
 
-def _has_loader(head: bytes) -> bool:
-    ours = _own_head()
-    if head[4:6] != ours[4:6] or head[18:20] != ours[18:20] or head[4] != 2:
+def _has_other_rights(fd: int) -> bool:
+    info = os.fstat(fd)
+    if info.st_mode & 0o4000 and info.st_uid != os.geteuid():
+        return True
+    if info.st_mode & 0o2000 and info.st_gid != os.getegid():
+        return True
+    try:
+        return os.getuid() != 0 and os.getxattr(fd, "security.capability") != b""
+    except OSError:
         return False
-    (start,) = struct.unpack_from("<Q", head, 32)
-    size, count = struct.unpack_from("<HH", head, 54)
+
+
+def _loader_of(fd: int) -> bytes:
+    """The dynamic loader that a program of our kind of machine names, or b""."""
+    header = os.pread(fd, _HEADER.size, 0)
+    if len(header) < _HEADER.size or header[4] != _CLASS:
+        return b""
+    start, size, count = _HEADER.unpack(header)
+    if size != _PART.size:
+        return b""
     for number in range(count):
-        at = start + number * size
-        if at + 4 <= len(head) and struct.unpack_from("<I", head, at)[0] == _INTERPRETER:
-            return True
-    return False
+        part = _pread(fd, _PART.size, start + number * size)
+        if len(part) < _PART.size:
+            return b""
+        kind, place, length = _PART.unpack(part)
+        if kind == _INTERPRETER:
+            if length > _LONGEST_LOADER:
+                return b""
+            name = _pread(fd, length, place)
+            whole = len(name) == length and name.endswith(b"\0")
+            return name.partition(b"\0")[0] if whole else b""
+    return b""
+
+
+def _pread(fd: int, size: int, place: int) -> bytes:
+    """What a file has there; nothing behind what a file can have."""
+    return os.pread(fd, size, place) if place < 1 << 62 else b""
 
 
 @functools.lru_cache(maxsize=1)
-def _own_head() -> bytes:
-    with open(sys.executable, "rb") as file:
-        return file.read(64)
+def _own_loader() -> bytes:
+    """Ours, which is that of the guards too."""
+    fd = os.open("/proc/self/exe", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return _loader_of(fd)
+    finally:
+        os.close(fd)

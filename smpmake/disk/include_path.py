@@ -19,7 +19,7 @@ _HEADER: Final = re.compile(r".*\.(?:[hH][^./]{0,3}|in[cl]|ipp|tcc|tpp|txx|def)\
 
 
 def could_hide(path: str) -> bool:
-    """Whether it is called as headers are (native/guard/guard.c has the same rule)."""
+    """Whether it is called as headers are (native/guard/questions.c has the same rule)."""
     return _HEADER.match(path) is not None
 
 

@@ -37,8 +37,15 @@ class Asides:
         return aside
 
     def note(self, kind: str, path: str, text: str) -> None:
-        """Adds an entry to the journal."""
-        os.write(self._journal, b"%c%b\0%b\0" % (ord(kind), os.fsencode(path), os.fsencode(text)))
+        """Adds an entry to the journal, whole or (where the disk is full) not at all.
+
+        It is for a server that is killed: to do without it is better than to fail.
+        """
+        entry = b"%c%b\0%b\0" % (ord(kind), os.fsencode(path), os.fsencode(text))
+        with contextlib.suppress(OSError):
+            done = os.write(self._journal, entry)
+            if done < len(entry):
+                os.ftruncate(self._journal, os.fstat(self._journal).st_size - done)
 
     @staticmethod
     def put_back(path: str, aside: str) -> None:

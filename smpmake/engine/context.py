@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from smpmake.commands import wmake
+from smpmake.commands.makes import MAKES, READ_BACK
 from smpmake.commands.model import Analysis
-from smpmake.decide.procfs import MAKES, READ_BACK, Processes, is_captured, is_fresh
+from smpmake.decide.procfs import Processes, is_captured, is_fresh
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build

@@ -154,7 +154,11 @@ class Executor:
         if command.build.rules.guard:  # its caller may have none, and the tool may have one
             more = b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
         if command.guarded:
-            more += b"SMPMAKE_TRACE=%b\0" % self._traces.begin(slot)
+            trace = self._traces.begin(slot)
+            if trace:
+                more += b"SMPMAKE_TRACE=%b\0" % trace
+            elif self._traces.fault not in command.build.notices:
+                command.build.notices.append(self._traces.fault)
         return wire.encode_job(
             job.number,
             job.issued_ns,

@@ -9,13 +9,13 @@ by one store of 64 bits.
 
 from __future__ import annotations
 
-import mmap
-import os
 import struct
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
+
+from smpmake.disk.shared import shared_map
 
 OUTPUT: Final = 1
 INPUT: Final = 2
@@ -57,11 +57,8 @@ class Scoreboard:
     """The writer: a command's claims are put up when it enters, taken down when it leaves."""
 
     def __init__(self, path: Path) -> None:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        size = _HEADER.size + 8 * SLOTS
-        os.ftruncate(fd, size)
-        self._map = mmap.mmap(fd, size)
-        os.close(fd)
+        """Raises NoRoomError."""
+        self._map = shared_map(path, _HEADER.size + 8 * SLOTS)
         _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, 0, 0, 0, 0, 0)
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from smpmake.disk.shared import NoRoomError, shared_map
 from smpmake.schedule.hazards import is_product
 from smpmake.schedule.job import Operands
 
@@ -30,7 +31,9 @@ class Trace:
 
 
 class Traces:
-    """The files, one a slot, in the session's folder."""
+    """The files, one a slot, in the session's folder.  `fault` says why there was none."""
+
+    fault = ""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,20 +41,23 @@ class Traces:
         self._names: dict[str, str] = {}
 
     def begin(self, slot: int) -> bytes:
-        """Empties a slot's file; returns its path."""
-        path = os.fsencode(self._folder / f"trace-{slot}")
+        """Empties a slot's file; returns its path, b"" where there is no room for one."""
+        path = self._folder / f"trace-{slot}"
         known = self._maps.get(slot)
         if known is None:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            os.ftruncate(fd, _SIZE)
-            known = self._maps[slot] = mmap.mmap(fd, _SIZE)
-            os.close(fd)
+            try:
+                known = self._maps[slot] = shared_map(path, _SIZE)
+            except NoRoomError as error:
+                self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
+                return b""
         known[:_HEAD] = bytes(_HEAD)
-        return path
+        return os.fsencode(path)
 
     def end(self, slot: int) -> Trace:
         """What was noted since `begin`."""
-        known = self._maps[slot]
+        known = self._maps.get(slot)
+        if known is None:
+            return Trace((), (), whole=False)
         used = int.from_bytes(known[:4], "little")
         lost = int.from_bytes(known[4:8], "little")
         notes = dict.fromkeys(known[_HEAD : _HEAD + min(used, _SIZE - _HEAD)].split(b"\0"))

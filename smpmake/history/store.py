@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from smpmake import folders
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
 from smpmake.history.schema import MIGRATIONS, SCHEMA, VERSION
@@ -28,17 +28,24 @@ class HistoryError(SmpmakeError):
 
 
 def default_path() -> Path:
-    """The history's file (XDG state)."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
-    return root / "smpmake" / "history.db"
+    """The history's file (XDG state).  Raises HistoryError where there is no place for it."""
+    try:
+        return folders.state() / "history.db"
+    except folders.NoHomeError as error:
+        raise HistoryError(str(error)) from None
 
 
 class History:
-    """One history file; made when it is first needed."""
+    """One history file; made, and looked for, when it is first needed."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or default_path()
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """Where it is.  Raises HistoryError."""
+        self._path = self._path or default_path()
+        return self._path
 
     @contextlib.contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from pathlib import Path
 
 from smpmake.errors import SmpmakeError
@@ -37,6 +38,11 @@ def guard() -> str:
             f"{path} is missing: install smpmake with pip, which compiles it with cc"
         )
     return str(path)
+
+
+def is_preloadable(path: str | os.PathLike[str]) -> bool:
+    """Whether LD_PRELOAD can hold a path: blanks and colons part its entries, $ORIGIN is read."""
+    return not re.search(r"[\s:;$]", os.fspath(path))
 
 
 def become_subreaper() -> None:

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -182,21 +183,43 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
 	return 0;
 }
 
+/* The folder goes out of the way first: a named server may come to its place meanwhile. */
 static void clean(const char *folder)
 {
+	char gone[PATH_MAX];
 	undo_journal(folder);
+	if (snprintf(gone, sizeof gone, "%s.gone", folder) < (int)sizeof gone &&
+	    rename(folder, gone) == 0)
+		folder = gone;
 	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Whether it is for us to clean up: not if the next session or server does, or has the folder. */
+static int has_lock(const char *folder)
+{
+	static int lock = -1;
+	char name[PATH_MAX];
+	if (lock < 0 && snprintf(name, sizeof name, "%s/lock", folder) < (int)sizeof name)
+		lock = open(name, O_RDWR | O_CLOEXEC);
+	return lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0;
 }
 
 static void server_died(int alive, const char *folder)
 {
 	char byte;
 	ssize_t got;
+	int ours = has_lock(folder);
 	end_descendants();
 	do /* until the last worker has left */
 		got = read(alive, &byte, 1);
 	while (got > 0 || (got < 0 && errno == EINTR));
-	clean(folder);
+	/* A server that is being killed may hold its lock a moment longer than its connection. */
+	for (int tries = 0; !ours && tries < 100; tries++) {
+		poll(NULL, 0, 10);
+		ours = has_lock(folder);
+	}
+	if (ours)
+		clean(folder);
 	_exit(125);
 }
 

@@ -12,8 +12,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,28 +20,12 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "job.h"
 #include "util.h"
 
 #define GRACE_MS 2000 /* between TERM and KILL: gcc removes its temporary files on TERM */
-
-struct output {
-	unsigned flags;
-	const char *path;
-	const char *aside; /* "" : no stale copy was set aside */
-};
-
-struct job {
-	struct wire_job fixed;
-	struct output *outputs;
-	size_t output_count;
-	const char *real, *cwd;
-	char **argv, **env;
-	const struct wire_limit *limits;
-	size_t limit_count;
-};
 
 struct worker {
 	int server, children; /* connection; signalfd of SIGCHLD */
@@ -102,121 +84,6 @@ static void prepare(struct worker *w, int cpu, int niceness)
 	w->out = catcher("stdout");
 	w->err = catcher("stderr");
 	w->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-/* Cuts a payload into its parts; -1 when lengths do not add up. */
-static int parse(char *payload, size_t size, struct job *job)
-{
-	if (size < sizeof job->fixed)
-		return -1;
-	memcpy(&job->fixed, payload, sizeof job->fixed);
-	const struct wire_job *f = &job->fixed;
-	uint64_t total = (uint64_t)sizeof *f + f->outputs_len + f->real_len + f->cwd_len +
-	                 f->argv_len + f->env_len + f->limits_len;
-	if (total != size)
-		return -1;
-	char *outputs = payload + sizeof *f;
-	char *real = outputs + f->outputs_len;
-	char *cwd = real + f->real_len;
-	char *argv = cwd + f->cwd_len;
-	char *env = argv + f->argv_len;
-	char *limits = env + f->env_len;
-	if (f->real_len == 0 || cwd[-1] != '\0' || f->cwd_len == 0 || argv[-1] != '\0')
-		return -1;
-	job->real = real;
-	job->cwd = cwd;
-	job->argv = strings_of(argv, f->argv_len);
-	job->env = strings_of(env, f->env_len);
-	if (job->argv == NULL || job->argv[0] == NULL || job->env == NULL)
-		return -1;
-	/* Copied: the blob may stand at any address. */
-	struct wire_limit *copy = must_alloc(f->limits_len);
-	memcpy(copy, limits, f->limits_len);
-	job->limits = copy;
-	job->limit_count = f->limits_len / sizeof *copy;
-	if (job->limit_count > RLIM_NLIMITS)
-		job->limit_count = RLIM_NLIMITS;
-	job->outputs = must_alloc((f->outputs_len / 3 + 1) * sizeof *job->outputs);
-	job->output_count = 0;
-	for (char *at = outputs; at < real;) {
-		struct output *o = &job->outputs[job->output_count];
-		char *path = at + 1, *end = memchr(path, '\0', (size_t)(real - path));
-		if (end == NULL)
-			return -1;
-		char *aside = end + 1, *last = memchr(aside, '\0', (size_t)(real - aside));
-		if (last == NULL)
-			return -1;
-		*o = (struct output){(unsigned char)*at, path, aside};
-		job->output_count++;
-		at = last + 1;
-	}
-	return 0;
-}
-
-static void forget(struct job *job)
-{
-	free(job->outputs);
-	free(job->argv);
-	free(job->env);
-	free((void *)(uintptr_t)job->limits);
-}
-
-/* What did not finish does not exist, nor does the stale copy: make would believe it. */
-static void remove_unfinished(const struct job *job)
-{
-	for (size_t i = 0; i < job->output_count; i++) {
-		const struct output *o = &job->outputs[i];
-		if (o->flags & OUTPUT_MADE)
-			unlink(o->path);
-		if (o->aside[0] != '\0')
-			unlink(o->aside);
-	}
-}
-
-/* A tool that failed by itself leaves what it leaves; where it wrote nothing, as gcc does, the old
- * file stays as it would have stayed in a serial build. */
-static void restore_failed(const struct job *job)
-{
-	struct stat info;
-	for (size_t i = 0; i < job->output_count; i++) {
-		const struct output *o = &job->outputs[i];
-		if (o->aside[0] == '\0')
-			continue;
-		if (lstat(o->path, &info) != 0)
-			rename(o->aside, o->path);
-		else
-			unlink(o->aside);
-	}
-}
-
-static bool before(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
-
-/* Gives outputs the time at which their command was issued; returns how many are missing.
- * What is older the tool has not made: it keeps its time, as it would have serially. */
-static uint32_t finish(const struct job *job)
-{
-	const struct timespec times[2] = {
-	    {.tv_nsec = UTIME_OMIT},
-	    {.tv_sec = job->fixed.issued_ns / 1000000000,
-	     .tv_nsec = job->fixed.issued_ns % 1000000000},
-	};
-	uint32_t missing = 0;
-	for (size_t i = 0; i < job->output_count; i++) {
-		const struct output *o = &job->outputs[i];
-		if (o->flags & OUTPUT_TIMED) {
-			struct stat info;
-			if (lstat(o->path, &info) != 0)
-				missing += errno == ENOENT;
-			else if (!before(&info.st_mtim, &times[1]))
-				utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW);
-		}
-		if (o->aside[0] != '\0')
-			unlink(o->aside);
-	}
-	return missing;
 }
 
 /* In the child, between vfork and exec: system calls only. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import shutil
@@ -16,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from smpmake import cpus, native
+from smpmake import cpus, folders, native
 from smpmake.config import Settings
 from smpmake.decide.rules import rules_of
 from smpmake.engine.assembly import assemble
@@ -24,12 +25,14 @@ from smpmake.engine.build import Build
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import wire
+from smpmake.protocol.client import Client, ServerGoneError
 from smpmake.server.requests import SHELL_BUILD, Requests
-from smpmake.server.rundir import LONGEST_SOCKET, listen
+from smpmake.server.rundir import is_suitable, listen
 from smpmake.server.shims import shims_for
 from smpmake.server.socket import Server
 
 LONGEST_NAME: Final = 40
+_PATIENCE: Final = 5.0  # s
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -39,12 +42,10 @@ class ServiceError(SmpmakeError):
 
 def base_folder() -> Path:
     """Where named servers live: private to the user.  Raises ServiceError when it is not."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if runtime.startswith("/") and os.access(runtime, os.W_OK):
-        base = Path(runtime, "smpmake")
-    else:
+    base = folders.runtime()
+    if base is None:
         base = Path(tempfile.gettempdir(), f"smpmake-services-{os.getuid()}")
-    if len(os.fsencode(base)) + LONGEST_NAME + len("//socket") > LONGEST_SOCKET:
+    if not is_suitable(base / ("x" * LONGEST_NAME)):
         base = Path("/tmp", f"smpmake-services-{os.getuid()}")
     try:
         base.mkdir(mode=0o700, exist_ok=True)
@@ -85,7 +86,7 @@ class Service:
         for number in _STOP_SIGNALS:
             loop.add_signal_handler(number, self._end_at_once, number)
         try:
-            shims = shims_for(os.environ.get("PATH", os.defpath))
+            shims = shims_for(os.environ.get("PATH", os.defpath), self._path)
             board = Scoreboard(self._path / "board")
             engine = self._engine = assemble(
                 self._settings, self._path, board, slots, alive=alive_write, keeper=keeper.pid
@@ -110,27 +111,63 @@ class Service:
             control.sendall(wire.encode_bye())
             control.close()
             keeper.wait()
-            shutil.rmtree(self._path, ignore_errors=True)
+            self._remove()
             for fd in (alive, alive_write, lock):
                 os.close(fd)
         return leftovers
 
     def _claim(self) -> int:
         """The folder, ours alone; what a killed server left in it is cleaned up."""
-        self._path.mkdir(mode=0o700, exist_ok=True)
-        lock = os.open(self._path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        end = time.monotonic() + _PATIENCE
+        while True:
+            lock = self._try_lock()
+            if lock >= 0:
+                if not (self._path / "journal").exists():
+                    return lock
+                # The lock goes with the rest, and a new one is taken.
+                clean = [native.program("keeper"), "clean", os.fspath(self._path)]
+                subprocess.run(clean, check=False)
+                os.close(lock)
+            elif self._answers() or time.monotonic() > end:
+                raise ServiceError(
+                    f"a server named '{self._name}' is already running (smpmake stop ends it)"
+                )
+            else:  # one that starts or ends, or is being cleaned up after
+                time.sleep(0.02)
+
+    def _try_lock(self) -> int:
+        """The lock of the folder that is there now, or -1."""
         try:
+            self._path.mkdir(mode=0o700, exist_ok=True)
+            lock = os.open(
+                self._path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+        except OSError as error:
+            if isinstance(error, (FileNotFoundError, FileExistsError)) and (
+                self._path.is_dir() or not os.path.lexists(self._path)
+            ):
+                return -1  # it went meanwhile
+            raise ServiceError(f"{self._path}: no folder for a server: {error.strerror}") from None
+        with contextlib.suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            raise ServiceError(
-                f"a server named '{self._name}' is already running (smpmake stop ends it)"
-            ) from None
-        if (self._path / "journal").exists():
-            os.close(lock)
-            subprocess.run([native.program("keeper"), "clean", os.fspath(self._path)], check=False)
-            return self._claim()
-        return lock
+            if os.path.samestat(os.fstat(lock), os.stat(self._path / "lock")):
+                return lock
+        os.close(lock)
+        return -1
+
+    def _answers(self) -> bool:
+        try:
+            Client(self._path / "socket").close()
+        except ServerGoneError:
+            return False
+        return True
+
+    def _remove(self) -> None:
+        """The folder goes at once: while its files went one by one another server might come."""
+        gone = self._path.with_name(f".{self._name}-{os.getpid()}")
+        with contextlib.suppress(OSError):
+            self._path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
     def _watch_over(self, alive: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, theirs = socket.socketpair()

@@ -6,12 +6,14 @@ cleaned up by the next one that starts.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,7 @@ from smpmake import native
 from smpmake.errors import SmpmakeError
 
 LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
+_STILLBORN: Final = 3600  # s
 
 
 class FolderError(SmpmakeError):
@@ -26,21 +29,28 @@ class FolderError(SmpmakeError):
 
 
 class SessionFolder:
-    """`path` is 0700 and ours."""
+    """`path` is 0700 and ours; a journal is there already, so that a disk that fills up later does
+    not matter to it."""
 
     def __init__(self) -> None:
+        """Raises FolderError."""
         clean_up_after_the_dead()
         prefix = f"smpmake-{os.getuid()}-"
+        base = "/tmp"
         try:
-            path = Path(tempfile.mkdtemp(prefix=prefix))
-            if len(os.fsencode(path / "socket")) > LONGEST_SOCKET:
-                path.rmdir()
-                path = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
+            base = tempfile.gettempdir()
+            if not is_suitable(Path(base, f"{prefix}{'x' * 8}")):
+                base = "/tmp"
+            self.path = path = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
         except OSError as error:
-            raise FolderError(f"no folder for the session: {error}") from None
-        self.path = path
+            raise _no_folder(base, error) from None
         self.socket = path / "socket"
-        self._lock = _lock(path)
+        try:
+            self._lock = _lock(path)
+            (path / "journal").touch(mode=0o600)
+        except OSError as error:
+            shutil.rmtree(path, ignore_errors=True)
+            raise _no_folder(path, error) from None
 
     def remove(self) -> None:
         """Removes the folder with all that is in it."""
@@ -48,19 +58,46 @@ class SessionFolder:
         os.close(self._lock)
 
 
+def is_suitable(folder: Path) -> bool:
+    """Whether a socket in it has a name that is short enough, and the guard one for LD_PRELOAD."""
+    if len(os.fsencode(folder / "socket")) > LONGEST_SOCKET:
+        return False
+    return native.is_preloadable(folder) or native.is_preloadable(native.guard())
+
+
+def _no_folder(place: Path | str, error: OSError) -> FolderError:
+    return FolderError(
+        f"{place}: no folder for the session: {error.strerror} (make room there, or set TMPDIR)"
+    )
+
+
 def listen(path: Path) -> socket.socket:
-    """A socket that takes connections from now on; they wait until somebody accepts them."""
+    """A socket that takes connections from now on; they wait until somebody accepts them.
+
+    Raises FolderError.
+    """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.setblocking(False)
-    listener.bind(os.fspath(path))
-    os.chmod(path, 0o600)
-    listener.listen(1024)
+    try:
+        listener.setblocking(False)
+        listener.bind(os.fspath(path))
+        os.chmod(path, 0o600)
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        raise _no_folder(path, error) from None
     return listener
 
 
-def _lock(path: Path) -> int:
-    fd = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def _lock(folder: Path) -> int:
+    """The lock appears locked: between making a file and locking it a cleaner could come."""
+    new = folder / "lock.new"
+    fd = os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.rename(new, folder / "lock")
+    except BaseException:
+        os.close(fd)
+        raise
     return fd
 
 
@@ -75,24 +112,37 @@ def clean_up_after_the_dead() -> int:
             continue
         for name in names:
             folder = Path(base, name)
-            if _is_dead(folder):
-                subprocess.run([native.program("keeper"), "clean", os.fspath(folder)], check=False)
-                cleaned += 1
+            lock = _lock_of_the_dead(folder)
+            if lock < 0:
+                _remove_stillborn(folder)
+                continue
+            subprocess.run([native.program("keeper"), "clean", os.fspath(folder)], check=False)
+            os.close(lock)  # until now: so that only one cleans
+            cleaned += 1
     return cleaned
 
 
-def _is_dead(folder: Path) -> bool:
-    """Ours, locked once, and locked by nobody now."""
+def _lock_of_the_dead(folder: Path) -> int:
+    """The lock of a folder of ours that was locked once, and is by nobody now; or -1."""
     try:
         if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-            return False
+            return -1
         fd = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
-        return False
+        return -1
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        return False
-    finally:
         os.close(fd)
-    return True
+        return -1
+    return fd
+
+
+def _remove_stillborn(folder: Path) -> None:
+    """A folder that has had no lock for an hour belongs to a session that was killed before."""
+    with contextlib.suppress(OSError):
+        info = folder.lstat()
+        if info.st_uid == os.getuid() and time.time() - info.st_mtime > _STILLBORN:
+            if not (folder / "lock").exists():
+                (folder / "lock.new").unlink(missing_ok=True)
+            folder.rmdir()  # only an empty one goes

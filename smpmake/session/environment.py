@@ -9,6 +9,7 @@ from pathlib import Path
 
 from smpmake import native
 from smpmake.disk.elf import takes_guard
+from smpmake.errors import SmpmakeError
 from smpmake.protocol.wire import FileId
 
 
@@ -20,7 +21,7 @@ def driver_environment(
     guarded is the driver's program, or "" for none.  A guard catches tools wherever they are called
     from, so PATH can stay as it is: what configures itself during the build finds the tools that
     it would find serially.  Without one (--no-guard, or a driver that takes none, whose children
-    still may) our shims come first on PATH.
+    still may) our shims come first on PATH.  Raises SmpmakeError where a name does not allow that.
     """
     environment = dict(os.environ)
     path = environment.get("PATH", os.defpath)
@@ -31,8 +32,8 @@ def driver_environment(
         environment.pop(f"SMPMAKE_{name}", None)
     if guarded:
         library = _preloadable(native.guard(), board.parent)
-        others = environment.get("LD_PRELOAD", "").replace(":", " ").split()
-        libraries = [library, *(other for other in others if other != library)]
+        others = re.split("[ :]+", environment.get("LD_PRELOAD", "").strip(" :"))
+        libraries = [library, *(each for each in others if each not in ("", library))]
         environment["LD_PRELOAD"] = ":".join(libraries)
         environment["SMPMAKE_GUARD"] = library
         environment["SMPMAKE_SHIMS"] = os.fspath(shims)
@@ -45,12 +46,20 @@ def driver_environment(
 
 
 def _preloadable(library: str, folder: Path) -> str:
-    """The library under a name that LD_PRELOAD can hold: blanks and colons part its entries."""
-    if not re.search(r"[\s:;$]", library):
+    """The library under a name that LD_PRELOAD can hold.  Raises SmpmakeError if there is none."""
+    if native.is_preloadable(library):
         return library
     link = folder / "guard.so"
-    with contextlib.suppress(FileExistsError):
-        link.symlink_to(library)
+    if not native.is_preloadable(link):
+        raise SmpmakeError(
+            f"the guard cannot be preloaded from {library}, nor by way of {folder}: "
+            "the names have blanks or colons (use --no-guard, or install smpmake elsewhere)"
+        )
+    try:
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(library)
+    except OSError as error:
+        raise SmpmakeError(f"{link}: cannot be made: {error.strerror}") from None
     return str(link)
 
 

@@ -74,7 +74,7 @@ class LocalBackend:
         record.notices, record.stalls = build.notices, build.stalls
         self._session_folder = folder = SessionFolder()
         self.folder = folder.path
-        self._shims = shims_for(os.environ.get("PATH", os.defpath))
+        self._shims = shims_for(os.environ.get("PATH", os.defpath), folder.path)
         try:
             self._listener = listen(folder.socket)
             self._board = Scoreboard(folder.path / "board")

@@ -47,13 +47,8 @@ class RemoteBackend:
         self.slots = int(self._addresses["slots"])
 
     async def open(self, record: BuildRecord) -> None:
-        """Raises FolderError."""
+        """See Backend."""
         self._client = AsyncClient(self._blocking)
-        self._session_folder = SessionFolder()
-        self.folder = self._session_folder.path
-        # No workers are ours: the keeper has nobody to wait for.
-        self.alive, other_end = os.pipe2(os.O_CLOEXEC)
-        os.close(other_end)
         addresses = self._addresses
         self.environment = driver_environment(
             Path(addresses["shims"]),
@@ -62,6 +57,11 @@ class RemoteBackend:
             addresses["build"],
             guarded=self._program if self._settings.guard else "",
         )
+        self._session_folder = SessionFolder()
+        self.folder = self._session_folder.path
+        # No workers are ours: the keeper has nobody to wait for.
+        self.alive, other_end = os.pipe2(os.O_CLOEXEC)
+        os.close(other_end)
 
     def adopt(self, driver: Driver) -> None:
         """See Backend."""

@@ -91,7 +91,9 @@ def test_help_is_quick_because_it_imports_little() -> None:
     assert done.stderr.strip() == "set()"
 
 
-def test_project_file_wins_over_the_users_and_lists_add_up(tmp_path: Path) -> None:
+def test_project_file_wins_over_the_users_and_lists_add_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     user, project = tmp_path / "config" / "smpmake", tmp_path / "project" / "deep"
     user.mkdir(parents=True)
     project.mkdir(parents=True)
@@ -99,7 +101,8 @@ def test_project_file_wins_over_the_users_and_lists_add_up(tmp_path: Path) -> No
     (tmp_path / "project" / ".smpmake.toml").write_text(
         'jobs = 7\nlinks = "defer"\nforeground = ["b"]\nkeep-going = true\n'
     )
-    settings = load(project, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    settings = load(project)
     assert (settings.jobs, settings.nice, settings.links) == (7, 5, "defer")
     assert settings.foreground == ("a", "b")
     assert settings.keep_going

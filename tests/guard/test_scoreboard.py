@@ -24,7 +24,7 @@ def header(path: Path) -> tuple[int, ...]:
 
 
 def roles(path: Path, value: int) -> int:
-    """What a reader finds for a hash, as native/guard/guard.c looks it up."""
+    """What a reader finds for a hash, as native/guard/questions.c looks it up."""
     data = path.read_bytes()
     for step in range(SLOTS):
         place = _HEADER.size + 8 * ((value + step) % SLOTS)

@@ -71,6 +71,22 @@ def test_p6_two_builds_share_the_slots(space: Space) -> None:
     assert all((space.folder / f"{n}.o").exists() for n in range(16))
 
 
+def test_what_a_shell_evaluates_is_quoted(space: Space) -> None:
+    odd = os.fsdecode(b"it's \\ a;touch injected;$(touch injected)`touch injected`\n\xff \"$HOME")
+    for name in ("XDG_CACHE_HOME", "XDG_RUNTIME_DIR"):
+        folder = (space.root if name == "XDG_CACHE_HOME" else space.temporary) / odd
+        folder.mkdir()
+        space.environment[name] = str(folder)
+    space.environment["PYTHONIOENCODING"] = "utf-8:strict"
+    space.write(objects(1))
+    server = Server(space)
+    done = space.run(*shell(f"gcc -c f0.c && {SMPMAKE} wait && ls f0.o && command -v gcc"))
+    assert done.status == 0, done.err
+    assert done.out.startswith("f0.o\n") and "injected" in done.out
+    assert not (space.folder / "injected").exists()
+    server.stop()
+
+
 def test_shims_in_a_shell_with_env_wait_and_stop(space: Space) -> None:
     space.write({**objects(3), "bad.c": "int x = oops;\n"})
     server = Server(space)

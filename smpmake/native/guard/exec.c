@@ -1,19 +1,14 @@
 /* Programs that a guarded process starts: known tools go to their shim, and the guard goes with the
  * rest whatever became of the environment.
  */
-#include "hooks.h"
+#include "exec.h"
+#include "program.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <linux/fcntl.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-
-extern char **environ;
-extern long syscall(long number, ...);
 
 #define X_OK 1        /* <unistd.h> stays out, as in hooks.c */
 #define EXTRA 12      /* variables that a plan may add */
@@ -37,90 +32,6 @@ static size_t count_of(char *const *list)
 	while (list != NULL && list[count] != NULL)
 		count++;
 	return count;
-}
-
-static const char *value_in(char *const *env, const char *name, size_t length)
-{
-	for (; env != NULL && *env != NULL; env++)
-		if (strncmp(*env, name, length) == 0)
-			return *env + length;
-	return NULL;
-}
-
-static void put_number(char *to, const char *name, uint32_t number)
-{
-	char *at = stpcpy(to, name);
-	for (int i = CALLER_DIGITS; i-- > 0; number /= 10)
-		at[i] = (char)('0' + number % 10);
-	at[CALLER_DIGITS] = '\0';
-}
-
-/* ------------------------------------------------------------------ what a program is */
-
-struct nature {
-	int takes_guard;
-	int checks_order; /* a sanitizer that wants to be the first library */
-};
-
-static ssize_t head_of(const char *path, char *head, size_t size)
-{
-	struct stat info;
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	ssize_t got = syscall(SYS_pread64, fd, head, size, 0);
-	/* The loader drops preloads where a program gets somebody else's rights. */
-	if (syscall(SYS_fstat, fd, &info) != 0 ||
-	    (info.st_mode & S_ISUID && info.st_uid != (uid_t)syscall(SYS_geteuid)) ||
-	    (info.st_mode & S_ISGID && info.st_gid != (gid_t)syscall(SYS_getegid)))
-		got = 0;
-	syscall(SYS_close, fd);
-	return got;
-}
-
-static void judge_elf(const char *head, size_t size, struct nature *nature)
-{
-	const ElfW(Ehdr) *elf = (const void *)head;
-	nature->takes_guard = 0;
-	if (size < sizeof *elf || elf->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? 2 : 1) ||
-	    elf->e_phentsize != sizeof(ElfW(Phdr)) ||
-	    elf->e_phoff + elf->e_phnum * sizeof(ElfW(Phdr)) > size)
-		return;
-	const ElfW(Phdr) *part = (const void *)(head + elf->e_phoff);
-	for (int i = 0; i < elf->e_phnum; i++)
-		if (part[i].p_type == PT_INTERP && part[i].p_offset + part[i].p_filesz <= size &&
-		    part[i].p_filesz > 0 &&
-		    strncmp(head + part[i].p_offset, guard.interpreter, part[i].p_filesz) == 0)
-			nature->takes_guard = 1;
-	nature->checks_order = memmem(head, size, "libasan.so", 10) != NULL;
-}
-
-/* Follows "#!" to the program that will really run. */
-static SLOW struct nature nature_of(const char *path)
-{
-	struct nature nature = {.takes_guard = 1};
-	_Alignas(16) char head[8192];
-	char name[PATH_MAX];
-	for (int depth = 0; depth < 4; depth++) {
-		ssize_t size = head_of(path, head, sizeof head - 1);
-		if (size < 4)
-			nature.takes_guard = size < 0; /* not there: exec will say so */
-		else if (memcmp(head, ELFMAG, SELFMAG) == 0)
-			judge_elf(head, (size_t)size, &nature);
-		else if (head[0] == '#' && head[1] == '!') {
-			head[size] = '\0';
-			char *at = head + 2 + strspn(head + 2, " \t");
-			size_t length = strcspn(at, " \t\r\n");
-			if (length == 0 || length >= sizeof name)
-				break;
-			memcpy(name, at, length);
-			name[length] = '\0';
-			path = name;
-			continue;
-		}
-		break;
-	}
-	return nature;
 }
 
 /* ------------------------------------------------------------------ the environment */
@@ -243,11 +154,11 @@ static int is_tool(struct plan *plan)
 	return guard.is_part || (!guard.is_make && has_shim(plan, guard.name));
 }
 
-/* A file tool that touches nothing pending need not be heard of: it is guarded itself.  (mv and
- * touch may vouch for something that is pending.) */
+/* A tool for files that touches nothing pending need not be heard of: it is guarded itself.  (Those
+ * that may vouch for something pending are not among them.) */
 static int is_unconcerned(const char *name, char *const *argv)
 {
-	static const char *const tools[] = {"cp", "install", "ln", "mkdir", "rm", NULL};
+	static const char *const tools[] = {QUIET_TOOLS, NULL};
 	const char *const *tool = tools;
 	while (*tool != NULL && strcmp(*tool, name) != 0)
 		tool++;
@@ -351,16 +262,6 @@ static const char *search_for(struct plan *plan, const char *name)
 		return call;                                                                       \
 	} while (0)
 
-#define HOOK(type, name, params, args, before)
-#define LOOK(type, name, params, args, dir, path, shown)
-#define OPEN(type, name, params, args, dir, path, aim, failed)
-#define OWN(type, name, params) EXPORT type name params;
-#include "hooks.def"
-#undef HOOK
-#undef LOOK
-#undef OPEN
-#undef OWN
-
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
 	PLANNED(AT_FDCWD, path, 0, env, LIBC(execve)(plan.path, argv, plan.env),
@@ -453,51 +354,4 @@ EXPORT int execle(const char *path, const char *first, ...)
 	char *const *env = va_arg(list, char *const *);
 	va_end(list);
 	return execve(path, argv, env);
-}
-
-/* libc starts the shell of these two itself, with `environ`: if that has lost us, the command's own
- * text brings us back. */
-static int is_intact(void)
-{
-	const char *preload = value_in(environ, "LD_PRELOAD=", 11);
-	const char *socket = value_in(environ, "SMPMAKE_SOCKET=", 15);
-	return !guard.active ||
-	       (preload != NULL && strstr(preload, guard.values[V_GUARD]) != NULL &&
-	        socket != NULL && strcmp(socket, guard.values[V_SOCKET]) == 0);
-}
-
-static size_t repaired_size(const char *command)
-{
-	size_t size = strlen(command) + strlen(guard.values[V_GUARD]) + 64;
-	for (int i = 0; i < V_COUNT; i++)
-		size += guard.values[i] != NULL ? strlen(guard.variables[i]) + 16 : 0;
-	return size;
-}
-
-/* No value of ours holds a quote: they are paths that we made, and the library's. */
-static char *repaired(char *to, const char *command)
-{
-	char *at = stpcpy(stpcpy(to, "LD_PRELOAD="), guard.values[V_GUARD]);
-	at = stpcpy(at, "; SMPMAKE_CALLER=0000000000; export LD_PRELOAD SMPMAKE_CALLER");
-	for (int i = 0; i < V_COUNT; i++)
-		if (guard.values[i] != NULL)
-			at = stpcpy(stpcpy(at, "; export "), guard.variables[i]);
-	strcpy(stpcpy(at, "\n"), command);
-	return to;
-}
-
-EXPORT int system(const char *command)
-{
-	if (command == NULL || is_intact())
-		return LIBC(system)(command);
-	char text[repaired_size(command) + 64];
-	return LIBC(system)(repaired(text, command));
-}
-
-EXPORT void *popen(const char *command, const char *mode)
-{
-	if (command == NULL || is_intact())
-		return LIBC(popen)(command, mode);
-	char text[repaired_size(command) + 64];
-	return LIBC(popen)(repaired(text, command), mode);
 }

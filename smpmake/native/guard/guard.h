@@ -52,7 +52,7 @@ struct guard {
 	char variables[V_COUNT][512];
 	const char *values[V_COUNT];
 };
-extern struct guard guard;
+extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
 /* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended. */
 #define TRACE_SIZE (1u << 18)

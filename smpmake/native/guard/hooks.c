@@ -1,4 +1,4 @@
-/* The hooks of hooks.def, but those that run programs (exec.c).
+/* The hooks of hooks.def, but those that run programs (exec.c, shell.c).
  *
  * <fcntl.h> and <stdio.h> stay out: they declare functions that are defined here a little
  * otherwise.

@@ -1,0 +1,14 @@
+"""Programs that run recipes, by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Open Watcom's make, and the one that it is built with.
+WMAKES: Final = frozenset({"wmake", "bwmake"})
+#: Makes that look at the files that their makefiles name, and are shown a serial build's.
+READERS: Final = frozenset({"make", "gmake", "bmake", "pmake", "fmake", "remake"}) | WMAKES
+#: Drivers that read a command's dependency file the moment the command ends.
+READ_BACK: Final = frozenset({"ninja", "samu"})
+#: All that do not read a recipe's output themselves.
+MAKES: Final = READERS | READ_BACK | {"colormake"}

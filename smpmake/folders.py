@@ -1,0 +1,51 @@
+"""The user's folders, where the XDG specification has them (by the library platformdirs)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from smpmake.errors import SmpmakeError
+
+_NAME: Final = "smpmake"
+
+
+class NoHomeError(SmpmakeError):
+    """A folder lies below the user's home, and there is none."""
+
+
+def config() -> Path:
+    """Of settings: ~/.config/smpmake.  Raises NoHomeError, as the others."""
+    return _place("config")
+
+
+def state() -> Path:
+    """Of what is to be kept: ~/.local/state/smpmake."""
+    return _place("state")
+
+
+def cache() -> Path:
+    """Of what can be made again: ~/.cache/smpmake."""
+    return _place("cache")
+
+
+def runtime() -> Path | None:
+    """Of sockets, where the system has such a folder and we may write there."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    return Path(base, _NAME) if base.startswith("/") and os.access(base, os.W_OK) else None
+
+
+def _place(kind: str) -> Path:
+    from platformdirs.unix import Unix  # some milliseconds, which not every command has to pay
+
+    try:
+        found: Path = getattr(Unix(_NAME), f"user_{kind}_path")
+    except RuntimeError:
+        found = Path()
+    if not found.is_absolute():
+        raise NoHomeError(
+            f"there is no home folder for the user's {kind}: HOME is not set, and user "
+            f"{os.getuid()} is not known (set HOME, or XDG_{kind.upper()}_HOME)"
+        )
+    return found

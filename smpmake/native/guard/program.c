@@ -1,0 +1,106 @@
+#include "program.h"
+#include "guard.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define HEADS 4 /* a script's interpreter may be a script, and so on */
+
+/* The beginning of a file, and the file for what lies behind. */
+struct start {
+	int fd;
+	size_t size;
+	_Alignas(16) char head[8192];
+};
+
+static int get(const struct start *file, uint64_t at, void *to, size_t size)
+{
+	if (at <= file->size && size <= file->size - at) {
+		memcpy(to, file->head + at, size);
+		return 0;
+	}
+	return syscall(SYS_pread64, file->fd, to, size, at) == (long)size ? 0 : -1;
+}
+
+/* The loader drops preloads where a program gets somebody else's rights. */
+static int has_other_rights(int fd)
+{
+	struct stat info;
+	if (syscall(SYS_fstat, fd, &info) != 0)
+		return 1;
+	if ((info.st_mode & S_ISUID && info.st_uid != (uid_t)syscall(SYS_geteuid)) ||
+	    (info.st_mode & S_ISGID && info.st_gid != (gid_t)syscall(SYS_getegid)))
+		return 1;
+	return syscall(SYS_getuid) != 0 &&
+	       syscall(SYS_fgetxattr, fd, "security.capability", NULL, 0) > 0;
+}
+
+static int has_our_loader(const struct start *file)
+{
+	char loader[sizeof guard.interpreter];
+	ElfW(Ehdr) elf;
+	ElfW(Phdr) part;
+	if (get(file, 0, &elf, sizeof elf) != 0 ||
+	    elf.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+	    elf.e_phentsize != sizeof part)
+		return 0;
+	for (unsigned i = 0; i < elf.e_phnum; i++) {
+		if (get(file, elf.e_phoff + i * sizeof part, &part, sizeof part) != 0)
+			return 0;
+		if (part.p_type == PT_INTERP)
+			return part.p_filesz > 0 && part.p_filesz <= sizeof loader &&
+			       get(file, part.p_offset, loader, part.p_filesz) == 0 &&
+			       loader[part.p_filesz - 1] == '\0' &&
+			       strcmp(loader, guard.interpreter) == 0;
+	}
+	return 0;
+}
+
+/* The interpreter's name goes to `name`; 0 where the file names none that can be. */
+static int is_script(struct start *file, char *name)
+{
+	if (file->size < 2 || file->head[0] != '#' || file->head[1] != '!')
+		return 0;
+	file->head[file->size] = '\0';
+	const char *at = file->head + 2 + strspn(file->head + 2, " \t");
+	size_t length = strcspn(at, " \t\r\n");
+	if (length == 0 || length >= PATH_MAX)
+		return 0;
+	memcpy(name, at, length);
+	name[length] = '\0';
+	return 1;
+}
+
+SLOW struct nature nature_of(const char *path)
+{
+	struct nature nature = {.takes_guard = 1};
+	struct start file;
+	char name[PATH_MAX];
+	for (int depth = 0; depth < HEADS; depth++) {
+		file.fd =
+		    (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (file.fd < 0)
+			break; /* not there, or not to be read: exec will say so */
+		long size = syscall(SYS_pread64, file.fd, file.head, sizeof file.head - 1, 0);
+		int script = 0;
+		file.size = size > 0 ? (size_t)size : 0;
+		if (size >= 0 && has_other_rights(file.fd))
+			nature.takes_guard = 0;
+		else if (file.size >= SELFMAG && memcmp(file.head, ELFMAG, SELFMAG) == 0) {
+			nature.takes_guard = has_our_loader(&file);
+			nature.checks_order =
+			    memmem(file.head, file.size, "libasan.so", 10) != NULL;
+		} else {
+			script = is_script(&file, name);
+		}
+		syscall(SYS_close, file.fd);
+		if (!script)
+			break;
+		path = name;
+	}
+	return nature;
+}

@@ -1,0 +1,13 @@
+/* What a file says of the program in it. */
+#ifndef SMPMAKE_PROGRAM_H
+#define SMPMAKE_PROGRAM_H
+
+struct nature {
+	int takes_guard;
+	int checks_order; /* a sanitizer that wants to be the first library */
+};
+
+/* Follows "#!" to the program that will really run.  smpmake/disk/elf.py gives the same answers. */
+struct nature nature_of(const char *path);
+
+#endif

@@ -1,0 +1,261 @@
+/* What is to be asked about, which the board tells, and the questions. */
+#include "asking.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ looking a name up */
+
+/* CRC-32 as zlib has it, of a name in lower case: some file systems do not tell the case. */
+static uint32_t hash_of(const void *name, size_t size, int fold)
+{
+	static const uint32_t half[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+	                                  0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+	                                  0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+	                                  0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+	const unsigned char *at = name;
+	uint32_t crc = 0xffffffffu;
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = at[i];
+		if (fold && c >= 'A' && c <= 'Z')
+			c = (unsigned char)(c + 32);
+		crc ^= c;
+		crc = half[crc & 15] ^ (crc >> 4);
+		crc = half[crc & 15] ^ (crc >> 4);
+	}
+	crc = ~crc;
+	return crc > 1 ? crc : crc + 2; /* 0 and 1 are marks of the table */
+}
+
+/* The roles that pending commands other than ours gave to a hash. */
+static unsigned roles_of(uint32_t hash)
+{
+	const struct board *board = guard.board;
+	uint32_t generation = __atomic_load_n(&board->generation, __ATOMIC_ACQUIRE);
+	uint32_t own = guard.command & 0xffffffu;
+	if (board->full)
+		return ~0u;
+	for (uint32_t i = 0, at = hash; i < BOARD_SLOTS; i++, at++) {
+		uint64_t slot =
+		    __atomic_load_n(&board->slots[at & (BOARD_SLOTS - 1)], __ATOMIC_RELAXED);
+		if (slot == 0)
+			break;
+		if (slot >> 32 == hash && (slot & 0xff) != 0)
+			return own != 0 && ((slot >> 8) & 0xffffffu) == own ? 0 : slot & 0xff;
+	}
+	return __atomic_load_n(&board->generation, __ATOMIC_ACQUIRE) == generation ? 0 : ~0u;
+}
+
+static unsigned roles_of_name(const char *path)
+{
+	size_t size = strlen(path);
+	while (size > 0 && path[size - 1] == '/')
+		size--;
+	const char *slash = memrchr(path, '/', size);
+	const char *name = slash != NULL ? slash + 1 : path;
+	return roles_of(hash_of(name, (size_t)(path + size - name), 1));
+}
+
+static unsigned roles_of_file(const struct stat *info)
+{
+	struct {
+		uint64_t device, inode;
+	} key = {info->st_dev, info->st_ino};
+	return roles_of(hash_of(&key, sizeof key, 0));
+}
+
+/* ------------------------------------------------------------------ the questions */
+
+static SLOW void ask_about(uint32_t kind, int dir, const char *path,
+                           struct wire_guard_answer *answer)
+{
+	char full[PATH_MAX];
+	if (absolute(dir, path, full, sizeof full) == 0)
+		ask(kind, full, "", NULL, answer);
+	else
+		memset(answer, 0, sizeof *answer); /* no such folder, or too long for any call */
+}
+
+/* Whether the path leads, by a link of another name, to an older file that a pending command will
+ * replace, or already has removed. */
+static int is_stale(int dir, const char *path)
+{
+	struct stat info;
+	char target[1];
+	if (guard.board->stale == 0)
+		return 0;
+	if (syscall(SYS_newfstatat, dir, path, &info, 0) == 0)
+		return (roles_of_file(&info) & ROLE_STALE) != 0;
+	return errno == ENOENT && syscall(SYS_readlinkat, dir, path, target, 1) >= 0;
+}
+
+void guard_see(int dir, const char *path)
+{
+	int before = errno;
+	if (path != NULL && *path != '\0' &&
+	    (roles_of_name(path) & ROLE_OUTPUT || is_stale(dir, path))) {
+		struct wire_guard_answer answer;
+		ask_about(ASK_READ, dir, path, &answer);
+	}
+	errno = before;
+}
+
+/* Whether a file is called as headers are (headers.py has the same rule). */
+static int could_hide(const char *path)
+{
+	static const char *const others[] = {".inc", ".inl", ".ipp", ".tcc",
+	                                     ".tpp", ".txx", ".def"};
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash != NULL ? slash : path, '.');
+	if (dot == NULL)
+		return 0;
+	if (dot[1] == 'h' || dot[1] == 'H')
+		return strlen(dot) <= 5;
+	for (unsigned n = 0; n < sizeof others / sizeof *others; n++)
+		if (strcmp(dot, others[n]) == 0)
+			return 1;
+	return 0;
+}
+
+/* Whether pending commands may still read a file though nothing here says so: it could be a header
+ * (it was there when the newest of them was issued, and has not changed since), or is new and could
+ * hide one, or it has another name. */
+static int may_be_read(int dir, const char *path)
+{
+	int64_t newest = __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
+	struct stat info;
+	if (syscall(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		return newest != 0 && could_hide(path);
+	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
+		return 1;
+	return (int64_t)info.st_ctim.tv_sec * 1000000000 + info.st_ctim.tv_nsec <= newest &&
+	       (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
+}
+
+void guard_see_change(int dir, const char *path, unsigned roles)
+{
+	int before = errno;
+	if (path != NULL && *path != '\0' &&
+	    (roles_of_name(path) & roles || may_be_read(dir, path) || is_stale(dir, path))) {
+		struct wire_guard_answer answer;
+		ask_about(ASK_WRITE, dir, path, &answer);
+	}
+	errno = before;
+}
+
+static SLOW void ask_about_two(uint32_t kind, int from_dir, const char *from, int to_dir,
+                               const char *to)
+{
+	char full[PATH_MAX], other[PATH_MAX];
+	struct wire_guard_answer answer;
+	if (absolute(from_dir, from, full, sizeof full) == 0 &&
+	    absolute(to_dir, to, other, sizeof other) == 0)
+		ask(kind, full, other, NULL, &answer);
+}
+
+void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind)
+{
+	const unsigned roles = ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE;
+	int before = errno;
+	if (from != NULL && to != NULL &&
+	    ((roles_of_name(from) | roles_of_name(to)) & roles || may_be_read(from_dir, from) ||
+	     may_be_read(to_dir, to)))
+		ask_about_two((uint32_t)kind, from_dir, from, to_dir, to);
+	errno = before;
+}
+
+/* A symbolic link of another name will lead to what is pending: the board is to know that name too.
+ */
+void guard_see_alias(const char *target, int dir, const char *path)
+{
+	int before = errno;
+	char link[PATH_MAX], full[PATH_MAX];
+	struct wire_guard_answer answer;
+	if (target != NULL && path != NULL && roles_of_name(target) & ROLE_OUTPUT &&
+	    absolute(dir, path, link, sizeof link) == 0) {
+		size_t folder = (size_t)(strrchr(link, '/') - link);
+		if (*target == '/')
+			ask(ASK_ALIAS, target, link, NULL, &answer);
+		else if (folder + strlen(target) + 2 < sizeof full) {
+			memcpy(full, link, folder);
+			full[folder] = '/';
+			strcpy(full + folder + 1, target);
+			ask(ASK_ALIAS, full, link, NULL, &answer);
+		}
+	}
+	errno = before;
+}
+
+static int is_listed(const struct stat *info)
+{
+	return guard.board->unknown > 0 || roles_of_file(info) & ROLE_LISTED;
+}
+
+void guard_see_folder(int fd)
+{
+	int before = errno;
+	struct stat info;
+	struct wire_guard_answer answer;
+	if (syscall(SYS_fstat, fd, &info) == 0 && is_listed(&info))
+		ask_about(ASK_LIST, fd, ".", &answer);
+	errno = before;
+}
+
+void guard_see_listing(int dir, const char *path)
+{
+	int before = errno;
+	struct stat info;
+	struct wire_guard_answer answer;
+	if (path != NULL && syscall(SYS_newfstatat, dir, path, &info, 0) == 0 && is_listed(&info))
+		ask_about(ASK_LIST, dir, path, &answer);
+	errno = before;
+}
+
+void guard_see_tree(const char *path)
+{
+	int before = errno;
+	struct wire_guard_answer answer;
+	if (path != NULL)
+		ask_about(ASK_TREE, AT_FDCWD, *path != '\0' ? path : ".", &answer);
+	errno = before;
+}
+
+int guard_knows(const char *path)
+{
+	return roles_of_name(path) != 0;
+}
+
+void guard_see_everything(const char *program)
+{
+	int before = errno;
+	struct wire_guard_answer answer;
+	ask_about(ASK_ALL, AT_FDCWD, program, &answer);
+	errno = before;
+}
+
+int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer)
+{
+	int before = errno, answered = 0;
+	if (path != NULL && *path != '\0' && roles_of_name(path) & ROLE_OUTPUT) {
+		ask_about(ASK_STAT, dir, path, answer);
+		answered = answer->state == GUARD_FILE || answer->state == GUARD_ABSENT;
+	}
+	errno = before;
+	return answered;
+}
+
+int guard_names(int fd, char *elsewhere)
+{
+	int before = errno;
+	struct stat info;
+	struct wire_guard_answer answer = {0};
+	char full[PATH_MAX];
+	if (syscall(SYS_fstat, fd, &info) == 0 && is_listed(&info) &&
+	    absolute(fd, ".", full, sizeof full) == 0)
+		ask(ASK_NAMES, full, "", elsewhere, &answer);
+	errno = before;
+	return answer.state == GUARD_ELSEWHERE;
+}

@@ -1,0 +1,197 @@
+#include "invocation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "util.h"
+
+/* Descriptors as high as these are nobody's: a build may have closed 0, 1 or 2, or use 3 itself. */
+static int out_of_the_way(int fd)
+{
+	if (fd < 0)
+		return -1;
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+int open_connection(const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(name) >= sizeof address.sun_path)
+		return -1;
+	memcpy(address.sun_path, name, strlen(name) + 1);
+	int fd = out_of_the_way(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	if (fd < 0)
+		return -1;
+	while (connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+		if (errno != EINTR) {
+			close(fd);
+			return -1;
+		}
+	return fd;
+}
+
+/* The descriptor to send for stdout or stderr: itself, or /dev/null where it is closed. */
+static int standing_in(int fd, struct stat *info)
+{
+	if (fstat(fd, info) == 0)
+		return fd;
+	int null = out_of_the_way(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	if (null >= 0)
+		fstat(null, info);
+	return null;
+}
+
+/* Like write_all, but a server that went away is an error, not a SIGPIPE. */
+static int send_quietly(int connection, const char *at, size_t size)
+{
+	while (size > 0) {
+		ssize_t sent = send(connection, at, size, MSG_NOSIGNAL);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return -1;
+		at += sent;
+		size -= (size_t)sent;
+	}
+	return 0;
+}
+
+static int send_with_descriptors(int connection, struct iovec *parts, int count, const int fds[2])
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	memset(&control, 0, sizeof control);
+	struct msghdr message = {.msg_iov = parts,
+	                         .msg_iovlen = (size_t)count,
+	                         .msg_control = control.space,
+	                         .msg_controllen = sizeof control.space};
+	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+	rights->cmsg_level = SOL_SOCKET;
+	rights->cmsg_type = SCM_RIGHTS;
+	rights->cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(rights), fds, 2 * sizeof(int));
+	ssize_t sent;
+	do
+		sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return -1;
+	for (int i = 0; i < count; i++) {
+		size_t part = parts[i].iov_len;
+		if ((size_t)sent >= part) {
+			sent -= (ssize_t)part;
+			continue;
+		}
+		if (send_quietly(connection, (char *)parts[i].iov_base + sent,
+		                 part - (size_t)sent) != 0)
+			return -1;
+		sent = 0;
+	}
+	return 0;
+}
+
+static char *joined(char **list, size_t size)
+{
+	char *blob = must_alloc(size), *at = blob;
+	for (; *list != NULL; list++)
+		at = stpcpy(at, *list) + 1;
+	return blob;
+}
+
+int send_invocation(int connection, const char *tool, const char *real, char **argv,
+                    const struct surroundings *s)
+{
+	char cwd[PATH_MAX];
+	struct stat out, err;
+	struct wire_limit limits[RLIM_NLIMITS];
+	size_t argv_bytes = 0;
+	if (getcwd(cwd, sizeof cwd) == NULL)
+		return -1;
+	const int fds[2] = {standing_in(1, &out), standing_in(2, &err)};
+	if (fds[0] < 0 || fds[1] < 0)
+		return -1;
+	for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
+		struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+		getrlimit(i, &limit);
+		limits[i] = (struct wire_limit){limit.rlim_cur, limit.rlim_max};
+	}
+	for (char **word = argv; *word != NULL; word++)
+		argv_bytes += strlen(*word) + 1;
+	mode_t mask = umask(0);
+	umask(mask);
+	const char *build = s->build != NULL ? s->build : "";
+	struct wire_invoke fixed = {
+	    .parent = (uint32_t)getppid(),
+	    .mask = mask,
+	    .out_dev = out.st_dev,
+	    .out_ino = out.st_ino,
+	    .err_dev = err.st_dev,
+	    .err_ino = err.st_ino,
+	    .tool_len = (uint32_t)strlen(tool),
+	    .real_len = (uint32_t)strlen(real),
+	    .cwd_len = (uint32_t)strlen(cwd),
+	    .build_len = (uint32_t)strlen(build),
+	    .argv_len = (uint32_t)argv_bytes,
+	    .env_len = (uint32_t)s->env_bytes,
+	    .limits_len = sizeof limits,
+	    .unguarded = s->unguarded,
+	};
+	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len +
+	              fixed.build_len + argv_bytes + s->env_bytes + sizeof limits;
+	if (size > WIRE_MAX_PAYLOAD)
+		return -1;
+	struct wire_header header = {WIRE_MAGIC, WIRE_VERSION, WIRE_INVOKE, (uint32_t)size};
+	struct iovec parts[] = {
+	    {&header, sizeof header},
+	    {&fixed, sizeof fixed},
+	    {(void *)(uintptr_t)tool, fixed.tool_len},
+	    {(void *)(uintptr_t)real, fixed.real_len},
+	    {cwd, fixed.cwd_len},
+	    {(void *)(uintptr_t)build, fixed.build_len},
+	    {joined(argv, argv_bytes), argv_bytes},
+	    {joined(s->env, s->env_bytes), s->env_bytes},
+	    {limits, sizeof limits},
+	};
+	return send_with_descriptors(connection, parts, sizeof parts / sizeof *parts, fds);
+}
+
+int hear(int connection, char ***argv, struct surroundings *s)
+{
+	struct wire_header header;
+	struct wire_answer answer;
+	if (read_header(connection, &header) != 0 || header.type != WIRE_ANSWER ||
+	    header.length < sizeof answer || read_all(connection, &answer, sizeof answer) != 0)
+		return -1;
+	size_t rest = header.length - sizeof answer;
+	if (rest != (size_t)answer.argv_len + answer.message_len)
+		return -1;
+	char *blobs = must_alloc(rest);
+	if (read_all(connection, blobs, rest) != 0)
+		return -1;
+	if (answer.message_len > 0)
+		(void)!write(2, blobs + answer.argv_len, answer.message_len);
+	if (answer.action == ANSWER_EXIT)
+		return answer.status & 0xff;
+	if (answer.argv_len > 0) {
+		char **words = strings_of(blobs, answer.argv_len);
+		if (words != NULL)
+			*argv = words;
+	}
+	number(s, answer.command);
+	if (answer.keep_open)
+		fcntl(connection, F_SETFD, 0);
+	return -1;
+}

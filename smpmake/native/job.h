@@ -1,0 +1,41 @@
+/* A job as the server sends it to a worker, and its outputs when it has ended. */
+#ifndef SMPMAKE_JOB_H
+#define SMPMAKE_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire.h"
+
+struct output {
+	unsigned flags;
+	const char *path;
+	const char *aside; /* "" : no stale copy was set aside */
+};
+
+struct job {
+	struct wire_job fixed;
+	struct output *outputs;
+	size_t output_count;
+	const char *real, *cwd;
+	char **argv, **env;
+	const struct wire_limit *limits;
+	size_t limit_count;
+};
+
+/* Cuts a payload into its parts; -1 when lengths do not add up. */
+int parse(char *payload, size_t size, struct job *job);
+void forget(struct job *job);
+
+/* What did not finish does not exist, nor does the stale copy: make would believe it. */
+void remove_unfinished(const struct job *job);
+
+/* A tool that failed by itself leaves what it leaves; where it wrote nothing, as gcc does, the old
+ * file stays as it would have stayed in a serial build. */
+void restore_failed(const struct job *job);
+
+/* Gives outputs the time at which their command was issued; returns how many are missing.
+ * What is older the tool has not made: it keeps its time, as it would have serially. */
+uint32_t finish(const struct job *job);
+
+#endif
