@@ -8,7 +8,6 @@ It knows the scheduler, what is pending, and names; it holds no socket and start
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections import Counter
@@ -99,22 +98,15 @@ class Questions:
         if CAUSES[question.kind] in ignored:
             answer(_GO_ON)
             return [], None
-        if question.kind == wire.ASK_NAMES:
-            answer(self._names(question))
-            return [], None
         if question.kind == wire.ASK_ALIAS:
             writers = self._writers(self._paths.canonical("/", question.path), EVERYBODY)
             self._pending.link_made(question.other, writers)
             answer(_GO_ON)
             return [], None
         blockers = self._blockers(question, before)
-        if blockers and question.kind == wire.ASK_STAT and question.command < 0:
-            shown = self._shown(question)
-            if shown is not None:
-                answer(shown)
-                return [], None
-        if not blockers:
-            answer(_GO_ON)
+        shown = self._shown(question) if blockers else _GO_ON
+        if shown is not None:
+            answer(shown)
             return [], None
         return self._wait(question, answer, job, blockers)
 
@@ -178,11 +170,10 @@ class Questions:
         hazards, kind = self._hazards, question.kind
         if kind == wire.ASK_ALL:
             return hazards.everybody(before)
-        if kind in (wire.ASK_LIST, wire.ASK_TREE):
-            folder = self._paths.folder(question.path)
-            if kind == wire.ASK_LIST:
-                return hazards.in_folder(folder, before)
-            return hazards.below(folder, before, written=True)
+        if kind in (wire.ASK_LIST, wire.ASK_NAMES):
+            return hazards.in_folder(self._paths.folder(question.path), before)
+        if kind == wire.ASK_TREE:
+            return hazards.below(self._paths.folder(question.path), before, written=True)
         path = self._paths.canonical("/", question.path)
         if kind in (wire.ASK_READ, wire.ASK_STAT):
             return self._writers(path, before)
@@ -246,6 +237,11 @@ class Questions:
     # ------------------------------------------------------------------ what a make is shown
 
     def _shown(self, question: Question) -> bytes | None:
+        """What a make that only looks is told of what is pending; None: it has to wait."""
+        if question.kind == wire.ASK_NAMES:
+            return self._names(question)
+        if question.kind != wire.ASK_STAT or question.command >= 0:
+            return None
         path = self._paths.canonical("/", question.path)
         promise = self._pending.promise(path) or self._pending.promise(os.path.realpath(path))
         if promise is None:
@@ -256,20 +252,20 @@ class Questions:
             return None
         return wire.encode_guard_answer(wire.GUARD_FILE, promise.mode, promise.mtime_ns)
 
-    def _names(self, question: Question) -> bytes:
+    def _names(self, question: Question) -> bytes | None:
         folder = self._paths.folder(question.path)
-        names = self._hazards.pending_names(folder)
-        if not names:
-            return _GO_ON
+        if not os.path.isdir(folder):
+            return _GO_ON  # it is told that by the call itself
         come: set[str] = set()
         go: set[str] = set()
-        for name, job in names.items():
+        for name, job in self._hazards.pending_names(folder).items():
             goes = self._pending.promise_of(job, f"{folder}/{name}").absent
             (go if goes else come).add(name)
-        with contextlib.suppress(OSError):
+        try:
             listing = self._listings.of(folder, come, go)
-            return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))
-        return _GO_ON
+        except OSError:  # no room for it
+            return None
+        return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))
 
 
 def _program(pid: int) -> str:

@@ -310,6 +310,28 @@ def test_a_make_is_shown_what_is_pending(bench: Bench) -> None:
     bench.workers.end(0)
 
 
+def test_a_make_is_shown_names_that_are_pending(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    assert bench.ask(wire.ASK_NAMES, ".").answers == [wire.GUARD_ELSEWHERE]
+    assert bench.ask(wire.ASK_NAMES, "nowhere").answers == [wire.GUARD_GO_ON]
+    bench.workers.end(0)
+    assert bench.ask(wire.ASK_NAMES, ".").answers == [wire.GUARD_GO_ON]
+
+
+def test_a_make_that_cannot_be_shown_them_waits(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.mkdir", full)
+    bench.run("gcc -c a.c")
+    looking = bench.ask(wire.ASK_NAMES, ".")
+    assert looking.answers == []
+    bench.workers.end(0)
+    assert looking.answers == [wire.GUARD_GO_ON]
+
+
 def test_a_guard_that_goes_away_is_not_waited_for(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     waiting = bench.ask(wire.ASK_READ, "a.o")
