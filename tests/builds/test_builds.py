@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 
 import pytest
 
+from tests.support import needs
 from tests.support.space import MAIN, SMPMAKE, Ended, Space, objects
 
 pytestmark = pytest.mark.slow
@@ -204,8 +204,7 @@ def test_p1_libtool_discards_its_second_output(space: Space) -> None:
 
 
 def test_p1_bmake(space: Space) -> None:
-    if shutil.which("bmake") is None:
-        pytest.skip("bmake is not installed")
+    needs.require("bmake")
     files = {
         **objects(5),
         "main.c": MAIN,
