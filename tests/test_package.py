@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from smpmake import __version__
+from tests.support import needs
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Both, built from a copy so that the checkout stays as it is."""
+    needs.require("git")
     folder = tmp_path_factory.mktemp("package")
     source, target = folder / "source", folder / "dist"
     files = subprocess.run(

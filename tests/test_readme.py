@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -17,20 +18,57 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
 
-def commands() -> list[str]:
-    """The first two shell blocks."""
-    return [block.strip() for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)][:2]
+BARE = runpy.run_path(str(ROOT / "scripts" / "bare-machine"))
+COMMANDS: list[str] = BARE["commands"](README)
 
 
 def test_ci_runs_both_commands_as_they_stand() -> None:
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
-    for command in commands():
+    for command in COMMANDS:
         assert command in lines
-    assert commands()[1] == "scripts/check"
+    assert len(COMMANDS) == 2
+    assert COMMANDS[1] == "scripts/check"
 
 
 def test_both_are_on_the_first_screen() -> None:
-    assert README.index(commands()[1]) < len("\n".join(README.splitlines()[:40]))
+    assert README.index(COMMANDS[1]) < len("\n".join(README.splitlines()[:40]))
+
+
+def test_the_bare_machine_has_what_the_commands_are_said_to_need() -> None:
+    assert BARE["packages"](README) == ["python3", "python3-venv", "gcc", "make"]
+    ci = (ROOT / ".ci" / "run").read_text()
+    assert ci.index("\nscripts/bare-machine\n") < ci.index("apt-get install")
+
+
+def test_ci_installs_what_a_full_run_is_said_to_need() -> None:
+    said = re.search(r"a full run needs (.*?) too\.", README, re.DOTALL)
+    ci = re.search(r"(?m)^full='(.*)'$", (ROOT / ".ci" / "run").read_text())
+    assert said is not None and ci is not None
+    assert re.split(r",\s+|\s+and\s+", said[1]) == ci[1].split()
+
+
+@pytest.mark.parametrize(
+    ("line", "stanza"),
+    [
+        ("deb-src http://host/debian bookworm main", ""),
+        ("# deb http://host/debian bookworm main", ""),
+        (
+            "deb [signed-by=/a/key.gpg arch=amd64,i386] http://host/debian bookworm a b # why",
+            (
+                "Types: deb|URIs: http://host/debian|Suites: bookworm|Components: a b"
+                "|Signed-By: /a/key.gpg|Architectures: amd64 i386"
+            ),
+        ),
+    ],
+)
+def test_the_bare_machine_reads_either_form_of_source_list(line: str, stanza: str) -> None:
+    assert BARE["stanza"](line) == stanza.replace("|", "\n")
+
+
+def test_the_bare_machine_counts_tests_by_the_closing_line() -> None:
+    text = "9 passed\n5 passed in 0.10s\n1 failed, 1905 passed, 2 skipped in 197.74s (0:03:17)\n"
+    assert BARE["passed"](text) == 1905
+    assert BARE["passed"]("no tests ran in 0.01s\n") == 0
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
+from tests.support import needs
 from tests.support.space import Space
 
 CHAOS = (None, 1)
-
-
-def needs(*tools: str) -> None:
-    for tool in tools:
-        if shutil.which(tool) is None:
-            pytest.skip(f"no {tool} here")
 
 
 def arguments(seed: int | None) -> list[str]:
@@ -58,14 +52,14 @@ FORTRAN = {
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", CHAOS)
 def test_p1_fortran_modules(space: Space, seed: int | None) -> None:
-    needs("gfortran")
+    needs.require("gfortran")
     ended = space.expect_same(FORTRAN, ["make", "prog", "run"], *arguments(seed))
     assert "9 deferred" in ended.err  # eight compiles and the link
 
 
 @pytest.mark.slow
 def test_independent_modules_do_not_wait_for_each_other(space: Space) -> None:
-    needs("gfortran")
+    needs.require("gfortran")
     names = ("a", "b", "c")
     space.write({f"{name}.f90": f"module {name}\nend module\n" for name in names})
     script = "; ".join(f"gfortran -c {name}.f90" for name in names)
@@ -77,7 +71,7 @@ def test_independent_modules_do_not_wait_for_each_other(space: Space) -> None:
 @pytest.mark.slow
 def test_a_module_that_stays_the_same_keeps_its_time(space: Space) -> None:
     """As make needs it: what uses the module is not compiled again."""
-    needs("gfortran")
+    needs.require("gfortran")
     files = {
         **FORTRAN,
         "Makefile": (
@@ -98,7 +92,7 @@ def test_a_module_that_stays_the_same_keeps_its_time(space: Space) -> None:
 
 def test_a_source_that_is_still_to_be_made(space: Space) -> None:
     """Its modules cannot be known before it is there; what stands there now is not to be read."""
-    needs("gfortran")
+    needs.require("gfortran")
     script = "gcc -E -P new.c -o x.f90\ngfortran -c x.f90\ngfortran -c y.f90\n"
     files = {
         "new.c": "module fresh\ninteger n\nend module\n",
@@ -127,7 +121,7 @@ def test_a_response_file_that_is_still_to_be_made(space: Space) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", CHAOS)
 def test_p1_tiny_c(space: Space, seed: int | None) -> None:
-    needs("tcc")
+    needs.require("tcc")
     files = {
         **{
             f"f{n}.c": f'#include "all.h"\nint f{n}(void) {{ return ALL + {n}; }}\n'
@@ -151,7 +145,8 @@ def test_p1_tiny_c(space: Space, seed: int | None) -> None:
 @pytest.mark.parametrize("seed", CHAOS)
 @pytest.mark.parametrize("port", ["mcs51", "z80"])
 def test_p1_sdcc(space: Space, port: str, seed: int | None) -> None:
-    needs("sdcc", "sdar")
+    needs.require("sdcc", f"-m{port}")
+    needs.require("sdar")
     files = {
         **{f"f{n}.c": f"int f{n}(void) {{ return {n}; }}\n" for n in range(4)},
         "main.c": "int f0(void), f3(void);\nint x;\nvoid main(void) { x = f0() + f3(); }\n",

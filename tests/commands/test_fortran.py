@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from smpmake.commands.model import Reason
 from tests.commands.disk import FakeFiles, RealFiles, meaning, run
+from tests.support import needs
 
 END = "\nend module\n"
 #: name of the file, its text, and the modules in it.
@@ -58,8 +58,7 @@ INCLUDED = "module included\nend module\n"
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_modules_are_those_that_the_compiler_writes(tmp_path: Path, name: str) -> None:
-    if shutil.which("gfortran") is None:
-        pytest.skip("no gfortran here")
+    needs.require("gfortran")
     source, text, modules = SOURCES[name]
     (tmp_path / source).write_text(text, newline="")
     (tmp_path / "inc.f90").write_text(INCLUDED)

@@ -11,6 +11,7 @@ import pytest
 
 from smpmake.commands.model import Reason
 from tests.commands.disk import RealFiles, age, fill, meaning, run, shot
+from tests.support import needs
 
 # What gcc and clang agree upon.
 BOTH = """
@@ -273,8 +274,7 @@ def folder(tmp_path: Path) -> Path:
 def check(line: str, folder: Path) -> None:
     """Run the line and compare what it did with what was foretold."""
     argv = line.split()
-    if shutil.which(argv[0]) is None:
-        pytest.skip(f"no {argv[0]} here")
+    needs.require_for(argv)
     age(folder)
     foretold = meaning(line, RealFiles(folder), cwd=str(folder))
     # What -M writes is foretold too, although make wants it at once.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.disk import FakeFiles, RealFiles, fill, meaning, run
+from tests.support import needs
 
 SPLIT = """
     gcc -c a.c b.c
@@ -104,9 +105,7 @@ def test_split_leaves_the_same_bytes(
 ) -> None:
     monkeypatch.setenv("CCACHE_DISABLE", "1")
     argv = line.split()
-    for tool in argv[:2] if argv[0] == "ccache" else argv[:1]:
-        if shutil.which(tool) is None:
-            pytest.skip(f"no {tool} here")
+    needs.require_for(argv)
     # One folder, twice: debug information names it.
     folder = tmp_path / "src"
     shutil.copytree(sources, folder)

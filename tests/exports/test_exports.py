@@ -17,6 +17,7 @@ from smpmake.disk.paths import FolderFiles
 from smpmake.exports import compile_commands, ninja
 from smpmake.exports.depfiles import prerequisites
 from smpmake.records import BuildRecord, CommandRecord
+from tests.support import needs
 from tests.support.made import build, keep, ran
 from tests.support.space import MAIN, Space
 
@@ -762,6 +763,7 @@ def test_ninja_builds_the_sample(space: Space, jobs: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_ninja_builds_what_make_did(space: Space, jobs: int) -> None:
+    needs.require("g++")
     space.write(VARIED)
     built = exported(space, "-j1", "make")
     assert "app/temporary.o" not in built
@@ -821,6 +823,7 @@ def test_ninja_in_a_folder_below(space: Space) -> None:
 @pytest.mark.slow
 def test_every_entry_compiles(space: Space) -> None:
     """Each entry's arguments, run in its directory, make its output from its file."""
+    needs.require("g++")
     space.write(VARIED)
     assert space.smpmake("-j1", "make").status == 0
     assert space.smpmake("export", "compile-commands").status == 0

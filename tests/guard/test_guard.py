@@ -15,6 +15,7 @@ from smpmake import native
 from smpmake.disk.elf import takes_guard
 from smpmake.guard.scoreboard import OUTPUT, Scoreboard, name_hash
 from smpmake.history import History
+from tests.support import needs
 from tests.support.space import MAIN, Space, objects
 
 pytestmark = pytest.mark.slow
@@ -123,6 +124,7 @@ def test_other_libraries_stay_and_ours_comes_first(space: Space) -> None:
 
 
 def test_a_program_with_a_sanitizer_runs(space: Space) -> None:
+    needs.require("gcc", "-fsanitize=address")
     files = {"a.c": MAIN, "build.sh": "gcc -fsanitize=address -o a a.c && ./a && echo ran > ran\n"}
     space.expect_same(files, ["sh", "-e", "build.sh"])
 
@@ -137,6 +139,7 @@ def test_p1_tools_by_absolute_path(space: Space) -> None:
 
 def test_p1_a_static_program_is_not_let_loose(space: Space) -> None:
     """It takes no guard, so it starts when nothing is pending any more."""
+    needs.require("cc", "-static")
     files = {
         "size.c": (
             "#include <sys/stat.h>\n#include <stdio.h>\nint main(int c, char **v) {\n"
@@ -161,6 +164,7 @@ def test_p1_a_static_program_is_not_let_loose(space: Space) -> None:
 
 def test_p1_a_static_driver_reads_what_it_has_compiled(space: Space) -> None:
     """An unknown driver without a guard gets its results at once; compilers are found on PATH."""
+    needs.require("cc", "-static")
     source = (
         "#include <stdlib.h>\n#include <sys/stat.h>\nint main(void) { struct stat s;\n"
         'if (system("gcc -c f0.c")) return 1; return stat("f0.o", &s) ? 2 : 0; }\n'

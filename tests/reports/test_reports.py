@@ -190,7 +190,7 @@ def test_report_history_compare_and_why_on_a_real_build(space: Space) -> None:
     assert made["otherData"]["build"]["id"] == 1
     listed = space.smpmake("history")
     assert [line.split()[0] for line in listed.out.splitlines()[1:3]] == ["2", "1"]
-    assert "libsample.a" in space.smpmake("compare").out
+    assert "libsample.a" in space.smpmake("compare", "--rows", "99").out
     about = space.smpmake("why", "lib/libsample.a")
     assert "deferred; done" in about.out
     assert "ar rcs libsample.a" in about.out

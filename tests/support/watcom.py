@@ -8,6 +8,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from tests.support import needs
 from tests.support.space import FIXTURES, Ended, Space
 
 TOOLS = ("wmake", "wcc", "wcc386", "wpp", "wpp386", "wasm", "wcl", "wcl386", "wlink", "wlib")
@@ -19,13 +20,12 @@ MAP_TIMES = re.compile(rb"^(Created on|Link time):.*$", re.MULTILINE)
 
 
 @cache
-def _programs(folder: Path) -> dict[str, Path]:
-    """Both kinds of stand-in: those of gcc take a guard, those of Open Watcom's own do not."""
-    made = {}
-    for kind, more in (("dynamic", []), ("static", ["-static"])):
-        made[kind] = folder / kind
-        command = ["cc", *FLAGS, *more, "-o", str(made[kind]), *map(str, SOURCES)]
-        subprocess.run(command, check=True)
+def _program(folder: Path, kind: str) -> Path:
+    """One of both kinds of stand-in: dynamic takes a guard; static, as Open Watcom's are, none."""
+    made = folder / kind
+    more = ["-static"] if kind == "static" else []
+    command = ["cc", *FLAGS, *more, "-o", str(made), *map(str, SOURCES)]
+    subprocess.run(command, check=True)
     return made
 
 
@@ -33,10 +33,11 @@ def install(space: Space, programs: Path, make: str = "dynamic", tools: str = "d
     """Puts stand-ins before everything else on the space's PATH."""
     folder = space.root / "watcom"
     folder.mkdir()
-    made = _programs(programs)
+    if "static" in (make, tools):
+        needs.require("cc", "-static")
     for name in TOOLS:
-        kind = make if name == "wmake" else tools
-        (folder / name).write_bytes(made[kind].read_bytes())
+        made = _program(programs, make if name == "wmake" else tools)
+        (folder / name).write_bytes(made.read_bytes())
         (folder / name).chmod(0o755)
     space.environment["PATH"] = f"{folder}:{space.environment['PATH']}"
 
