@@ -101,7 +101,7 @@ PURE = (
 )
 TOUCHES = {"os", "time", "asyncio", "subprocess", "socket", "threading", "pathlib", "signal"}
 #: Lines that a module may have.
-LONGEST = {".py": 400, ".c": 400, ".h": 400}
+LONGEST = {".py": 400, ".js": 400, ".c": 400, ".h": 400}
 #: Only tables of options may be long: they are data.
 TABLES = {"commands/compiler_options.py"}
 #: Words that are tools' names too, and mean something else: options and commands of ours, and what

@@ -19,7 +19,15 @@ from smpmake.reports.markup import join, text
 from smpmake.reports.pack import pack, script_safe
 
 #: In the order in which they need each other.
-_SCRIPTS: Final = ("data.js", "timeline.js", "details.js", "table.js", "page.js")
+_SCRIPTS: Final = (
+    "data.js",
+    "timeline_layout.js",
+    "timeline_drawing.js",
+    "timeline_controls.js",
+    "details.js",
+    "table.js",
+    "page.js",
+)
 
 
 def html(document: Document, earlier: list[Document]) -> str:
