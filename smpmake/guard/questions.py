@@ -197,7 +197,7 @@ class Questions:
             if real != path:
                 waits = hazards.writers(real, before)
         if not waits:
-            waits = self._replacing(path, before) or self._in_other_case(path, before)
+            waits = self._replacing(path, before) or hazards.in_other_case(path, before)
         return waits
 
     def _users(self, path: str, before: int) -> set[Job]:
@@ -206,7 +206,7 @@ class Questions:
             info = os.lstat(path)
         except OSError:
             new = 0 if could_hide(path) and hides(path, hazards.searches()) else None
-            return hazards.users(path, before, new) | self._in_other_case(path, before)
+            return hazards.users(path, before, new) | hazards.in_other_case(path, before)
         if stat.S_ISDIR(info.st_mode):
             return hazards.below(path, before)
         is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
@@ -215,24 +215,13 @@ class Questions:
             waits |= hazards.users(os.path.realpath(path), before)
         if is_file and info.st_nlink > 1:
             waits |= self._pending.using((info.st_dev, info.st_ino), before)
-        return waits | self._replacing(path, before) | self._in_other_case(path, before)
+        return waits | self._replacing(path, before) | hazards.in_other_case(path, before)
 
     def _replacing(self, path: str, before: int) -> set[Job]:
         """Who will replace the older file that a hard link leads to."""
         file = file_of(path) if self._pending.replaces_any() else None
         jobs = self._pending.replacing(file) if file is not None else ()
         return {job for job in jobs if job.number < before}
-
-    def _in_other_case(self, path: str, before: int) -> set[Job]:
-        """On a file system that does not tell the case two spellings may be one file."""
-        folder, name = os.path.split(path)
-        lower = name.lower()
-        waits: set[Job] = set()
-        for job in self._hazards.in_folder(folder, before):
-            for written in job.operands.writes:
-                if written != path and os.path.basename(written).lower() == lower:
-                    waits.add(job)
-        return waits
 
     # ------------------------------------------------------------------ what a make is shown
 

@@ -54,6 +54,7 @@ class Hazards:
         self._present: dict[Job, None] = {}
         self._alone: dict[str, dict[Job, None]] = {}
         self._folders: dict[str, dict[Job, None]] = {}
+        self._any_case: dict[str, dict[Job, None]] = {}
         self._deferred = 0
 
     @property
@@ -127,6 +128,7 @@ class Hazards:
         if job.mode is Mode.DEFERRED:
             self._deferred += 1
             _add(self._folders, map(_folder_of, operands.writes), job)
+            _add(self._any_case, map(_in_any_case, operands.writes), job)
 
     def leave(self, job: Job) -> None:
         """Forgets a command that is done, failed or cancelled."""
@@ -141,6 +143,7 @@ class Hazards:
         if job.mode is Mode.DEFERRED:
             self._deferred -= 1
             _drop(self._folders, map(_folder_of, job.operands.writes), job)
+            _drop(self._any_case, map(_in_any_case, job.operands.writes), job)
 
     # What a guard's question waits for: deferred commands issued before number `before`.
 
@@ -164,6 +167,15 @@ class Hazards:
     def in_folder(self, folder: str, before: int = EVERYBODY) -> set[Job]:
         """Who will write something in a folder."""
         return _deferred(self._folders.get(folder, ()), before)
+
+    def in_other_case(self, path: str, before: int = EVERYBODY) -> set[Job]:
+        """Who will write a name in the same folder that differs in the case of letters alone."""
+        key = _in_any_case(path)
+        return {
+            job
+            for job in _deferred(self._any_case.get(key, ()), before)
+            if any(name != path and _in_any_case(name) == key for name in job.operands.writes)
+        }
 
     def pending_names(self, folder: str) -> dict[str, Job]:
         """The names that pending commands will write (or remove) in a folder, with the last."""
@@ -196,6 +208,11 @@ def _deferred(jobs: Iterable[Job], before: int) -> set[Job]:
 
 def _folder_of(path: str) -> str:
     return path[: path.rfind("/")] or "/"
+
+
+def _in_any_case(path: str) -> str:
+    start = path.rfind("/") + 1
+    return path[:start] + path[start:].lower()
 
 
 def _add(table: dict[str, dict[Job, None]], paths: Iterable[str], job: Job) -> None:

@@ -167,3 +167,16 @@ def test_any_allowed_order_gives_the_serial_result(
         assert ready, "a command waits for itself"
         order.append(choose(ready))
     assert run(order) == run(jobs)
+
+
+def test_another_spelling_of_what_is_written() -> None:
+    table = Hazards()
+    writer = job(0, Operands(writes=("/d/A.o", "/e/b.o")))
+    table.enter(writer)
+    assert table.in_other_case("/d/a.o") == {writer}
+    assert table.in_other_case("/d/A.o") == set()  # that is a write like any other
+    assert table.in_other_case("/D/a.o") == set()
+    assert table.in_other_case("/d/b.o") == set()
+    assert table.in_other_case("/d/a.o", before=0) == set()
+    table.leave(writer)
+    assert table.in_other_case("/d/a.o") == set()
