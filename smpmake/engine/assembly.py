@@ -48,8 +48,10 @@ def assemble(
     try:
         engine = Engine(disk, board, pool, LoopClock(), slots, chaos=chaos, reserve=reserve)
         pool.start(min(slots, _AT_ONCE))
-    except OSError as error:
+    except BaseException as error:
         disk.close()
         pool.close()
-        raise EngineError(f"no worker can be started: {error.strerror}") from None
+        if isinstance(error, OSError):
+            raise EngineError(f"no worker can be started: {error.strerror}") from None
+        raise
     return engine

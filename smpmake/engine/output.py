@@ -39,7 +39,10 @@ class JobOutput:
             out = err = b""  # its shim prints it
         if transcript is not None:
             transcript.fill(number, out + err)
-            return
+        elif out or err:
+            self._write(command, out, err)
+
+    def _write(self, command: Command, out: bytes, err: bytes) -> None:
         head = f"smpmake: {command.record.command}\n".encode(errors="replace")
         for sink, text, first in (
             (command.invoke.out, out, not err),

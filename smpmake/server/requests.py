@@ -12,7 +12,7 @@ import dataclasses
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,12 +21,13 @@ from smpmake.decide.rules import Rules
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
 from smpmake.protocol.wire import FileId
-from smpmake.records import Failure, to_row
+from smpmake.records import CommandRecord, Failure, to_row
 from smpmake.server.socket import Connection
 
 #: The build of shims whose shell evaluated `smpmake env`.
 SHELL_BUILD: Final = "shell"
 _ROWS_A_REPLY: Final = 500
+_BYTES_A_REPLY: Final = 1 << 20  # of words and names, about
 
 
 class RequestError(ValueError):
@@ -211,9 +212,8 @@ class Requests:
 
     async def _send_rows(self, request: Request, build: Build) -> None:
         """The build's commands in portions, as fast as they are read; then all the rest."""
-        for start in range(0, len(build.records), _ROWS_A_REPLY):
-            rows = [to_row(record) for record in build.records[start : start + _ROWS_A_REPLY]]
-            request.reply(rows=rows)
+        for records in _portions(build.records):
+            request.reply(rows=[to_row(record) for record in records])
             if not await request.client.drained():
                 return
         request.reply(
@@ -228,6 +228,20 @@ class Requests:
         request.reply()
         await request.client.drained()
         on_stop()
+
+
+def _portions(records: list[CommandRecord]) -> Iterator[list[CommandRecord]]:
+    """What fits into one reply each: command lines may be long."""
+    portion: list[CommandRecord] = []
+    size = 0
+    for record in records:
+        portion.append(record)
+        size += len(record.argv) + sum(map(len, (*record.inputs, *record.reads)))
+        if len(portion) == _ROWS_A_REPLY or size > _BYTES_A_REPLY:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 def _failure(failure: Failure) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import logging
 import os
 import socket
 import struct
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -175,7 +176,7 @@ class Connection:
         self._registered = False
         self._waiting: Callable[[], None] | None = None
         self._lease: Job | None = None
-        self._unsent = b""
+        self._unsent: deque[memoryview] = deque()
         self._leaving = False
         self._drained: asyncio.Future[None] | None = None
 
@@ -248,7 +249,7 @@ class Connection:
         self._fds.clear()
         self._unregister()
         if self._unsent:
-            self._unsent = b""
+            self._unsent.clear()
             self._server.loop.remove_writer(self._socket.fileno())
             self._server.closed(self)
         self._socket.close()
@@ -300,7 +301,7 @@ class Connection:
 
     def reply(self, message: dict[str, Any]) -> None:
         """Sends a reply; the connection stays.  A client that leaves too much unread is cut off."""
-        if self._unsent and len(self._unsent) > _MOST_UNREAD:
+        if sum(map(len, self._unsent)) > _MOST_UNREAD:
             log.warning("process %d does not read its replies: its connection is closed", self.pid)
             self._end()
             return
@@ -320,7 +321,7 @@ class Connection:
         if self._socket.fileno() < 0:
             return
         if self._unsent:
-            self._unsent += data
+            self._unsent.append(memoryview(data))
             return
         sent = 0
         try:
@@ -330,19 +331,22 @@ class Connection:
         except OSError:  # the peer is gone; its end is seen where we read
             return
         if sent < len(data):
-            self._unsent = data[sent:]
+            self._unsent.append(memoryview(data)[sent:])
             self._server.opened(self)
             self._server.loop.add_writer(self._socket.fileno(), self._writable)
 
     def _writable(self) -> None:
+        data = self._unsent.popleft()
         try:
-            sent = self._socket.send(self._unsent[:_CHUNK])
+            sent = self._socket.send(data)
         except BlockingIOError:
-            return
+            sent = 0
         except OSError:
+            self._unsent.appendleft(data)
             self._end()
             return
-        self._unsent = self._unsent[sent:]
+        if sent < len(data):
+            self._unsent.appendleft(data[sent:])
         if self._unsent:
             return
         self._server.loop.remove_writer(self._socket.fileno())

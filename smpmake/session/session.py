@@ -65,6 +65,12 @@ def raise_descriptor_limit() -> int:
     return soft
 
 
+def restore_descriptor_limit(soft: int) -> None:
+    """As it was before `raise_descriptor_limit`, which returned `soft`."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def spare_the_collector() -> None:
     """A server makes few cycles and many objects that stay: searching them again is time lost."""
     gc.collect()
@@ -111,16 +117,16 @@ class Session:
             await backend.open(record)
             faults += await self._drive(soft, get_ready)
         except BaseException:
-            resource.setrlimit(
-                resource.RLIMIT_NOFILE, (soft, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-            )
+            restore_descriptor_limit(soft)  # the plain build may follow in this very process
             raise
         finally:
-            faults += await backend.close()
-            if self._driver is not None:
-                if self._ended_by is not None or sys.exc_info()[0] is not None:
-                    self._driver.signal(signal.SIGKILL)  # what outlived it has had its time
-                self._driver.close()
+            try:
+                faults += await backend.close()
+            finally:
+                if self._driver is not None:
+                    if self._ended_by is not None or sys.exc_info()[0] is not None:
+                        self._driver.signal(signal.SIGKILL)  # what outlived it has had its time
+                    self._driver.close()
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
         return Outcome(record, faults)
