@@ -14,7 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 #: Each program's sources, beside what all share.
 PROGRAMS = {
-    "shim": ("shim.c", "surroundings.c", "invocation.c"),
+    "shim": ("shim.c", "context.c", "invocation.c"),
     "worker": ("worker.c", "job.c"),
     "keeper": ("keeper.c",),
     "probe": ("probe.c",),

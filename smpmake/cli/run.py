@@ -224,16 +224,16 @@ def build(settings: Settings, command: list[str]) -> int:
         session.recorder = _recorder(settings, session.record)
         del timing, summary, why
 
-    host: Backend
+    backend: Backend
     try:
         client = running_server()
         if client is not None:
-            host = guest = RemoteBackend(settings, client, command[0])
-            slots = guest.slots
+            backend = remote = RemoteBackend(settings, client, command[0])
+            slots = remote.slots
         else:
             slots = settings.jobs or cpus.usable().count
-            host = LocalBackend(settings, slots, command[0])
-        session = Session(settings, command, slots, host)
+            backend = LocalBackend(settings, slots, command[0])
+        session = Session(settings, command, slots, backend)
         outcome = asyncio.run(session.run(get_ready))
     except SmpmakeError as error:
         print(f"smpmake: {error}; running the build plainly", file=sys.stderr)

@@ -1,6 +1,6 @@
 """From what a command means to how it is run: deferred, in the foreground, or after a barrier.
 
-Pure: settings, an analysis and a view of the surroundings in, a decision out.  Questions that cost
+Pure: settings, an analysis and a view of the context in, a decision out.  Questions that cost
 something (who is the parent, is its output captured) are asked only when their answer matters.
 """
 

@@ -21,7 +21,7 @@ _MOST_ABOVE: Final = 6  # processes between a wmake and a command of its recipes
 
 
 class Context:
-    """The surroundings of one invocation, looked at only as far as the policy asks."""
+    """The context of one invocation, looked at only as far as the policy asks."""
 
     __slots__ = ("_analysis", "_build", "_cwd", "_hazards", "_invoke", "_paths", "_processes")
 
@@ -44,7 +44,7 @@ class Context:
         self._analysis = analysis
 
     def captured(self) -> bool:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         invoke = self._invoke
         mine = (invoke.out, invoke.err)
         if mine == self._build.driver_output:
@@ -52,17 +52,17 @@ class Context:
         return is_captured(self._processes, invoke.parent, mine, self._build.driver_output)
 
     def fresh_source(self) -> bool:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         reads = [path for path in self._analysis.reads[:4] if not is_product(path)]
         sources = [os.path.join(self._cwd, path) for path in reads]
         return is_fresh(self._processes, self._invoke.parent, sources, self._build.began)
 
     def tool_takes_guard(self) -> bool:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         return takes_guard(os.fsdecode(self._invoke.real))
 
     def unguarded_caller(self) -> str:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         if not self._build.rules.guard or not self._invoke.unguarded:
             return ""
         caller = self._processes.caller(self._invoke.unguarded)
@@ -71,14 +71,14 @@ class Context:
         return "" if caller.name in MAKES else caller.name
 
     def driver_reads_back(self) -> bool:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         if all(write.target for write in self._analysis.writes):
             return False
         caller = self._processes.caller(self._invoke.parent)
         return caller is not None and caller.name in READ_BACK
 
     def target_checked(self) -> str:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         build = self._build
         # Where everybody has a guard no wmake gets by our shim, which gives it what it needs.
         if not build.wmakes and build.rules.guard and not self._invoke.unguarded:
@@ -87,16 +87,16 @@ class Context:
         return "" if make is None else make.looks_at_targets
 
     def is_pending(self, path: str) -> bool:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         hazards = self._hazards
         return len(hazards) > 0 and hazards.is_written(self._paths.canonical(self._cwd, path))
 
     def exists_already(self, path: str) -> bool:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         return not self.is_pending(path) and os.path.lexists(os.path.join(self._cwd, path))
 
     def is_read_by_pending(self, path: str) -> bool:
-        """See policy.Surroundings."""
+        """See policy.Context."""
         hazards = self._hazards
         if len(hazards) == 0:
             return False

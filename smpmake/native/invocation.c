@@ -112,7 +112,7 @@ static char *joined(char **list, size_t size)
 }
 
 int send_invocation(int connection, const char *tool, const char *real, char **argv,
-                    const struct surroundings *s)
+                    const struct context *s)
 {
 	char cwd[PATH_MAX];
 	struct stat out, err;
@@ -168,7 +168,7 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 	return send_with_descriptors(connection, parts, sizeof parts / sizeof *parts, fds);
 }
 
-int hear(int connection, char ***argv, struct surroundings *s)
+int hear(int connection, char ***argv, struct context *s)
 {
 	struct wire_header header;
 	struct wire_answer answer;

@@ -2,17 +2,17 @@
 #ifndef SMPMAKE_INVOCATION_H
 #define SMPMAKE_INVOCATION_H
 
-#include "surroundings.h"
+#include "context.h"
 
 /* A connection, out of the way of what a build may use; -1: none. */
 int open_connection(const char *name);
 
 /* Tells the server of our whole invocation; 0 when all of it has left. */
 int send_invocation(int connection, const char *tool, const char *real, char **argv,
-                    const struct surroundings *s);
+                    const struct context *s);
 
 /* Hears the answer.  Returns the status to leave with, or -1 to become the real tool; then *argv
  * may have been replaced. */
-int hear(int connection, char ***argv, struct surroundings *s);
+int hear(int connection, char ***argv, struct context *s);
 
 #endif

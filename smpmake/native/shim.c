@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "context.h"
 #include "invocation.h"
-#include "surroundings.h"
 #include "util.h"
 
 #define STATUS_FAULT 125
@@ -61,7 +61,7 @@ static int nothing_pending(const char *board)
 
 int main(int argc, char **argv)
 {
-	struct surroundings s = {0};
+	struct context s = {0};
 	struct stat self;
 	char real[PATH_MAX];
 	if (argc < 1 || argv[0] == NULL)

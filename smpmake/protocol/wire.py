@@ -283,7 +283,7 @@ def encode_job(
     merged: bool,
     more_env: bytes = b"",
 ) -> bytes:
-    """An order for a worker: `argv` in the invocation's surroundings, with `more_env` added."""
+    """An order for a worker: `argv` in the invocation's context, with `more_env` added."""
     env_len = len(invoke.env) + len(more_env)
     return b"".join(
         (

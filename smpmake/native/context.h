@@ -1,6 +1,6 @@
 /* What a shim finds around it, and what the real tool gets of that. */
-#ifndef SMPMAKE_SURROUNDINGS_H
-#define SMPMAKE_SURROUNDINGS_H
+#ifndef SMPMAKE_CONTEXT_H
+#define SMPMAKE_CONTEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 /* The environment that the real tool gets: PATH without the folders in which we stand under this
  * name, of the session no more than a guard needs, and a depth that stops two shims from calling
  * each other. */
-struct surroundings {
+struct context {
 	const char *socket; /* NULL: no session */
 	const char *board;  /* the session's count of pending jobs */
 	const char *build;
@@ -28,16 +28,16 @@ struct surroundings {
 int resolve(const char *tool, const char *path, const struct stat *self, char *rest, char *real);
 
 /* Fills them from our environment; -1 (and no depth) where shims call each other. */
-int survey(struct surroundings *s);
+int survey(struct context *s);
 
 /* The tool's guard will ask under the command's number. */
-void number(struct surroundings *s, uint32_t command);
+void number(struct context *s, uint32_t command);
 
 /* PATH becomes s->path. */
-void replace_path(struct surroundings *s);
+void replace_path(struct context *s);
 
 /* A driver's environment is as it came, so that its commands find us; where it has no guard, what
  * it starts is to know that. */
-char **driver_environment(const struct surroundings *s, const char *real);
+char **driver_environment(const struct context *s, const char *real);
 
 #endif

@@ -1,4 +1,4 @@
-#include "surroundings.h"
+#include "context.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static uint32_t unguarded_above(const char *known, const char *caller)
 	return (uint32_t)getppid();
 }
 
-int survey(struct surroundings *s)
+int survey(struct context *s)
 {
 	static const char *const session[] = {"SOCKET", "BOARD", "BUILD"};
 	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH"};
@@ -132,7 +132,7 @@ int survey(struct surroundings *s)
 	return 0;
 }
 
-void number(struct surroundings *s, uint32_t command)
+void number(struct context *s, uint32_t command)
 {
 	size_t n = 0;
 	if (!s->has_guard || command == 0)
@@ -144,7 +144,7 @@ void number(struct surroundings *s, uint32_t command)
 	s->env[n + 1] = NULL;
 }
 
-void replace_path(struct surroundings *s)
+void replace_path(struct context *s)
 {
 	for (char **variable = s->env; *variable != NULL; variable++)
 		if (starts(*variable, "PATH=")) {
@@ -174,7 +174,7 @@ static int is_static(const char *path)
 	return 1;
 }
 
-char **driver_environment(const struct surroundings *s, const char *real)
+char **driver_environment(const struct context *s, const char *real)
 {
 	static char nobody[] = "SMPMAKE_CALLER=0000000000";
 	int unguarded = s->has_guard && is_static(real);
