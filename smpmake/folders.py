@@ -17,17 +17,17 @@ class NoHomeError(SmpmakeError):
 
 def config() -> Path:
     """Of settings: ~/.config/smpmake.  Raises NoHomeError, as the others."""
-    return _place("config")
+    return _folder("config")
 
 
 def state() -> Path:
     """Of what is to be kept: ~/.local/state/smpmake."""
-    return _place("state")
+    return _folder("state")
 
 
 def cache() -> Path:
     """Of what can be made again: ~/.cache/smpmake."""
-    return _place("cache")
+    return _folder("cache")
 
 
 def runtime() -> Path | None:
@@ -36,7 +36,7 @@ def runtime() -> Path | None:
     return Path(base, _NAME) if base.startswith("/") and os.access(base, os.W_OK) else None
 
 
-def _place(kind: str) -> Path:
+def _folder(kind: str) -> Path:
     from platformdirs.unix import Unix  # some milliseconds, which not every command has to pay
 
     try:

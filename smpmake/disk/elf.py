@@ -84,19 +84,19 @@ def _loader_of(fd: int) -> bytes:
         part = _pread(fd, _PART.size, start + number * size)
         if len(part) < _PART.size:
             return b""
-        kind, place, length = _PART.unpack(part)
+        kind, offset, length = _PART.unpack(part)
         if kind == _INTERPRETER:
             if length > _LONGEST_LOADER:
                 return b""
-            name = _pread(fd, length, place)
+            name = _pread(fd, length, offset)
             whole = len(name) == length and name.endswith(b"\0")
             return name.partition(b"\0")[0] if whole else b""
     return b""
 
 
-def _pread(fd: int, size: int, place: int) -> bytes:
+def _pread(fd: int, size: int, offset: int) -> bytes:
     """What a file has there; nothing behind what a file can have."""
-    return os.pread(fd, size, place) if place < 1 << 62 else b""
+    return os.pread(fd, size, offset) if offset < 1 << 62 else b""
 
 
 @functools.lru_cache(maxsize=1)

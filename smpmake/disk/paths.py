@@ -1,4 +1,4 @@
-"""What the server asks of the file system: canonical names, times of issue, stale copies set aside.
+"""What the server asks of the file system: canonical names, and response files.
 
 Every question here costs a system call or two on the path of each command, so answers that can be
 checked cheaply are remembered.

@@ -1,4 +1,4 @@
-"""What is context one invocation: its environment, its caller, what is pending near it."""
+"""What stands around one invocation: its caller, its build, what is pending near it."""
 
 from __future__ import annotations
 

@@ -104,8 +104,7 @@ class Intake:
         if decision.light:
             self._note_stamps(invoke, cwd, analysis)
         if decision.deferred or digest:
-            self._output.take(command, out, err)
-            self._defer(command, cwd, analysis, decision)
+            self._defer(command, cwd, analysis, decision, out, err)
         else:
             self._in_foreground(command, cwd, analysis, decision)
 
@@ -175,13 +174,29 @@ class Intake:
     # ------------------------------------------------------------------ issuing it
 
     def _defer(
-        self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
+        self,
+        command: Command,
+        cwd: str,
+        analysis: Analysis,
+        decision: policy.Decision,
+        out: int = -1,
+        err: int = -1,
     ) -> None:
-        """Table first, then the answer, then the start: in this order nobody sees a gap."""
+        """Table first, then the answer, then the start: in this order nobody sees a gap.
+
+        out, err  descriptors for what it prints; ours now, also when this raises.
+        """
         aside = not command.guarded  # a guard hides what is stale
-        operands, outputs, files = self._resolver.resolve(
-            cwd, analysis, everything=False, aside=aside
-        )
+        try:
+            operands, outputs, files = self._resolver.resolve(
+                cwd, analysis, everything=False, aside=aside
+            )
+        except BaseException:
+            command.record.state = "cancelled"
+            _close(out, err)
+            raise
+        if out >= 0:
+            self._output.take(command, out, err)
         if analysis.rename is not None:
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
@@ -293,9 +308,9 @@ class Intake:
             command = self._command(build, invoke, argv, cwd, meaning, later)
             if waits:
                 command.group = group
+                self._defer(command, cwd, meaning, later)
             else:
-                self._output.take(command, os.dup(out), os.dup(err))
-            self._defer(command, cwd, meaning, later)
+                self._defer(command, cwd, meaning, later, os.dup(out), os.dup(err))
         if not waits:
             _close(out, err)
             reply.leave(0)

@@ -58,7 +58,7 @@ class OperandResolver:
             info = None
             try:
                 info = os.lstat(name)
-            except OSError:
+            except (OSError, ValueError):
                 if not products and self._hides(name):
                     changed.append((name, 0))
             else:
@@ -92,7 +92,7 @@ class OperandResolver:
             reads.append(name)
             try:
                 info = os.lstat(name)
-            except OSError:
+            except (OSError, ValueError):  # not there, or no name that could be
                 continue
             files[name] = info.st_dev, info.st_ino
             if stat.S_ISLNK(info.st_mode):

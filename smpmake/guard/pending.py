@@ -37,6 +37,8 @@ class Promise:
     """What a path will be when the commands pending on it have ended: None for no file at all.
 
     mtime_ns  its time, or None where only the command itself will tell.
+    mode      its permissions.
+    absent    it will be gone.
     """
 
     mtime_ns: int | None
@@ -67,7 +69,8 @@ class _Entry:
 class _Files:
     """Which operands are one file: an index by device and inode of the names in use.
 
-    A name's file changes only when a command that writes it ends; then it is looked at again.
+    A name's file changes when a command that writes it ends, deferred or not: then it is looked at
+    again, and whenever somebody new uses the name.
     """
 
     def __init__(self) -> None:
@@ -78,7 +81,8 @@ class _Files:
     def entered(self, paths: Iterable[str], known: Mapping[str, File]) -> None:
         for path in paths:
             self._uses[path] += 1
-            if self._uses[path] == 1 and path in known:
+            if path in known and self._file.get(path) != known[path]:
+                self._drop(path)
                 self._put(path, known[path])
 
     def left(self, written: Iterable[str], paths: Iterable[str]) -> None:
@@ -159,9 +163,9 @@ class Pending:
         """A command has ended, or will not run."""
         self._running.pop(job.number, None)
         entry = self._entries.pop(job, None)
+        self._files.left(job.operands.writes, _operands(job) if entry is not None else ())
         if entry is None:
             return
-        self._files.left(job.operands.writes, _operands(job))
         for folder in _folders(job):
             self._folders[folder] -= 1
             if self._folders[folder] == 0:

@@ -49,7 +49,10 @@ CAUSES: Final = {
 class Waiter:
     """A question that has to wait (the payload of a job of its own).
 
+    question what is asked.
+    answer   called with the answer's bytes, once.
     job      the running command whose process asks, None for the driver's.
+    stall    the record of the waiting.
     carrier  what stands for the waiter in the scheduler.
     """
 

@@ -68,6 +68,15 @@ class FileId(NamedTuple):
 class Invoke:
     """A command line as it came from a shim.  Blobs stay bytes: most are only passed on.
 
+    parent     the process that called the shim.
+    mask       its umask.
+    out, err   which files its stdout and stderr are.
+    tool       the name that it was called by, without a folder.
+    real       the path of the tool that it stands for.
+    cwd        the folder that it was called in: absolute, links followed.
+    build      the build that it belongs to.
+    argv, env  NUL-ended strings; env as the real tool is to get it.
+    limits     pairs of 64 bits (soft, hard), one a resource.
     unguarded  the nearest process above it that has no guard, 0 where all have one.
     """
 

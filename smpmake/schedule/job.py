@@ -1,4 +1,4 @@
-"""A command on its way through the machine: its states, and nothing that acts.
+"""A command on its way: its states, and nothing that acts.
 
     WAITING ──> READY ──> RUNNING ──────────> DONE
        │        │ ↑        ↑   ↓  │  └──────> FAILED

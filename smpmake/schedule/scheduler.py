@@ -86,7 +86,7 @@ class Scheduler:
         return self.slots - len(self._free)
 
     def issue(self, job: Job, now: int) -> list[Action]:
-        """A command enters the machine."""
+        """A command enters."""
         actions: list[Action] = []
         if job.mode is Mode.FOREGROUND:
             job.urgent = True
@@ -107,7 +107,7 @@ class Scheduler:
     def cancel(
         self, which: Callable[[Job], bool], now: int, cause: Job | None = None
     ) -> list[Action]:
-        """Takes commands that have not started out of the machine.
+        """Takes commands that have not started out.
 
         Light deferred ones stay: they go with what they wait for, whether that ends well or not
         (an object without its dependency file, moved into place, would be half a result).
@@ -179,7 +179,7 @@ class Scheduler:
         job.state = state
 
     def _enter(self, job: Job, blockers: set[Job], now: int, actions: list[Action]) -> None:
-        """Behind whom it has to wait for, or ready."""
+        """It waits behind its blockers, or is ready."""
         self.counts[State.WAITING] += 1
         if not blockers:
             self._ready(job, now, actions)

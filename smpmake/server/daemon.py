@@ -42,12 +42,12 @@ class ServiceError(SmpmakeError):
 
 def base_folder() -> Path:
     """Where named servers live: private to the user.  Raises ServiceError when it is not."""
-    base = folders.runtime()
-    if base is None:
-        base = Path(tempfile.gettempdir(), f"smpmake-services-{os.getuid()}")
-    if not is_suitable(base / ("x" * LONGEST_NAME)):
-        base = Path("/tmp", f"smpmake-services-{os.getuid()}")
+    base = folders.runtime() or Path("/tmp")
     try:
+        if folders.runtime() is None:
+            base = Path(tempfile.gettempdir(), f"smpmake-services-{os.getuid()}")
+        if not is_suitable(base / ("x" * LONGEST_NAME)):
+            base = Path("/tmp", f"smpmake-services-{os.getuid()}")
         base.mkdir(mode=0o700, exist_ok=True)
         info = base.lstat()
     except OSError as error:
@@ -78,21 +78,36 @@ class Service:
 
         Calls `ready(socket, slots)` once clients may come.  Raises ServiceError.
         """
-        lock = self._claim()
         slots = self._settings.jobs or cpus.usable().count
-        alive, alive_write = os.pipe2(os.O_CLOEXEC)
-        keeper, control = self._watch_over(alive)
         loop = asyncio.get_running_loop()
-        for number in _STOP_SIGNALS:
-            loop.add_signal_handler(number, self._end_at_once, number)
-        try:
+        leftovers: list[str] = []
+        with contextlib.ExitStack() as held:  # given back from the last to the first
+            held.callback(os.close, self._claim())
+            held.callback(self._remove)
+            try:
+                alive, alive_write = os.pipe2(os.O_CLOEXEC)
+                held.callback(os.close, alive)
+                held.callback(os.close, alive_write)
+                keeper = self._watch_over(alive, held)
+                board = Scoreboard(self._path / "board")
+                listener = held.enter_context(listen(self._path / "socket"))
+            except OSError as error:
+                raise ServiceError(f"{self._path} cannot be used: {error.strerror}") from None
             shims = shims_for(os.environ.get("PATH", os.defpath), self._path)
-            board = Scoreboard(self._path / "board")
-            engine = self._engine = assemble(
-                self._settings, self._path, board, slots, alive=alive_write, keeper=keeper.pid
-            )
+            try:
+                engine = self._engine = assemble(
+                    self._settings, self._path, board, slots, alive=alive_write, keeper=keeper
+                )
+            except BaseException:
+                board.close()
+                raise
+            held.callback(lambda: leftovers.extend(engine.close()))
             requests = Requests(engine, self._path, shims, self._stopped.set)
-            server = Server(listen(self._path / "socket"), engine, requests)
+            server = Server(listener, engine, requests)
+            held.callback(server.close)
+            held.callback(requests.close)
+            for number in _STOP_SIGNALS:
+                loop.add_signal_handler(number, self._end_at_once, number)
             engine.builds[SHELL_BUILD] = Build(
                 SHELL_BUILD,
                 rules_of(replace(self._settings, guard=False)),  # a shell has none
@@ -102,18 +117,8 @@ class Service:
             )
             ready(self._path / "socket", slots)
             await self._stopped.wait()
-            for build in engine.builds.values():
+            for build in list(engine.builds.values()):  # one that ends meanwhile is taken out
                 await build.empty.wait()
-            requests.close()
-            server.close()
-            leftovers = engine.close()
-        finally:
-            control.sendall(wire.encode_bye())
-            control.close()
-            keeper.wait()
-            self._remove()
-            for fd in (alive, alive_write, lock):
-                os.close(fd)
         return leftovers
 
     def _claim(self) -> int:
@@ -169,20 +174,19 @@ class Service:
             self._path.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
 
-    def _watch_over(self, alive: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    def _watch_over(self, alive: int, held: contextlib.ExitStack) -> int:
+        """A keeper, which cleans up if we are killed; returns its process id."""
         ours, theirs = socket.socketpair()
+        held.enter_context(ours)
         with theirs:
+            words = map(str, (theirs.fileno(), alive, 0, self._path))
             keeper = subprocess.Popen(
-                [
-                    native.program("keeper"),
-                    str(theirs.fileno()),
-                    str(alive),
-                    "0",
-                    os.fspath(self._path),
-                ],
-                pass_fds=[theirs.fileno(), alive],
+                [native.program("keeper"), *words], pass_fds=[theirs.fileno(), alive]
             )
-        return keeper, ours
+        held.callback(keeper.wait)
+        held.callback(ours.close)
+        held.callback(ours.sendall, wire.encode_bye())
+        return keeper.pid
 
     def _end_at_once(self, number: int) -> None:
         for build in self._engine.builds.values():

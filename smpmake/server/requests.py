@@ -20,6 +20,7 @@ from typing import Any, Final
 from smpmake.decide.rules import Rules
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
+from smpmake.protocol.client import Outcome
 from smpmake.protocol.wire import FileId
 from smpmake.records import CommandRecord, Failure, to_row
 from smpmake.server.socket import Connection
@@ -27,6 +28,7 @@ from smpmake.server.socket import Connection
 #: The build of shims whose shell evaluated `smpmake env`.
 SHELL_BUILD: Final = "shell"
 _ROWS_A_REPLY: Final = 500
+_PATIENCE: Final = 10.0  # s for those who do not read their outcome
 _BYTES_A_REPLY: Final = 1 << 20  # of words and names, about
 
 
@@ -199,35 +201,48 @@ class Requests:
     async def _answer_end(self, request: Request, build: Build) -> None:
         try:
             await self._forget(build)
-            await self._send_rows(request, build)
+            await self._send(request, _outcome_of(build))
         finally:
             self._ending.discard(request.client)
             self._owners.pop(request.client, None)
 
     async def _answer_wait(self, request: Request, build: Build) -> None:
         await build.empty.wait()
-        await self._send_rows(request, build)
+        outcome = _outcome_of(build)
         if build.id == SHELL_BUILD:  # other builds end, and have their outcome then
             build.forgive()
+        if not await self._send(request, outcome) and build.id == SHELL_BUILD:
+            build.failures[:0] = outcome.failures  # who asks next is told
 
-    async def _send_rows(self, request: Request, build: Build) -> None:
-        """The build's commands in portions, as fast as they are read; then all the rest."""
-        for records in _portions(build.records):
+    async def _send(self, request: Request, outcome: Outcome) -> bool:
+        """In portions, as fast as they are read.  Returns whether somebody is there at the end."""
+        for records in _portions(outcome.commands):
             request.reply(rows=[to_row(record) for record in records])
             if not await request.client.drained():
-                return
+                return False
         request.reply(
-            failures=[_failure(failure) for failure in build.failures],
-            notices=build.notices,
-            stalls=[dataclasses.astuple(stall) for stall in build.stalls],
+            failures=[_failure(failure) for failure in outcome.failures],
+            notices=outcome.notices,
+            stalls=[dataclasses.astuple(stall) for stall in outcome.stalls],
         )
+        return await request.client.drained()
 
     async def _answer_stop(self, request: Request, on_stop: Callable[[], None]) -> None:
         for build in list(self._engine.builds.values()):
             await build.empty.wait()
+        others = self._tasks - {asyncio.current_task()}
+        if others:  # who is being told an outcome is told the whole of it
+            await asyncio.wait(others, timeout=_PATIENCE)
         request.reply()
         await request.client.drained()
         on_stop()
+
+
+def _outcome_of(build: Build) -> Outcome:
+    """How a build went so far, whatever becomes of it meanwhile."""
+    return Outcome(
+        list(build.records), list(build.failures), list(build.notices), list(build.stalls)
+    )
 
 
 def _portions(records: list[CommandRecord]) -> Iterator[list[CommandRecord]]:

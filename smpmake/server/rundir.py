@@ -1,4 +1,4 @@
-"""The private folder of a session or service (socket, board, journal), and its shims.
+"""The private folder of a session or service: socket, board, journal.
 
 A lock tells the living from the dead: what a session left whose processes were all killed is
 cleaned up by the next one that starts.
@@ -34,7 +34,8 @@ class SessionFolder:
 
     def __init__(self) -> None:
         """Raises FolderError."""
-        clean_up_after_the_dead()
+        with contextlib.suppress(OSError):  # the next session tries again
+            clean_up_after_the_dead()
         prefix = f"smpmake-{os.getuid()}-"
         base = "/tmp"
         try:
@@ -65,9 +66,9 @@ def is_suitable(folder: Path) -> bool:
     return native.is_preloadable(folder) or native.is_preloadable(native.guard())
 
 
-def _no_folder(place: Path | str, error: OSError) -> FolderError:
+def _no_folder(folder: Path | str, error: OSError) -> FolderError:
     return FolderError(
-        f"{place}: no folder for the session: {error.strerror} (make room there, or set TMPDIR)"
+        f"{folder}: no folder for the session: {error.strerror} (make room there, or set TMPDIR)"
     )
 
 

@@ -118,14 +118,14 @@ def shims_for(search_path: str, session: Path) -> Path:
             return _cached(cache, search_path)
     except (folders.NoHomeError, OSError) as error:
         why = f": {error}"
-    place = session / "shims"
-    if ":" in str(place):
+    private = session / "shims"
+    if ":" in str(private):
         raise ShimError(
             f"no folder for shims{why}: neither XDG_CACHE_HOME nor TMPDIR is without a colon"
         )
     try:
-        place.mkdir(mode=0o700, exist_ok=True)
-        return _make_shims(place, search_path)
+        private.mkdir(mode=0o700, exist_ok=True)
+        return _make_shims(private, search_path)
     except OSError as error:
         raise ShimError(f"no folder for shims: {error}") from None
 

@@ -32,7 +32,7 @@ _MOST_UNREAD: Final = 4 << 20  # bytes of replies that a client may leave unread
 
 
 class RequestHandler(Protocol):
-    """What clients (not shims) may ask; see session.py and service.py."""
+    """What clients (not shims) may ask; see requests.py."""
 
     def request(self, client: Connection, message: dict[str, Any]) -> None:
         """A JSON request came; the answer, now or later, goes to `client.reply`."""
@@ -42,7 +42,7 @@ class RequestHandler(Protocol):
 
 
 class Server:
-    """Serves a socket that listens already (folder.listen)."""
+    """Serves a socket that listens already (rundir.listen)."""
 
     def __init__(
         self, listener: socket.socket, engine: Engine, requests: RequestHandler | None = None
@@ -206,6 +206,8 @@ class Connection:
             return
         try:
             for kind, payload in self._splitter.feed(data):
+                if self._socket.fileno() < 0:
+                    return  # what went before was its end
                 self._server.frame(self, kind, payload, self._fds)
         except frames.WireError as error:
             log.warning("refused: process %d: %s", self.pid, error)

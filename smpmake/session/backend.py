@@ -1,4 +1,4 @@
-"""What a session needs of the place where a build's jobs run."""
+"""What a session needs of the server that runs its build's jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smpmake.session.driver import Driver
 
 
 class Backend(Protocol):
-    """What a session needs of the place where its jobs run.
+    """A server for one build, wherever it is.
 
     output  the descriptor that the driver must write to, or None for our own stdout and stderr.
     """

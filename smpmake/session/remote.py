@@ -14,7 +14,7 @@ from smpmake.config import Settings
 from smpmake.decide.rules import rules_of
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.records import BuildRecord
-from smpmake.server.rundir import SessionFolder
+from smpmake.server.rundir import FolderError, SessionFolder
 from smpmake.session.driver import Driver
 from smpmake.session.environment import driver_environment, output_ids
 
@@ -60,7 +60,10 @@ class RemoteBackend:
         self._session_folder = SessionFolder()
         self.folder = self._session_folder.path
         # No workers are ours: the keeper has nobody to wait for.
-        self.alive, other_end = os.pipe2(os.O_CLOEXEC)
+        try:
+            self.alive, other_end = os.pipe2(os.O_CLOEXEC)
+        except OSError as error:
+            raise FolderError(f"no pipe for the session: {error.strerror}") from None
         os.close(other_end)
 
     def adopt(self, driver: Driver) -> None:
@@ -102,7 +105,7 @@ class RemoteBackend:
         record.commands, record.failures, record.notices, record.stalls = outcome
 
     def learn(self) -> list[str]:
-        """See Backend.  A server that several builds share keeps no memory of one."""
+        """See Backend.  A server that several builds share remembers nothing of one."""
         return []
 
     def start_over(self) -> None:

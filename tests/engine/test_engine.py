@@ -394,6 +394,40 @@ def test_what_a_job_is_making_is_known_by_its_other_name(bench: Bench) -> None:
     assert waiting.answers == [wire.GUARD_GO_ON]
 
 
+def test_what_the_foreground_has_made_is_known_by_its_other_name(bench: Bench) -> None:
+    """By a driver with -j: its archive was issued before the object was there."""
+    (bench.folder / "conftest.c").write_text("int a;\n")
+    shim = bench.run("gcc -c -o gen.o conftest.c")
+    assert shim.became is not None
+    bench.run("ar rc lib.a gen.o")
+    (bench.folder / "gen.o").write_text("object")
+    bench.engine.lease_ended(shim.became)
+    os.link(bench.folder / "gen.o", bench.folder / "again.o")
+    waiting = bench.ask(wire.ASK_WRITE, "again.o")
+    assert waiting.answers == []
+    bench.workers.end(1)
+    assert waiting.answers == [wire.GUARD_GO_ON]
+
+
+def test_who_uses_a_name_anew_looks_at_its_file_anew(bench: Bench) -> None:
+    bench.run("gcc -c -include late.h a.c")
+    (bench.folder / "late.h").write_text("int late;\n")  # by somebody who has no guard
+    bench.run("gcc -c -include late.h b.c")
+    os.link(bench.folder / "late.h", bench.folder / "again.h")
+    waiting = bench.ask(wire.ASK_WRITE, "again.h")
+    assert waiting.answers == []
+    bench.workers.end(0)
+    bench.workers.end(1)
+    assert waiting.answers == [wire.GUARD_GO_ON]
+
+
+def test_a_name_that_cannot_be_is_the_tools_to_complain_about(bench: Bench) -> None:
+    (bench.folder / "r").write_bytes(b"a.o\0b.o\n")
+    assert bench.run("ar rc lib.a @r").status == 0
+    bench.workers.end(0, FAILED)
+    assert len(bench.build.failures) == 1
+
+
 def test_memory_is_looked_at_again_when_nothing_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

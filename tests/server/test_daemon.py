@@ -1,4 +1,4 @@
-"""The named server: builds share its slots (P6), barriers, verdicts, clean ends (P9, P10)."""
+"""The named server: builds share its slots (P6), barriers, outcomes, clean ends (P9, P10)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_shims_in_a_shell_with_env_wait_and_stop(space: Space) -> None:
     assert "failed: gcc -c bad.c" in failed.err
     assert "'oops' undeclared" in failed.err
     again = space.run(*shell(f"gcc -c f2.c; {SMPMAKE} wait"))
-    assert again.status == 0, "the verdict was given; a new start"
+    assert again.status == 0, "the outcome was given; a new start"
     server.stop()
     space_is_clean(space)
 
@@ -176,6 +176,29 @@ def test_a_build_that_only_waits_for_its_jobs_obeys_a_signal(space: Space, numbe
     assert space.finish(build).status == 128 + number
     server.stop()
     assert not (space.folder / "0.o").exists()
+    space_is_clean(space)
+
+
+def test_a_server_that_is_told_to_end_while_a_build_ends(space: Space) -> None:
+    """The job of that build ends by it, and everybody leaves in order."""
+    tools = space.root / "tools"
+    tools.mkdir()
+    (tools / "gcc").write_text("#!/bin/sh\necho up > started\nread word < never\n")
+    (tools / "gcc").chmod(0o755)
+    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    space.write({"0.c": ""})
+    for fifo in ("started", "never"):
+        os.mkfifo(space.folder / fifo)
+    server = Server(space, "-j1")
+    build = space.start(*shell(f"exec {SMPMAKE} -q sh -c 'gcc -c 0.c; true'"))
+    (space.folder / "started").read_text()
+    while "sh" in [each.name() for each in psutil.Process(build.pid).children(recursive=True)]:
+        assert build.poll() is None
+    server.process.send_signal(signal.SIGTERM)
+    end = space.finish(server.process)
+    assert end.status == 0, end.err
+    assert "Traceback" not in end.err
+    assert "Traceback" not in space.finish(build).err
     space_is_clean(space)
 
 

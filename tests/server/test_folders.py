@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -159,13 +160,17 @@ def test_a_server_takes_the_place_of_one_that_was_killed(temporary: Path) -> Non
 def test_p9_a_keeper_leaves_alone_what_has_a_new_owner(temporary: Path) -> None:
     """Its server was killed, and another came to the place before it had cleaned up."""
     service, lock = claim()
-    read_end, write_end = os.pipe()
-    keeper, control = service._watch_over(read_end)
-    control.close()
-    time.sleep(0.1)
+    read_end, write_end = os.pipe()  # a worker of its server's has the other end
+    ours, theirs = socket.socketpair()
+    words = map(str, (theirs.fileno(), read_end, 0, service._path))
+    keeper = subprocess.Popen(
+        [native.program("keeper"), *words], pass_fds=[theirs.fileno(), read_end]
+    )
+    theirs.close()
+    ours.close()
     os.close(write_end)
     os.close(read_end)
-    keeper.wait()
+    keeper.wait(20)
     assert (service._path / "lock").exists()
     service._remove()
     os.close(lock)

@@ -215,6 +215,81 @@ def test_a_long_outcome_is_sent_as_fast_as_it_is_read(tmp_path: Path) -> None:
     play(tmp_path, part)
 
 
+def test_a_failure_while_an_outcome_is_read_is_in_the_next(tmp_path: Path) -> None:
+    """A shell's build goes on while its outcome is on the way."""
+
+    async def part(served: Served) -> None:
+        bench = served.bench
+        shell = bench.begin("shell")
+        word = "x" * 60_000
+        for number in range(60):
+            bench.run(f"gcc -D{word} -c -o {number}.o a.c", "shell")
+            bench.workers.end(number)
+        client = Client(served.path)  # reads nothing yet
+        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": "wait", "id": 1}))
+        while shell.records:
+            await asyncio.sleep(0)
+        bench.run("gcc -c b.c", "shell")
+        bench.workers.end(60, 1 << 8)
+        first = AsyncClient(client)
+        again = served.client()
+        outcome = outcome_of(await again.ask("wait"))
+        assert [failure.record.command for failure in outcome.failures] == ["gcc -c b.c"]
+        first.close()
+        again.close()
+
+    play(tmp_path, part)
+
+
+def test_who_did_not_take_an_outcome_leaves_its_failures_to_the_next(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        bench = served.bench
+        shell = bench.begin("shell")
+        word = "x" * 60_000
+        for number in range(60):
+            bench.run(f"gcc -D{word} -c -o {number}.o a.c", "shell")
+            bench.workers.end(number)
+        bench.run("gcc -c b.c", "shell")
+        bench.workers.end(60, 1 << 8)
+        client = Client(served.path)
+        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": "wait", "id": 1}))
+        while shell.records:
+            await asyncio.sleep(0)
+        client.close()
+        while not shell.failures:
+            await asyncio.sleep(0)
+        again = served.client()
+        outcome = outcome_of(await again.ask("wait"))
+        assert [failure.record.command for failure in outcome.failures] == ["gcc -c b.c"]
+        again.close()
+
+    play(tmp_path, part)
+
+
+def test_what_follows_a_connections_end_is_not_heard(tmp_path: Path) -> None:
+    """A shim that was answered asks for nothing more."""
+
+    async def part(served: Served) -> None:
+        bench = served.bench
+        peer = socket.socket(socket.AF_UNIX)
+        peer.connect(os.fspath(served.path))
+        fds = [os.open(bench.log, os.O_WRONLY) for _ in range(2)]
+        begin = {"op": "begin", "id": 1, "output": [bench.output] * 2, **BEGIN}
+        data = wire.encode_invoke(bench.invocation("gcc -c a.c"))
+        data += frames.encode_json(wire.REQUEST, begin)
+        socket.send_fds(peer, [data], fds)
+        while 0 not in bench.workers.running.values():
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert list(bench.engine.builds) == ["b"]
+        bench.workers.end(0)
+        peer.close()
+        for fd in fds:
+            os.close(fd)
+
+    play(tmp_path, part)
+
+
 def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> None:
     """The driver waits for the truth about a command, and that is long."""
     said = b"y" * 3_000_000

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from smpmake.decide.known_failures import KnownFailures, digest_of
 from smpmake.session.rerun import can_run_again
 from tests.support.space import MAIN, Space, objects
 
@@ -107,26 +105,3 @@ def test_a_script_is_not_run_twice_but_the_next_build_knows(space: Space) -> Non
 )
 def test_who_can_be_run_again(command: list[str], again: bool) -> None:
     assert can_run_again(command) is again
-
-
-def test_memory_keeps_a_project_apart(tmp_path: Path) -> None:
-    memory = KnownFailures("/project", tmp_path)
-    digest = digest_of(b"/project", b"gcc\0-c\0a\nb.c\0")
-    memory.add(digest, b"gcc\0-c\0a\nb.c\0")
-    memory.save()
-    assert digest in KnownFailures("/project", tmp_path)
-    assert digest not in KnownFailures("/other", tmp_path)
-    again = KnownFailures("/project", tmp_path)
-    again.discard(digest)
-    again.save()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_damaged_memory_is_as_none(tmp_path: Path) -> None:
-    KnownFailures("/project", tmp_path)
-    memory = KnownFailures("/project", tmp_path)
-    memory.add("0" * 32, b"gcc\0")
-    memory.save()
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(b"\xff\0garbage\n" + b"short\tline\n")
-    assert len(KnownFailures("/project", tmp_path)) == 0

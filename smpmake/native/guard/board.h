@@ -24,7 +24,7 @@
 #define OWNER_SEVERAL 0xffffffu
 
 struct board {
-	uint64_t pending; /* commands in the machine; 0: nothing below matters */
+	uint64_t pending; /* commands that have not ended; 0: nothing below matters */
 	uint32_t magic;
 	uint32_t version;
 	uint32_t full;       /* the table does not hold everything: ask always */

@@ -1,0 +1,30 @@
+"""What a project's earlier builds taught."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from smpmake.decide.known_failures import KnownFailures, digest_of
+
+
+def test_a_project_is_kept_apart(tmp_path: Path) -> None:
+    known = KnownFailures("/project", tmp_path)
+    digest = digest_of(b"/project", b"gcc\0-c\0a\nb.c\0")
+    known.add(digest, b"gcc\0-c\0a\nb.c\0")
+    known.save()
+    assert digest in KnownFailures("/project", tmp_path)
+    assert digest not in KnownFailures("/other", tmp_path)
+    again = KnownFailures("/project", tmp_path)
+    again.discard(digest)
+    again.save()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_file_is_as_none(tmp_path: Path) -> None:
+    KnownFailures("/project", tmp_path)
+    known = KnownFailures("/project", tmp_path)
+    known.add("0" * 32, b"gcc\0")
+    known.save()
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"\xff\0garbage\n" + b"short\tline\n")
+    assert len(KnownFailures("/project", tmp_path)) == 0
