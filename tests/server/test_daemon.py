@@ -156,9 +156,8 @@ def test_p3_a_killed_client_takes_its_build_with_it(space: Space) -> None:
     assert (space.folder / "1.o").read_text() == "stale"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_build_that_only_waits_for_its_jobs_obeys_a_signal(space: Space, number: int) -> None:
-    """The driver has ended; its job would run for ever."""
+def a_build_that_only_waits(space: Space) -> tuple[Server, subprocess.Popen[bytes]]:
+    """Its driver has ended; its job would run for ever."""
     tools = space.root / "tools"
     tools.mkdir()
     (tools / "gcc").write_text("#!/bin/sh\necho up > started\nread word < never\n")
@@ -172,6 +171,12 @@ def test_a_build_that_only_waits_for_its_jobs_obeys_a_signal(space: Space, numbe
     (space.folder / "started").read_text()
     while "sh" in [each.name() for each in psutil.Process(build.pid).children(recursive=True)]:
         assert build.poll() is None
+    return server, build
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_build_that_only_waits_for_its_jobs_obeys_a_signal(space: Space, number: int) -> None:
+    server, build = a_build_that_only_waits(space)
     build.send_signal(number)
     assert space.finish(build).status == 128 + number
     server.stop()
@@ -181,19 +186,7 @@ def test_a_build_that_only_waits_for_its_jobs_obeys_a_signal(space: Space, numbe
 
 def test_a_server_that_is_told_to_end_while_a_build_ends(space: Space) -> None:
     """The job of that build ends by it, and everybody leaves in order."""
-    tools = space.root / "tools"
-    tools.mkdir()
-    (tools / "gcc").write_text("#!/bin/sh\necho up > started\nread word < never\n")
-    (tools / "gcc").chmod(0o755)
-    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
-    space.write({"0.c": ""})
-    for fifo in ("started", "never"):
-        os.mkfifo(space.folder / fifo)
-    server = Server(space, "-j1")
-    build = space.start(*shell(f"exec {SMPMAKE} -q sh -c 'gcc -c 0.c; true'"))
-    (space.folder / "started").read_text()
-    while "sh" in [each.name() for each in psutil.Process(build.pid).children(recursive=True)]:
-        assert build.poll() is None
+    server, build = a_build_that_only_waits(space)
     server.process.send_signal(signal.SIGTERM)
     end = space.finish(server.process)
     assert end.status == 0, end.err

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.engine.build import Build
 from smpmake.protocol import frames, wire
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.server.requests import Requests
@@ -46,6 +47,22 @@ class Served:
         """A build whose output goes where the bench's commands write."""
         reply = await client.ask("begin", **BEGIN, output=[self.bench.output] * 2)
         return str(reply["build"])
+
+    def a_long_shell_build(self) -> Build:
+        """Sixty commands with more words than a peer may leave unread."""
+        shell = self.bench.begin("shell")
+        for number in range(60):
+            self.bench.run(f"gcc -D{'x' * 60_000} -c -o {number}.o a.c", "shell")
+            self.bench.workers.end(number)
+        return shell
+
+    async def ask_and_read_nothing(self, shell: Build) -> Client:
+        """A client whose outcome has been taken, and is on the way."""
+        client = Client(self.path)
+        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": "wait", "id": 1}))
+        while shell.records:
+            await asyncio.sleep(0)
+        return client
 
     def shut(self) -> None:
         """The server goes away."""
@@ -219,16 +236,8 @@ def test_a_failure_while_an_outcome_is_read_is_in_the_next(tmp_path: Path) -> No
     """A shell's build goes on while its outcome is on the way."""
 
     async def part(served: Served) -> None:
-        bench = served.bench
-        shell = bench.begin("shell")
-        word = "x" * 60_000
-        for number in range(60):
-            bench.run(f"gcc -D{word} -c -o {number}.o a.c", "shell")
-            bench.workers.end(number)
-        client = Client(served.path)  # reads nothing yet
-        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": "wait", "id": 1}))
-        while shell.records:
-            await asyncio.sleep(0)
+        bench, shell = served.bench, served.a_long_shell_build()
+        client = await served.ask_and_read_nothing(shell)
         bench.run("gcc -c b.c", "shell")
         bench.workers.end(60, 1 << 8)
         first = AsyncClient(client)
@@ -243,19 +252,10 @@ def test_a_failure_while_an_outcome_is_read_is_in_the_next(tmp_path: Path) -> No
 
 def test_who_did_not_take_an_outcome_leaves_its_failures_to_the_next(tmp_path: Path) -> None:
     async def part(served: Served) -> None:
-        bench = served.bench
-        shell = bench.begin("shell")
-        word = "x" * 60_000
-        for number in range(60):
-            bench.run(f"gcc -D{word} -c -o {number}.o a.c", "shell")
-            bench.workers.end(number)
+        bench, shell = served.bench, served.a_long_shell_build()
         bench.run("gcc -c b.c", "shell")
         bench.workers.end(60, 1 << 8)
-        client = Client(served.path)
-        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": "wait", "id": 1}))
-        while shell.records:
-            await asyncio.sleep(0)
-        client.close()
+        (await served.ask_and_read_nothing(shell)).close()
         while not shell.failures:
             await asyncio.sleep(0)
         again = served.client()
