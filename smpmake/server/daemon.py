@@ -42,12 +42,12 @@ class ServiceError(SmpmakeError):
 
 def base_folder() -> Path:
     """Where named servers live: private to the user.  Raises ServiceError when it is not."""
-    base = folders.runtime() or Path("/tmp")
+    own = f"smpmake-services-{os.getuid()}"
+    base = Path("/tmp", own)
     try:
-        if folders.runtime() is None:
-            base = Path(tempfile.gettempdir(), f"smpmake-services-{os.getuid()}")
-        if not is_suitable(base / ("x" * LONGEST_NAME)):
-            base = Path("/tmp", f"smpmake-services-{os.getuid()}")
+        wished = folders.runtime() or Path(tempfile.gettempdir(), own)
+        if is_suitable(wished / ("x" * LONGEST_NAME)):
+            base = wished
         base.mkdir(mode=0o700, exist_ok=True)
         info = base.lstat()
     except OSError as error:
