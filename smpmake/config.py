@@ -45,6 +45,7 @@ class Settings:
     status      format of the status line (status.template), "" for none, None for ours.
     history     whether earlier builds decide the order of the queue.
     memory      bytes that jobs leave free, -1 not to look at memory, None for the usual reserve.
+    undo        bytes of older contents kept to undo what a build did, -1 for no undoing at all.
     tools       tools that smpmake does not know by itself ([tools.NAME]), the nearest first.
     redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
     history_days, history_size  what is kept of builds: days, MiB.
@@ -66,6 +67,7 @@ class Settings:
     status: str | None = None
     history: bool = True
     memory: int | None = None
+    undo: int = 1 << 30
     redact: tuple[str, ...] = ()
     history_days: int = 180
     history_size: int = 256
@@ -132,6 +134,7 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
     "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),
+    "undo": ("undo", _is_size, 'a size as "512M" or "2G", or "off"'),
     "status": ("status", _is_text, "a format, as SMPMAKE_STATUS"),
 }
 
@@ -176,7 +179,7 @@ def merge(settings: Settings, path: Path) -> Settings:
         name, valid, wanted = KEYS[key]
         if not valid(value):
             raise ConfigError(f"{path}: '{key}' is {value!r} and must be {wanted}")
-        if name == "memory":
+        if name in ("memory", "undo"):
             changes[name] = parse_size(value)
         elif isinstance(value, list):
             changes[name] = (*getattr(settings, name), *value)

@@ -62,6 +62,20 @@ class Processes:
             return None
         return FileId(out.st_dev, out.st_ino), FileId(err.st_dev, err.st_ino)
 
+    def calling_command(self, pid: int) -> bytes:
+        """By what a script's commands are told from others: its folder and command line.
+
+        b"" for a make, whose commands have nothing in common, and for what is gone.
+        """
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                line = file.read()
+            folder = os.readlink(f"/proc/{pid}/cwd")
+        except OSError:
+            return b""
+        name = os.fsdecode(_name(line.partition(b"\0")[0]))
+        return b"" if name in MAKES else os.fsencode(folder) + b"\0" + line
+
     def command_line(self, pid: int) -> list[bytes]:
         """A process's argv, empty if it is gone."""
         try:

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import Rules
+from smpmake.disk.undo import UndoJournal
 from smpmake.engine.environment import Environment
 from smpmake.engine.sinks import Transcript
 from smpmake.protocol.wire import FileId
 from smpmake.records import CommandRecord, Failure, Stall
 from smpmake.schedule.job import Job
+
+
+class Wrong(NamedTuple):
+    """A promise that was not kept.
+
+    argv    the command's words.
+    caller  see Command.caller.
+    """
+
+    argv: bytes
+    caller: bytes
+    failure: Failure
 
 
 @dataclass(slots=True)
@@ -38,10 +53,16 @@ class Build:
     stalls         who waited for pending commands.
     promised       what its deferred commands were to write, so far.
     known_failures the commands whose status is known to matter.
-    wrong          those whose promised success was wrong: digest and argv.
+    wrong          the promises of success that were wrong, by the commands' digests.
     shared         files that one command makes for many, with what those have in common.
     headers        how many of its commands wrote what could be a header.
     wmakes         there is a wmake in it: what that looks at by itself matters.
+    undo           the journal by which what it did can be taken back; None where nothing can.
+    on_squash      called once, when a promise was wrong and what followed is to be taken back.
+    squashing      since then: nobody is answered any more but jobs that still run.
+    awaited        callers whose commands are all waited for, because a promise to one was wrong.
+    patient        every command is waited for.
+    owed           failures whose very command is still to be told, or to succeed.
     environments   the environments of its commands, each once, by its bytes.
     texts          texts that its commands have in common, each once.
     """
@@ -66,10 +87,16 @@ class Build:
     stalls: list[Stall] = field(default_factory=list)
     promised: set[str] = field(default_factory=set)
     known_failures: KnownFailures | None = None
-    wrong: dict[str, bytes] = field(default_factory=dict)
+    wrong: dict[str, Wrong] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
     wmakes: bool = False
+    undo: UndoJournal | None = None
+    on_squash: Callable[[], None] | None = None
+    squashing: bool = False
+    awaited: set[bytes] = field(default_factory=set)
+    patient: bool = False
+    owed: dict[str, Failure] = field(default_factory=dict)
     environments: dict[bytes, Environment] = field(default_factory=dict)
     texts: dict[bytes, bytes] = field(default_factory=dict)
 
@@ -87,17 +114,33 @@ class Build:
         if self.present == 0:
             self.empty.set()
 
-    def start_over(self) -> None:
-        """The driver is run again, and will come to what failed."""
-        self.broken, self.refused = None, False
+    def squash(self) -> None:
+        """A promise was wrong: from now on nobody goes on by it."""
+        if not self.squashing and self.undo is not None and self.on_squash is not None:
+            self.squashing = True
+            self.on_squash()
+
+    def start_over(self, *, whole: bool) -> None:
+        """The driver is run again, and waits for the truth of what failed.
+
+        whole  as if it had never been run; else it must come to what failed, and is to be told.
+        """
+        self.broken, self.refused, self.squashing = None, False, False
         self.lost.clear()
         self.reported += self.failures
+        if not whole:
+            self.owed |= {digest: wrong.failure for digest, wrong in self.wrong.items()}
+        self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()
 
+    def settled(self, digest: str) -> None:
+        """The driver was told the truth about a command."""
+        self.owed.pop(digest, None)
+
     def forgive(self) -> None:
         """A new start after an outcome was given: nothing is left of what is over."""
-        self.start_over()
+        self.start_over(whole=True)
         for kept in (self.reported, self.records, self.notices, self.promised):
             kept.clear()
         self.environments.clear()

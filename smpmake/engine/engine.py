@@ -26,9 +26,10 @@ from smpmake.engine.priority import Priority
 from smpmake.engine.sinks import Printer
 from smpmake.forecast import Forecast
 from smpmake.guard.pending import Pending
-from smpmake.guard.questions import Questions
+from smpmake.guard.questions import GO_ON, Questions
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
+from smpmake.protocol import wire
 from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Scheduler
@@ -110,8 +111,21 @@ class Engine:
         """A guard asks.  Returns what to call if it goes away before the answer, which may have
         been given already (then None)."""
         build = self.builds.get(question.build)
+        if build is not None and build.undo is not None:
+            job = self._pending.running(question.command)
+            is_job = job is not None and job.mode is Mode.DEFERRED
+            if question.kind == wire.ASK_COMMIT and is_job:  # it cannot wait for itself
+                build.undo.lose()
+            build.undo.grow(wanted=question.kind == wire.ASK_ROOM)
+            if build.squashing and not is_job:
+                return lambda: None  # it will not live to hear the answer
+            if question.kind == wire.ASK_ROOM or (question.kind == wire.ASK_COMMIT and is_job):
+                settle(GO_ON)
+                return None
 
         def answer(data: bytes) -> None:
+            if build is not None and question.kind == wire.ASK_COMMIT:
+                self._executor.commit(build)
             self._chaos.later(lambda: settle(data))
 
         ignored = build.rules.ignored if build is not None else frozenset()
@@ -130,6 +144,11 @@ class Engine:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""
         build.stopping = build.stopping or 128 + number
         self._executor.stop(build)
+
+    def start_over(self, build: Build, *, whole: bool) -> None:
+        """A build's driver is run again (Build.start_over)."""
+        build.start_over(whole=whole)
+        self._pending.release()
 
     def forget(self, build: Build) -> None:
         """A build is over, and with it what was remembered for its sake."""

@@ -15,7 +15,7 @@ from typing import Final
 from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
-from smpmake.engine.build import Build
+from smpmake.engine.build import Build, Wrong
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, Reply, command_of
@@ -174,7 +174,10 @@ class Executor:
         assert command.rename is not None
         record = command.record
         record.started = self._clock.now()
+        undo = command.build.undo
         try:
+            if undo is not None:
+                undo.renames(job.number, *command.rename)
             self._disk.rename(*command.rename)
         except OSError:
             self._todo.extend(self._scheduler.again(job))
@@ -183,6 +186,8 @@ class Executor:
         record.state, record.status = "done", 0
         command.build.done += 1
         self._output.print(command, job.number, b"", b"")
+        if undo is not None:
+            undo.ended(job.number)
         self._retire(job, ok=True, now=record.ended)
 
     def _grant(self, job: Job, command: Command) -> None:
@@ -214,6 +219,9 @@ class Executor:
         command = command_of(job)
         command.build.left()
         self._pending.left(job)
+        undo = command.build.undo
+        if undo is not None and undo.is_lost:
+            self.commit(command.build)
         self._priority.ended(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
@@ -261,8 +269,11 @@ class Executor:
 
     def _succeeded(self, job: Job, command: Command, result: Result) -> None:
         build = command.build
-        if command.digest and build.known_failures is not None:
-            build.known_failures.discard(command.digest)
+        if build.undo is not None:
+            build.undo.ended(job.number)
+        if command.digest:
+            if build.known_failures is not None:
+                build.known_failures.discard(command.digest)
             _tell(command, 0, result)
         else:
             self._output.print(command, job.number, result.out, result.err)
@@ -285,6 +296,8 @@ class Executor:
         if command.signalled:
             return []  # we ended it ourselves
         output = result.out + result.err
+        if build.undo is not None and (command.digest or command.group is not None):
+            build.undo.ended(job.number)  # as it does serially
         if command.digest:
             build.reported.append(Failure(record, output, why))
             _tell(command, status, result)
@@ -293,16 +306,29 @@ class Executor:
             command.group.status = command.group.status or status
             command.group.output.append(output)
             return []
-        build.failures.append(Failure(record, output, why))
+        failure = Failure(record, output, why)
+        build.failures.append(failure)
         argv = command.invoke.argv
-        build.wrong[digest_of(command.invoke.cwd, argv)] = argv
+        build.wrong[digest_of(command.invoke.cwd, argv)] = Wrong(argv, command.caller, failure)
         if build.keep_going or self._make_keeps_going(command):
             return []
         if build.broken is None or job.number < build.broken.number:
             build.broken = job
+        build.squash()
+        if build.squashing:
+            self._pending.hold()  # until all is taken back nothing is final
+            self._end_later(build, job)
         return self._scheduler.cancel(
             lambda j: j.build == build.id and j.number > job.number, now, job
         )
+
+    def _end_later(self, build: Build, failed: Job) -> None:
+        """What runs, and was issued behind a wrong promise, would not run serially."""
+        for slot, job in self._running.items():
+            command = command_of(job)
+            if command.build is build and job.number > failed.number and not command.signalled:
+                command.signalled = True
+                self._pool.signal(slot, signal.SIGTERM)
 
     def _make_keeps_going(self, command: Command) -> bool:
         invoke = command.invoke
@@ -335,6 +361,16 @@ class Executor:
                 refuse(build, reply)
 
     # ------------------------------------------------------------------ from outside
+
+    def commit(self, build: Build) -> None:
+        """What was done so far becomes final, if every promise before has been kept."""
+        undo = build.undo
+        if undo is None or build.squashing or build.failures:
+            return
+        if self._scheduler.hazards.deferred:
+            undo.lose()
+        else:
+            undo.commit()
 
     def withdraw(self, job: Job) -> None:
         """A shim went away before it was answered."""
@@ -379,6 +415,7 @@ class Executor:
 
 def _tell(command: Command, status: int, result: Result) -> None:
     """The driver waited for the truth about this one."""
+    command.build.settled(command.digest)
     reply, command.reply = command.reply, None
     assert reply is not None
     reply.leave(status, result.out + result.err)
@@ -386,6 +423,9 @@ def _tell(command: Command, status: int, result: Result) -> None:
 
 def refuse(build: Build, reply: Reply) -> None:
     """A shim is told that nothing is run any more, so that its driver stops."""
+    if build.squashing:  # its driver is being ended, and is not to print anything about it
+        reply.wait(lambda: None)
+        return
     if build.stopping:
         reply.leave(build.stopping)
         return

@@ -17,6 +17,7 @@ from smpmake.decide import policy
 from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
+from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import FolderFiles
 from smpmake.disk.stamps import stamp_of
 from smpmake.engine.build import Build
@@ -65,6 +66,12 @@ class Intake:
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""
+        if build.squashing:  # who asks will not live to hear it
+            _close(out, err)
+            reply.wait(lambda: None)
+            return
+        if build.undo is not None:
+            build.undo.grow()
         if build.stopping or build.broken is not None:
             _close(out, err)
             refuse(build, reply)
@@ -78,13 +85,12 @@ class Intake:
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
-        digest = ""
-        if decision.deferred and build.known_failures:
-            digest = digest_of(invoke.cwd, invoke.argv)
-            if digest in build.known_failures:
-                decision = replace(decision, reason=Reason.STATUS_MATTERS)
-            else:
-                digest = ""
+        caller = b""
+        if decision.deferred and build.undo is not None:
+            caller = self._processes.calling_command(invoke.parent)
+        digest = self._matters(build, invoke, caller) if decision.deferred else ""
+        if digest:
+            decision = replace(decision, reason=Reason.STATUS_MATTERS)
         if build.lost and self._needs_lost(build, cwd, analysis):
             _close(out, err)
             refuse(build, reply)
@@ -97,11 +103,11 @@ class Intake:
             self._split(build, invoke, cwd, analysis, decision, reply, out, err)
             return
         command = self._command(build, invoke, invoke.argv, cwd, analysis, decision)
-        command.reply, command.digest = reply, digest
+        command.reply, command.digest, command.caller = reply, digest, caller
         analysis = self._resolver.share(build, cwd, analysis)
         if analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
             self._replace_argv(command, analysis.argv)
-        if decision.light:
+        if decision.light and build.undo is None:
             self._note_stamps(invoke, cwd, analysis)
         if decision.deferred or digest:
             self._defer(command, cwd, analysis, decision, out, err)
@@ -109,6 +115,16 @@ class Intake:
             self._in_foreground(command, cwd, analysis, decision)
 
     # ------------------------------------------------------------------ what is asked
+
+    @staticmethod
+    def _matters(build: Build, invoke: Invoke, caller: bytes) -> str:
+        """The command's digest, if the driver is to be told how it went; else ""."""
+        known = build.known_failures
+        if not known and not build.patient and not build.awaited:
+            return ""
+        digest = digest_of(invoke.cwd, invoke.argv)
+        matters = build.patient or caller in build.awaited or (known and digest in known)
+        return digest if matters else ""
 
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self._paths.canonical(cwd, path) for path in analysis.reads)
@@ -195,6 +211,8 @@ class Intake:
             command.record.state = "cancelled"
             _close(out, err)
             raise
+        if command.build.undo is not None:
+            self._write_down(command, outputs, (out, err))
         if out >= 0:
             self._output.take(command, out, err)
         if analysis.rename is not None:
@@ -231,6 +249,23 @@ class Intake:
             reply, command.reply = command.reply, None
             self._chaos.later(lambda: reply.leave(0))
         self._executor.perform(actions)
+
+    @staticmethod
+    def _write_down(command: Command, outputs: list[OutputFile], sinks: tuple[int, int]) -> None:
+        """What is to be known of a promise if it must be taken back."""
+        build, undo = command.build, command.build.undo
+        assert undo is not None
+        number = command.record.number
+        undo.issued(number, [o.name for o in outputs if o.made and o.before is None])
+        if not takes_guard(os.fsdecode(command.invoke.real)):
+            for output in outputs:
+                if output.before is not None and not output.write.removed:
+                    undo.keeps(number, output.name, output.before)
+        for fd, file in zip(sinks, (command.invoke.out, command.invoke.err), strict=True):
+            if fd >= 0 and file not in (build.driver_output or ()):
+                info = os.fstat(fd)
+                if stat.S_ISREG(info.st_mode):
+                    undo.grew(os.readlink(f"/proc/self/fd/{fd}"), info)
 
     def _promise(self, command: Command, output: OutputFile, job: Job) -> Promise:
         """What a make is told of an output while it is pending."""

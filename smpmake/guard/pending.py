@@ -128,6 +128,7 @@ class Pending:
         self._unknown = 0
         self._stale: dict[File, dict[Job, None]] = {}
         self._files = _Files()
+        self._held = 0
 
     def close(self) -> None:
         """Gives the board back."""
@@ -188,7 +189,17 @@ class Pending:
     def show(self) -> None:
         """Brings the board's counts up to date."""
         hazards = self._hazards
-        self._board.show(hazards.deferred, hazards.newest_undeclared_ns)
+        self._board.show(hazards.deferred + self._held, hazards.newest_undeclared_ns)
+
+    def hold(self) -> None:
+        """Guards are to take something for pending until `release`."""
+        self._held = 1
+        self.show()
+
+    def release(self) -> None:
+        """The inverse."""
+        self._held = 0
+        self.show()
 
     def _folder_entered(self, folder: str) -> None:
         for name in _parts(folder):

@@ -27,7 +27,7 @@ from smpmake.schedule.hazards import EVERYBODY
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Action, Scheduler
 
-_GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
+GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
 _ABSENT: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
 
 #: What a stall is called in records, by the kind of question.
@@ -42,6 +42,7 @@ CAUSES: Final = {
     wire.ASK_LINK: "links to",
     wire.ASK_NAMES: "lists",
     wire.ASK_ALIAS: "links to",
+    wire.ASK_COMMIT: "runs",
 }
 
 
@@ -99,15 +100,15 @@ class Questions:
         job = self._pending.running(question.command) if question.command >= 0 else None
         before = question.command if question.command >= 0 else EVERYBODY
         if CAUSES[question.kind] in ignored:
-            answer(_GO_ON)
+            answer(GO_ON)
             return [], None
         if question.kind == wire.ASK_ALIAS:
             writers = self._writers(self._paths.canonical("/", question.path), EVERYBODY)
             self._pending.link_made(question.other, writers)
-            answer(_GO_ON)
+            answer(GO_ON)
             return [], None
         blockers = self._blockers(question, before)
-        shown = self._shown(question) if blockers else _GO_ON
+        shown = self._shown(question) if blockers else GO_ON
         if shown is not None:
             answer(shown)
             return [], None
@@ -145,7 +146,7 @@ class Questions:
         waiter.stall.ended = self._now()
         job = waiter.job
         if job is None:
-            waiter.answer(_GO_ON)
+            waiter.answer(GO_ON)
             return []
         self._held.setdefault(job, []).append(waiter)
         return self._one_less(job)
@@ -165,13 +166,13 @@ class Questions:
     def resumed(self, job: Job) -> None:
         """A paused command has its slot again."""
         for waiter in self._held.pop(job, []):
-            waiter.answer(_GO_ON)
+            waiter.answer(GO_ON)
 
     # ------------------------------------------------------------------ who stands in the way
 
     def _blockers(self, question: Question, before: int) -> set[Job]:
         hazards, kind = self._hazards, question.kind
-        if kind == wire.ASK_ALL:
+        if kind in (wire.ASK_ALL, wire.ASK_COMMIT):
             return hazards.everybody(before)
         if kind in (wire.ASK_LIST, wire.ASK_NAMES):
             return hazards.in_folder(self._paths.folder(question.path), before)
@@ -247,7 +248,7 @@ class Questions:
     def _names(self, question: Question) -> bytes | None:
         folder = self._paths.folder(question.path)
         if not os.path.isdir(folder):
-            return _GO_ON  # it is told that by the call itself
+            return GO_ON  # it is told that by the call itself
         come: set[str] = set()
         go: set[str] = set()
         for name, job in self._hazards.pending_names(folder).items():

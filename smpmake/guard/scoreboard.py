@@ -24,11 +24,11 @@ LISTED: Final = 8
 STALE: Final = 16
 
 SLOTS: Final = 65536
-_HEADER: Final = struct.Struct("<QIIIIqII")
+_HEADER: Final = struct.Struct("<QIIIIqIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
-_FULL, _GENERATION, _STALE, _UNKNOWN = 4, 5, 8, 9  # words of 32 bits
+_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL = 4, 5, 8, 9, 10  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 1
+_VERSION: Final = 2
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
@@ -59,7 +59,7 @@ class Scoreboard:
     def __init__(self, path: Path) -> None:
         """Raises NoRoomError."""
         self._map = shared_map(path, _HEADER.size + 8 * SLOTS)
-        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, 0, 0, 0, 0, 0)
+        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, 0, 0, 0, 0, 0, 0, 0)
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
@@ -75,6 +75,10 @@ class Scoreboard:
         self._words[_PENDING] = pending
         if pending == 0 and (self._used > SLOTS // 8 or self._halves[_FULL]):
             self._rebuild()
+
+    def keep_journal(self) -> None:
+        """From now on guards write what they change into the undo journal (disk/undo.py)."""
+        self._halves[_JOURNAL] = 1
 
     def unknown_folders(self, count: int) -> None:
         """How many pending outputs will appear in folders that do not exist yet."""

@@ -1,24 +1,27 @@
 """What jobs were seen to read and write: each slot has a file in which guards note it.
 
-The layout is native/guard/guard.h's `struct trace`: two counts, then notes of a letter and an
-absolute path, NUL-ended.
+The layout is native/guard/guard.h's `struct trace`: two counts, the time when the job was about to
+be started, then notes of a letter and an absolute path, NUL-ended.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import struct
 from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from smpmake.disk.shared import NoRoomError, shared_map
+from smpmake.disk.undo import now_ns
 from smpmake.schedule.hazards import is_product
 from smpmake.schedule.job import Operands
 
 _SIZE: Final = 1 << 18
-_HEAD: Final = 8
+_BEGIN: Final = struct.Struct("<IIq")
+_HEAD: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Traces:
             except NoRoomError as error:
                 self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
                 return b""
-        known[:_HEAD] = bytes(_HEAD)
+        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns())
         return os.fsencode(path)
 
     def end(self, slot: int) -> Trace:

@@ -12,7 +12,11 @@
  *
  *     smpmake-keeper clean FOLDER
  *
- * puts back and removes what a session left whose processes were all killed.
+ * undoes, puts back and removes what a session left whose processes were all killed.
+ *
+ *     smpmake-keeper undo FOLDER all|stop
+ *
+ * undoes what the undo journal says (takeback.h); complaints go to stdout.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +35,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "takeback.h"
 #include "util.h"
 
 #define GRACE_MS 2000
@@ -126,7 +131,7 @@ static void put_back(const char *path, const char *aside)
 
 /* A file that vouches for a product which was never made is taken back: removed, removed if empty,
  * or given its older time ("seconds nanoseconds product"). */
-static void take_back(char kind, const char *path, const char *text)
+static void withdraw(char kind, const char *path, const char *text)
 {
 	struct stat info;
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
@@ -168,7 +173,7 @@ static void undo_journal(const char *folder)
 		if (*at == 'A')
 			put_back(path, second);
 		else
-			take_back(*at, path, second);
+			withdraw(*at, path, second);
 		at = second + strlen(second) + 1;
 	}
 	free(text);
@@ -188,6 +193,8 @@ static void clean(const char *folder)
 {
 	char gone[PATH_MAX];
 	undo_journal(folder);
+	take_back(folder, UNDO_STOP);
+	forget_stores(folder);
 	if (snprintf(gone, sizeof gone, "%s.gone", folder) < (int)sizeof gone &&
 	    rename(folder, gone) == 0)
 		folder = gone;
@@ -223,8 +230,33 @@ static void server_died(int alive, const char *folder)
 	_exit(125);
 }
 
+/* Reaps what has ended, and tells how the driver did. */
+static void reap(int control, pid_t *driver)
+{
+	struct rusage usage;
+	int status;
+	for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;)
+		if (pid == *driver) {
+			*driver = -1;
+			tell(control, DRIVER_ENDED, status, &usage);
+		}
+}
+
+/* Kills everything below us, also what is forked meanwhile; the driver's end is told as ever. */
+static void kill_all(int control, pid_t *driver)
+{
+	/* One look could miss what is forked behind it; nobody is left to fork after two. */
+	for (int seen_none = 0; seen_none < 2;) {
+		seen_none = signal_descendants(SIGKILL) == 0 ? seen_none + 1 : 0;
+		reap(control, driver);
+		if (seen_none == 0)
+			poll(NULL, 0, 1);
+	}
+	tell(control, DRIVER_ALONE, 0, NULL);
+}
+
 /* One message of the server: a signal for the driver's whole family, or that all is well. */
-static void hear(int control, int alive, const char *folder)
+static void hear(int control, int alive, const char *folder, pid_t *driver)
 {
 	struct wire_header header;
 	struct wire_signal order;
@@ -236,13 +268,20 @@ static void hear(int control, int alive, const char *folder)
 	    read_all(control, &order, sizeof order) != 0)
 		server_died(alive, folder);
 	/* To all of them, as a terminal would: a shell does not pass signals on. */
-	signal_descendants(order.signal);
+	if (order.signal == SIGKILL)
+		kill_all(control, driver);
+	else
+		signal_descendants(order.signal);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "clean") == 0) {
 		clean(argv[2]);
+		return 0;
+	}
+	if (argc == 4 && strcmp(argv[1], "undo") == 0) {
+		take_back(argv[2], strcmp(argv[3], "all") == 0 ? UNDO_ALL : UNDO_STOP);
 		return 0;
 	}
 	if (argc < 5) {
@@ -276,17 +315,11 @@ int main(int argc, char **argv)
 			continue;
 		if (both[1].revents) {
 			struct signalfd_siginfo info;
-			struct rusage usage;
-			int status;
 			while (read(children, &info, sizeof info) > 0)
 				;
-			for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;)
-				if (pid == driver) {
-					driver = -1;
-					tell(control, DRIVER_ENDED, status, &usage);
-				}
+			reap(control, &driver);
 		}
 		if (both[0].revents)
-			hear(control, alive, folder);
+			hear(control, alive, folder, &driver);
 	}
 }

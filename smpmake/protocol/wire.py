@@ -30,6 +30,7 @@ JOB_MERGED_OUTPUT: Final = 1
 DRIVER_STARTED: Final = 1
 DRIVER_ENDED: Final = 2
 DRIVER_FAILED: Final = 3
+DRIVER_ALONE: Final = 4
 
 ASK_READ: Final = 1
 ASK_WRITE: Final = 2
@@ -41,6 +42,8 @@ ASK_ALL: Final = 7
 ASK_LINK: Final = 8
 ASK_NAMES: Final = 9
 ASK_ALIAS: Final = 10
+ASK_ROOM: Final = 11
+ASK_COMMIT: Final = 12
 
 GUARD_GO_ON: Final = 0
 GUARD_FILE: Final = 1
@@ -211,7 +214,7 @@ def decode_question(payload: bytes) -> Question:
     texts = blobs(payload, _QUESTION.size, *lengths)
     if not texts[1].startswith(b"/") or any(b"\0" in text for text in texts):
         raise WireError("a question without an absolute path")
-    if not ASK_READ <= kind <= ASK_ALIAS:
+    if not ASK_READ <= kind <= ASK_COMMIT:
         raise WireError(f"a question of kind {kind}")
     build, path, other = (text.decode(errors="surrogateescape") for text in texts)
     return Question(kind, pid, command - 1, build, path, other)

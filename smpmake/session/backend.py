@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from smpmake.records import BuildRecord
 from smpmake.session.driver import Driver
 
 
+class TakenBack(NamedTuple):
+    """What became of an undoing.
+
+    done        whether anything could be undone at all.
+    whole       everything was, to the build's beginning.
+    complaints  what could not be.
+    """
+
+    done: bool
+    whole: bool = False
+    complaints: tuple[str, ...] = ()
+
+
 class Backend(Protocol):
     """A server for one build, wherever it is.
 
-    output  the descriptor that the driver must write to, or None for our own stdout and stderr.
+    output     the descriptor that the driver must write to, or None for our own stdout and stderr.
+    on_squash  called when a promise was wrong: the driver is to be killed.
     """
 
     folder: Path
     environment: dict[str, str]
     alive: int
     output: int | None
+
+    on_squash: Callable[[], None]
 
     async def open(self, record: BuildRecord) -> None:
         """Gets ready for a driver: what it will ask can wait a moment, in a socket's queue.
@@ -52,8 +69,12 @@ class Backend(Protocol):
         """Remembers, for this and later builds, that the driver is to be told the truth about the
         commands that failed after their success was promised; returns those that are new."""
 
-    def start_over(self) -> None:
-        """The driver is about to be run again."""
+    def take_back(self, *, everything: bool) -> TakenBack:
+        """Undoes what the build did: everything, or what followed the first promise that was not
+        kept.  Nothing of it may run."""
+
+    def start_over(self, *, whole: bool) -> None:
+        """The driver is about to be run again; `whole` as if it had never been."""
 
     async def close(self) -> list[str]:
         """Ends it all, however far it came; returns what was left over that should not be

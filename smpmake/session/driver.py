@@ -23,6 +23,7 @@ class DriverError(SmpmakeError):
 class Driver:
     """Starts the driver at once; `ended` resolves to how it went.
 
+    `alone` resolves after a KILL, when nothing is left of what the driver started.
     An event of kind DRIVER_FAILED carries the errno of exec; None means that the keeper was lost.
     Raises DriverError.
     """
@@ -39,6 +40,7 @@ class Driver:
     ) -> None:
         loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[DriverEvent | None] = loop.create_future()
+        self.alone: asyncio.Future[None] = loop.create_future()
         self.pid = -1
         self._loop = loop
         self._splitter = frames.Splitter()
@@ -77,8 +79,9 @@ class Driver:
             data = b""
         if not data:
             self._loop.remove_reader(self._socket.fileno())
-            if not self.ended.done():
-                self.ended.set_result(None)
+            for what in (self.ended, self.alone):
+                if not what.done():
+                    what.set_result(None)
             return
         for kind, payload in self._splitter.feed(data):
             if kind != wire.DRIVER:
@@ -86,6 +89,9 @@ class Driver:
             event = wire.decode_driver(payload)
             if event.event == wire.DRIVER_STARTED:
                 self.pid = event.status
+            elif event.event == wire.DRIVER_ALONE:
+                if not self.alone.done():
+                    self.alone.set_result(None)
             elif not self.ended.done():
                 self.ended.set_result(event)
 

@@ -13,12 +13,17 @@ import shlex
 import socket
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from smpmake.commands import wmake
 from smpmake.config import Settings
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import rules_of
+from smpmake.disk.elf import takes_guard
+from smpmake.disk.shared import NoRoomError
+from smpmake.disk.undo import UndoJournal
 from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer, Transcript
 from smpmake.guard.scoreboard import Scoreboard
@@ -26,6 +31,7 @@ from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
 from smpmake.server.rundir import FolderError, SessionFolder, listen
 from smpmake.server.shims import shims_for
+from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import driver_environment, output_ids
 
@@ -60,6 +66,7 @@ class LocalBackend:
         self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
         self._build.wmakes = wmake.is_wmake(os.path.basename(program))
         self.output: int | None = None
+        self.on_squash: Callable[[], None] = lambda: None
         self.environment: dict[str, str] = {}
         self.alive = -1
         self._alive_write = -1
@@ -84,6 +91,8 @@ class LocalBackend:
                 os.set_blocking(self.output, True)
         except OSError as error:
             raise FolderError(f"{folder.path} cannot be used: {error.strerror}") from None
+        if self._settings.guard and self._settings.undo >= 0 and takes_guard(self._program):
+            self._keep_journal(folder.path)
         build.began = time.time()
         build.known_failures = KnownFailures(os.getcwd())
         self.environment = driver_environment(
@@ -93,6 +102,18 @@ class LocalBackend:
             _BUILD,
             guarded=self._program if self._settings.guard else "",
         )
+
+    def _keep_journal(self, folder: Path) -> None:
+        """From now on what the build changes can be undone, if there is room for a journal."""
+        assert self._board is not None
+        build = self._build
+        try:
+            build.undo = UndoJournal(folder, os.getcwd(), self._settings.undo)
+        except (OSError, NoRoomError) as error:
+            build.notices.append(f"what follows a failure could not be undone: {error}")
+            return
+        build.on_squash = lambda: self.on_squash()
+        self._board.keep_journal()
 
     def adopt(self, driver: Driver) -> None:
         """See Backend.  The large imports come here, while the driver reads its makefile."""
@@ -168,7 +189,11 @@ class LocalBackend:
 
     async def drained(self, record: BuildRecord) -> None:
         """See Backend."""
-        await self._build.empty.wait()
+        build = self._build
+        await build.empty.wait()
+        if not build.squashing:
+            build.failures += build.owed.values()
+            build.owed.clear()
         if self._build.transcript is not None:
             self._build.transcript.finish()
         record.server_cpu_us = own_cpu_us() - self._spent_before
@@ -178,16 +203,27 @@ class LocalBackend:
         build = self._build
         assert build.known_failures is not None
         news = []
-        for digest, argv in build.wrong.items():
+        for digest, wrong in build.wrong.items():
             if digest not in build.known_failures:
-                build.known_failures.add(digest, argv)
-                news.append(shlex.join(os.fsdecode(word) for word in argv[:-1].split(b"\0")))
+                build.known_failures.add(digest, wrong.argv)
+            words = wrong.argv[:-1].split(b"\0")
+            news.append(shlex.join(os.fsdecode(word) for word in words))
         build.known_failures.save()
         return news
 
-    def start_over(self) -> None:
+    def take_back(self, *, everything: bool) -> TakenBack:
         """See Backend."""
-        self._build.start_over()
+        undo = self._build.undo
+        if undo is None or undo.is_lost:
+            return TakenBack(done=False)
+        whole = everything and undo.is_whole
+        complaints = undo.take_back(everything=everything)
+        return TakenBack(done=True, whole=whole, complaints=tuple(complaints))
+
+    def start_over(self, *, whole: bool) -> None:
+        """See Backend."""
+        assert self._engine is not None
+        self._engine.start_over(self._build, whole=whole)
 
     async def close(self) -> list[str]:
         """See Backend."""
@@ -210,6 +246,8 @@ class LocalBackend:
             leftovers = engine.close()
         elif self._board is not None:
             self._board.close()
+        if self._build.undo is not None:
+            self._build.undo.close()
         if self._session_folder is not None:
             self._session_folder.remove()
         for fd in (self.alive, self._alive_write, self._pipe, self.output):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from smpmake.decide.rules import rules_of
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.records import BuildRecord
 from smpmake.server.rundir import FolderError, SessionFolder
+from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import driver_environment, output_ids
 
@@ -27,6 +29,7 @@ class RemoteBackend:
         self._program = program
         self._blocking = client
         self.output: int | None = None
+        self.on_squash: Callable[[], None] = lambda: None
         self.environment: dict[str, str] = {}
         self.alive = -1
         self._lost = ""
@@ -108,7 +111,11 @@ class RemoteBackend:
         """See Backend.  A server that several builds share remembers nothing of one."""
         return []
 
-    def start_over(self) -> None:
+    def take_back(self, *, everything: bool) -> TakenBack:
+        """See Backend.  What a server's builds do is not written down."""
+        return TakenBack(done=False)
+
+    def start_over(self, *, whole: bool) -> None:
         """See Backend."""
 
     async def close(self) -> list[str]:

@@ -26,9 +26,9 @@ from smpmake.errors import SmpmakeError
 from smpmake.protocol import wire
 from smpmake.protocol.wire import DriverEvent
 from smpmake.records import BuildRecord, Sample
-from smpmake.session.backend import Backend
+from smpmake.session.backend import Backend, TakenBack
 from smpmake.session.driver import Driver
-from smpmake.session.rerun import MOST_RUNS, can_run_again
+from smpmake.session.rerun import Input, can_run_again, reads_its_input
 from smpmake.session.sampler import Sampler
 from smpmake.status import Display, display
 from smpmake.status.progress import Progress, Sequel
@@ -46,6 +46,7 @@ NOT_FOUND: Final = 127
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE: Final = 0.3  # s for the driver to end by the terminal's own signal
 _PATIENCE: Final = 2.0  # s between TERM and KILL
+_MOST_COMPLAINTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ class Session:
         self._backend = backend
         self._ended_by: int | None = None
         self._faults: list[str] = []
+        self._input = Input()
+        self._killed = False
         self._driver: Driver | None = None
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
@@ -142,9 +145,9 @@ class Session:
             return self._note_driver(await driver.ended)
         ready = asyncio.get_running_loop().run_in_executor(None, get_ready)
         faults = await self._see_through(driver)
-        while not faults and self._wants_another_run():
+        while not faults and await self._is_to_be_repeated(driver):
             driver.close()
-            self._backend.start_over()
+            self._input.rewind()
             driver = self._start(soft)
             self._backend.adopt(driver)
             faults = await self._see_through(driver)
@@ -154,6 +157,7 @@ class Session:
     def _start(self, soft: int) -> Driver:
         """Raises DriverError."""
         backend = self._backend
+        backend.on_squash = self._squash
         driver = self._driver = Driver(
             self._command(),
             backend.environment,
@@ -163,6 +167,12 @@ class Session:
             output=backend.output,
         )
         return driver
+
+    def _squash(self) -> None:
+        """A promise was wrong: the driver must not go on by it."""
+        assert self._driver is not None
+        self._killed = True
+        self._driver.signal(signal.SIGKILL)
 
     def _command(self) -> list[str]:
         """What is run: a wmake gets options of ours (commands/wmake.py)."""
@@ -177,24 +187,52 @@ class Session:
             log.info("%s: %s gets %s", Reason.NO_TARGET_CHECK, command[0], more)
         return ours
 
-    def _wants_another_run(self) -> bool:
-        """Whether the driver is to be told the truth about what failed, by running it once more."""
+    async def _is_to_be_repeated(self, driver: Driver) -> bool:
+        """Undoes what followed a promise that was not kept, or an interrupt.
+
+        Returns whether the driver is to be run once more, and told the truth this time.
+        """
         record = self.record
-        if not record.failures or self._ended_by is not None:
+        if not record.failures and self._ended_by is None:
             return False
-        news = self._backend.learn()
-        if not news or record.runs >= MOST_RUNS or not can_run_again(record.command):
+        backend = self._backend
+        driver.signal(signal.SIGKILL)  # what it left behind goes by what is not true
+        await driver.alone
+        news = backend.learn()
+        if self._ended_by is not None:
+            self._note_complaints(backend.take_back(everything=False))
+            return False
+        repeatable = self._is_repeatable()
+        taken_back = await asyncio.to_thread(backend.take_back, everything=repeatable)
+        self._note_complaints(taken_back)
+        is_make = can_run_again(record.command)
+        if not taken_back.done or not repeatable or not (taken_back.whole or is_make):
+            if self._killed:
+                record.driver_status = 1
             return False
         record.runs += 1
         record.driver_ended = 0
+        self._killed = False
+        backend.start_over(whole=taken_back.whole)
         more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
         print(
-            f"smpmake: failed after its success was promised: {news[0]}{more}; "
-            f"running {os.path.basename(record.command[0])} again, to let it decide",
+            f"smpmake: failed after its success was promised: {news[0]}{more}; what followed is "
+            f"undone, and {os.path.basename(record.command[0])} is run again, to let it decide",
             file=sys.stderr,
             flush=True,
         )
         return True
+
+    def _is_repeatable(self) -> bool:
+        """Whether the driver, run once more, would do what it has done."""
+        command = self.record.command
+        if can_run_again(command):
+            return self._input.comes_again() or not reads_its_input(command)
+        return not self._settings.keep_going and self._input.comes_again()
+
+    def _note_complaints(self, taken_back: TakenBack) -> None:
+        for complaint in taken_back.complaints[:_MOST_COMPLAINTS]:
+            self.record.notices.append(f"could not be undone: {complaint}")
 
     def _stand_by_for_signals(self) -> None:
         """Before the driver is there: it may be interrupted as soon as it says anything."""

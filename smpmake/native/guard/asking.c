@@ -1,10 +1,10 @@
 #include "asking.h"
+#include "kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ int absolute(int dir, const char *path, char *full, size_t size)
 	if (*path != '/') {
 		ssize_t got;
 		if (dir == AT_FDCWD) {
-			got = syscall(SYS_getcwd, full, size) - 1; /* counts the NUL */
+			got = kernel(SYS_getcwd, full, size) - 1; /* counts the NUL */
 		} else {
 			char link[32] = "/proc/self/fd/";
 			char digits[12], *digit = digits + sizeof digits;
@@ -24,7 +24,7 @@ int absolute(int dir, const char *path, char *full, size_t size)
 			     digit == digits + sizeof digits - 1 || n > 0; n /= 10)
 				*--digit = (char)('0' + n % 10);
 			strcat(link, digit);
-			got = syscall(SYS_readlinkat, AT_FDCWD, link, full, size);
+			got = kernel(SYS_readlinkat, AT_FDCWD, link, full, size);
 		}
 		if (got <= 0 || *full != '/' || (size_t)got + 1 + rest >= size)
 			return -1;
@@ -41,8 +41,8 @@ static int transfer(int fd, void *data, size_t size, int sending)
 {
 	char *at = data;
 	while (size > 0) {
-		ssize_t done = sending ? syscall(SYS_sendto, fd, at, size, MSG_NOSIGNAL, NULL, 0)
-		                       : syscall(SYS_recvfrom, fd, at, size, 0, NULL, NULL);
+		ssize_t done = sending ? kernel(SYS_sendto, fd, at, size, MSG_NOSIGNAL, NULL, 0)
+		                       : kernel(SYS_recvfrom, fd, at, size, 0, NULL, NULL);
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
@@ -55,22 +55,22 @@ static int transfer(int fd, void *data, size_t size, int sending)
 
 /* A connection; -1 when there is no server any more.  Where only descriptors are short, it waits:
  * to go on unasked would not be safe. */
-static int connected(void)
+static int connected(uint32_t kind)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	strcpy(address.sun_path, guard.values[V_SOCKET]);
-	while (!guard_quiet()) {
-		int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	while (kind >= ASK_ROOM || !guard_quiet()) {
+		int fd = (int)kernel(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		if (fd >= 0) {
-			if (syscall(SYS_connect, fd, &address, sizeof address) == 0)
+			if (kernel(SYS_connect, fd, &address, sizeof address) == 0)
 				return fd;
 			int why = errno;
-			syscall(SYS_close, fd);
+			kernel(SYS_close, fd);
 			if (why != EINTR && why != EAGAIN && why != ENOMEM)
 				return -1;
 		}
 		const struct timespec moment = {.tv_nsec = 2000000};
-		syscall(SYS_nanosleep, &moment, NULL);
+		kernel(SYS_nanosleep, &moment, NULL);
 	}
 	return -1;
 }
@@ -84,12 +84,12 @@ SLOW void ask(uint32_t kind, const char *path, const char *other, char *elsewher
 	} __attribute__((packed)) head;
 	struct wire_header reply;
 	memset(answer, 0, sizeof *answer);
-	int fd = connected();
+	int fd = connected(kind);
 	if (fd < 0)
 		return;
 	head.fixed = (struct wire_question){
 	    .kind = kind,
-	    .pid = (uint32_t)syscall(SYS_getpid),
+	    .pid = (uint32_t)kernel(SYS_getpid),
 	    .command = guard.command,
 	    .build_len = (uint32_t)strlen(guard.values[V_BUILD]),
 	    .path_len = (uint32_t)strlen(path),
@@ -105,7 +105,7 @@ SLOW void ask(uint32_t kind, const char *path, const char *other, char *elsewher
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 4};
 	ssize_t sent;
 	do
-		sent = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
+		sent = kernel(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
 	/* A socket takes at least this much at once, or nothing. */
 	if (sent == (ssize_t)(sizeof head + texts) && transfer(fd, &reply, sizeof reply, 0) == 0 &&
@@ -120,5 +120,5 @@ SLOW void ask(uint32_t kind, const char *path, const char *other, char *elsewher
 	} else {
 		memset(answer, 0, sizeof *answer);
 	}
-	syscall(SYS_close, fd);
+	kernel(SYS_close, fd);
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 1u
+#define BOARD_VERSION 2u
 #define BOARD_SLOTS 65536u
 
 /* A slot: hash of the name (32 bits), the command that put it there (24), roles (8).  Hash and
@@ -33,6 +33,8 @@ struct board {
 	    undeclared_ns; /* newest issue of a pending command that may read unnamed files; 0 */
 	uint32_t stale;    /* how many ROLE_STALE there are */
 	uint32_t unknown;  /* folders of pending outputs that do not exist yet */
+	uint32_t journal;  /* what is changed is written into the undo journal (../undo.h) */
+	uint32_t reserved;
 	uint64_t slots[BOARD_SLOTS];
 };
 

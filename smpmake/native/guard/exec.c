@@ -2,13 +2,14 @@
  * rest whatever became of the environment.
  */
 #include "exec.h"
+#include "journal.h"
+#include "kernel.h"
 #include "program.h"
 
 #include <errno.h>
 #include <linux/fcntl.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #define X_OK 1        /* <unistd.h> stays out, as in hooks.c */
 #define EXTRA 12      /* variables that a plan may add */
@@ -123,7 +124,7 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 	if (sanitizer != NULL)
 		plan->env[n++] = sanitizer;
 	put_number(plan->caller,
-	           "SMPMAKE_CALLER=", nature.takes_guard ? (uint32_t)syscall(SYS_getpid) : 0);
+	           "SMPMAKE_CALLER=", nature.takes_guard ? (uint32_t)kernel(SYS_getpid) : 0);
 	plan->env[n++] = plan->caller;
 	if (guard.unguarded != 0) {
 		put_number(plan->unguarded, "SMPMAKE_UNGUARDED=", guard.unguarded);
@@ -143,7 +144,7 @@ static int has_shim(struct plan *plan, const char *name)
 	if (*name == '\0' || strlen(shims) + strlen(name) + 2 > sizeof plan->shim)
 		return 0;
 	strcpy(stpcpy(stpcpy(plan->shim, shims), "/"), name);
-	return syscall(SYS_faccessat, AT_FDCWD, plan->shim, X_OK) == 0;
+	return kernel(SYS_faccessat, AT_FDCWD, plan->shim, X_OK) == 0;
 }
 
 /* What a tool starts is its own business: gcc's assembler is no command of the build.  A known tool
@@ -187,7 +188,7 @@ static int goes_to_shim(struct plan *plan, const char *path, char *const *argv)
 	if (is_shim(path))
 		return 0;
 	if (is_unconcerned(name, argv) || !has_shim(plan, name) ||
-	    syscall(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
+	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
 		return 0;
 	strcpy(stpcpy(plan->real, "SMPMAKE_REAL="), path);
 	return 1;
@@ -209,7 +210,9 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
 		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 0, 0);
 	} else {
 		struct nature nature = nature_of(path);
-		if (!nature.takes_guard && !tool && !guard_quiet())
+		if (!nature.takes_guard && !tool && undo_is_on())
+			undo_commit(path);
+		else if (!nature.takes_guard && !tool && !guard_quiet())
 			guard_see_everything(path);
 		plan_environment(plan, env, nature, tool, 0);
 	}
@@ -230,9 +233,9 @@ static const char *search_for(struct plan *plan, const char *name)
 			char *at = mempcpy(plan->found, path, length);
 			strcpy(stpcpy(at, length > 0 ? "/" : "./"), name);
 			reads(AT_FDCWD, plan->found);
-			if (syscall(SYS_newfstatat, AT_FDCWD, plan->found, &info, 0) == 0 &&
+			if (kernel(SYS_newfstatat, AT_FDCWD, plan->found, &info, 0) == 0 &&
 			    S_ISREG(info.st_mode) &&
-			    syscall(SYS_faccessat, AT_FDCWD, plan->found, X_OK) == 0) {
+			    kernel(SYS_faccessat, AT_FDCWD, plan->found, X_OK) == 0) {
 				errno = before;
 				return plan->found;
 			}

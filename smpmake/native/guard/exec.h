@@ -7,18 +7,21 @@
 #include "hooks.h"
 
 extern char **environ;
-extern long syscall(long number, ...);
 
 /* The functions that we stand for are declared by hooks.def; <unistd.h> and <stdio.h> stay out,
  * which declare some of them a little otherwise. */
 #define HOOK(type, name, params, args, before)
 #define LOOK(type, name, params, args, dir, path, shown)
-#define OPEN(type, name, params, args, dir, path, aim, failed)
+#define OPEN(type, name, params, args, dir, path, how, failed)
+#define TEMP(type, name, params, args, path, failed)
+#define GONE(type, name, params, args, dir, path, kinds)
 #define OWN(type, name, params) EXPORT type name params;
 #include "hooks.def"
 #undef HOOK
 #undef LOOK
 #undef OPEN
+#undef TEMP
+#undef GONE
 #undef OWN
 
 /* The value of the variable that `name` (of `length`, with its "=") names, or NULL. */

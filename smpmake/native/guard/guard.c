@@ -1,5 +1,6 @@
 /* What a guard knows: found by its constructor, and never changed again. */
 #include "guard.h"
+#include "kernel.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -47,15 +47,15 @@ static int copy_variables(char **env)
 static void *mapped(const char *path, size_t size, int protection)
 {
 	struct stat info;
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path,
-	                      (protection & PROT_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path,
+	                     (protection & PROT_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	void *memory = MAP_FAILED;
 	/* A file that is too short would kill us when it is read. */
-	if (syscall(SYS_fstat, fd, &info) == 0 && (size_t)info.st_size >= size)
+	if (kernel(SYS_fstat, fd, &info) == 0 && (size_t)info.st_size >= size)
 		memory = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
-	syscall(SYS_close, fd);
+	kernel(SYS_close, fd);
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -90,11 +90,11 @@ static int parent_is_guarded(char *caller)
 		return 1;
 	char *digits = strchr(caller, '=') + 1;
 	long number = strtol(digits, NULL, 10);
-	pid_t own = (pid_t)syscall(SYS_getpid);
+	pid_t own = (pid_t)kernel(SYS_getpid);
 	if (strlen(digits) == CALLER_DIGITS)
 		for (int i = CALLER_DIGITS; i-- > 0; own /= 10)
 			digits[i] = (char)('0' + own % 10);
-	return number == syscall(SYS_getpid) || number == syscall(SYS_getppid);
+	return number == kernel(SYS_getpid) || number == kernel(SYS_getppid);
 }
 
 static void know_the_program(char **argv)
@@ -128,7 +128,7 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 				guard.unguarded =
 				    (uint32_t)strtoul(strchr(unguarded, '=') + 1, NULL, 10);
 			else if (!guarded)
-				guard.unguarded = (uint32_t)syscall(SYS_getppid);
+				guard.unguarded = (uint32_t)kernel(SYS_getppid);
 			know_the_program(argv);
 			find_interpreter();
 			if (guard.values[V_TRACE] != NULL)

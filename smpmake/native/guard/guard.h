@@ -54,12 +54,14 @@ struct guard {
 };
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
-/* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended. */
+/* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended.
+ * Began: when the job was about to be started, by the file system's clock. */
 #define TRACE_SIZE (1u << 18)
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
-	char text[TRACE_SIZE - 8];
+	int64_t began_ns;
+	char text[TRACE_SIZE - 16];
 };
 
 static inline int guard_quiet(void)
@@ -109,14 +111,6 @@ static inline void moves(int from_dir, const char *from, int to_dir, const char 
 {
 	if (!guard_quiet())
 		guard_see_move(from_dir, from, to_dir, to, ASK_MOVE);
-}
-
-static inline void aliases(const char *target, int dir, const char *path)
-{
-	if (!guard_quiet()) {
-		guard_see_change(dir, path, ROLE_OUTPUT | ROLE_INPUT);
-		guard_see_alias(target, dir, path);
-	}
 }
 
 static inline void walks(const char *path)

@@ -4,6 +4,7 @@
  * otherwise.
  */
 #include "hooks.h"
+#include "intents.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -54,22 +55,6 @@ __attribute__((constructor(101))) static void find_first(void)
 	FIND(posix_spawn);
 }
 
-/* ------------------------------------------------------------------ what an opener wants */
-
-enum intent { READS, WRITES, MAKES /* a name that nobody has yet */ };
-
-static enum intent intent(int flags)
-{
-	if ((flags & O_TMPFILE) == O_TMPFILE)
-		return MAKES;
-	return flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC) ? WRITES : READS;
-}
-
-static enum intent intent_of(const char *mode)
-{
-	return mode[0] == 'r' && strchr(mode, '+') == NULL ? READS : WRITES;
-}
-
 /* ------------------------------------------------------------------ what a make is shown */
 
 static int exists(const struct wire_guard_answer *answer)
@@ -112,12 +97,6 @@ static int showx(struct statx *info, const struct wire_guard_answer *answer)
 }
 
 /* ------------------------------------------------------------------ several paths, patterns */
-
-static inline void links(int from_dir, const char *from, int to_dir, const char *to)
-{
-	if (!guard_quiet())
-		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
-}
 
 static void walk_all(char *const *paths)
 {
@@ -175,19 +154,37 @@ static inline void expands(const char *pattern, int flags)
 		return LIBC(name) args;                                                            \
 	}
 
-#define OPEN(type, name, params, args, dir, path, aim, failed)                                     \
+#define OPEN(type, name, params, args, dir, path, how, failed)                                     \
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
-		enum intent want = aim;                                                            \
-		if (want == READS)                                                                 \
-			reads(dir, path);                                                          \
-		else if (want == WRITES)                                                           \
-			changes(dir, path);                                                        \
+		int writing = opens(dir, path, how);                                               \
 		type opened = LIBC(name) args;                                                     \
 		if (guard.trace != NULL && !(opened failed))                                       \
-			guard_note(want == READS ? 'r' : 'w', dir, path);                          \
+			guard_note(writing ? 'w' : 'r', dir, path);                                \
 		return opened;                                                                     \
+	}
+
+#define TEMP(type, name, params, args, path, failed)                                               \
+	EXPORT type name params;                                                                   \
+	EXPORT type name params                                                                    \
+	{                                                                                          \
+		type made = LIBC(name) args;                                                       \
+		if (!(made failed) && undo_is_on())                                                \
+			undo_made(path);                                                           \
+		if (guard.trace != NULL && !(made failed))                                         \
+			guard_note('w', AT_FDCWD, path);                                           \
+		return made;                                                                       \
+	}
+
+#define GONE(type, name, params, args, dir, path, kinds)                                           \
+	EXPORT type name params;                                                                   \
+	EXPORT type name params                                                                    \
+	{                                                                                          \
+		removes(dir, path);                                                                \
+		if (undo_is_on() && undo_remove(dir, path, kinds))                                 \
+			return 0;                                                                  \
+		return LIBC(name) args;                                                            \
 	}
 
 #define OWN(type, name, params)
@@ -196,6 +193,8 @@ static inline void expands(const char *pattern, int flags)
 #undef HOOK
 #undef LOOK
 #undef OPEN
+#undef TEMP
+#undef GONE
 #undef OWN
 
 extern int dirfd(void *folder);

@@ -10,7 +10,9 @@ struct statx;
 
 #define HOOK(type, name, params, args, before) type(*name) params;
 #define LOOK(type, name, params, args, dir, path, shown) type(*name) params;
-#define OPEN(type, name, params, args, dir, path, aim, failed) type(*name) params;
+#define OPEN(type, name, params, args, dir, path, how, failed) type(*name) params;
+#define TEMP(type, name, params, args, path, failed) type(*name) params;
+#define GONE(type, name, params, args, dir, path, kinds) type(*name) params;
 #define OWN(type, name, params) type(*name) params;
 struct libc {
 #include "hooks.def"
@@ -18,6 +20,8 @@ struct libc {
 #undef HOOK
 #undef LOOK
 #undef OPEN
+#undef TEMP
+#undef GONE
 #undef OWN
 extern struct libc libc;
 

@@ -1,11 +1,11 @@
 #include "program.h"
 #include "guard.h"
+#include "kernel.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define HEADS 4 /* a script's interpreter may be a script, and so on */
@@ -23,20 +23,20 @@ static int get(const struct start *file, uint64_t at, void *to, size_t size)
 		memcpy(to, file->head + at, size);
 		return 0;
 	}
-	return syscall(SYS_pread64, file->fd, to, size, at) == (long)size ? 0 : -1;
+	return kernel(SYS_pread64, file->fd, to, size, at) == (long)size ? 0 : -1;
 }
 
 /* The loader drops preloads where a program gets somebody else's rights. */
 static int has_other_rights(int fd)
 {
 	struct stat info;
-	if (syscall(SYS_fstat, fd, &info) != 0)
+	if (kernel(SYS_fstat, fd, &info) != 0)
 		return 1;
-	if ((info.st_mode & S_ISUID && info.st_uid != (uid_t)syscall(SYS_geteuid)) ||
-	    (info.st_mode & S_ISGID && info.st_gid != (gid_t)syscall(SYS_getegid)))
+	if ((info.st_mode & S_ISUID && info.st_uid != (uid_t)kernel(SYS_geteuid)) ||
+	    (info.st_mode & S_ISGID && info.st_gid != (gid_t)kernel(SYS_getegid)))
 		return 1;
-	return syscall(SYS_getuid) != 0 &&
-	       syscall(SYS_fgetxattr, fd, "security.capability", NULL, 0) > 0;
+	return kernel(SYS_getuid) != 0 &&
+	       kernel(SYS_fgetxattr, fd, "security.capability", NULL, 0) > 0;
 }
 
 static int has_our_loader(const struct start *file)
@@ -82,10 +82,10 @@ SLOW struct nature nature_of(const char *path)
 	char name[PATH_MAX];
 	for (int depth = 0; depth < HEADS; depth++) {
 		file.fd =
-		    (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		    (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (file.fd < 0)
 			break; /* not there, or not to be read: exec will say so */
-		long size = syscall(SYS_pread64, file.fd, file.head, sizeof file.head - 1, 0);
+		long size = kernel(SYS_pread64, file.fd, file.head, sizeof file.head - 1, 0);
 		int script = 0;
 		file.size = size > 0 ? (size_t)size : 0;
 		if (size >= 0 && has_other_rights(file.fd))
@@ -97,7 +97,7 @@ SLOW struct nature nature_of(const char *path)
 		} else {
 			script = is_script(&file, name);
 		}
-		syscall(SYS_close, file.fd);
+		kernel(SYS_close, file.fd);
 		if (!script)
 			break;
 		path = name;

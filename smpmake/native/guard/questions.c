@@ -1,10 +1,10 @@
 /* What is to be asked about, which the board tells, and the questions. */
 #include "asking.h"
+#include "kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------ looking a name up */
@@ -87,9 +87,9 @@ static int is_stale(int dir, const char *path)
 	char target[1];
 	if (guard.board->stale == 0)
 		return 0;
-	if (syscall(SYS_newfstatat, dir, path, &info, 0) == 0)
+	if (kernel(SYS_newfstatat, dir, path, &info, 0) == 0)
 		return (roles_of_file(&info) & ROLE_STALE) != 0;
-	return errno == ENOENT && syscall(SYS_readlinkat, dir, path, target, 1) >= 0;
+	return errno == ENOENT && kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
 }
 
 void guard_see(int dir, const char *path)
@@ -127,7 +127,7 @@ static int may_be_read(int dir, const char *path)
 {
 	int64_t newest = __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
 	struct stat info;
-	if (syscall(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+	if (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
 		return newest != 0 && could_hide(path);
 	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
 		return 1;
@@ -199,7 +199,7 @@ void guard_see_folder(int fd)
 	int before = errno;
 	struct stat info;
 	struct wire_guard_answer answer;
-	if (syscall(SYS_fstat, fd, &info) == 0 && is_listed(&info))
+	if (kernel(SYS_fstat, fd, &info) == 0 && is_listed(&info))
 		ask_about(ASK_LIST, fd, ".", &answer);
 	errno = before;
 }
@@ -209,7 +209,7 @@ void guard_see_listing(int dir, const char *path)
 	int before = errno;
 	struct stat info;
 	struct wire_guard_answer answer;
-	if (path != NULL && syscall(SYS_newfstatat, dir, path, &info, 0) == 0 && is_listed(&info))
+	if (path != NULL && kernel(SYS_newfstatat, dir, path, &info, 0) == 0 && is_listed(&info))
 		ask_about(ASK_LIST, dir, path, &answer);
 	errno = before;
 }
@@ -253,7 +253,7 @@ int guard_names(int fd, char *elsewhere)
 	struct stat info;
 	struct wire_guard_answer answer = {0};
 	char full[PATH_MAX];
-	if (syscall(SYS_fstat, fd, &info) == 0 && is_listed(&info) &&
+	if (kernel(SYS_fstat, fd, &info) == 0 && is_listed(&info) &&
 	    absolute(fd, ".", full, sizeof full) == 0)
 		ask(ASK_NAMES, full, "", elsewhere, &answer);
 	errno = before;

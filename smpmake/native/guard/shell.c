@@ -2,11 +2,11 @@
  * shell is told by its command's own text to become one that has us.
  */
 #include "exec.h"
+#include "kernel.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #define LONGEST 131072 /* an argument of execve(2) may have so many bytes, its NUL included */
 
@@ -65,7 +65,7 @@ static size_t repaired_size(const char *command, const char *others)
 static void repair(char *to, const char *command, const char *others)
 {
 	char caller[32];
-	put_number(caller, "SMPMAKE_CALLER=", (uint32_t)syscall(SYS_getpid));
+	put_number(caller, "SMPMAKE_CALLER=", (uint32_t)kernel(SYS_getpid));
 	char *at = stpcpy(stpcpy(stpcpy(to, "export "), caller), " LD_PRELOAD=");
 	at = quoted(at, guard.values[V_GUARD]);
 	if (others != NULL && *others != '\0')

@@ -1,0 +1,303 @@
+"""The undo journal: what a build changes is written down before, so that it can be taken back.
+
+Guards write what the processes of the build are about to do (native/guard/journal.c), this server
+what it promised and what it does itself; native/takeback.c undoes by both, newest first, here or
+after everything has been killed.  The layout is native/undo.h's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import struct
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from smpmake import folders, native
+from smpmake.disk.shared import shared_map
+
+_MAGIC: Final = 0x4F444E55
+_VERSION: Final = 1
+_MARK: Final = 0x59525445
+_SEGMENT: Final = 1 << 20
+_HEAD: Final = struct.Struct("<IIQQQqQQII")
+_STORE: Final = struct.Struct("<Q504s")
+_EXCEPT: Final = struct.Struct("256s")
+_STORES: Final = 4
+_EXCEPTS: Final = 6
+_ENTRY: Final = struct.Struct("<IIQHHIqQQIIIIQqqqq")
+_USED, _ROOM, _START, _BASE, _KEPT = 1, 2, 3, 4, 5  # words of 64 bits
+_LOST: Final = 14  # word of 32 bits
+NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
+_GREW, _WHOLE = 2, 4
+_COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
+
+
+class UndoJournal:
+    """One per session.  Raises NoRoomError or OSError where there is no room for one.
+
+    budget  bytes of older contents that may be kept; what would need more waits until everything
+            promised before is final.
+    """
+
+    def __init__(self, folder: Path, tree: str, budget: int) -> None:
+        self._folder = folder
+        own = folder / "undo"
+        kept = own / "kept"
+        kept.mkdir(mode=0o700, parents=True)
+        stores = [kept, *_store_near(tree, kept)]
+        self._stores = [os.fspath(store) for store in stores]
+        self._map = shared_map(own / "head", _HEAD.size + _STORES * 512 + _EXCEPTS * 256)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._log = os.open(own / "log", flags, 0o600)
+        self._server = os.open(own / "server", flags | os.O_APPEND, 0o600)
+        self._written = 0
+        self._moved = False
+        os.posix_fallocate(self._log, 0, _SEGMENT)
+        _HEAD.pack_into(
+            self._map, 0, _MAGIC, _VERSION, 0, _SEGMENT, 0, now_ns(), 0, budget, 0, len(stores)
+        )
+        at = _HEAD.size
+        self._devices = []
+        for store in self._stores:
+            device = _device(os.stat(store).st_dev)
+            self._devices.append(device)
+            _STORE.pack_into(self._map, at, device, os.fsencode(store))
+            at += _STORE.size
+        at = _HEAD.size + _STORES * _STORE.size
+        for each in _excepted(folder):
+            _EXCEPT.pack_into(self._map, at, each)
+            at += _EXCEPT.size
+        self._words = memoryview(self._map).cast("Q")
+        self._times = memoryview(self._map).cast("q")
+        self._halves = memoryview(self._map).cast("I")
+
+    # ------------------------------------------------------------------ its state
+
+    @property
+    def position(self) -> int:
+        """Where the next entry of a guard will stand."""
+        return self._words[_USED]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it reaches back to the beginning of the build."""
+        return not self._moved and not self.is_lost
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether something could not be written down, so that nothing can be undone now."""
+        return bool(self._halves[_LOST])
+
+    @property
+    def kept(self) -> int:
+        """Bytes of older contents that are kept."""
+        return self._words[_KEPT]
+
+    def lose(self) -> None:
+        """Something happens that cannot be undone, and cannot wait."""
+        self._halves[_LOST] = 1
+
+    def grow(self, *, wanted: bool = False) -> None:
+        """Makes room for what guards will write, before they need it."""
+        used, room = self._words[_USED], self._words[_ROOM]
+        while used + _SEGMENT // 2 > room or (wanted and used >= room - _SEGMENT):
+            try:
+                os.posix_fallocate(self._log, room, _SEGMENT)
+            except OSError:
+                self.lose()
+                return
+            room += _SEGMENT
+            self._words[_ROOM] = room
+            wanted = False
+
+    def commit(self) -> None:
+        """What was done so far is final: from now on it cannot be undone, and need not be."""
+        os.ftruncate(self._server, 0)
+        self._written = 0
+        self._words[_START] = self._words[_USED]
+        self._moved = True
+        self._times[_BASE] = now_ns()
+        self._halves[_LOST] = 0
+        self._empty_stores()
+
+    # ------------------------------------------------------------------ what the server writes
+
+    def issued(self, number: int, absent: Iterable[str]) -> None:
+        """A command has been promised; `absent` are its outputs that are not there yet."""
+        entries = [self._entry(ISSUED, number)]
+        entries += [self._entry(NEW, number, path) for path in absent]
+        self._write(b"".join(entries))
+
+    def ended(self, number: int) -> None:
+        """A promise was kept."""
+        self._write(self._entry(ENDED, number))
+
+    def stays(self, numbers: Iterable[int]) -> None:
+        """What these commands made is to stay, though it was issued behind what has not ended."""
+        self._write(b"".join(self._entry(STAYS, number) for number in numbers))
+
+    def grew(self, path: str, info: os.stat_result) -> None:
+        """A file that somebody has open may be appended to from now on."""
+        self._write(self._entry(DATA, -1, path, info=info, flags=_GREW))
+
+    def renames(self, number: int, source: str, destination: str) -> None:
+        """A command's rename is about to be done by us.  Raises OSError."""
+        before = os.lstat(source)
+        with contextlib.suppress(FileNotFoundError):
+            self._replaces(number, destination, os.lstat(destination))
+        self._write(self._entry(MOVE, number, source, destination, info=before))
+
+    def keeps(self, number: int, path: str, info: os.stat_result) -> None:
+        """A command that has no guard will write an older file: its contents are copied."""
+        if not stat.S_ISREG(info.st_mode):
+            return
+        for kind in (GONE, DATA):
+            try:
+                with open(path, "rb") as source, open(self._item(0), "xb") as kept:
+                    while piece := source.read(_SEGMENT):
+                        kept.write(piece)
+            except OSError:
+                self.lose()
+                return
+            self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
+        self._write(self._entry(NEW, number, path))
+
+    def _replaces(self, number: int, path: str, info: os.stat_result) -> None:
+        if stat.S_ISLNK(info.st_mode):
+            self._write(self._entry(GONE, number, path, os.readlink(path), info=info))
+            return
+        device = _device(info.st_dev)
+        store = self._devices.index(device) if device in self._devices else -1
+        if stat.S_ISREG(info.st_mode) and store >= 0:
+            with contextlib.suppress(OSError):
+                os.link(path, self._item(store))
+                self._write(self._entry(GONE, number, path, info=info, store=store + 1))
+                return
+        self.keeps(number, path, info)
+
+    def _item(self, store: int) -> str:
+        """The name of what the next entry keeps."""
+        return f"{self._stores[store]}/s{self._written:016x}"
+
+    def _entry(
+        self,
+        kind: int,
+        number: int,
+        path: str = "/",
+        other: str = "",
+        *,
+        info: os.stat_result | None = None,
+        flags: int = 0,
+        store: int = 0,
+    ) -> bytes:
+        texts = b"%b\0%b\0" % (os.fsencode(path), os.fsencode(other))
+        size = (_ENTRY.size + len(texts) + 7) & ~7
+        about = (0,) * 9
+        if info is not None:
+            about = (
+                _device(info.st_dev),
+                info.st_ino,
+                info.st_mode,
+                info.st_uid,
+                info.st_gid,
+                store,
+                info.st_size,
+                info.st_atime_ns,
+                info.st_mtime_ns,
+            )
+        folder = _folder_time(path) if kind in (NEW, GONE, MOVE) else 0
+        target = _folder_time(other) if kind == MOVE else 0
+        return _ENTRY.pack(
+            size, _MARK, self.position, kind, flags, number + 1, now_ns(), *about, folder, target
+        ) + texts.ljust(size - _ENTRY.size, b"\0")
+
+    def _write(self, entries: bytes) -> None:
+        try:
+            done = os.write(self._server, entries)
+        except OSError:
+            done = 0
+        if done < len(entries):
+            self.lose()
+        self._written += len(entries)
+
+    # ------------------------------------------------------------------ undoing
+
+    def take_back(self, *, everything: bool) -> list[str]:
+        """Undoes everything, or what lies behind the first promise that was not kept.
+
+        Nobody of the build may run meanwhile.  Returns complaints: what could not be undone.
+        """
+        command = [native.program("keeper"), "undo", os.fspath(self._folder)]
+        done = subprocess.run(
+            [*command, "all" if everything else "stop"], stdout=subprocess.PIPE, check=False
+        )
+        lines = done.stdout.decode(errors="replace").splitlines()
+        was_whole = self.is_whole
+        self.commit()
+        self._moved = not (was_whole and everything)
+        if done.returncode != 0:
+            lines.append(f"the undoing ended with status {done.returncode}")
+        return lines
+
+    def _empty_stores(self) -> None:
+        self._words[_KEPT] = 0
+        for store in self._stores:
+            for entry in os.scandir(store):
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
+
+    def close(self) -> None:
+        """Gives everything back; what lies in the session's folder goes with that."""
+        self._empty_stores()
+        for store in self._stores[1:]:
+            with contextlib.suppress(OSError):
+                os.rmdir(store)
+        for view in (self._words, self._times, self._halves):
+            view.release()
+        self._map.close()
+        os.close(self._log)
+        os.close(self._server)
+
+
+def now_ns() -> int:
+    """The clock that file times are made of, ns."""
+    return time.clock_gettime_ns(_COARSE)
+
+
+def _device(number: int) -> int:
+    return os.major(number) << 32 | os.minor(number)
+
+
+def _folder_time(path: str) -> int:
+    try:
+        return os.stat(os.path.dirname(path)).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _store_near(tree: str, kept: Path) -> list[Path]:
+    """A folder outside of the tree, on its file system, where the session's own lies elsewhere."""
+    device = os.stat(tree).st_dev
+    if os.stat(kept).st_dev == device:
+        return []
+    for folder in [*reversed(Path(tree).parents), Path(tree)]:
+        store = folder / f".{kept.parent.parent.name}"
+        with contextlib.suppress(OSError):
+            if os.stat(folder).st_dev == device:
+                store.mkdir(mode=0o700)
+                return [store]
+    return []
+
+
+def _excepted(folder: Path) -> list[bytes]:
+    """Folders whose files are no part of a build: the system's own, ours, caches, states."""
+    found = ["/dev", "/proc", "/sys", os.fspath(folder)]
+    for find in (folders.cache, folders.state):
+        with contextlib.suppress(folders.NoHomeError):
+            found.append(os.fspath(find().parent))
+    return [os.fsencode(each) for each in found if len(os.fsencode(each)) < _EXCEPT.size]

@@ -1,0 +1,97 @@
+/* What a call of libc's is about to do: first the question, then the entry in the undo journal. */
+#ifndef SMPMAKE_INTENTS_H
+#define SMPMAKE_INTENTS_H
+
+#include <linux/fcntl.h>
+#include <string.h>
+
+#include "journal.h"
+
+/* What fopen's mode means. */
+static inline int flags_of(const char *mode)
+{
+	int both = strchr(mode, '+') != NULL;
+	int only = strchr(mode, 'x') != NULL ? O_EXCL : 0;
+	if (mode[0] == 'r')
+		return both ? O_RDWR : O_RDONLY;
+	return (both ? O_RDWR : O_WRONLY) | O_CREAT | only | (mode[0] == 'a' ? O_APPEND : O_TRUNC);
+}
+
+/* Returns whether it is opened for writing. */
+static inline int opens(int dir, const char *path, int flags)
+{
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		return 1;
+	if (!(flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC))) {
+		reads(dir, path);
+		return 0;
+	}
+	changes(dir, path);
+	if (undo_is_on())
+		undo_open(dir, path, flags);
+	return 1;
+}
+
+static inline void cuts(int dir, const char *path)
+{
+	changes(dir, path);
+	if (undo_is_on())
+		undo_data(dir, path);
+}
+
+static inline void touches(int dir, const char *path, int follow)
+{
+	changes(dir, path);
+	if (undo_is_on())
+		undo_meta(dir, path, follow);
+}
+
+static inline void touches_open(int fd)
+{
+	if (undo_is_on())
+		undo_meta_of(fd);
+}
+
+static inline void makes(int dir, const char *path)
+{
+	changes(dir, path);
+	if (undo_is_on())
+		undo_new(dir, path);
+}
+
+static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
+                           unsigned flags)
+{
+	moves(from_dir, from, to_dir, to);
+	if (undo_is_on())
+		undo_move(from_dir, from, to_dir, to, flags);
+}
+
+static inline void links(int from_dir, const char *from, int to_dir, const char *to)
+{
+	if (!guard_quiet())
+		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
+	if (undo_is_on())
+		undo_link(from_dir, from, to_dir, to);
+}
+
+static inline void aliases(const char *target, int dir, const char *path)
+{
+	if (!guard_quiet()) {
+		guard_see_change(dir, path, ROLE_OUTPUT | ROLE_INPUT);
+		guard_see_alias(target, dir, path);
+	}
+	if (undo_is_on())
+		undo_new(dir, path);
+}
+
+/* From here on this process cannot ask, or means other files by its paths. */
+static inline void leaves(void)
+{
+	if (undo_is_on())
+		undo_commit("/");
+	else if (!guard_quiet())
+		guard_see_everything("/");
+}
+
+#endif

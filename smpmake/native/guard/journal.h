@@ -1,0 +1,31 @@
+/* What the hooks write into the undo journal (../undo.h) before they change something. */
+#ifndef SMPMAKE_JOURNAL_H
+#define SMPMAKE_JOURNAL_H
+
+#include "guard.h"
+
+static inline int undo_is_on(void)
+{
+	return guard.active && guard.board->journal;
+}
+
+/* `path` is about to be opened for writing. */
+void undo_open(int dir, const char *path, int flags);
+/* Its contents are about to be cut. */
+void undo_data(int dir, const char *path);
+/* Its mode, owner or times are about to be changed. */
+void undo_meta(int dir, const char *path, int follow);
+void undo_meta_of(int fd);
+/* A name is about to be made, or (made) has been. */
+void undo_new(int dir, const char *path);
+void undo_made(const char *path);
+void undo_link(int from_dir, const char *from, int to_dir, const char *to);
+/* It is about to be removed; 1 where it is gone by then, because it was moved into a store. */
+#define UNDO_FILES 1u
+#define UNDO_FOLDERS 2u
+int undo_remove(int dir, const char *path, unsigned kinds);
+void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+/* What comes cannot be undone: waits until everything promised before is final. */
+void undo_commit(const char *why);
+
+#endif

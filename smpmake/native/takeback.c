@@ -1,0 +1,414 @@
+#include "takeback.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "undo.h"
+#include "util.h"
+
+/* ------------------------------------------------------------------ the journal */
+
+struct item {
+	const struct undo_entry *entry;
+	uint64_t number; /* of what is kept: the entry's place in its file */
+	int server;
+	const char *path, *other;
+};
+
+struct journal {
+	struct undo_head *head;
+	struct item *items;
+	size_t count, room;
+	int complaints;
+};
+
+/* A file's first bytes, up to `most`; NULL where it cannot be read. */
+static char *contents(const char *folder, const char *name, size_t most, size_t *size)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	if (snprintf(path, sizeof path, "%s/undo/%s", folder, name) >= (int)sizeof path)
+		return NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &info) != 0)
+		return NULL;
+	*size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
+	char *data = must_alloc(*size + 1);
+	int failed = read_all(fd, data, *size);
+	close(fd);
+	if (failed) {
+		free(data);
+		return NULL;
+	}
+	data[*size] = '\0';
+	return data;
+}
+
+static void add(struct journal *j, const struct undo_entry *entry, uint64_t number, int server)
+{
+	const char *path = (const char *)(entry + 1);
+	if (j->count == j->room) {
+		j->room = j->room * 2 + 1024;
+		j->items = realloc(j->items, j->room * sizeof *j->items);
+		if (j->items == NULL)
+			abort();
+	}
+	j->items[j->count++] = (struct item){entry, number, server, path, path + strlen(path) + 1};
+}
+
+/* Whole entries only: a process may have been killed while it wrote one. */
+static void scan(struct journal *j, const char *data, size_t size, uint64_t start, int server)
+{
+	size_t at = server ? 0 : start;
+	while (at + sizeof(struct undo_entry) <= size) {
+		const struct undo_entry *entry = (const void *)(data + at);
+		if (entry->size < sizeof *entry || entry->size % 8 != 0 ||
+		    entry->size > size - at) {
+			at += 8;
+			continue;
+		}
+		if (entry->mark == UNDO_MARK && data[at + entry->size - 1] == '\0')
+			add(j, entry, at, server);
+		at += entry->size;
+	}
+}
+
+/* Newest first; at one position what the server wrote is the older. */
+static int newest_first(const void *a, const void *b)
+{
+	const struct item *left = a, *right = b;
+	if (left->entry->at != right->entry->at)
+		return left->entry->at < right->entry->at ? 1 : -1;
+	if (left->server != right->server)
+		return left->server ? 1 : -1;
+	return left->entry < right->entry ? 1 : -1;
+}
+
+static int load(struct journal *j, const char *folder)
+{
+	size_t size;
+	memset(j, 0, sizeof *j);
+	j->head = (void *)contents(folder, "head", sizeof *j->head, &size);
+	if (j->head == NULL || size < sizeof *j->head || j->head->magic != UNDO_MAGIC ||
+	    j->head->version != UNDO_VERSION || j->head->lost)
+		return -1;
+	char *log = contents(folder, "log", j->head->used, &size);
+	if (log != NULL)
+		scan(j, log, size, j->head->start, 0);
+	char *server = contents(folder, "server", SIZE_MAX - 1, &size);
+	if (server != NULL)
+		scan(j, server, size, j->head->start, 1);
+	qsort(j->items, j->count, sizeof *j->items, newest_first);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ what is undone */
+
+/* What is known of a command that was promised. */
+struct promise {
+	uint64_t at;
+	int issued, ended, stays;
+};
+
+static struct promise *promises(const struct journal *j, uint32_t *most)
+{
+	*most = 0;
+	for (size_t i = 0; i < j->count; i++)
+		if (j->items[i].entry->command > *most)
+			*most = j->items[i].entry->command;
+	struct promise *known = calloc((size_t)*most + 1, sizeof *known);
+	if (known == NULL)
+		abort();
+	for (size_t i = 0; i < j->count; i++) {
+		const struct undo_entry *entry = j->items[i].entry;
+		struct promise *p = &known[entry->command];
+		if (entry->kind == UNDO_ISSUED && !p->issued) {
+			p->issued = 1;
+			p->at = entry->at;
+		}
+		p->ended |= entry->kind == UNDO_ENDED;
+		p->stays |= entry->kind == UNDO_STAYS;
+	}
+	return known;
+}
+
+/* Where the first unfinished command was issued; UINT64_MAX where there is none. */
+static uint64_t first_unfinished(const struct promise *known, uint32_t most)
+{
+	uint64_t first = UINT64_MAX;
+	for (uint32_t n = 1; n <= most; n++)
+		if (known[n].issued && !known[n].ended && known[n].at < first)
+			first = known[n].at;
+	return first;
+}
+
+static int is_undone(const struct item *item, const struct promise *known, uint64_t point)
+{
+	const struct undo_entry *entry = item->entry;
+	const struct promise *p = &known[entry->command];
+	if (entry->command == 0 || !p->issued)
+		return entry->at >= point;
+	return p->at >= point && !p->stays;
+}
+
+/* ------------------------------------------------------------------ undoing one */
+
+static void complain_of(struct journal *j, const char *path, const char *why)
+{
+	printf("%s: %s\n", path, why);
+	j->complaints++;
+}
+
+static int is_same(const struct undo_entry *entry, const struct stat *info)
+{
+	return info->st_ino == entry->inode && major(info->st_dev) == entry->device >> 32 &&
+	       minor(info->st_dev) == (entry->device & 0xffffffffu);
+}
+
+static struct timespec spec(int64_t ns)
+{
+	struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+	if (time.tv_nsec < 0) {
+		time.tv_sec--;
+		time.tv_nsec += 1000000000;
+	}
+	return time;
+}
+
+static void set_times(const char *path, int64_t accessed, int64_t modified)
+{
+	const struct timespec times[2] = {spec(accessed), spec(modified)};
+	utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
+static void set_folder_time(const char *path, int64_t modified)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, spec(modified)};
+	if (modified == 0 || slash == NULL || (size_t)(slash - path) >= sizeof folder)
+		return;
+	memcpy(folder, path, (size_t)(slash - path));
+	folder[slash - path] = '\0';
+	utimensat(AT_FDCWD, slash == path ? "/" : folder, times, 0);
+}
+
+static void set_attributes(const char *path, const struct undo_entry *entry)
+{
+	if (lchown(path, entry->user, entry->group) != 0)
+		errno = 0; /* what was not ours to give we did not change */
+	if (!S_ISLNK(entry->mode))
+		chmod(path, entry->mode & 07777);
+	set_times(path, entry->accessed_ns, entry->modified_ns);
+}
+
+static int name_of_kept(const struct journal *j, const struct item *item, char *to)
+{
+	uint32_t store = item->entry->store;
+	if (store == 0 || store > UNDO_STORES)
+		return -1;
+	return snprintf(to, PATH_MAX, "%s/%s%016llx", j->head->store[store - 1].path,
+	                item->server ? "s" : "", (unsigned long long)item->number) < PATH_MAX
+	           ? 0
+		   : -1;
+}
+
+static int copy(const char *from, int to)
+{
+	char buffer[1 << 16];
+	ssize_t got;
+	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	while ((got = read(fd, buffer, sizeof buffer)) > 0)
+		if (write_all(to, buffer, (size_t)got) != 0)
+			got = -2;
+	close(fd);
+	return got == 0 ? 0 : -1;
+}
+
+/* The path that was meant: links in its last component have been followed where the call did. */
+static const char *meant(const struct item *item, char *room)
+{
+	if (item->entry->flags & UNDO_FOLLOW && realpath(item->path, room) != NULL)
+		return room;
+	return item->path;
+}
+
+/* Whether what stands at a path was made after the entry was written. */
+static int is_born_since(const char *path, const struct undo_entry *entry)
+{
+	struct statx info;
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_CTIME, &info) != 0)
+		return 0;
+	const struct statx_timestamp *born =
+	    info.stx_mask & STATX_BTIME ? &info.stx_btime : &info.stx_ctime;
+	return born->tv_sec * 1000000000 + born->tv_nsec >= entry->now_ns - UNDO_TICK;
+}
+
+static void undo_new(struct journal *j, const struct item *item)
+{
+	char room[PATH_MAX];
+	struct stat info;
+	const char *path = meant(item, room);
+	if (lstat(path, &info) != 0)
+		return;
+	if (item->entry->inode != 0 ? !is_same(item->entry, &info)
+	                            : !is_born_since(path, item->entry))
+		return;
+	if ((S_ISDIR(info.st_mode) ? rmdir(path) : unlink(path)) != 0)
+		complain_of(j, path, strerror(errno));
+}
+
+static int restore_copy(const char *kept, const char *path, const struct undo_entry *entry)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	int failed = copy(kept, fd);
+	close(fd);
+	set_attributes(path, entry);
+	return failed;
+}
+
+static void undo_gone(struct journal *j, const struct item *item)
+{
+	const struct undo_entry *entry = item->entry;
+	char kept[PATH_MAX];
+	struct stat info;
+	if (lstat(item->path, &info) == 0) {
+		if (!is_same(entry, &info))
+			complain_of(j, item->path, "is there again");
+		return;
+	}
+	if (S_ISDIR(entry->mode)) {
+		if (mkdir(item->path, 0700) == 0)
+			set_attributes(item->path, entry);
+		return;
+	}
+	if (S_ISLNK(entry->mode)) {
+		if (symlink(item->other, item->path) == 0)
+			set_attributes(item->path, entry);
+		return;
+	}
+	if (name_of_kept(j, item, kept) == 0 &&
+	    (rename(kept, item->path) == 0 ||
+	     (errno == EXDEV && restore_copy(kept, item->path, entry) == 0)))
+		return;
+	complain_of(j, item->path, "its older contents are not there");
+}
+
+static void undo_data(struct journal *j, const struct item *item)
+{
+	const struct undo_entry *entry = item->entry;
+	char kept[PATH_MAX], room[PATH_MAX];
+	struct stat info;
+	const char *path = meant(item, room);
+	if (lstat(path, &info) != 0 || !is_same(entry, &info) || !S_ISREG(info.st_mode))
+		return; /* what it is now stands in another entry */
+	int has_copy = entry->flags & UNDO_WHOLE && name_of_kept(j, item, kept) == 0;
+	if (entry->bytes > 0 && !(entry->flags & UNDO_GREW) && !has_copy)
+		return; /* the change was never made */
+	if (entry->flags & UNDO_GREW && (uint64_t)info.st_size <= entry->bytes)
+		return;
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 && chmod(path, 0600) == 0)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	uint64_t size = entry->flags & UNDO_GREW ? entry->bytes : 0;
+	if (fd < 0 || ftruncate(fd, (off_t)size) != 0 || (has_copy && copy(kept, fd) != 0))
+		complain_of(j, path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	set_attributes(path, entry);
+}
+
+static void undo_meta(const struct item *item)
+{
+	char room[PATH_MAX];
+	struct stat info;
+	const char *path = meant(item, room);
+	if (lstat(path, &info) == 0 && is_same(item->entry, &info))
+		set_attributes(path, item->entry);
+}
+
+#define NO_REPLACE 1u
+#define EXCHANGE 2u
+
+static void undo_move(struct journal *j, const struct item *item, unsigned flags)
+{
+	struct stat info;
+	if (lstat(item->other, &info) != 0 || !is_same(item->entry, &info))
+		return;
+	if (renameat2(AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
+	    (errno != EINVAL || rename(item->other, item->path) != 0))
+		complain_of(j, item->other, strerror(errno));
+}
+
+static void undo_one(struct journal *j, const struct item *item)
+{
+	switch (item->entry->kind) {
+	case UNDO_NEW:
+		undo_new(j, item);
+		break;
+	case UNDO_GONE:
+		undo_gone(j, item);
+		break;
+	case UNDO_DATA:
+		undo_data(j, item);
+		break;
+	case UNDO_META:
+		undo_meta(item);
+		break;
+	case UNDO_MOVE:
+		undo_move(j, item, NO_REPLACE);
+		break;
+	case UNDO_SWAP:
+		undo_move(j, item, EXCHANGE);
+		break;
+	}
+	set_folder_time(item->path, item->entry->folder_ns);
+	if (*item->other == '/')
+		set_folder_time(item->other, item->entry->other_ns);
+}
+
+int take_back(const char *folder, enum undo_extent extent)
+{
+	struct journal j;
+	uint32_t most;
+	if (load(&j, folder) != 0)
+		return 0;
+	struct promise *known = promises(&j, &most);
+	uint64_t point = extent == UNDO_ALL ? 0 : first_unfinished(known, most);
+	for (size_t i = 0; i < j.count; i++)
+		if (j.items[i].entry->kind < UNDO_ISSUED && is_undone(&j.items[i], known, point))
+			undo_one(&j, &j.items[i]);
+	return j.complaints;
+}
+
+void forget_stores(const char *folder)
+{
+	size_t size;
+	struct undo_head *head = (void *)contents(folder, "head", sizeof *head, &size);
+	if (head == NULL || size < sizeof *head || head->magic != UNDO_MAGIC)
+		return;
+	for (uint32_t i = 0; i < head->stores && i < UNDO_STORES; i++) {
+		char path[PATH_MAX];
+		DIR *store = opendir(head->store[i].path);
+		for (struct dirent *file; store != NULL && (file = readdir(store)) != NULL;)
+			if (file->d_name[0] != '.' &&
+			    snprintf(path, sizeof path, "%s/%s", head->store[i].path,
+			             file->d_name) < (int)sizeof path)
+				unlink(path);
+		if (store != NULL)
+			closedir(store);
+		rmdir(head->store[i].path);
+	}
+}

@@ -1,0 +1,17 @@
+/* Undoing by the undo journal (undo.h). */
+#ifndef SMPMAKE_TAKEBACK_H
+#define SMPMAKE_TAKEBACK_H
+
+enum undo_extent {
+	UNDO_ALL, /* to the beginning */
+	UNDO_STOP /* to where the first command was issued that has not succeeded */
+};
+
+/* Undoes what the journal in a session's folder says; complaints go to stdout, a line each.
+ * Returns how many there were.  It may be done again, from whatever point it came to. */
+int take_back(const char *folder, enum undo_extent extent);
+
+/* Removes what the journal kept outside of the session's folder. */
+void forget_stores(const char *folder);
+
+#endif

@@ -1,0 +1,77 @@
+/* The undo journal: what the processes of a build are about to change, written down before.
+ *
+ * Guards write it (guard/journal.c), so does the server, into a file of its own in the same form
+ * (smpmake/undo/journal.py); keeper (undo.c) undoes by it, newest first, also when every process of
+ * the build has been killed.  It lies in the session's folder: undo/head, undo/log, undo/server.
+ *
+ * A position is a count of bytes in the log: an order over everything that guards wrote down.  What
+ * the server writes stands before what guards write at the same position.
+ */
+#ifndef SMPMAKE_UNDO_H
+#define SMPMAKE_UNDO_H
+
+#include <stdint.h>
+
+#define UNDO_MAGIC 0x4f444e55u
+#define UNDO_VERSION 1u
+#define UNDO_MARK 0x59525445u   /* an entry that was written to its end */
+#define UNDO_SEGMENT (1u << 20) /* no entry crosses a multiple of it */
+#define UNDO_TICK 12000000      /* ns: file times are as coarse as a tick of the kernel's */
+#define UNDO_STORES 4           /* the first is in the session's folder */
+#define UNDO_EXCEPT 6
+
+/* Where contents are kept that a change would destroy: a folder on each file system. */
+struct undo_store {
+	uint64_t device;
+	char path[504];
+};
+
+struct undo_head {
+	uint32_t magic, version;
+	uint64_t used;   /* position of the next entry */
+	uint64_t room;   /* the log's size */
+	uint64_t start;  /* what stands before is final */
+	int64_t base_ns; /* when `start` was; a file born later needs no copy to be undone */
+	uint64_t kept;   /* bytes of contents in the stores */
+	uint64_t budget; /* and how many there may be */
+	uint32_t lost;   /* something could not be written down: nothing is to be undone */
+	uint32_t stores;
+	struct undo_store store[UNDO_STORES];
+	char except[UNDO_EXCEPT][256]; /* folders whose files are nobody's results; "": none */
+};
+
+enum undo_kind {
+	UNDO_NEW = 1, /* path: a name that was not there is made */
+	UNDO_GONE =
+	    2, /* path: is removed or replaced; contents are kept, a link's text is `other` */
+	UNDO_DATA = 3, /* path: contents are changed in place; `bytes` of them are kept */
+	UNDO_META = 4, /* path: mode, owner or times are changed */
+	UNDO_MOVE = 5, /* path is renamed to `other` */
+	UNDO_SWAP = 6, /* path and `other` are exchanged */
+	/* by the server alone */
+	UNDO_ISSUED = 7, /* `command` was promised */
+	UNDO_ENDED = 8,  /* `command` has succeeded */
+	UNDO_STAYS = 9   /* what `command` made is to stay, though it was issued later */
+};
+
+#define UNDO_FOLLOW 1u /* links in the last component were followed */
+#define UNDO_GREW 2u   /* DATA: only appended to, so that cutting it off is enough */
+#define UNDO_WHOLE 4u  /* DATA: all of the contents have been kept */
+
+struct undo_entry {
+	uint32_t size; /* with its texts, a multiple of 8; the first that is written */
+	uint32_t mark; /* the last */
+	uint64_t at;   /* position */
+	uint16_t kind, flags;
+	uint32_t command;       /* of whose process, one more than its number; 0: the driver's */
+	int64_t now_ns;         /* when it was written, by the file system's clock */
+	uint64_t device, inode; /* of what was at `path` */
+	uint32_t mode, user, group;
+	uint32_t store; /* which keeps contents, one more than its index; 0: none */
+	uint64_t bytes;
+	int64_t accessed_ns, modified_ns;
+	int64_t folder_ns, other_ns; /* when the folders of path and `other` were last changed */
+	                             /* path, NUL, other, NUL */
+};
+
+#endif
