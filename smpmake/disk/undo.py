@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 import struct
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake import folders, native
 from smpmake.disk.shared import shared_map
@@ -35,6 +36,17 @@ _LOST: Final = 14  # word of 32 bits
 NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
 _GREW, _WHOLE = 2, 4
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
+
+
+class Change(NamedTuple):
+    """An entry: at which position, what kind of change, by whose process (-1: the driver's)."""
+
+    at: int
+    kind: int
+    flags: int
+    command: int
+    path: str
+    other: str
 
 
 class UndoJournal:
@@ -227,6 +239,21 @@ class UndoJournal:
 
     # ------------------------------------------------------------------ undoing
 
+    @property
+    def end(self) -> tuple[int, int]:
+        """Where both logs end now (see `changes`)."""
+        return self.position, self._written
+
+    def changes(self, since: tuple[int, int] = (0, 0)) -> list[Change]:
+        """What was written down since an earlier `end`, or since the last commit; oldest first."""
+        start, written = max(since[0], self._words[_START]), min(since[1], self._written)
+        log = os.pread(self._log, self.position - start, start)
+        server = os.pread(self._server, self._written - written, written)
+        found = [(c.at, 1, c) for c in _scan(log)]
+        found += [(c.at, 0, c) for c in _scan(server)]
+        found.sort(key=lambda each: each[:2])
+        return [change for _, _, change in found]
+
     def take_back(self, *, everything: bool) -> list[str]:
         """Undoes everything, or what lies behind the first promise that was not kept.
 
@@ -248,20 +275,38 @@ class UndoJournal:
         self._words[_KEPT] = 0
         for store in self._stores:
             for entry in os.scandir(store):
-                with contextlib.suppress(OSError):
+                if not entry.is_dir(follow_symlinks=False):  # what is to be used again
                     os.unlink(entry.path)
+
+    @property
+    def shelf(self) -> Path:
+        """A folder's name, on the tree's file system, for what is to be used again."""
+        return Path(self._stores[-1], "shelf")
 
     def close(self) -> None:
         """Gives everything back; what lies in the session's folder goes with that."""
         self._empty_stores()
         for store in self._stores[1:]:
-            with contextlib.suppress(OSError):
-                os.rmdir(store)
+            shutil.rmtree(store, ignore_errors=True)
         for view in (self._words, self._times, self._halves):
             view.release()
         self._map.close()
         os.close(self._log)
         os.close(self._server)
+
+
+def _scan(data: bytes) -> Iterator[Change]:
+    at = 0
+    while at + _ENTRY.size <= len(data):
+        size, mark, position, kind, flags, command, *rest = _ENTRY.unpack_from(data, at)
+        if size < _ENTRY.size or size % 8 or at + size > len(data):
+            at += 8
+            continue
+        if mark == _MARK:
+            path, other = data[at + _ENTRY.size : at + size].split(b"\0")[:2]
+            texts = (os.path.normpath(os.fsdecode(t)) if t[:1] == b"/" else "" for t in (path, other))
+            yield Change(position, kind, flags, command - 1, *texts)
+        at += size
 
 
 def now_ns() -> int:

@@ -11,6 +11,7 @@ from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import Rules
 from smpmake.disk.undo import UndoJournal
 from smpmake.engine.environment import Environment
+from smpmake.engine.reuse import Finished, Reusable
 from smpmake.engine.sinks import Transcript
 from smpmake.protocol.wire import FileId
 from smpmake.records import CommandRecord, Failure, Stall
@@ -58,6 +59,8 @@ class Build:
     headers        how many of its commands wrote what could be a header.
     wmakes         there is a wmake in it: what that looks at by itself matters.
     undo           the journal by which what it did can be taken back; None where nothing can.
+    finished       commands that have succeeded, as long as what they made may be needed again.
+    reusable       results of a run that was undone.
     on_squash      called once, when a promise was wrong and what followed is to be taken back.
     squashing      since then: nobody is answered any more but jobs that still run.
     awaited        callers whose commands are all waited for, because a promise to one was wrong.
@@ -92,6 +95,8 @@ class Build:
     headers: int = 0
     wmakes: bool = False
     undo: UndoJournal | None = None
+    finished: list[Finished] = field(default_factory=list)
+    reusable: Reusable | None = None
     on_squash: Callable[[], None] | None = None
     squashing: bool = False
     awaited: set[bytes] = field(default_factory=set)
@@ -130,6 +135,7 @@ class Build:
         self.reported += self.failures
         if not whole:
             self.owed |= {digest: wrong.failure for digest, wrong in self.wrong.items()}
+        self.finished.clear()
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()

@@ -10,6 +10,7 @@ import functools
 import logging
 import signal
 from collections import deque
+from dataclasses import replace
 from typing import Final
 
 from smpmake.decide.known_failures import digest_of
@@ -24,6 +25,7 @@ from smpmake.engine.environment import Environment
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
+from smpmake.engine.reuse import Finished, key_of
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.guard.traces import Traces, surprises
@@ -141,12 +143,38 @@ class Executor:
     def _start(self, job: Job, command: Command) -> None:
         slot = job.slot
         assert slot is not None
+        if self._is_reused(job, command):
+            return
         self._running[slot] = job
         command.record.slot = slot
         command.record.started = self._clock.now()  # until the worker says it exactly
         self._pending.runs(job)
         order = self._order(job, slot, command)
         self._chaos.later(functools.partial(self._pool.send, slot, order))
+
+    def _is_reused(self, job: Job, command: Command) -> bool:
+        """Whether it has got its results back from a run that was undone."""
+        build, invoke = command.build, command.invoke
+        if build.reusable is None or build.undo is None:
+            return False
+        key = key_of(invoke, command.argv)
+        again = build.reusable.take(key, job.number, job.issued_ns, build.undo)
+        if again is None:
+            return False
+        now, record = self._clock.now(), command.record
+        record.reads, record.surprises = again.record.reads, again.record.surprises
+        record.detail, command.traced = "reused", True
+        is_shown = build.transcript is None and not command.digest
+        out, err = (
+            b"" if is_shown and file in (build.driver_output or ()) else text
+            for file, text in ((invoke.out, again.result.out), (invoke.err, again.result.err))
+        )
+        result = replace(
+            again.result, id=job.number, start_ns=now, end_ns=now, user_us=0, system_us=0,
+            out=out, err=err,
+        )  # fmt: skip
+        self._conclude(job, command, result)
+        return True
 
     def _order(self, job: Job, slot: int, command: Command) -> bytes:
         """What a worker is told."""
@@ -241,14 +269,17 @@ class Executor:
     def _ended(self, slot: int, result: Result) -> None:
         job = self._running.pop(slot)
         command = command_of(job)
+        if command.guarded:
+            self._note_trace(slot, job, command)
+        self._conclude(job, command, result)
+
+    def _conclude(self, job: Job, command: Command, result: Result) -> None:
         record = command.record
         record.started, record.ended = result.start_ns, result.end_ns
         record.user_us, record.system_us = result.user_us, result.system_us
         record.max_rss = result.max_rss_kib
         record.minor_faults, record.major_faults = result.minor_faults, result.major_faults
         record.voluntary, record.involuntary = result.voluntary, result.involuntary
-        if command.guarded:
-            self._note_trace(slot, job, command)
         record.status, why = describe_exit(result)
         record.state = "done" if result.ok else "failed"  # last: then it is written down
         command.build.done += 1
@@ -265,12 +296,16 @@ class Executor:
         """What the job was seen to do, beside what its command line said."""
         trace = self._traces.end(slot)
         command.record.reads = trace.reads
+        command.traced = trace.whole
         command.record.surprises = surprises(trace, job.operands, command.build.promised)
 
     def _succeeded(self, job: Job, command: Command, result: Result) -> None:
         build = command.build
         if build.undo is not None:
             build.undo.ended(job.number)
+            build.finished.append(
+                Finished(command.record, command.invoke, command.argv, result, command.traced)
+            )
         if command.digest:
             if build.known_failures is not None:
                 build.known_failures.discard(command.digest)

@@ -160,7 +160,7 @@ class Requests:
         running, queued, _ = self._engine.counts
         stalls = sum(not s.ended for b in self._engine.builds.values() for s in b.stalls)
         pending = [
-            [job.number, job.state.value, sorted(b.number for b in job.blockers)]
+            [job.number, job.state.value, sorted(b.number for b in job.blockers), job.mode.value]
             for job in self._engine.scheduler.hazards.present()
         ]
         request.reply(running=running, queued=queued, waiting=stalls, pending=pending)

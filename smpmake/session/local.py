@@ -25,7 +25,9 @@ from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
 from smpmake.disk.undo import UndoJournal
 from smpmake.engine.build import Build
+from smpmake.engine.reuse import Reusable
 from smpmake.engine.sinks import Printer, Transcript
+from smpmake.engine.staying import Made, staying
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
@@ -217,8 +219,24 @@ class LocalBackend:
         if undo is None or undo.is_lost:
             return TakenBack(done=False)
         whole = everything and undo.is_whole
+        if not everything:
+            undo.stays(self._staying(undo))
+        reusable = self._build.reusable = self._build.reusable or Reusable(undo.shelf)
+        if whole:
+            reusable.collect(self._build.finished, undo.changes())
         complaints = undo.take_back(everything=everything)
+        reusable.undone()
         return TakenBack(done=True, whole=whole, complaints=tuple(complaints))
+
+    def _staying(self, undo: UndoJournal) -> list[int]:
+        """Commands whose results need not be made again; what failed has failed serially, too."""
+        made = {
+            record.number: Made(record.reads + record.inputs, known=bool(record.reads))
+            for record in self._build.records
+            if record.state == "done" and record.verdict == "deferred"
+        }
+        failed = sorted(failure.record.number for failure in self._build.failures)
+        return staying(undo.changes(), made) + failed[:1]
 
     def start_over(self, *, whole: bool) -> None:
         """See Backend."""

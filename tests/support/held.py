@@ -9,6 +9,8 @@ import subprocess
 from contextlib import closing
 from typing import Any
 
+import psutil
+
 from smpmake.protocol.client import Client, ServerGoneError
 from tests.support.space import SMPMAKE, Ended, Space
 
@@ -16,6 +18,15 @@ _GCC = """#!/bin/sh
 case "$*" in *held*) if [ -p {go} ]; then read word < {go}; fi;; esac
 exec {gcc} "$@"
 """
+
+
+def _is_left(process: subprocess.Popen[bytes]) -> bool:
+    """Whether smpmake's driver has ended."""
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(process.pid).children():
+            if child.name() == "smpmake-keeper":
+                return not child.children()
+    return False
 
 
 class Held:
@@ -56,13 +67,28 @@ class Held:
         """
         self.space.clear()
         self.space.write(files)
-        os.mkfifo(self._go)
-        process = self.space.start(SMPMAKE, *options, "--", *command)
+        process = self.start(*options, "--", *command)
         while process.poll() is None and not self._is_time(witness, alone):
             if command_waits and any(p[1] == "waiting" for p in self._state().get("pending", [])):
                 break
         self.release(process)
         return self.space.finish(process), self.tree()
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Starts smpmake; the next command that is to be held will be."""
+        os.mkfifo(self._go)
+        return self.space.start(SMPMAKE, *arguments)
+
+    def let_go_when_stuck(self, process: subprocess.Popen[bytes]) -> None:
+        """Lets go what is held once its driver can do no more, or has made a file `after`."""
+        while process.poll() is None:
+            over = (self.space.folder / "after").exists()
+            state = self._state()
+            pending = state.get("pending", [])
+            waits = state.get("waiting", 0) > 0 or any(p[1] == "waiting" for p in pending)
+            if over or waits or any(p[3] == "foreground" for p in pending) or _is_left(process):
+                break
+        self.release(process)
 
     def tree(self) -> dict[str, str]:
         """The space's tree."""

@@ -1,0 +1,78 @@
+"""What may stay when a build stops: results of commands that were issued behind its last point.  Pure.
+
+A build that is interrupted, or cannot be repeated, is taken back to where its first unfinished
+command was issued.  What later ones made need not be made again, if nothing that led to it is
+taken back: not what they read, and nothing that the driver did to their results.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from smpmake.disk.undo import ENDED, ISSUED, Change
+
+
+class Made(NamedTuple):
+    """A command that has succeeded: what it was seen to read; `known` is False if nobody looked."""
+
+    reads: tuple[str, ...]
+    known: bool
+
+
+def staying(changes: Sequence[Change], made: Mapping[int, Made]) -> list[int]:
+    """Numbers of the commands among `made` whose results may stay, though issued behind the point."""
+    issued: dict[int, int] = {}
+    ended: set[int] = set()
+    for change in changes:
+        if change.kind == ISSUED:
+            issued.setdefault(change.command, change.at)
+        elif change.kind == ENDED:
+            ended.add(change.command)
+    unfinished = [at for number, at in issued.items() if number not in ended]
+    if not unfinished:
+        return []
+    point = min(unfinished)
+    undone: set[str] = set()
+    wrote: dict[int, set[str]] = {}
+    places = sorted((at, number) for number, at in issued.items())
+    followed: set[int] = set()  # positions of issue behind which the driver changed something
+    for change in changes:
+        if change.kind in (ISSUED, ENDED):
+            continue
+        if change.command in issued:
+            wrote.setdefault(change.command, set()).update(_paths(change))
+        elif change.at >= point:
+            undone.update(_paths(change))
+            before = bisect_right(places, (change.at, 1 << 62)) - 1
+            if before >= 0:
+                followed.add(places[before][0])
+    stay = []
+    for at, number in places:
+        if at < point:
+            continue
+        mine = wrote.get(number, set())
+        fate = made.get(number)
+        if (
+            fate is None
+            or not fate.known
+            or number not in ended
+            or at in followed
+            or _touches(mine, undone)
+            or _touches(fate.reads, undone)
+        ):
+            undone |= mine
+        else:
+            stay.append(number)
+    return stay
+
+
+def _paths(change: Change) -> set[str]:
+    return {path for path in (change.path, change.other) if path.startswith("/")} - {"/"}
+
+
+def _touches(paths: Iterable[str], undone: set[str]) -> bool:
+    """Whether one of the paths, or a folder above it, is undone."""
+    return any(path in undone or os.path.dirname(path) in undone for path in paths)
