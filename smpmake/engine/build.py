@@ -64,6 +64,7 @@ class Build:
     on_squash      called once, when a promise was wrong and what followed is to be taken back.
     squashing      since then: nobody is answered any more but jobs that still run.
     awaited        callers whose commands are all waited for, because a promise to one was wrong.
+    repeats        how often the driver has been run again.
     patient        every command is waited for.
     owed           failures whose very command is still to be told, or to succeed.
     environments   the environments of its commands, each once, by its bytes.
@@ -100,6 +101,7 @@ class Build:
     on_squash: Callable[[], None] | None = None
     squashing: bool = False
     awaited: set[bytes] = field(default_factory=set)
+    repeats: int = 0
     patient: bool = False
     owed: dict[str, Failure] = field(default_factory=dict)
     environments: dict[bytes, Environment] = field(default_factory=dict)
@@ -136,6 +138,8 @@ class Build:
         if not whole:
             self.owed |= {digest: wrong.failure for digest, wrong in self.wrong.items()}
         self.finished.clear()
+        self.patient |= self.repeats > 0  # the caller's commands were waited for, in vain
+        self.repeats += 1
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()

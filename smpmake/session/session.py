@@ -25,7 +25,7 @@ from smpmake.config import Settings
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import wire
 from smpmake.protocol.wire import DriverEvent
-from smpmake.records import BuildRecord, Sample
+from smpmake.records import BuildRecord, Failure, Sample
 from smpmake.session.backend import Backend, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.rerun import Input, can_run_again, reads_its_input
@@ -77,6 +77,12 @@ def spare_the_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 50, 50)
+
+
+def _doubts(failure: Failure) -> str:
+    """What may be wrong where nothing could be undone."""
+    names = " ".join(failure.record.outputs) or failure.record.command
+    return f"nothing could be undone: targets whose recipes went on behind {names} may be wrong"
 
 
 class Session:
@@ -202,22 +208,24 @@ class Session:
         if self._ended_by is not None:
             self._note_complaints(backend.take_back(everything=False))
             return False
-        repeatable = self._is_repeatable()
-        taken_back = await asyncio.to_thread(backend.take_back, everything=repeatable)
+        again = bool(news) and self._is_repeatable()
+        taken_back = await asyncio.to_thread(backend.take_back, everything=again)
         self._note_complaints(taken_back)
-        is_make = can_run_again(record.command)
-        if not taken_back.done or not repeatable or not (taken_back.whole or is_make):
+        if not again or not (taken_back.whole or can_run_again(record.command)):
             if self._killed:
                 record.driver_status = 1
+            if not taken_back.done:
+                record.notices += map(_doubts, record.failures)
             return False
         record.runs += 1
         record.driver_ended = 0
         self._killed = False
         backend.start_over(whole=taken_back.whole)
         more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
+        undone = "what followed is undone, and " if taken_back.done else ""
         print(
-            f"smpmake: failed after its success was promised: {news[0]}{more}; what followed is "
-            f"undone, and {os.path.basename(record.command[0])} is run again, to let it decide",
+            f"smpmake: failed after its success was promised: {news[0]}{more}; {undone}"
+            f"{os.path.basename(record.command[0])} is run again, to let it decide",
             file=sys.stderr,
             flush=True,
         )

@@ -34,7 +34,8 @@ def fake(space: Space, name: str, script: str) -> None:
 
 def test_p2_a_failed_job_fails_the_build_and_is_shown_last(space: Space) -> None:
     space.write({**objects(3), "bad.c": "int x = oops;\n", "main.c": MAIN, "Makefile": FLAT})
-    ended = space.smpmake("sh", "-c", "for f in *.c; do gcc -O1 -c -o ${f%.c}.o $f; done")
+    script = "for f in *.c; do gcc -O1 -c -o ${f%.c}.o $f; done"
+    ended = space.smpmake("--no-guard", "sh", "-c", script)
     assert ended.status != 0
     last = ended.err.splitlines()[-6:]
     assert last[0].startswith("smpmake: failed: gcc -O1 -c -o bad.o bad.c")
@@ -46,11 +47,13 @@ def test_p2_a_failed_job_fails_the_build_and_is_shown_last(space: Space) -> None
     space.expect_clean()
 
 
-def test_p2_even_if_the_driver_says_that_all_is_well(space: Space) -> None:
+def test_p2_where_nothing_can_be_undone_all_is_not_well(space: Space) -> None:
     space.write({"bad.c": "int x = oops;\n", "build.sh": "gcc -c bad.c\nexit 0\n"})
-    ended = space.smpmake("sh", "build.sh")
+    ended = space.smpmake("--no-guard", "sh", "build.sh")
     assert ended.status == 1
     assert "failed: gcc -c bad.c" in ended.err
+    assert "nothing could be undone: targets" in ended.err
+    assert "bad.o may be wrong" in ended.err
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 42, 255])
@@ -92,11 +95,10 @@ def test_what_was_issued_before_the_failure_finishes(space: Space) -> None:
     )
     space.write({"build.sh": "gcc -c slow.c\ngcc -c bad.c\n", "slow.c": "", "bad.c": ""})
     process = space.start(SMPMAKE, "-j2", "sh", "build.sh")
-    fifo.write_text("go\n")
+    fifo.write_text("go\n")  # once: what was made before the script is run again is used again
     ended = space.finish(process)
-    assert ended.status == 1
+    assert ended.status == 3
     assert (space.folder / "slow.o").read_text() == "made\n"
-    assert "exit status 3" in ended.err
 
 
 def test_keep_going_builds_what_does_not_depend_on_the_failure(space: Space) -> None:
@@ -159,11 +161,10 @@ def test_p3_a_compiler_killed_by_a_signal_leaves_no_output(space: Space) -> None
     )
     space.write({"die.c": "", "a.c": "int a;\n", "build.sh": "gcc -c a.c\ngcc -c die.c\n"})
     ended = space.smpmake("sh", "build.sh")
-    assert ended.status == 1
-    assert "killed by signal SIGKILL" in ended.err
     assert "die.o" not in space.tree()
     assert "a.o" in space.tree()
     space.expect_clean()
+    assert ended.status == space.run("sh", "build.sh").status == 137
 
 
 def test_p8_a_jobs_output_is_whole(space: Space) -> None:
@@ -271,7 +272,7 @@ def test_p3_a_stamp_does_not_vouch_for_what_failed(space: Space) -> None:
         "gcc -c bad.c\ntouch new\ntouch old.d\nmv half.loT half.lo\ncp kept copy\necho x > go\n"
     )
     space.write({"build.sh": script, "half.loT": "# by libtool\n"})
-    ended = space.smpmake("sh", "build.sh")
+    ended = space.smpmake("--no-guard", "sh", "build.sh")
     assert ended.status == 1, ended.err
     made = space.tree()
     assert "new" not in made
@@ -316,7 +317,7 @@ def test_a_rename_that_fails_is_mvs_to_explain(space: Space) -> None:
     os.mkfifo(space.folder / "go")
     fake(space, "gcc", "#!/bin/sh\nread line < go\nexit 0\n")
     space.write({"a.c": "", "build.sh": "gcc -c a.c\nmv -f a.o b.o\necho x > go\n"})
-    ended = space.smpmake("sh", "build.sh")
+    ended = space.smpmake("--no-guard", "sh", "build.sh")
     assert ended.status == 1
     assert "failed: mv -f a.o b.o" in ended.err
     assert "mv: cannot stat 'a.o'" in ended.err

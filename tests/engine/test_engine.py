@@ -115,7 +115,7 @@ def test_a_make_that_was_told_to_keep_going_is_believed(
         bench.workers.end(second.number)
         if goes_on:
             bench.workers.end(third.number)
-        bench.build.start_over()
+        bench.build.start_over(whole=True)
 
 
 def test_a_stop_cancels_what_waits_and_ends_what_runs(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_a_known_failure_is_told_to_the_driver(bench: Bench) -> None:
     bench.workers.end(0, FAILED, err=b"no\n")
     known = bench.build.known_failures
     assert known is not None
-    for digest, argv in bench.build.wrong.items():
-        known.add(digest, argv)
-    bench.build.start_over()
+    for digest, wrong in bench.build.wrong.items():
+        known.add(digest, wrong.argv)
+    bench.build.start_over(whole=True)
     assert bench.build.failures == []
 
     shim = bench.run("gcc -c a.c")
@@ -195,9 +195,9 @@ def test_a_known_failure_that_succeeds_is_forgotten(bench: Bench) -> None:
     bench.workers.end(0, FAILED)
     known = bench.build.known_failures
     assert known is not None
-    for digest, argv in bench.build.wrong.items():
-        known.add(digest, argv)
-    bench.build.start_over()
+    for digest, wrong in bench.build.wrong.items():
+        known.add(digest, wrong.argv)
+    bench.build.start_over(whole=True)
     shim = bench.run("gcc -c a.c")
     bench.workers.end(1, out=b"well\n")
     assert (shim.status, shim.message) == (0, b"well\n")

@@ -300,9 +300,9 @@ def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> No
         bench.workers.end(0, 1 << 8)
         known = bench.build.known_failures
         assert known is not None
-        for digest, argv in bench.build.wrong.items():
-            known.add(digest, argv)
-        bench.build.start_over()
+        for digest, wrong in bench.build.wrong.items():
+            known.add(digest, wrong.argv)
+        bench.build.start_over(whole=True)
 
         shim = socket.socket(socket.AF_UNIX)
         shim.connect(os.fspath(served.path))

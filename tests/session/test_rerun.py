@@ -7,7 +7,7 @@ import json
 import pytest
 
 from smpmake.session.rerun import can_run_again
-from tests.support.space import MAIN, Space, objects
+from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 TOLERANT = {
     **objects(4),
@@ -25,7 +25,7 @@ TOLERANT = {
 @pytest.mark.slow
 def test_p1_a_failure_that_the_makefile_tolerates(space: Space) -> None:
     ended = space.expect_same(TOLERANT, ["make"])
-    assert "running make again" in ended.err
+    assert "make is run again" in ended.err
     assert "smpmake: failed: " not in ended.err  # make has decided
 
 
@@ -72,19 +72,32 @@ def test_what_was_mended_is_deferred_again(space: Space) -> None:
 
 
 @pytest.mark.slow
-def test_a_script_is_not_run_twice_but_the_next_build_knows(space: Space) -> None:
+def test_a_script_is_undone_and_run_again(space: Space) -> None:
     files = {
         **TOLERANT,
         "build.sh": "echo run >> log\ngcc -c bad.c || gcc -c other.c\ngcc -c f0.c\n",
     }
     space.write(files)
     ended = space.smpmake("sh", "build.sh")
-    assert ended.status == 1
-    assert (space.folder / "log").read_text() == "run\n"
-    assert "smpmake: failed: gcc -c bad.c" in ended.err
-    ended = space.smpmake("sh", "build.sh")
     assert ended.status == 0
+    assert (space.folder / "log").read_text() == "run\n"
+    assert ended.err.count("'oops' undeclared") == 1
     assert {"other.o", "f0.o"} <= set(space.tree())
+
+
+@pytest.mark.slow
+def test_a_script_whose_input_is_gone_ends_where_it_failed(space: Space) -> None:
+    """A pipe's data come once: nothing is repeated, and what followed the failure is undone."""
+    script = "echo before > log\ngcc -c bad.c\necho behind >> log\ngcc -c f0.c\n"
+    space.write({**TOLERANT, "build.sh": script})
+    ended = space.run("sh", "-c", f"echo 1 | {SMPMAKE} sh build.sh")
+    assert ended.status == 1
+    assert (space.folder / "log").read_text() == "before\n"
+    assert "smpmake: failed: gcc -c bad.c" in ended.err
+    assert ended.err.rstrip().endswith("exit status 1")
+    ended = space.smpmake("sh", "build.sh")  # knows
+    assert ended.status == 0
+    assert "again" not in ended.err
 
 
 @pytest.mark.parametrize(
