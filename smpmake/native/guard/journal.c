@@ -183,7 +183,9 @@ static int look(struct change *c, int dir, const char *path, int flags)
 	c->there = 0;
 	c->flags = 0;
 	c->store = 0;
-	if (path == NULL || *path == '\0' || (c->head = head()) == NULL)
+	/* What shells redirect to most often needs no journal to be opened. */
+	if (path == NULL || *path == '\0' || strncmp(path, "/dev/", 5) == 0 ||
+	    (c->head = head()) == NULL)
 		return 0;
 	if (kernel(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) == 0)
 		c->there = 1;
