@@ -16,7 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PROGRAMS = {
     "shim": ("shim.c", "context.c", "invocation.c"),
     "worker": ("worker.c", "job.c"),
-    "keeper": ("keeper.c", "takeback.c"),
+    "keeper": ("keeper.c", "takeback.c", "undolog.c"),
     "probe": ("probe.c",),
 }
 SHARED = ("util.c",)

@@ -33,7 +33,8 @@ MAY: dict[str, set[str]] = {
     "bench": {"errors", "history", "records", "timing"},
     "decide": {"commands", "config", "folders", "protocol"},
     "disk": {"commands", "errors", "schedule"},
-    "guard": {"disk", "protocol", "records", "schedule"},
+    "undo": {"disk", "folders", "native", "protocol", "records"},
+    "guard": {"disk", "protocol", "records", "schedule", "undo"},
     "engine": {
         "commands",
         "config",
@@ -47,6 +48,7 @@ MAY: dict[str, set[str]] = {
         "protocol",
         "records",
         "schedule",
+        "undo",
     },
     "server": {
         "__init__",
@@ -81,6 +83,7 @@ MAY: dict[str, set[str]] = {
         "records",
         "server",
         "status",
+        "undo",
     },
     "reports": {"bench", "commands", "records", "timing", "units"},
     "exports": {"commands", "errors", "records", "redact"},

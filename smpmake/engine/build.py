@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import Rules
-from smpmake.disk.undo import UndoJournal
 from smpmake.engine.environment import Environment
-from smpmake.engine.reuse import Finished, Reusable
 from smpmake.engine.sinks import Transcript
 from smpmake.protocol.wire import FileId
 from smpmake.records import CommandRecord, Failure, Stall
 from smpmake.schedule.job import Job
+from smpmake.undo.journal import UndoJournal
+from smpmake.undo.reuse import Finished, Reusable
 
 
 class Wrong(NamedTuple):

@@ -13,28 +13,25 @@ from collections import deque
 from dataclasses import replace
 from typing import Final
 
-from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
-from smpmake.engine.build import Build, Wrong
+from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
-from smpmake.engine.command import Command, Reply, command_of
-from smpmake.engine.context import make_keeps_going, wmake_above
-from smpmake.engine.environment import Environment
+from smpmake.engine.command import Command, command_of
+from smpmake.engine.outcome import Outcome, refuse
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
-from smpmake.engine.reuse import Finished, key_of
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.guard.traces import Traces, surprises
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Result
-from smpmake.records import Failure
 from smpmake.schedule.hazards import could_be_read
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
+from smpmake.undo.reuse import key_of
 
 log = logging.getLogger("smpmake")
 _SECOND_LOOK: Final = 0.1  # s until memory is looked at again
@@ -64,7 +61,7 @@ class Executor:
         self._disk = disk
         self._pool = pool
         self._clock = clock
-        self._processes = processes
+        self._outcome = Outcome(disk, output, processes)
         self._output = output
         self._traces = traces
         self._priority = priority
@@ -285,10 +282,16 @@ class Executor:
         command.build.done += 1
         now = self._clock.now()
         stop: list[Action] = []
+        build = command.build
         if result.ok:
-            self._succeeded(job, command, result)
-        else:
-            stop = self._failed(job, command, result, why, now)
+            self._outcome.succeeded(job, command, result)
+        elif self._outcome.failed(job, command, result, why):
+            build.squash()
+            if build.squashing:
+                self._end_later(build, job)
+            stop = self._scheduler.cancel(
+                lambda j: j.build == build.id and j.number > job.number, now, job
+            )
         self._leave(job)
         self.perform([*stop, *self._scheduler.finished(job, ok=result.ok, now=now)])
 
@@ -299,101 +302,24 @@ class Executor:
         command.traced = trace.whole
         command.record.surprises = surprises(trace, job.operands, command.build.promised)
 
-    def _succeeded(self, job: Job, command: Command, result: Result) -> None:
-        build = command.build
-        if build.undo is not None:
-            build.undo.ended(job.number)
-            build.finished.append(
-                Finished(command.record, command.invoke, command.argv, result, command.traced)
-            )
-        if command.digest:
-            if build.known_failures is not None:
-                build.known_failures.discard(command.digest)
-            _tell(command, 0, result)
-        else:
-            self._output.print(command, job.number, result.out, result.err)
-        if result.missing:
-            text = f"succeeded without making {result.missing} of its outputs"
-            build.notices.append(f"{command.record.command}: {text}")
-
-    def _failed(
-        self, job: Job, command: Command, result: Result, why: str, now: int
-    ) -> list[Action]:
-        """A failed promise is taken back: what follows from it here, its files by the worker.
-
-        Returns what stops because of it.
-        """
-        build, record = command.build, command.record
-        status = record.status or 0
-        self._take_back(command)
-        build.lost.update(command.makes)
-        self._output.skip(command, job.number)
-        if command.signalled:
-            return []  # we ended it ourselves
-        output = result.out + result.err
-        if build.undo is not None and (command.digest or command.group is not None):
-            build.undo.ended(job.number)  # as it does serially
-        if command.digest:
-            build.reported.append(Failure(record, output, why))
-            _tell(command, status, result)
-            return []
-        if command.group is not None:
-            command.group.status = command.group.status or status
-            command.group.output.append(output)
-            return []
-        failure = Failure(record, output, why)
-        build.failures.append(failure)
-        argv = command.invoke.argv
-        build.wrong[digest_of(command.invoke.cwd, argv)] = Wrong(argv, command.caller, failure)
-        if build.keep_going or self._make_keeps_going(command):
-            return []
-        if build.broken is None or job.number < build.broken.number:
-            build.broken = job
-        build.squash()
-        if build.squashing:
-            self._pending.hold()  # until all is taken back nothing is final
-            self._end_later(build, job)
-        return self._scheduler.cancel(
-            lambda j: j.build == build.id and j.number > job.number, now, job
-        )
-
     def _end_later(self, build: Build, failed: Job) -> None:
         """What runs, and was issued behind a wrong promise, would not run serially."""
+        self._pending.hold()  # until all is taken back nothing is final
         for slot, job in self._running.items():
             command = command_of(job)
             if command.build is build and job.number > failed.number and not command.signalled:
                 command.signalled = True
                 self._pool.signal(slot, signal.SIGTERM)
 
-    def _make_keeps_going(self, command: Command) -> bool:
-        invoke = command.invoke
-        if make_keeps_going(Environment(invoke.env)):
-            return True
-        make = wmake_above(self._processes, invoke.parent) if command.build.wmakes else None
-        return make is not None and make.keeps_going
-
-    @staticmethod
-    def _take_back(command: Command) -> None:
-        """The command will not have been done: what says that it was must not stand."""
-        for stamp in command.stamps:
-            stamp.take_back()
-
     def _cancelled(self, job: Job, command: Command) -> None:
-        build = command.build
-        command.record.state = "cancelled"
-        for path, aside in command.set_aside:
-            self._disk.put_back(path, aside)
-        self._take_back(command)
-        if job.mode is Mode.DEFERRED:
-            build.lost.update(command.makes)
-            self._output.skip(command, job.number)
+        self._outcome.cancelled(job, command)
         self._leave(job)
         if command.reply is not None:
             reply, command.reply = command.reply, None
             if command.group is not None and command.group.status:
                 reply.leave(command.group.status, b"".join(command.group.output))
             else:
-                refuse(build, reply)
+                refuse(command.build, reply)
 
     # ------------------------------------------------------------------ from outside
 
@@ -446,28 +372,3 @@ class Executor:
         """Nothing more is looked at again."""
         if self._second_look is not None:
             self._second_look.cancel()
-
-
-def _tell(command: Command, status: int, result: Result) -> None:
-    """The driver waited for the truth about this one."""
-    command.build.settled(command.digest)
-    reply, command.reply = command.reply, None
-    assert reply is not None
-    reply.leave(status, result.out + result.err)
-
-
-def refuse(build: Build, reply: Reply) -> None:
-    """A shim is told that nothing is run any more, so that its driver stops."""
-    if build.squashing:  # its driver is being ended, and is not to print anything about it
-        reply.wait(lambda: None)
-        return
-    if build.stopping:
-        reply.leave(build.stopping)
-        return
-    message = b""
-    if not build.refused:
-        build.refused = True
-        first = min(build.failures, key=lambda f: f.record.number, default=None)
-        what = first.record.command if first is not None else "an earlier command"
-        message = f"smpmake: not run, because this failed: {what}\n".encode()
-    reply.leave(1, message)

@@ -26,8 +26,9 @@ from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, Group, OutputFile, Reply, replaced
 from smpmake.engine.context import Context
 from smpmake.engine.environment import Environment
-from smpmake.engine.execute import Executor, refuse
+from smpmake.engine.execute import Executor
 from smpmake.engine.operands import OperandResolver
+from smpmake.engine.outcome import refuse
 from smpmake.engine.output import JobOutput, logs
 from smpmake.guard.pending import Pending, Promise
 from smpmake.protocol import frames, wire

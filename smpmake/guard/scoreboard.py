@@ -77,7 +77,7 @@ class Scoreboard:
             self._rebuild()
 
     def keep_journal(self) -> None:
-        """From now on guards write what they change into the undo journal (disk/undo.py)."""
+        """From now on guards write what they change into the undo journal (smpmake.undo)."""
         self._halves[_JOURNAL] = 1
 
     def unknown_folders(self, count: int) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from smpmake.disk.shared import NoRoomError, shared_map
-from smpmake.disk.undo import now_ns
 from smpmake.schedule.hazards import is_product
 from smpmake.schedule.job import Operands
+from smpmake.undo.journal import now_ns
 
 _SIZE: Final = 1 << 18
 _BEGIN: Final = struct.Struct("<IIq")

@@ -1,8 +1,9 @@
 /* The undo journal: what the processes of a build are about to change, written down before.
  *
  * Guards write it (guard/journal.c), so does the server, into a file of its own in the same form
- * (smpmake/undo/journal.py); keeper (undo.c) undoes by it, newest first, also when every process of
- * the build has been killed.  It lies in the session's folder: undo/head, undo/log, undo/server.
+ * (smpmake/undo/journal.py); keeper (takeback.c) undoes by it, newest first, also when every
+ * process of the build has been killed.  It lies in the session's folder: undo/head, undo/log,
+ * undo/server.
  *
  * A position is a count of bytes in the log: an order over everything that guards wrote down.  What
  * the server writes stands before what guards write at the same position.

@@ -23,11 +23,8 @@ from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import rules_of
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
-from smpmake.disk.undo import UndoJournal
 from smpmake.engine.build import Build
-from smpmake.engine.reuse import Reusable
 from smpmake.engine.sinks import Printer, Transcript
-from smpmake.engine.staying import Made, staying
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
@@ -36,6 +33,9 @@ from smpmake.server.shims import shims_for
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import driver_environment, output_ids
+from smpmake.undo.journal import UndoJournal
+from smpmake.undo.reuse import Reusable
+from smpmake.undo.staying import Made, staying
 
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine

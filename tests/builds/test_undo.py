@@ -8,15 +8,12 @@ The compile that fails is held until the driver has done everything that it woul
 from __future__ import annotations
 
 import os
-import signal
-import stat
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.support.held import Held
-from tests.support.space import MAIN, SMPMAKE, Space, objects
+from tests.support.space import MAIN, Space
 
 BAD = "gcc -Dheld -c bad.c"
 SOURCES = {"bad.c": "int x = oops;\n", "good.c": "int y;\n", "m.c": MAIN, "t.o": "no object\n"}
@@ -97,7 +94,7 @@ BESIDE = {
     "sub/here": "",
     "inner.sh": f"#!/bin/sh\nset -e\n{BAD}\necho ok > inner\n",
     "probe.sh": f"#!/bin/sh\nif {BAD} > log 2>&1; then echo 1; else echo 0; fi\n",
-    "inner.mk": f"all:\n\tgcc -Dheld -c $(D)bad.c\n\techo ok > inner\n",
+    "inner.mk": "all:\n\tgcc -Dheld -c $(D)bad.c\n\techo ok > inner\n",
 }
 
 

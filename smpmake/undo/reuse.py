@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smpmake.disk.include_path import could_hide
-from smpmake.disk.undo import DATA, ENDED, ISSUED, META, MOVE, NEW, STAYS, Change, UndoJournal
 from smpmake.protocol.wire import Invoke, Result
 from smpmake.records import CommandRecord
+from smpmake.undo.journal import DATA, ENDED, ISSUED, META, MOVE, NEW, STAYS, Change, UndoJournal
 
 Print = tuple[int, int, int] | str
 """What a file was: its inode, size and time where nobody has changed it, else a hash of it."""
@@ -134,9 +134,7 @@ class Reusable:
 
     # ------------------------------------------------------------------ giving back
 
-    def take(
-        self, key: bytes, number: int, issued_ns: int, undo: UndoJournal
-    ) -> Finished | None:
+    def take(self, key: bytes, number: int, issued_ns: int, undo: UndoJournal) -> Finished | None:
         """Puts a command's results into place, if there are some and they still hold.
 
         number, issued_ns  of the command that gets them.

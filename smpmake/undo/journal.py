@@ -1,4 +1,4 @@
-"""The undo journal: what a build changes is written down before, so that it can be taken back.
+"""The journal: what a build changes is written down before, so that it can be taken back.
 
 Guards write what the processes of the build are about to do (native/guard/journal.c), this server
 what it promised and what it does itself; native/takeback.c undoes by both, newest first, here or
@@ -298,15 +298,18 @@ class UndoJournal:
 def _scan(data: bytes) -> Iterator[Change]:
     at = 0
     while at + _ENTRY.size <= len(data):
-        size, mark, position, kind, flags, command, *rest = _ENTRY.unpack_from(data, at)
+        size, mark, position, kind, flags, command, *_ = _ENTRY.unpack_from(data, at)
         if size < _ENTRY.size or size % 8 or at + size > len(data):
             at += 8
             continue
         if mark == _MARK:
-            path, other = data[at + _ENTRY.size : at + size].split(b"\0")[:2]
-            texts = (os.path.normpath(os.fsdecode(t)) if t[:1] == b"/" else "" for t in (path, other))
-            yield Change(position, kind, flags, command - 1, *texts)
+            path, other = map(_path, data[at + _ENTRY.size : at + size].split(b"\0")[:2])
+            yield Change(position, kind, flags, command - 1, path, other)
         at += size
+
+
+def _path(text: bytes) -> str:
+    return os.path.normpath(os.fsdecode(text)) if text.startswith(b"/") else ""
 
 
 def now_ns() -> int:

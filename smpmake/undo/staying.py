@@ -1,4 +1,4 @@
-"""What may stay when a build stops: results of commands that were issued behind its last point.  Pure.
+"""What may stay when a build stops: results of commands issued behind its last point.  Pure.
 
 A build that is interrupted, or cannot be repeated, is taken back to where its first unfinished
 command was issued.  What later ones made need not be made again, if nothing that led to it is
@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from smpmake.disk.undo import ENDED, ISSUED, Change
+from smpmake.undo.journal import ENDED, ISSUED, Change
 
 
 class Made(NamedTuple):
@@ -23,7 +23,7 @@ class Made(NamedTuple):
 
 
 def staying(changes: Sequence[Change], made: Mapping[int, Made]) -> list[int]:
-    """Numbers of the commands among `made` whose results may stay, though issued behind the point."""
+    """Numbers of those among `made` whose results may stay, though issued behind the point."""
     issued: dict[int, int] = {}
     ended: set[int] = set()
     for change in changes:

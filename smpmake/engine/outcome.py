@@ -1,0 +1,124 @@
+"""What follows from how a command went: for its build, its shim, and what it was to make."""
+
+from __future__ import annotations
+
+from smpmake.decide.known_failures import digest_of
+from smpmake.decide.procfs import Processes
+from smpmake.disk.disk import Disk
+from smpmake.engine.build import Build, Wrong
+from smpmake.engine.command import Command, Reply
+from smpmake.engine.context import make_keeps_going, wmake_above
+from smpmake.engine.environment import Environment
+from smpmake.engine.output import JobOutput
+from smpmake.protocol.wire import Result
+from smpmake.records import Failure
+from smpmake.schedule.job import Job, Mode
+from smpmake.undo.reuse import Finished
+
+
+class Outcome:
+    """One per engine."""
+
+    def __init__(self, disk: Disk, output: JobOutput, processes: Processes) -> None:
+        self._disk = disk
+        self._output = output
+        self._processes = processes
+
+    def succeeded(self, job: Job, command: Command, result: Result) -> None:
+        """A job did what was promised."""
+        build = command.build
+        if build.undo is not None:
+            build.undo.ended(job.number)
+            build.finished.append(
+                Finished(command.record, command.invoke, command.argv, result, command.traced)
+            )
+        if command.digest:
+            if build.known_failures is not None:
+                build.known_failures.discard(command.digest)
+            _tell(command, 0, result)
+        else:
+            self._output.print(command, job.number, result.out, result.err)
+        if result.missing:
+            text = f"succeeded without making {result.missing} of its outputs"
+            build.notices.append(f"{command.record.command}: {text}")
+
+    def failed(self, job: Job, command: Command, result: Result, why: str) -> bool:
+        """A job failed; the worker has removed what it made.
+
+        Returns whether success had been promised, so that what followed must stop.
+        """
+        build, record = command.build, command.record
+        status = record.status or 0
+        self._withdraw_stamps(command)
+        build.lost.update(command.makes)
+        self._output.skip(command, job.number)
+        if command.signalled:
+            return False  # we ended it ourselves
+        output = result.out + result.err
+        if build.undo is not None and (command.digest or command.group is not None):
+            build.undo.ended(job.number)  # as it does serially
+        if command.digest:
+            build.reported.append(Failure(record, output, why))
+            _tell(command, status, result)
+            return False
+        if command.group is not None:
+            command.group.status = command.group.status or status
+            command.group.output.append(output)
+            return False
+        failure = Failure(record, output, why)
+        build.failures.append(failure)
+        argv = command.invoke.argv
+        build.wrong[digest_of(command.invoke.cwd, argv)] = Wrong(argv, command.caller, failure)
+        if build.keep_going or self._make_keeps_going(command):
+            return False
+        if build.broken is None or job.number < build.broken.number:
+            build.broken = job
+        return True
+
+    def cancelled(self, job: Job, command: Command) -> None:
+        """A command will not run."""
+        command.record.state = "cancelled"
+        for path, aside in command.set_aside:
+            self._disk.put_back(path, aside)
+        self._withdraw_stamps(command)
+        if job.mode is Mode.DEFERRED:
+            command.build.lost.update(command.makes)
+            self._output.skip(command, job.number)
+
+    def _make_keeps_going(self, command: Command) -> bool:
+        invoke = command.invoke
+        if make_keeps_going(Environment(invoke.env)):
+            return True
+        make = wmake_above(self._processes, invoke.parent) if command.build.wmakes else None
+        return make is not None and make.keeps_going
+
+    @staticmethod
+    def _withdraw_stamps(command: Command) -> None:
+        """The command will not have been done: what says that it was must not stand."""
+        for stamp in command.stamps:
+            stamp.take_back()
+
+
+def _tell(command: Command, status: int, result: Result) -> None:
+    """The driver waited for the truth about this one."""
+    command.build.settled(command.digest)
+    reply, command.reply = command.reply, None
+    assert reply is not None
+    reply.leave(status, result.out + result.err)
+
+
+def refuse(build: Build, reply: Reply) -> None:
+    """A shim is told that nothing is run any more, so that its driver stops."""
+    if build.squashing:  # its driver is being ended, and is not to print anything about it
+        reply.wait(lambda: None)
+        return
+    if build.stopping:
+        reply.leave(build.stopping)
+        return
+    message = b""
+    if not build.refused:
+        build.refused = True
+        first = min(build.failures, key=lambda f: f.record.number, default=None)
+        what = first.record.command if first is not None else "an earlier command"
+        message = f"smpmake: not run, because this failed: {what}\n".encode()
+    reply.leave(1, message)

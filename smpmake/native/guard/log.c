@@ -1,0 +1,198 @@
+/* The undo journal's file, as the processes of the build write it: mapped memory, entries that are
+ * put at its end by one atomic addition.
+ */
+#include "log.h"
+#include "asking.h"
+#include "kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SEGMENTS 1024 /* the journal ends at as many */
+
+/* Found when they are first needed: most processes change nothing.  Set once each, whole. */
+static struct undo_head *the_head;
+static char *segments[SEGMENTS];
+
+static void *map_file(const char *name, int64_t at, size_t size)
+{
+	char path[PATH_MAX];
+	const char *board = guard.values[V_BOARD];
+	size_t folder = (size_t)(strrchr(board, '/') - board);
+	memcpy(path, board, folder);
+	strcpy(stpcpy(path + folder, "/undo/"), name);
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	void *memory =
+	    (void *)kernel(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+	kernel(SYS_close, fd);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* The journal's head, or NULL where there is nothing to be written any more. */
+static struct undo_head *head(void)
+{
+	struct undo_head *known = __atomic_load_n(&the_head, __ATOMIC_ACQUIRE);
+	if (known == NULL) {
+		known = map_file("head", 0, sizeof *known);
+		if (known == NULL)
+			return NULL;
+		__atomic_store_n(&the_head, known, __ATOMIC_RELEASE);
+	}
+	return known->lost ? NULL : known;
+}
+
+static char *segment(uint64_t at)
+{
+	uint64_t number = at / UNDO_SEGMENT;
+	if (number >= SEGMENTS)
+		return NULL;
+	char *known = __atomic_load_n(&segments[number], __ATOMIC_ACQUIRE);
+	if (known == NULL) {
+		known = map_file("log", (int64_t)(number * UNDO_SEGMENT), UNDO_SEGMENT);
+		if (known != NULL)
+			__atomic_store_n(&segments[number], known, __ATOMIC_RELEASE);
+	}
+	return known;
+}
+
+void undo_lose(struct undo_head *h)
+{
+	__atomic_store_n(&h->lost, 1, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------ an entry */
+
+/* Room for an entry; NULL where there is none. */
+static struct undo_entry *reserve(struct undo_head *h, size_t size)
+{
+	uint64_t at;
+	do
+		at = __atomic_fetch_add(&h->used, size, __ATOMIC_ACQ_REL);
+	while (at % UNDO_SEGMENT + size > UNDO_SEGMENT);
+	while (at + size > __atomic_load_n(&h->room, __ATOMIC_ACQUIRE)) {
+		struct wire_guard_answer answer;
+		uint64_t before = h->room;
+		ask(ASK_ROOM, "/", "", NULL, &answer);
+		if (__atomic_load_n(&h->room, __ATOMIC_ACQUIRE) == before) {
+			undo_lose(h);
+			return NULL;
+		}
+	}
+	char *memory = segment(at);
+	if (memory == NULL) {
+		undo_lose(h);
+		return NULL;
+	}
+	struct undo_entry *entry = (void *)(memory + at % UNDO_SEGMENT);
+	__atomic_store_n(&entry->size, (uint32_t)size, __ATOMIC_RELEASE);
+	entry->at = at;
+	return entry;
+}
+
+static int64_t ns_of(const struct statx_timestamp *time)
+{
+	return time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+static int64_t folder_time(char *path)
+{
+	struct statx info;
+	char *slash = strrchr(path, '/'), after = slash[1];
+	slash[1] = '\0';
+	long failed = kernel(SYS_statx, AT_FDCWD, path, 0, STATX_MTIME, &info);
+	slash[1] = after;
+	return failed ? 0 : ns_of(&info.stx_mtime);
+}
+
+struct undo_entry *undo_write(struct change *c, char *other)
+{
+	struct timespec now;
+	size_t path = strlen(c->path) + 1, second = strlen(other) + 1;
+	size_t size = (sizeof(struct undo_entry) + path + second + 7) & ~(size_t)7;
+	struct undo_entry *entry = reserve(c->head, size);
+	if (entry == NULL)
+		return NULL;
+	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
+	entry->kind = c->kind;
+	entry->flags = c->flags;
+	entry->command = guard.command;
+	entry->now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (c->there) {
+		const struct statx *info = &c->info;
+		entry->device = (uint64_t)info->stx_dev_major << 32 | info->stx_dev_minor;
+		entry->inode = info->stx_ino;
+		entry->mode = info->stx_mode;
+		entry->user = info->stx_uid;
+		entry->group = info->stx_gid;
+		entry->bytes = info->stx_size;
+		entry->accessed_ns = ns_of(&info->stx_atime);
+		entry->modified_ns = ns_of(&info->stx_mtime);
+	}
+	entry->store = c->store;
+	if (c->kind == UNDO_NEW || c->kind == UNDO_GONE || c->kind >= UNDO_MOVE)
+		entry->folder_ns = folder_time(c->path);
+	if (c->kind >= UNDO_MOVE)
+		entry->other_ns = folder_time(other);
+	memcpy(entry + 1, c->path, path);
+	memcpy((char *)(entry + 1) + path, other, second);
+	__atomic_store_n(&entry->mark, UNDO_MARK, __ATOMIC_RELEASE);
+	return entry;
+}
+
+/* ------------------------------------------------------------------ what is of interest */
+
+static int is_below(const char *path, const char *folder)
+{
+	size_t size = strlen(folder);
+	return size > 0 && strncmp(path, folder, size) == 0 &&
+	       (path[size] == '/' || path[size] == '\0');
+}
+
+static int is_excepted(const struct undo_head *h, const char *path)
+{
+	for (int i = 0; i < UNDO_EXCEPT && h->except[i][0] != '\0'; i++)
+		if (is_below(path, h->except[i]))
+			return 1;
+	return 0;
+}
+
+int undo_look(struct change *c, int dir, const char *path, int flags)
+{
+	c->there = 0;
+	c->flags = 0;
+	c->store = 0;
+	/* What shells redirect to most often needs no journal to be opened. */
+	if (path == NULL || *path == '\0' || strncmp(path, "/dev/", 5) == 0 ||
+	    (c->head = head()) == NULL)
+		return 0;
+	if (kernel(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) == 0)
+		c->there = 1;
+	else if (errno != ENOENT)
+		return 0;
+	if (absolute(dir, path, c->path, sizeof c->path) != 0) {
+		undo_lose(c->head);
+		return 0;
+	}
+	size_t size = strlen(c->path);
+	while (size > 1 && c->path[size - 1] == '/')
+		c->path[--size] = '\0';
+	return !is_excepted(c->head, c->path);
+}
+
+int undo_was_before(const struct change *c)
+{
+	int64_t born = ns_of(&c->info.stx_btime);
+	if (!c->there)
+		return 0;
+	if (!(c->info.stx_mask & STATX_BTIME))
+		return 1;
+	if (guard.trace != NULL)
+		return born <= guard.trace->began_ns + UNDO_TICK;
+	return !guard_quiet() || born <= c->head->base_ns + UNDO_TICK;
+}

@@ -1,0 +1,28 @@
+/* An entry of the undo journal (../undo.h) in the making. */
+#ifndef SMPMAKE_LOG_H
+#define SMPMAKE_LOG_H
+
+#include <linux/stat.h>
+
+#include "../undo.h"
+#include "guard.h"
+
+struct change {
+	struct undo_head *head;
+	struct statx info;
+	int there; /* something is at the path */
+	uint16_t kind, flags;
+	uint32_t store;
+	char path[PATH_MAX];
+};
+
+/* Looks at what is to be changed; 0 where it is nothing that could be undone. */
+int undo_look(struct change *c, int dir, const char *path, int flags);
+/* Whether the state before the change is part of a state that may be wanted back. */
+int undo_was_before(const struct change *c);
+/* Writes it down; NULL where there is no room. */
+struct undo_entry *undo_write(struct change *c, char *other);
+/* From now on nothing can be undone, until the server says otherwise. */
+void undo_lose(struct undo_head *h);
+
+#endif

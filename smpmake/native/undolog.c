@@ -1,0 +1,90 @@
+#include "undolog.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util.h"
+
+char *undo_contents(const char *folder, const char *name, size_t most, size_t *size)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	if (snprintf(path, sizeof path, "%s/undo/%s", folder, name) >= (int)sizeof path)
+		return NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &info) != 0)
+		return NULL;
+	*size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
+	char *data = must_alloc(*size + 1);
+	int failed = read_all(fd, data, *size);
+	close(fd);
+	if (failed) {
+		free(data);
+		return NULL;
+	}
+	data[*size] = '\0';
+	return data;
+}
+
+static void add(struct journal *j, const struct undo_entry *entry, uint64_t number, int server)
+{
+	const char *path = (const char *)(entry + 1);
+	if (j->count == j->room) {
+		j->room = j->room * 2 + 1024;
+		j->items = realloc(j->items, j->room * sizeof *j->items);
+		if (j->items == NULL)
+			abort();
+	}
+	j->items[j->count++] = (struct item){entry, number, server, path, path + strlen(path) + 1};
+}
+
+/* Whole entries only: a process may have been killed while it wrote one. */
+static void scan(struct journal *j, const char *data, size_t size, uint64_t start, int server)
+{
+	size_t at = server ? 0 : start;
+	while (at + sizeof(struct undo_entry) <= size) {
+		const struct undo_entry *entry = (const void *)(data + at);
+		if (entry->size < sizeof *entry || entry->size % 8 != 0 ||
+		    entry->size > size - at) {
+			at += 8;
+			continue;
+		}
+		if (entry->mark == UNDO_MARK && data[at + entry->size - 1] == '\0')
+			add(j, entry, at, server);
+		at += entry->size;
+	}
+}
+
+/* Newest first; at one position what the server wrote is the older. */
+static int newest_first(const void *a, const void *b)
+{
+	const struct item *left = a, *right = b;
+	if (left->entry->at != right->entry->at)
+		return left->entry->at < right->entry->at ? 1 : -1;
+	if (left->server != right->server)
+		return left->server ? 1 : -1;
+	return left->entry < right->entry ? 1 : -1;
+}
+
+int undo_load(struct journal *j, const char *folder)
+{
+	size_t size;
+	memset(j, 0, sizeof *j);
+	j->head = (void *)undo_contents(folder, "head", sizeof *j->head, &size);
+	if (j->head == NULL || size < sizeof *j->head || j->head->magic != UNDO_MAGIC ||
+	    j->head->version != UNDO_VERSION || j->head->lost)
+		return -1;
+	char *log = undo_contents(folder, "log", j->head->used, &size);
+	if (log != NULL)
+		scan(j, log, size, j->head->start, 0);
+	char *server = undo_contents(folder, "server", SIZE_MAX - 1, &size);
+	if (server != NULL)
+		scan(j, server, size, j->head->start, 1);
+	qsort(j->items, j->count, sizeof *j->items, newest_first);
+	return 0;
+}

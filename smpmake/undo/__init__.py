@@ -1,0 +1,1 @@
+"""What a build did, and how it is taken back."""
