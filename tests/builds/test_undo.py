@@ -8,12 +8,15 @@ The compile that fails is held until the driver has done everything that it woul
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 from typing import NamedTuple
 
+import psutil
 import pytest
 
 from tests.support.held import Held
-from tests.support.space import MAIN, Space
+from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 BAD = "gcc -Dheld -c bad.c"
 SOURCES = {"bad.c": "int x = oops;\n", "good.c": "int y;\n", "m.c": MAIN, "t.o": "no object\n"}
@@ -170,3 +173,145 @@ def test_p1_p2_what_a_script_does_behind_a_failure(held: Held, name: str) -> Non
     lines = [line.replace("$$", "$").lstrip("-") for line in RECIPES[name]]
     lines = [line.replace("$(MAKE)", "make") for line in lines]
     check(held, script("set -e", *lines), ["./build.sh"])
+
+
+#: Enough to see each kind of undoing.
+FEW = ("echo", "untar", "if", "a script", "nested make", "objects after", "group", "in place")
+WAYS = {
+    "bmake": (["bmake"], []),
+    "make -k": (["make", "-k"], []),
+    "make -j2": (["make", "-j2"], []),
+    "one slot": (["make"], ["-j1"]),
+    "links wait": (["make"], ["--links=wait"]),
+    "chaos": (["make"], ["--chaos", "7"]),
+    "serial output": (["make"], ["--output=serial"]),
+    "quiet": (["make"], ["-q"]),
+    "a shell's make": (["sh", "-c", "make"], []),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", FEW)
+def test_p1_p2_whatever_the_way(held: Held, name: str, way: str) -> None:
+    command, options = WAYS[way]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"no {command[0]}")
+    check(held, make(*RECIPES[name]), command, *options)
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "busybox sh", "ksh", "zsh"])
+@pytest.mark.parametrize("name", ["discarded", "to a log", "group", "set -e", "trap", "background"])
+def test_p1_p2_whatever_the_shell(held: Held, name: str, shell: str) -> None:
+    if shutil.which(shell.split()[0]) is None:
+        pytest.skip(f"no {shell}")
+    lines = [line.replace("$$", "$").lstrip("-") for line in RECIPES[name]]
+    check(held, script("set -e", *lines), [*shell.split(), "build.sh"])
+
+
+def test_a_script_of_many_probes_is_repeated_once(space: Space) -> None:
+    """Ten of thirty fail, and none is recognised as a probe."""
+    lines = [
+        f"if gcc -c {'bad' if n % 3 == 0 else 'good'}.c -o p{n}.o; then echo {n} >> yes; fi"
+        for n in range(30)
+    ]
+    err = space.expect_same(script(*lines), ["sh", "build.sh"]).err
+    assert err.count("is run again") == 1
+    assert err.count("'oops' undeclared") <= 11  # what was shown before the undoing
+
+
+def test_failures_that_nobody_recognises_end(space: Space) -> None:
+    """Names of their own each time, each by another script: then everything is waited for."""
+    probe = "gcc -DN=$$-$(date +%N) -c bad.c && echo $1 >> yes\ntrue\n"
+    lines = [f"sh ./probe{n}.sh {n}" for n in range(12)]
+    files = {**script(*lines), **{f"probe{n}.sh": probe for n in range(12)}}
+    err = space.expect_same(files, ["sh", "build.sh"]).err
+    assert err.count("is run again") == 2
+
+
+def test_a_header_that_appears_only_the_second_time(space: Space) -> None:
+    """What was compiled before the truth was known must not be used again beside it."""
+    files = {
+        **SOURCES,
+        "inc/new.h": "#define N 1\n",
+        "use.c": '#include "new.h"\nint n = N;\n',
+        "build.sh": "gcc -c bad.c || echo '#define N 2' > new.h\ngcc -Iinc -c use.c\n",
+    }
+    space.expect_same(files, ["sh", "build.sh"])
+
+
+def test_nothing_is_compiled_twice(space: Space) -> None:
+    files = {**objects(40), "zbad.c": "int x = oops;\n", "main.c": MAIN}
+    files["Makefile"] = (
+        "OBJECTS = $(patsubst %.c,%.o,$(sort $(wildcard *.c)))\nprog: $(OBJECTS)\n"
+        "\tgcc -o $@ $(OBJECTS)\n%.o: %.c\n\tgcc -c $< -o $@\n"
+    )
+    tools = space.root / "tools"
+    tools.mkdir()
+    log = space.root / "cache" / "log"  # beside the tree: it is not undone
+    log.parent.mkdir(exist_ok=True)
+    (tools / "gcc").write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which("gcc")} "$@"\n')
+    (tools / "gcc").chmod(0o755)
+    space.write(files)
+    ended = space.smpmake("make", PATH=f"{tools}:{space.environment['PATH']}")
+    assert ended.status == 2, ended.err
+    assert "is run again" in ended.err
+    lines = log.read_text().splitlines()
+    assert [line for line in lines if lines.count(line) > 1] == ["-c zbad.c -o zbad.o"] * 2
+    assert {f"f{n}.o" for n in range(40)} <= set(space.tree())
+
+
+# ------------------------------------------------------------------ interrupts and kills
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_p3_what_followed_an_unfinished_compile_is_undone(held: Held, number: int) -> None:
+    """Serially it would not have been done: no stamp, no counter, no removed file."""
+    space = held.space
+    lines = ["echo before > before", BAD.replace("bad", "good"), "echo ok > stamp"]
+    lines += ["rm m.sh", "echo more >> n.log", "gcc -c other.c", AFTER, "sleep 100"]
+    files = {**make(*lines), "other.c": "int o;\n", "n.log": "7\n", "m.sh": "m\n"}
+    space.write(files)
+    process = held.start("-j2", "make")
+    while not (space.folder / "after").exists() or not (space.folder / "other.o").exists():
+        assert process.poll() is None
+    process.send_signal(number)
+    assert space.finish(process).status == 128 + number
+    held.release(process)
+    tree = space.tree()
+    assert (space.folder / "n.log").read_text() == "7\n"
+    assert "before" in tree
+    assert "m.sh" in tree
+    assert not {"stamp", "after", "good.o"} & set(tree)
+    assert "other.o" not in tree or "after" not in tree
+    space.expect_clean()
+
+
+@pytest.mark.parametrize("victims", ["server", "all"])
+def test_p3_after_a_kill_the_next_session_undoes(held: Held, victims: str) -> None:
+    space = held.space
+    lines = ["echo before > before", "gcc -Dheld -c good.c", "echo ok > stamp", "rm m.sh"]
+    lines += ["echo more >> n.log", "sed -i s/x/y/ x.sh", "mv old new", AFTER, "sleep 100"]
+    files = {**make(*lines), "n.log": "7\n", "old/file": "x", "m.sh": "m\n", "x.sh": "x\n"}
+    space.write(files)
+    before = space.tree()
+    process = held.start("-j2", "make")
+    while not (space.folder / "after").exists():
+        assert process.poll() is None
+    below = psutil.Process(process.pid).children(recursive=True)
+    if victims == "all":
+        for each in [*below, psutil.Process(process.pid)]:
+            each.suspend()
+        for each in [psutil.Process(process.pid), *below]:
+            each.kill()
+    else:
+        process.kill()
+    space.finish(process)
+    psutil.wait_procs(below, timeout=20)
+    held._go.unlink(missing_ok=True)
+    if victims == "all":
+        assert space.smpmake("true").status == 0
+    while any(space.temporary.iterdir()):  # the keeper cleans up
+        pass
+    tree = space.tree()
+    assert tree.pop("before")
+    assert tree == before
