@@ -173,7 +173,8 @@ class Space:
 
     def expect_clean(self) -> None:
         """Promise P9: no socket, folder or temporary file is left."""
-        assert [p.name for p in self.temporary.iterdir()] == []
+        left = [p.name for p in self.temporary.iterdir()]
+        assert left == [], left
         assert [p for p in self.folder.rglob(".smpmake*") if p.name != ".smpmake.toml"] == []
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ extern char **environ;
 #define HOOK(type, name, params, args, before)
 #define LOOK(type, name, params, args, dir, path, shown)
 #define OPEN(type, name, params, args, dir, path, how, failed)
-#define TEMP(type, name, params, args, path, failed)
+#define TEMP(name, params, args, tail, flags)
 #define GONE(type, name, params, args, dir, path, kinds)
 #define OWN(type, name, params) EXPORT type name params;
 #include "hooks.def"

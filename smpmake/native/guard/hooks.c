@@ -165,14 +165,12 @@ static inline void expands(const char *pattern, int flags)
 		return opened;                                                                     \
 	}
 
-#define TEMP(type, name, params, args, path, failed)                                               \
-	EXPORT type name params;                                                                   \
-	EXPORT type name params                                                                    \
+#define TEMP(name, params, args, tail, flags)                                                      \
+	EXPORT int name params;                                                                    \
+	EXPORT int name params                                                                     \
 	{                                                                                          \
-		type made = LIBC(name) args;                                                       \
-		if (!(made failed) && undo_is_on())                                                \
-			undo_made(path);                                                           \
-		if (guard.trace != NULL && !(made failed))                                         \
+		int made = undo_is_on() ? undo_temporary(path, tail, flags, 0) : LIBC(name) args;  \
+		if (guard.trace != NULL && made >= 0)                                              \
 			guard_note('w', AT_FDCWD, path);                                           \
 		return made;                                                                       \
 	}
@@ -196,6 +194,14 @@ static inline void expands(const char *pattern, int flags)
 #undef TEMP
 #undef GONE
 #undef OWN
+
+EXPORT char *mkdtemp(char *path);
+EXPORT char *mkdtemp(char *path)
+{
+	if (!undo_is_on())
+		return LIBC(mkdtemp)(path);
+	return undo_temporary(path, 0, 0, 1) == 0 ? path : NULL;
+}
 
 extern int dirfd(void *folder);
 extern int closedir(void *folder);

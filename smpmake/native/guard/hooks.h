@@ -11,7 +11,7 @@ struct statx;
 #define HOOK(type, name, params, args, before) type(*name) params;
 #define LOOK(type, name, params, args, dir, path, shown) type(*name) params;
 #define OPEN(type, name, params, args, dir, path, how, failed) type(*name) params;
-#define TEMP(type, name, params, args, path, failed) type(*name) params;
+#define TEMP(name, params, args, tail, flags) int(*name) params;
 #define GONE(type, name, params, args, dir, path, kinds) type(*name) params;
 #define OWN(type, name, params) type(*name) params;
 struct libc {

@@ -185,16 +185,35 @@ void undo_new(int dir, const char *path)
 	errno = before;
 }
 
-void undo_made(const char *path)
+#define TRIES 100
+
+int undo_temporary(char *path, int tail, int flags, int is_folder)
 {
+	static const char letters[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789__";
+	size_t size = strlen(path);
 	int before = errno;
-	struct change c;
-	if (undo_look(&c, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW) && c.there) {
-		c.kind = UNDO_NEW;
-		c.there = 0;
-		undo_write(&c, nothing);
+	if (tail < 0 || size < (size_t)tail + 6 ||
+	    memcmp(path + size - (size_t)tail - 6, "XXXXXX", 6) != 0) {
+		errno = EINVAL;
+		return -1;
 	}
-	errno = before;
+	for (int tries = 0; tries < TRIES; tries++) {
+		unsigned char any[6] = {0};
+		kernel(SYS_getrandom, any, sizeof any, 0);
+		for (int i = 0; i < 6; i++)
+			path[size - (size_t)tail - 6 + (size_t)i] = letters[any[i] & 63];
+		undo_new(AT_FDCWD, path);
+		const int how = (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL;
+		long made = is_folder ? kernel(SYS_mkdirat, AT_FDCWD, path, 0700)
+		                      : kernel(SYS_openat, AT_FDCWD, path, how, 0600);
+		if (made >= 0)
+			errno = before;
+		if (made >= 0 || errno != EEXIST)
+			return (int)made;
+	}
+	errno = EEXIST;
+	return -1;
 }
 
 /* A second name: the file is older than it. */

@@ -16,9 +16,10 @@ void undo_data(int dir, const char *path);
 /* Its mode, owner or times are about to be changed. */
 void undo_meta(int dir, const char *path, int follow);
 void undo_meta_of(int fd);
-/* A name is about to be made, or (made) has been. */
+/* A name is about to be made. */
 void undo_new(int dir, const char *path);
-void undo_made(const char *path);
+/* What mkostemps and mkdtemp do, each name being written down before it is tried. */
+int undo_temporary(char *path, int tail, int flags, int is_folder);
 void undo_link(int from_dir, const char *from, int to_dir, const char *to);
 /* It is about to be removed; 1 where it is gone by then, because it was moved into a store. */
 #define UNDO_FILES 1u
