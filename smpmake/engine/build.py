@@ -58,11 +58,12 @@ class Build:
     shared         files that one command makes for many, with what those have in common.
     headers        how many of its commands wrote what could be a header.
     wmakes         there is a wmake in it: what that looks at by itself matters.
+    outer          the build in which this one was started, if that can be taken back.
     undo           the journal by which what it did can be taken back; None where nothing can.
     finished       commands that have succeeded, as long as what they made may be needed again.
     reusable       results of a run that was undone.
     on_squash      called once, when a promise was wrong and what followed is to be taken back.
-    squashing      since then: nobody is answered any more but jobs that still run.
+    squashed       that has happened.
     awaited        callers whose commands are all waited for, because a promise to one was wrong.
     repeats        how often the driver has been run again.
     patient        every command is waited for.
@@ -95,11 +96,12 @@ class Build:
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
     wmakes: bool = False
+    outer: Build | None = None
     undo: UndoJournal | None = None
     finished: list[Finished] = field(default_factory=list)
     reusable: Reusable | None = None
     on_squash: Callable[[], None] | None = None
-    squashing: bool = False
+    squashed: bool = False
     awaited: set[bytes] = field(default_factory=set)
     repeats: int = 0
     patient: bool = False
@@ -123,16 +125,40 @@ class Build:
 
     def squash(self) -> None:
         """A promise was wrong: from now on nobody goes on by it."""
-        if not self.squashing and self.undo is not None and self.on_squash is not None:
-            self.squashing = True
+        if self.outer is not None:
+            self.outer.failures += self.failures
+            self.outer.wrong |= self.wrong
+            self.outer.squash()
+        elif not self.squashed and self.undo is not None and self.on_squash is not None:
+            self.squashed = True
             self.on_squash()
+
+    @property
+    def squashing(self) -> bool:
+        """Whether all is about to be undone: nobody is answered any more but jobs that run."""
+        return self.squashed or (self.outer is not None and self.outer.squashed)
+
+    def is_one_with(self, other: Build) -> bool:
+        """Whether what becomes of one becomes of the other."""
+        return self is other or (self.undo is not None and self.undo is other.undo)
+
+    def join(self, outer: Build) -> None:
+        """This build is part of another: what becomes of that becomes of it."""
+        self.outer = outer.outer or outer
+        self.undo = outer.undo
+        self.known_failures = outer.known_failures
+        self.awaited = outer.awaited
+        self.owed = outer.owed
+        self.finished = outer.finished
+        self.reusable = outer.reusable
+        self.patient = outer.patient
 
     def start_over(self, *, whole: bool) -> None:
         """The driver is run again, and waits for the truth of what failed.
 
         whole  as if it had never been run; else it must come to what failed, and is to be told.
         """
-        self.broken, self.refused, self.squashing = None, False, False
+        self.broken, self.refused, self.squashed = None, False, False
         self.lost.clear()
         self.reported += self.failures
         if not whole:

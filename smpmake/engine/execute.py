@@ -290,7 +290,7 @@ class Executor:
             if build.squashing:
                 self._end_later(build, job)
             stop = self._scheduler.cancel(
-                lambda j: j.build == build.id and j.number > job.number, now, job
+                lambda j: j.number > job.number and _is_of(j, build), now, job
             )
         self._leave(job)
         self.perform([*stop, *self._scheduler.finished(job, ok=result.ok, now=now)])
@@ -307,7 +307,8 @@ class Executor:
         self._pending.hold()  # until all is taken back nothing is final
         for slot, job in self._running.items():
             command = command_of(job)
-            if command.build is build and job.number > failed.number and not command.signalled:
+            later = job.number > failed.number and command.build.is_one_with(build)
+            if later and not command.signalled:
                 command.signalled = True
                 self._pool.signal(slot, signal.SIGTERM)
 
@@ -372,3 +373,10 @@ class Executor:
         """Nothing more is looked at again."""
         if self._second_look is not None:
             self._second_look.cancel()
+
+
+def _is_of(job: Job, build: Build) -> bool:
+    """Whether a command goes when a build is to be undone (or, where it cannot be, to stop)."""
+    if not build.squashing:
+        return job.build == build.id
+    return isinstance(job.payload, Command) and job.payload.build.is_one_with(build)

@@ -51,7 +51,9 @@ class Outcome:
         status = record.status or 0
         self._withdraw_stamps(command)
         build.lost.update(command.makes)
-        self._output.skip(command, job.number)
+        promised = not command.signalled and not command.digest and command.group is None
+        if not promised or build.undo is None:
+            self._output.skip(command, job.number)  # else what comes behind is not to be shown
         if command.signalled:
             return False  # we ended it ourselves
         output = result.out + result.err

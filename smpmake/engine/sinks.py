@@ -11,8 +11,11 @@ import queue
 import select
 import threading
 from collections.abc import Callable
+from typing import Final
 
 from smpmake.protocol.wire import FileId
+
+_MOST_REMEMBERED: Final = 16 << 20  # bytes
 
 
 class Printer:
@@ -126,6 +129,16 @@ class Transcript:
         self._pieces: list[bytes | None] = []  # None: kept free for a job that still runs
         self._first = 0  # number of the piece at the head of the list
         self._positions: dict[int, int] = {}
+        self._sent = bytearray()  # what has been printed
+        self._again = b""  # of that, what is still to come once more
+
+    def start_over(self) -> None:
+        """The driver is run again: what was held back is dropped, what was printed not repeated."""
+        self._drain()
+        self._pieces.clear()
+        self._positions.clear()
+        self._first = 0
+        self._again = bytes(self._sent)
 
     def add(self, data: bytes) -> None:
         """Output of the driver."""
@@ -149,6 +162,7 @@ class Transcript:
 
     def finish(self) -> None:
         """The driver has ended: takes what is still in the pipe (others may hold it open)."""
+        self._pieces = [piece or b"" for piece in self._pieces]
         self.add(self._drain() or b"")
 
     def _flush(self) -> None:
@@ -158,6 +172,20 @@ class Transcript:
                 break
             done += 1
             if piece:
-                self._printer.write(self._fd, piece)
+                self._send(piece)
         del self._pieces[:done]
         self._first += done
+
+    def _send(self, piece: bytes) -> None:
+        if self._again:
+            same = len(os.path.commonprefix([piece, self._again]))
+            self._again = self._again[same:]
+            piece = piece[same:]
+            if not piece:
+                return
+            if self._again:
+                self._again = b""
+                piece = b"smpmake: what was printed so far was undone in part\n" + piece
+        if len(self._sent) < _MOST_REMEMBERED:
+            self._sent += piece
+        self._printer.write(self._fd, piece)

@@ -137,6 +137,9 @@ class Requests:
             began=time.time(),
             wmakes=True,  # its driver may be one
         )
+        outer = next((each for each in self._engine.builds.values() if each.undo), None)
+        if outer is not None:
+            build.join(outer)
         self._engine.builds[build.id] = build
         self._owners[client] = build
         slots = self._engine.scheduler.slots

@@ -192,12 +192,14 @@ class LocalBackend:
     async def drained(self, record: BuildRecord) -> None:
         """See Backend."""
         build = self._build
-        await build.empty.wait()
+        inner = list(self._engine.builds.values()) if self._engine is not None else []
+        for each in [build, *inner]:
+            await each.empty.wait()
         if not build.squashing:
             build.failures += build.owed.values()
             build.owed.clear()
-        if self._build.transcript is not None:
-            self._build.transcript.finish()
+        if build.transcript is not None and not build.failures:
+            build.transcript.finish()
         record.server_cpu_us = own_cpu_us() - self._spent_before
 
     def learn(self) -> list[str]:
@@ -242,6 +244,8 @@ class LocalBackend:
         """See Backend."""
         assert self._engine is not None
         self._engine.start_over(self._build, whole=whole)
+        if self._build.transcript is not None:
+            self._build.transcript.start_over()
 
     async def close(self) -> list[str]:
         """See Backend."""
@@ -254,11 +258,11 @@ class LocalBackend:
         if self._build.known_failures is not None:
             self._build.known_failures.save()
         leftovers: list[str] = []
+        if self._build.transcript is not None:
+            self._build.transcript.finish()  # with what came behind a failure that nobody mends
         if self._pipe >= 0:
             asyncio.get_running_loop().remove_reader(self._pipe)
         if self._printer is not None:
-            if self._build.transcript is not None:
-                self._build.transcript.finish()
             self._printer.close()
         if engine is not None:
             leftovers = engine.close()

@@ -158,6 +158,10 @@ class Session:
             self._backend.adopt(driver)
             faults = await self._see_through(driver)
         await ready
+        if faults:
+            driver.signal(signal.SIGKILL)
+            await driver.alone
+            self._note_complaints(self._backend.take_back(everything=False))
         return faults
 
     def _start(self, soft: int) -> Driver:

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.support.held import Held
-from tests.support.space import MAIN, SMPMAKE, Space, objects
+from tests.support.space import MAIN, Space, objects
 
 BAD = "gcc -Dheld -c bad.c"
 SOURCES = {"bad.c": "int x = oops;\n", "good.c": "int y;\n", "m.c": MAIN, "t.o": "no object\n"}
