@@ -178,7 +178,7 @@ class Transcript:
 
     def _send(self, piece: bytes) -> None:
         if self._again:
-            same = len(os.path.commonprefix([piece, self._again]))
+            same = _same(piece, self._again)
             self._again = self._again[same:]
             piece = piece[same:]
             if not piece:
@@ -189,3 +189,9 @@ class Transcript:
         if len(self._sent) < _MOST_REMEMBERED:
             self._sent += piece
         self._printer.write(self._fd, piece)
+
+
+def _same(one: bytes, other: bytes) -> int:
+    """How many bytes two pieces begin with in common."""
+    pairs = zip(one, other, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
