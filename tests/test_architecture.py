@@ -31,7 +31,7 @@ MAY: dict[str, set[str]] = {
     "schedule": set(),
     "history": {"__init__", "errors", "folders", "forecast", "records", "redact", "timing"},
     "bench": {"errors", "history", "records", "timing"},
-    "decide": {"commands", "config", "folders", "protocol"},
+    "decide": {"commands", "config", "folders", "protocol", "schedule"},
     "disk": {"commands", "errors", "schedule"},
     "undo": {"disk", "folders", "native", "protocol", "records"},
     "guard": {"disk", "protocol", "records", "schedule", "undo"},

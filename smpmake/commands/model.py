@@ -68,6 +68,11 @@ class Reason(enum.StrEnum):
     PROBE_NAME = "probe-name", False, "a configure-time check, known by its file or folder name"
     CAPTURED_OUTPUT = "captured-output", False, "its output is captured, redirected or discarded"
     FRESH_SOURCE = "fresh-source", False, "a small source that the calling script has just written"
+    STATUS_ASKED = (
+        "status-asked",
+        False,
+        "makes a program, and its shell does something else if not",
+    )
     IN_PLACE = "in-place-update", False, "updates a file in place, which only a guard could hide"
     LINK_WAITS = "link-waits", False, "links and archives run in the foreground (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.decide.rules import Rules
+from smpmake.schedule.hazards import is_product
 
 
 class Context(Protocol):
@@ -22,6 +23,9 @@ class Context(Protocol):
 
     def fresh_source(self) -> bool:
         """Whether the calling script has just written the source, as probes do."""
+
+    def status_is_asked(self) -> bool:
+        """Whether the text of a recipe makes something depend on the command's status."""
 
     def driver_reads_back(self) -> bool:
         """Whether the driver reads dependency files as soon as the command ends."""
@@ -101,6 +105,12 @@ def _decide_file(analysis: Analysis, rules: Rules, context: Context) -> Decision
     return Decision(Reason.NOT_PENDING, light=True)
 
 
+def _makes_one_program(analysis: Analysis) -> bool:
+    """Whether it goes from one source to a program in one step, as checks do."""
+    sources = [path for path in analysis.reads if not is_product(path)]
+    return analysis.kind is Kind.LINK and len(sources) == len(analysis.reads) == 1
+
+
 def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reason | None, str]:
     """A reason not to defer an understood command, cheap ones first."""
     if not rules.defer_links and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
@@ -115,6 +125,8 @@ def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reas
         return Reason.UNGUARDED, program
     if context.captured():
         return Reason.CAPTURED_OUTPUT, ""
+    if _makes_one_program(analysis) and context.status_is_asked():
+        return Reason.STATUS_ASKED, analysis.reads[0]
     looked_at = context.target_checked()
     if looked_at:
         return Reason.CHECKS_TARGETS, looked_at

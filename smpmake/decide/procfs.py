@@ -6,7 +6,9 @@ be gone; then the answer is the careful one.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,6 +64,19 @@ class Processes:
             return None
         return FileId(out.st_dev, out.st_ino), FileId(err.st_dev, err.st_ino)
 
+    def holds(self, pid: int, files: tuple[FileId, FileId]) -> bool:
+        """Whether a process has one of two files open, beside its own input and output."""
+        try:
+            numbers = [n for n in os.listdir(f"/proc/{pid}/fd") if int(n) > 2]
+        except OSError:
+            return False
+        for number in numbers:
+            with contextlib.suppress(OSError):
+                info = os.stat(f"/proc/{pid}/fd/{number}")
+                if FileId(info.st_dev, info.st_ino) in files:
+                    return True
+        return False
+
     def calling_command(self, pid: int) -> bytes:
         """By what a script's commands are told from others: its folder and command line.
 
@@ -90,6 +105,8 @@ def is_captured(
     parent: int,
     mine: tuple[FileId, FileId],
     driver: tuple[FileId, FileId] | None,
+    *,
+    one_program: bool = False,
 ) -> bool:
     """Whether a caller looks at this very command's output, as probes do.
 
@@ -98,6 +115,9 @@ def is_captured(
     until they have all ended).  Captured: a single command's output, by the process that called
     it, by a fork of a shell, or by way of `sh -c`.  Libtool discards the output of its second
     compile; nobody looks at it.
+
+    one_program  the command makes a program: a check may, but hardly one of several commands whose
+                 output a script collects together, which look the same from here.
     """
     if mine == driver:
         return False
@@ -119,9 +139,21 @@ def is_captured(
             return False
     if outer == 0 or driver is None:  # in a shell of the user's nobody else is to be asked
         return outer == 0
+    # A shell may redirect one command in its own place; it keeps what it goes back to behind it.
+    if one_program and processes.holds(outer, processes.output_ids(pid) or driver):
+        return True
     command = processes.command_line(outer)
     is_fork = command == processes.command_line(pid)
     return is_fork or (command[1:2] == [b"-c"] and _name(command[0]) in _SHELLS)
+
+
+_STATUS: Final = re.compile(rb"\b(?:if|elif|while|until)\b|&&|\|\||(?:^|[;&|({\s])!\s")
+
+
+def asks_for_status(command: list[bytes]) -> bool:
+    """Whether a caller's command line is a shell's text in which a status decides something."""
+    is_text = command[1:2] == [b"-c"] and len(command) > 2 and _name(command[0]) in _SHELLS
+    return is_text and _STATUS.search(command[2]) is not None
 
 
 def _name(path: bytes) -> bytes:

@@ -8,8 +8,8 @@ from typing import Final
 
 from smpmake.commands import wmake
 from smpmake.commands.makes import MAKES, READ_BACK
-from smpmake.commands.model import Analysis
-from smpmake.decide.procfs import Processes, is_captured, is_fresh
+from smpmake.commands.model import Analysis, Kind
+from smpmake.decide.procfs import Processes, asks_for_status, is_captured, is_fresh
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
@@ -49,7 +49,14 @@ class Context:
         mine = (invoke.out, invoke.err)
         if mine == self._build.driver_output:
             return False
-        return is_captured(self._processes, invoke.parent, mine, self._build.driver_output)
+        one_program = self._analysis.kind is Kind.LINK
+        return is_captured(
+            self._processes,
+            invoke.parent,
+            mine,
+            self._build.driver_output,
+            one_program=one_program,
+        )
 
     def fresh_source(self) -> bool:
         """See policy.Context."""
@@ -69,6 +76,10 @@ class Context:
         if caller is None:
             return "?"
         return "" if caller.name in MAKES else caller.name
+
+    def status_is_asked(self) -> bool:
+        """See policy.Context."""
+        return asks_for_status(self._processes.command_line(self._invoke.parent))
 
     def driver_reads_back(self) -> bool:
         """See policy.Context."""

@@ -315,3 +315,27 @@ def test_p3_after_a_kill_the_next_session_undoes(held: Held, victims: str) -> No
     tree = space.tree()
     assert tree.pop("before")
     assert tree == before
+
+
+PROBES = {
+    "redirected in a condition": "if gcc -o prog bad.c > log 2>&1; then echo 1; else echo 0; fi > r",
+    "discarded": "if gcc -o prog t.o > /dev/null 2>&1; then echo 1 > r; else echo 0 > r; fi",
+    "in a function": "try() { gcc -o prog bad.c > log 2>&1; }\nif try; then echo 1 > r; fi",
+}
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "busybox sh", "ksh", "zsh"])
+@pytest.mark.parametrize("name", PROBES)
+def test_a_probe_is_seen_by_who_holds_its_output(space: Space, name: str, shell: str) -> None:
+    if shutil.which(shell.split()[0]) is None:
+        pytest.skip(f"no {shell}")
+    files = script(PROBES[name])
+    err = space.expect_same(files, [*shell.split(), "build.sh"]).err
+    assert "is run again" not in err
+
+
+@pytest.mark.parametrize("text", ["if %s; then echo 1; fi", "%s && echo 1", "%s || echo 0", "! %s"])
+def test_a_program_whose_status_a_recipe_asks_for_is_a_probe(space: Space, text: str) -> None:
+    err = space.expect_same(make(text % "gcc -o prog bad.c"), ["make"]).err
+    assert "is run again" not in err
+    assert "1 status-asked" in err

@@ -181,6 +181,7 @@ prog: $(OBJECTS)
 \tgcc -o $@ $(OBJECTS)
 %%.o: %%.c common.h
 \tgcc -O2 -MMD -MF $*.d -c -o $@ $<
+\techo $@ > $*.log
 -include $(OBJECTS:.o=.d)
 """
 
@@ -221,7 +222,7 @@ def test_p3_fifty_kills_at_random_moments(space: Space, request: pytest.FixtureR
         if rng.random() < 0.5:  # over a stale build
             space.ok("make", "-j2", "-s", "f0.o", "f1.o", "f2.o", "f3.o")
             space.write({"common.h": "static inline double common(double x) { return x; }\n"})
-            space.ok("touch", "-d", "+1 second", "common.h")
+            space.ok("sh", "-c", "rm -f *.log && touch -d '+1 second' common.h")
             space.write({"common.h": real_project()["common.h"]})
         if not kill_once(space, rng, seed):
             continue
@@ -281,6 +282,8 @@ def folder_of(process: psutil.Process) -> str:
 def check_nothing_half_written(space: Space, expected: dict[str, str], seed: int) -> None:
     """Whatever object is there is the serial one, or an older one that make will replace."""
     assert not list(space.folder.glob(".smpmake*")), seed
+    for log in space.folder.glob("*.log"):
+        assert log.with_suffix(".o").exists(), (seed, log)  # it speaks of what was done
     for name, what in space.tree().items():
         if name.endswith(".o") and what != expected[name]:
             path = space.folder / name

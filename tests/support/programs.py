@@ -21,6 +21,9 @@ PROGRAMS = ("p", "q")
 COPIES = ("k.o", "d/k.o")  # no links to these, which cp would refuse to write
 FOLDERS = (".", "d")
 
+#: What no compiler takes, and whose failure a program tolerates, or ends with.
+BAD = "bad.c"
+
 Step = list[str]
 
 #: More than a configure script writes (callers.is_fresh), so that compiles are deferred.
@@ -28,7 +31,7 @@ PADDING = " " * 5000
 
 
 def program(seed: int, length: int = 14) -> list[Step]:
-    """A program that never fails serially: it uses only what is there at that point."""
+    """A program that uses only what is there at that point; its compiles fail where it says so."""
     dice = random.Random(seed)
     steps: list[Step] = [["write", name] for name in (*SOURCES[:2], *HEADERS)]
     there = {step[1] for step in steps}
@@ -42,6 +45,8 @@ def _step(dice: random.Random, there: set[str]) -> Step:
     objects = sorted(there & set(PRODUCTS))
     kind = dice.choice(
         ["compile"] * 6
+        + ["try"] * (dice.random() < 0.3)
+        + ["stop"] * (dice.random() < 0.05)
         + ["link"] * 2
         + ["read", "stat", "list", "write", "remove", "rename", "append", "copy", "link to"]
     )
@@ -49,6 +54,8 @@ def _step(dice: random.Random, there: set[str]) -> Step:
         out = dice.choice(PRODUCTS)
         there.add(out)
         return ["compile", dice.choice(sources), out]
+    if kind in ("try", "stop"):
+        return [kind, dice.choice([BAD, *sources]), dice.choice(("t.o", "d/t.o"))]
     if kind == "link" and objects:
         out = dice.choice(PROGRAMS)
         there.add(out)
@@ -84,11 +91,17 @@ def _step(dice: random.Random, there: set[str]) -> Step:
 def run(steps: list[Step]) -> None:
     """Runs a program in the current folder; what it sees goes to the file `seen`."""
     os.mkdir("d")
+    Path(BAD).write_text("!" + PADDING)
     seen = []
     for number, step in enumerate(steps):
         kind, name, *more = step
         if kind == "compile":
             subprocess.run(["gcc", "-c", name, "-o", more[0]], check=True)
+        elif kind in ("try", "stop"):
+            status = subprocess.run(["gcc", "-c", name, "-o", more[0]], check=False).returncode
+            seen.append(f"{kind} {name}: {status}")
+            if kind == "stop" and status:
+                break
         elif kind == "link":
             subprocess.run(["gcc", "-o", name, *more], check=True)
         elif kind == "list":
