@@ -16,7 +16,7 @@ class CommandRecord:
     reason      why it was not deferred (the value of a commands.model.Reason), else "".
     status      exit status, 128+n for a signal, None where unknown (foreground: the driver knows)
                 or never run.
-    state       "done", "failed" or "cancelled".
+    state       "done", "failed", "cancelled", or "undone": done in a run that was taken back.
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.
     unguarded   the program above it that has no guard, "" where all have one.

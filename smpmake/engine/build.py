@@ -108,6 +108,7 @@ class Build:
     owed: dict[str, Failure] = field(default_factory=dict)
     environments: dict[bytes, Environment] = field(default_factory=dict)
     texts: dict[bytes, bytes] = field(default_factory=dict)
+    _undone: int = 0
 
     def __post_init__(self) -> None:
         self.empty.set()
@@ -158,6 +159,10 @@ class Build:
 
         whole  as if it had never been run; else it must come to what failed, and is to be told.
         """
+        for record in self.records[self._undone if whole else len(self.records) :]:
+            if record.state in ("done", "failed"):
+                record.state = "undone"
+        self._undone = len(self.records)
         self.broken, self.refused, self.squashed = None, False, False
         self.lost.clear()
         self.reported += self.failures

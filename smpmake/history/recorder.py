@@ -44,6 +44,7 @@ class Recorder:
         self._turn: Future[None] | None = None
         self._build = 0
         self._low = 0  # everything before it is written in its last state
+        self._runs = record.runs
         self._written: dict[int, tuple[str, int, int]] = {}
         self._stalls = 0
         self._open_stalls: list[int] = []
@@ -130,6 +131,9 @@ class Recorder:
 
     def _changed(self) -> list[CommandRecord]:
         commands = self._record.commands
+        if self._runs != self._record.runs:  # what had ended is undone
+            self._runs, self._low = self._record.runs, 0
+            self._written.clear()
         count = len(commands)  # the server adds to them meanwhile
         changed = []
         for at in range(self._low, count):

@@ -186,8 +186,8 @@ class History:
             for number in reversed(builds):
                 for outputs, wall, cpu, rss in connection.execute(
                     "select outputs, ended_ns - started_ns, user_us + system_us, max_rss_kib "
-                    "from command where build = ? and state = 'done' and verdict = 'deferred' "
-                    "and started_ns > 0",
+                    "from command where build = ? and state in ('done', 'undone') "
+                    "and verdict = 'deferred' and started_ns > 0 and detail != 'reused'",
                     (number,),
                 ):
                     for output in json.loads(outputs)[:1]:
@@ -199,7 +199,7 @@ class History:
         with self.open() as connection:
             found = connection.execute(
                 "select build, count(*) from command where verdict = 'deferred' "
-                "and state = 'done' and build in "
+                "and state in ('done', 'undone') and detail != 'reused' and build in "
                 "(select id from build where cwd = ? order by id desc limit ?) "
                 "group by build order by 2 desc, 1 desc limit 1",
                 (rows.storable(cwd), _PAST_BUILDS),

@@ -61,6 +61,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
     rows = [headline(record, timing)]
     why = ", ".join(f"{count} {reason}" for reason, count in timing.reasons[:4])
     cancelled = f", {timing.cancelled} cancelled" if timing.cancelled else ""
+    cancelled += f", {timing.undone} undone" if timing.undone else ""
     rows.append(
         f"  commands   {timing.deferred} deferred, {timing.foreground} in the foreground"
         f"{cancelled}{f' ({why})' if why else ''}"

@@ -221,10 +221,10 @@ class Session:
             if not taken_back.done:
                 record.notices += map(_doubts, record.failures)
             return False
+        backend.start_over(whole=taken_back.whole)
         record.runs += 1
         record.driver_ended = 0
         self._killed = False
-        backend.start_over(whole=taken_back.whole)
         more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
         undone = "what followed is undone, and " if taken_back.done else ""
         print(

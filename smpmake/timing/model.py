@@ -75,6 +75,7 @@ class Timing:
     deferred: int
     foreground: int
     cancelled: int
+    undone: int
     reasons: tuple[tuple[str, int], ...]
     waits: tuple[Wait, ...]
     stalls: tuple[records.Stall, ...]
@@ -173,9 +174,10 @@ def analyse(record: BuildRecord) -> Timing:
         _against(serial, line.wall, extra_cpus),
         _against(measured, line.wall, extra_cpus) if measured is not None else None,
         extra_cpus,
-        sum(c.verdict == "deferred" for c in commands),
-        sum(c.verdict != "deferred" for c in commands),
+        sum(c.verdict == "deferred" and c.state != "undone" for c in commands),
+        sum(c.verdict != "deferred" and c.state != "undone" for c in commands),
         sum(c.state == "cancelled" for c in commands),
+        sum(c.state == "undone" for c in commands),
         tuple(Counter(c.reason for c in commands if c.reason).most_common()),
         tuple(wait for wait in waits if wait.seconds > 0.01),
         tuple(sorted(stalls, key=lambda stall: -stall.duration)),
