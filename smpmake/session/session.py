@@ -101,6 +101,7 @@ class Session:
         self._ended_by: int | None = None
         self._faults: list[str] = []
         self._input = Input()
+        self._late: signal.Signals | None = None
         self._killed = False
         self._driver: Driver | None = None
         self.record = BuildRecord(
@@ -154,6 +155,7 @@ class Session:
         while not faults and await self._is_to_be_repeated(driver):
             driver.close()
             self._input.rewind()
+            self._stand_by_for_signals()
             driver = self._start(soft)
             self._backend.adopt(driver)
             faults = await self._see_through(driver)
@@ -221,6 +223,9 @@ class Session:
             if not taken_back.done:
                 record.notices += map(_doubts, record.failures)
             return False
+        if self._late is not None:  # everything is undone: it ends here
+            self._ended_by = self._late
+            return False
         backend.start_over(whole=taken_back.whole)
         record.runs += 1
         record.driver_ended = 0
@@ -272,7 +277,7 @@ class Session:
             sampler.take()
             self._display.close()
             for number in _ENDING:  # what is left to do takes a moment and must be done
-                loop.add_signal_handler(number, lambda: None)
+                loop.add_signal_handler(number, self._interrupted_late, number)
         return faults
 
     def _sampled(self, sample: Sample) -> None:
@@ -318,6 +323,10 @@ class Session:
         # At a terminal the driver got the signal itself; it should not get it twice.
         loop.call_later(_GRACE, self._pass_on, driver, number)
         loop.call_later(_PATIENCE, self._lose_patience, driver, number)
+
+    def _interrupted_late(self, number: signal.Signals) -> None:
+        """The driver has ended; it matters only if it was to be run again."""
+        self._late = self._late or number
 
     def _broken(self, driver: Driver, context: dict[str, Any]) -> None:
         """A fault of ours in the event loop: what it left undone nobody would do, so all ends."""

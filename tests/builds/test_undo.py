@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.support.held import Held
-from tests.support.space import MAIN, Space, objects
+from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 BAD = "gcc -Dheld -c bad.c"
 SOURCES = {"bad.c": "int x = oops;\n", "good.c": "int y;\n", "m.c": MAIN, "t.o": "no object\n"}
@@ -339,3 +339,29 @@ def test_a_program_whose_status_a_recipe_asks_for_is_a_probe(space: Space, text:
     err = space.expect_same(make(text % "gcc -o prog bad.c"), ["make"]).err
     assert "is run again" not in err
     assert "1 status-asked" in err
+
+
+def test_a_link_to_a_file_without_a_name_is_undone(held: Held) -> None:
+    """O_TMPFILE and linkat: the name is newer than the file."""
+    text = (
+        "import os; fd = os.open('.', os.O_TMPFILE | os.O_RDWR); os.write(fd, b'x'); "
+        "os.link(f'/proc/self/fd/{fd}', 'stamp', follow_symlinks=True)"
+    )
+    check(held, make(BAD, f'python3 -c "{text}"', AFTER), ["make"])
+
+
+def test_an_interrupt_is_heard_in_the_repetition(held: Held) -> None:
+    space = held.space
+    lines = ["gcc -c bad.c || true", "echo $$PPID > pid", "sleep 100"]
+    space.write(make(*lines))
+    process = space.start(SMPMAKE, "make")
+    seen = b""
+    stream = process.stderr
+    assert stream is not None
+    while b"is run again" not in seen:
+        seen += stream.readline()
+    while not (space.folder / "pid").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert space.finish(process).status == 143
+    space.expect_clean()

@@ -67,12 +67,12 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 		undo_move(from_dir, from, to_dir, to, flags);
 }
 
-static inline void links(int from_dir, const char *from, int to_dir, const char *to)
+static inline void links(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
 	if (!guard_quiet())
 		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
 	if (undo_is_on())
-		undo_link(from_dir, from, to_dir, to);
+		undo_link(from_dir, from, to_dir, to, flags);
 }
 
 static inline void aliases(const char *target, int dir, const char *path)

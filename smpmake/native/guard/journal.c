@@ -217,13 +217,13 @@ int undo_temporary(char *path, int tail, int flags, int is_folder)
 }
 
 /* A second name: the file is older than it. */
-void undo_link(int from_dir, const char *from, int to_dir, const char *to)
+void undo_link(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
 	int before = errno;
 	struct change c;
+	int how = (flags & AT_EMPTY_PATH) | (flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW);
 	if (undo_look(&c, to_dir, to, AT_SYMLINK_NOFOLLOW) && !c.there &&
-	    kernel(SYS_statx, from_dir, from, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &c.info) ==
-	        0) {
+	    kernel(SYS_statx, from_dir, from, how, STATX_BASIC_STATS, &c.info) == 0) {
 		c.there = 1;
 		c.kind = UNDO_NEW;
 		undo_write(&c, nothing);

@@ -20,7 +20,7 @@ void undo_meta_of(int fd);
 void undo_new(int dir, const char *path);
 /* What mkostemps and mkdtemp do, each name being written down before it is tried. */
 int undo_temporary(char *path, int tail, int flags, int is_folder);
-void undo_link(int from_dir, const char *from, int to_dir, const char *to);
+void undo_link(int from_dir, const char *from, int to_dir, const char *to, int flags);
 /* It is about to be removed; 1 where it is gone by then, because it was moved into a store. */
 #define UNDO_FILES 1u
 #define UNDO_FOLDERS 2u

@@ -59,7 +59,7 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 		aliases(P(a), FD(b), P(c));
 		return 0;
 	case SYS_linkat:
-		links(FD(a), P(b), FD(c), P(d));
+		links(FD(a), P(b), FD(c), P(d), (int)e);
 		return 0;
 	case SYS_renameat2:
 		renames(FD(a), P(b), FD(c), P(d), (unsigned)e);
@@ -110,7 +110,7 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 		aliases(P(a), AT_FDCWD, P(b));
 		return 0;
 	case SYS_link:
-		links(AT_FDCWD, P(a), AT_FDCWD, P(b));
+		links(AT_FDCWD, P(a), AT_FDCWD, P(b), 0);
 		return 0;
 	case SYS_rename:
 		renames(AT_FDCWD, P(a), AT_FDCWD, P(b), 0);
