@@ -365,3 +365,17 @@ def test_an_interrupt_is_heard_in_the_repetition(held: Held) -> None:
     process.send_signal(signal.SIGTERM)
     assert space.finish(process).status == 143
     space.expect_clean()
+
+
+def test_a_build_inside_a_build_is_taken_back_with_it(held: Held) -> None:
+    inner = f"all:\n\t{BAD}\n\techo ok > inner\n\t{AFTER}\n"
+    files = {**make("$(SMPMAKE) make -f own.mk", "echo ok > stamp"), "own.mk": inner}
+    prepare(held, files)
+    serial = facts(held, held.space.run("make", "SMPMAKE=").status, ["make", "SMPMAKE="])
+    held.space.clear()
+    prepare(held, files)
+    process = held.start("make", f"SMPMAKE={SMPMAKE} -q")
+    held.let_go_when_stuck(process)
+    ended = held.space.finish(process)
+    held.space.expect_clean()
+    assert facts(held, ended.status, ["make", "SMPMAKE="]) == serial, ended.err

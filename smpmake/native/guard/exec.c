@@ -194,6 +194,13 @@ static int goes_to_shim(struct plan *plan, const char *path, char *const *argv)
 	return 1;
 }
 
+/* A build inside the build has a keeper, which has no loader. */
+static int is_our_own(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strcmp(slash != NULL ? slash + 1 : path, "smpmake-keeper") == 0;
+}
+
 /* Decides what to run for `path` in `env`, into a plan whose `env` has room. */
 static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *const *argv,
                            char *const *env)
@@ -210,6 +217,8 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
 		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 0, 0);
 	} else {
 		struct nature nature = nature_of(path);
+		if (is_our_own(path)) /* it hands the guard on */
+			nature.takes_guard = 1;
 		if (!nature.takes_guard && !tool && undo_is_on())
 			undo_commit(path);
 		else if (!nature.takes_guard && !tool && !guard_quiet())
