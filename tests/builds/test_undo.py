@@ -379,3 +379,60 @@ def test_a_build_inside_a_build_is_taken_back_with_it(held: Held) -> None:
     ended = held.space.finish(process)
     held.space.expect_clean()
     assert facts(held, ended.status, ["make", "SMPMAKE="]) == serial, ended.err
+
+
+def small_budget(held: Held) -> None:
+    config = held.space.root / "config" / "smpmake" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('undo = "1K"\n')
+
+
+BIG = {"big": "b" * 100_000, "new": "n" * 100_000}
+
+
+def test_what_is_beyond_the_budget_is_final(held: Held) -> None:
+    """A make goes on from there; the older contents are not needed any more."""
+    small_budget(held)
+    check(held, {**make("cp new big", BAD, "echo ok > stamp", AFTER), **BIG}, ["make"])
+
+
+def test_a_script_beyond_the_budget_ends_where_it_failed(held: Held) -> None:
+    small_budget(held)
+    space = held.space
+    space.write({**script("cp new big", BAD, "echo ok > stamp", AFTER), **BIG})
+    process = held.start("sh", "build.sh")
+    held.let_go_when_stuck(process)
+    ended = space.finish(process)
+    assert ended.status == 1
+    assert "smpmake: failed: gcc -Dheld -c bad.c" in ended.err
+    tree = space.tree()
+    assert tree["big"] == tree["new"]
+    assert not {"stamp", "after"} & set(tree)
+    space.expect_clean()
+
+
+def test_a_program_without_a_guard_is_final(held: Held) -> None:
+    """What it does cannot be written down: a script is not repeated behind it."""
+    space = held.space
+    space.write({"s.c": '#include <stdio.h>\nint main(void) { return !fopen("static", "w"); }\n'})
+    space.ok("gcc", "-static", "s.c", "-o", str(space.root / "tools" / "static"))
+    files = script("echo 1 > one", "static", BAD, "echo ok > stamp", AFTER)
+    space.write(files)
+    process = held.start("sh", "build.sh")
+    held.let_go_when_stuck(process)
+    ended = space.finish(process)
+    assert ended.status == 1, ended.err
+    assert {"one", "static"} <= set(space.tree())
+    assert not {"stamp", "after"} & set(space.tree())
+    assert "smpmake: failed: gcc -Dheld -c bad.c" in ended.err
+
+
+def test_what_goes_past_libc_is_undone(held: Held) -> None:
+    """By its syscall(), as Node does."""
+    text = (
+        "import ctypes; c = ctypes.CDLL(None); "
+        "c.syscall(ctypes.c_long(87), b'm.c'); c.syscall(ctypes.c_long(83), b'stamp', 0o700)"
+    )
+    if os.uname().machine != "x86_64":
+        pytest.skip("numbers of system calls of another machine")
+    check(held, make(BAD, f'python3 -c "{text}"', AFTER), ["make"])

@@ -14,6 +14,35 @@
 
 static char nothing[] = "/";
 
+/* Temporary files that this process has made, if it is part of a command: what it made and removes
+ * again leaves nothing to be undone.  Numbers of inodes; where they have no room they are kept. */
+#define OWN 8
+static uint64_t own[OWN];
+
+static void remember(int fd)
+{
+	struct statx info;
+	if (!guard.is_part || kernel(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &info) != 0)
+		return;
+	for (int i = 0; i < OWN; i++) {
+		uint64_t empty = 0;
+		if (__atomic_compare_exchange_n(&own[i], &empty, info.stx_ino, 0, __ATOMIC_RELAXED,
+		                                __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+static int is_own(uint64_t inode)
+{
+	for (int i = 0; i < OWN; i++) {
+		uint64_t expected = inode;
+		if (__atomic_compare_exchange_n(&own[i], &expected, 0, 0, __ATOMIC_RELAXED,
+		                                __ATOMIC_RELAXED))
+			return 1;
+	}
+	return 0;
+}
+
 /* ------------------------------------------------------------------ contents */
 
 static uint32_t store_of(const struct undo_head *h, const struct statx *info)
@@ -209,6 +238,8 @@ int undo_temporary(char *path, int tail, int flags, int is_folder)
 		                      : kernel(SYS_openat, AT_FDCWD, path, how, 0600);
 		if (made >= 0)
 			errno = before;
+		if (made >= 0 && !is_folder)
+			remember((int)made);
 		if (made >= 0 || errno != EEXIST)
 			return (int)made;
 	}
@@ -273,7 +304,8 @@ int undo_remove(int dir, const char *path, unsigned kinds)
 	int before = errno, gone = 0;
 	struct change c;
 	if (undo_look(&c, dir, path, AT_SYMLINK_NOFOLLOW) && undo_was_before(&c) &&
-	    kinds & (S_ISDIR(c.info.stx_mode) ? UNDO_FOLDERS : UNDO_FILES))
+	    kinds & (S_ISDIR(c.info.stx_mode) ? UNDO_FOLDERS : UNDO_FILES) &&
+	    !(c.info.stx_nlink == 1 && is_own(c.info.stx_ino)))
 		gone = change_gone(&c, 1);
 	errno = before;
 	return gone;
