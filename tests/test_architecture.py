@@ -33,7 +33,7 @@ MAY: dict[str, set[str]] = {
     "bench": {"errors", "history", "records", "timing"},
     "decide": {"commands", "config", "folders", "protocol", "schedule"},
     "disk": {"commands", "errors", "schedule"},
-    "undo": {"disk", "folders", "native", "protocol", "records"},
+    "undo": {"disk", "folders", "native", "protocol", "records", "schedule"},
     "guard": {"disk", "protocol", "records", "schedule", "undo"},
     "engine": {
         "commands",

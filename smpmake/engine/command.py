@@ -65,6 +65,7 @@ class Command:
     digest        set where the driver waits for its true status: its name among known failures.
     log_files     which of its output descriptors are plain files.
     private_texts files of ours that argv names; they go with it.
+    wrote         what it was seen to write.
     traced        all that it read has been noted.
     caller        the command line of who called it, b"" for a make or where nobody asks.
     """
@@ -88,6 +89,7 @@ class Command:
     log_files: tuple[FileId, ...] = ()
     private_texts: tuple[str, ...] = ()
     caller: bytes = b""
+    wrote: tuple[str, ...] = ()
     traced: bool = False
 
 

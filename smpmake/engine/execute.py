@@ -160,7 +160,8 @@ class Executor:
             return False
         now, record = self._clock.now(), command.record
         record.reads, record.surprises = again.record.reads, again.record.surprises
-        record.detail, command.traced = "reused", True
+        record.detail = "reused"
+        command.wrote, command.traced = tuple(again.made), True
         is_shown = build.transcript is None and not command.digest
         out, err = (
             b"" if is_shown and file in (build.driver_output or ()) else text
@@ -285,13 +286,12 @@ class Executor:
         build = command.build
         if result.ok:
             self._outcome.succeeded(job, command, result)
-        elif self._outcome.failed(job, command, result, why):
-            build.squash()
-            if build.squashing:
-                self._end_later(build, job)
-            stop = self._scheduler.cancel(
-                lambda j: j.number > job.number and _is_of(j, build), now, job
-            )
+        else:
+            stops = self._outcome.failed(job, command, result, why)
+            if build.failures and build.undo is not None:
+                self._pending.hold()  # until all is taken back nothing is final
+            if stops:
+                stop = self._stop_behind(job, build, now)
         self._leave(job)
         self.perform([*stop, *self._scheduler.finished(job, ok=result.ok, now=now)])
 
@@ -299,18 +299,22 @@ class Executor:
         """What the job was seen to do, beside what its command line said."""
         trace = self._traces.end(slot)
         command.record.reads = trace.reads
-        command.traced = trace.whole
+        command.wrote, command.traced = trace.writes, trace.whole
         command.record.surprises = surprises(trace, job.operands, command.build.promised)
 
-    def _end_later(self, build: Build, failed: Job) -> None:
-        """What runs, and was issued behind a wrong promise, would not run serially."""
-        self._pending.hold()  # until all is taken back nothing is final
-        for slot, job in self._running.items():
-            command = command_of(job)
-            later = job.number > failed.number and command.build.is_one_with(build)
-            if later and not command.signalled:
-                command.signalled = True
-                self._pool.signal(slot, signal.SIGTERM)
+    def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
+        """What was issued behind a wrong promise will not run, and ends where it runs already."""
+        build.squash()
+        if build.squashing:
+            for slot, job in self._running.items():
+                command = command_of(job)
+                later = job.number > failed.number and command.build.is_one_with(build)
+                if later and not command.signalled:
+                    command.signalled = True
+                    self._pool.signal(slot, signal.SIGTERM)
+        return self._scheduler.cancel(
+            lambda j: j.number > failed.number and _is_of(j, build), now, failed
+        )
 
     def _cancelled(self, job: Job, command: Command) -> None:
         self._outcome.cancelled(job, command)
@@ -345,6 +349,8 @@ class Executor:
     def stop(self, build: Build) -> None:
         """Ends what runs of a build, the first time gently; nothing more of it starts."""
         now = self._clock.now()
+        if build.undo is not None:  # nothing that its driver still does is final
+            self._pending.hold()
         self.perform(self._scheduler.cancel(lambda j: j.build == build.id, now))
         for slot, job in list(self._running.items()):
             command = command_of(job)

@@ -13,7 +13,7 @@ from smpmake.engine.output import JobOutput
 from smpmake.protocol.wire import Result
 from smpmake.records import Failure
 from smpmake.schedule.job import Job, Mode
-from smpmake.undo.reuse import Finished
+from smpmake.undo.reuse import Finished, prints_of
 
 
 class Outcome:
@@ -30,7 +30,14 @@ class Outcome:
         if build.undo is not None:
             build.undo.ended(job.number)
             build.finished.append(
-                Finished(command.record, command.invoke, command.argv, result, command.traced)
+                Finished(
+                    command.record,
+                    command.invoke,
+                    command.argv,
+                    result,
+                    prints_of({*command.record.outputs, *command.wrote}),
+                    command.traced,
+                )
             )
         if command.digest:
             if build.known_failures is not None:

@@ -22,6 +22,12 @@ struct promise {
 	int issued, ended, stays;
 };
 
+/* Where the build is taken back to: a position, and among what was promised there a command. */
+struct point {
+	uint64_t at;
+	uint32_t command;
+};
+
 static struct promise *promises(const struct journal *j, uint32_t *most)
 {
 	*most = 0;
@@ -44,23 +50,24 @@ static struct promise *promises(const struct journal *j, uint32_t *most)
 	return known;
 }
 
-/* Where the first unfinished command was issued; UINT64_MAX where there is none. */
-static uint64_t first_unfinished(const struct promise *known, uint32_t most)
+/* Where the first unfinished command was issued; behind everything where there is none. */
+static struct point first_unfinished(const struct promise *known, uint32_t most)
 {
-	uint64_t first = UINT64_MAX;
+	struct point first = {UINT64_MAX, 0};
 	for (uint32_t n = 1; n <= most; n++)
-		if (known[n].issued && !known[n].ended && known[n].at < first)
-			first = known[n].at;
+		if (known[n].issued && !known[n].ended && known[n].at < first.at)
+			first = (struct point){known[n].at, n};
 	return first;
 }
 
-static int is_undone(const struct item *item, const struct promise *known, uint64_t point)
+static int is_undone(const struct item *item, const struct promise *known, struct point point)
 {
 	const struct undo_entry *entry = item->entry;
 	const struct promise *p = &known[entry->command];
 	if (entry->command == 0 || !p->issued)
-		return entry->at >= point;
-	return p->at >= point && !p->stays;
+		return entry->at >= point.at;
+	return (p->at > point.at || (p->at == point.at && entry->command >= point.command)) &&
+	       !p->stays;
 }
 
 /* ------------------------------------------------------------------ undoing one */
@@ -194,8 +201,9 @@ static void undo_gone(struct journal *j, const struct item *item)
 		return;
 	}
 	if (S_ISDIR(entry->mode)) {
-		if (mkdir(item->path, 0700) == 0)
-			set_attributes(item->path, entry);
+		/* What was in it is older, and comes back now; its own mode would be in the way. */
+		if (mkdir(item->path, 0700) != 0)
+			complain_of(j, item->path, strerror(errno));
 		return;
 	}
 	if (S_ISLNK(entry->mode)) {
@@ -221,8 +229,10 @@ static void undo_data(struct journal *j, const struct item *item)
 	int has_copy = entry->flags & UNDO_WHOLE && name_of_kept(j, item, kept) == 0;
 	if (entry->bytes > 0 && !(entry->flags & UNDO_GREW) && !has_copy)
 		return; /* the change was never made */
-	if (entry->flags & UNDO_GREW && (uint64_t)info.st_size <= entry->bytes)
+	if (entry->flags & UNDO_GREW && (uint64_t)info.st_size <= entry->bytes) {
+		set_attributes(path, entry);
 		return;
+	}
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 && chmod(path, 0600) == 0)
 		fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -290,10 +300,21 @@ int take_back(const char *folder, enum undo_extent extent)
 	if (undo_load(&j, folder) != 0)
 		return 0;
 	struct promise *known = promises(&j, &most);
-	uint64_t point = extent == UNDO_ALL ? 0 : first_unfinished(known, most);
+	struct point point = {0, 0};
+	if (extent == UNDO_STOP)
+		point = first_unfinished(known, most);
 	for (size_t i = 0; i < j.count; i++)
 		if (j.items[i].entry->kind < UNDO_ISSUED && is_undone(&j.items[i], known, point))
 			undo_one(&j, &j.items[i]);
+	/* Oldest last: as it was in the beginning. */
+	for (size_t i = 0; i < j.count; i++) {
+		const struct item *item = &j.items[i];
+		struct stat info;
+		if (item->entry->kind == UNDO_GONE && S_ISDIR(item->entry->mode) &&
+		    is_undone(item, known, point) && lstat(item->path, &info) == 0 &&
+		    S_ISDIR(info.st_mode))
+			set_attributes(item->path, item->entry);
+	}
 	return j.complaints;
 }
 

@@ -344,7 +344,7 @@ def _store_near(tree: str, kept: Path) -> list[Path]:
 
 def _excepted(folder: Path) -> list[bytes]:
     """Folders whose files are no part of a build: the system's own, ours, caches, states."""
-    found = ["/dev", "/proc", "/sys", os.fspath(folder)]
+    found = ["/proc", "/sys", os.fspath(folder)]
     for find in (folders.cache, folders.state):
         with contextlib.suppress(folders.NoHomeError):
             found.append(os.fspath(find().parent))

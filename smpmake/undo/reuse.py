@@ -12,14 +12,25 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smpmake.disk.include_path import could_hide
 from smpmake.protocol.wire import Invoke, Result
 from smpmake.records import CommandRecord
-from smpmake.undo.journal import DATA, ENDED, ISSUED, META, MOVE, NEW, STAYS, Change, UndoJournal
+from smpmake.schedule.hazards import is_product
+from smpmake.undo.journal import (
+    DATA,
+    ENDED,
+    ISSUED,
+    META,
+    MOVE,
+    NEW,
+    STAYS,
+    SWAP,
+    Change,
+    UndoJournal,
+)
 
 Print = tuple[int, int, int] | str
 """What a file was: its inode, size and time where nobody has changed it, else a hash of it."""
@@ -27,24 +38,51 @@ Print = tuple[int, int, int] | str
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A command that has succeeded, what it printed, and whether all that it read is known."""
+    """A command that has succeeded.
+
+    result    how, with what it printed.
+    made      what was there at its end of all that it had written.
+    is_known  whether all that it read is known.
+    """
 
     record: CommandRecord
     invoke: Invoke
     argv: bytes
     result: Result
+    made: dict[str, Print]
     is_known: bool
 
 
 @dataclass(slots=True)
 class _Results:
-    """What is kept of a command: where its files lie, what they were read from."""
+    """What is kept of a command.
+
+    files      where each of its results is now, and where it lies; copied if changed in place.
+    unchanged  what it read and nobody had changed, as it is before the undoing; behind it, too, or
+               it was another file that stood there under the same name.
+    hashes     what others had made before.
+    places     folders in which it found, or looked for, files.
+    """
 
     finished: Finished
-    files: list[tuple[str, str]] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
+    files: list[_File] = field(default_factory=list)
+    unchanged: dict[str, Print] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
-    prints: dict[str, Print] = field(default_factory=dict)
+    places: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _File:
+    path: str
+    now: str
+    in_place: bool
+    kept: str = ""
+
+
+def prints_of(paths: Iterable[str]) -> dict[str, Print]:
+    """What files are now, those that are there."""
+    found = {path: _print(path, follow=False) for path in paths}
+    return {path: what for path, what in found.items() if what}
 
 
 def key_of(invoke: Invoke, argv: bytes) -> bytes:
@@ -60,7 +98,8 @@ class Reusable:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._by_key: dict[bytes, list[_Results]] = {}
-        self._headers: set[str] = set()
+        self._names: set[str] = set()
+        self._new: list[str] = []
         self._seen = (0, 0)
 
     # ------------------------------------------------------------------ collecting
@@ -70,66 +109,35 @@ class Reusable:
         self._by_key.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(mode=0o700)
-        self._headers |= _new_headers(changes)
-        places = {c.command: c.at for c in reversed(changes) if c.kind == ISSUED}
-        histories = _histories(changes, places)
-        mine: dict[int, dict[str, bool]] = {}
-        for change in changes:
-            if change.command in places and change.kind not in (ISSUED, ENDED, STAYS):
-                in_place = change.kind in (DATA, META)
-                for path in _made(change):
-                    paths = mine.setdefault(change.command, {})
-                    paths[path] = paths.get(path, False) or in_place
-        count = 0
+        self._names.update(path for c in changes for path in _made(c))
+        past = _Past(changes)
         for each in finished:
-            number = each.record.number
-            place = places.get(number)
-            if place is None or not each.is_known:
-                continue
-            results = _Results(each)
-            if not self._note_reads(results, histories, (place, number)):
-                continue
-            paths = {p: way for p, way in mine.get(number, {}).items() if os.path.lexists(p)}
-            if any(histories[path][-1][1] != number for path in paths):
-                continue  # somebody else has changed it since
-            results.files = [(path, f"{self._folder}/{count + n}") for n, path in enumerate(paths)]
-            count += len(paths)
-            key = key_of(each.invoke, each.argv)
-            self._by_key.setdefault(key, []).append(results)
+            results = past.results_of(each) if each.is_known else None
+            if results is not None:
+                key = key_of(each.invoke, each.argv)
+                self._by_key.setdefault(key, []).append(results)
         # Only now: one command's result is what the next one has read.
+        count = 0
         for group in self._by_key.values():
             for results in list(group):
-                ways = mine.get(results.finished.record.number, {})
-                if not all(_put_aside(path, to, in_place=ways[path]) for path, to in results.files):
+                for file in results.files:
+                    file.kept = f"{self._folder}/{count}"
+                    count += 1
+                if not all(map(_put_aside, results.files)):
                     group.remove(results)
 
-    @staticmethod
-    def _note_reads(
-        results: _Results, histories: Mapping[str, list[tuple[int, int]]], place: tuple[int, int]
-    ) -> bool:
-        """Whether it is known what everything was that the command has read."""
-        number = place[1]
-        record = results.finished.record
-        for path in dict.fromkeys(record.reads + record.inputs):
-            history = [each for each in histories.get(path, ()) if each[1] != number]
-            before = [each for each in history if each < place]
-            if not before:
-                results.unchanged.append(path)
-            elif len(before) < len(history):
-                return False
-            else:
-                results.hashes[path] = _hash(path)
-        return True
-
     def undone(self) -> None:
-        """Everything is as it was at the beginning: so were the files that nobody had changed."""
+        """Everything is as it was at the beginning."""
         known: dict[str, Print] = {}
         for group in self._by_key.values():
-            for results in group:
-                for path in results.unchanged:
+            for results in list(group):
+                for path, was in results.unchanged.items():
                     if path not in known:
                         known[path] = _print(path)
-                    results.prints[path] = known[path]
+                    if known[path] != was:
+                        group.remove(results)
+                        break
+        self._new = []
         self._seen = (0, 0)
 
     # ------------------------------------------------------------------ giving back
@@ -140,71 +148,145 @@ class Reusable:
         number, issued_ns  of the command that gets them.
         """
         group = self._by_key.get(key)
-        if not group or not self._same_headers(undo):
+        if not group:
             return None
         results = group.pop(0)
-        if any(_print(path) != was for path, was in results.prints.items()):
+        if not self._finds_the_same(results, undo):
+            return None
+        if any(_print(path) != was for path, was in results.unchanged.items()):
             return None
         if any(_hash(path) != was for path, was in results.hashes.items()):
             return None
         try:
-            for path, kept in results.files:
-                undo.renames(number, kept, path)
-                _move(kept, path)
-                os.utime(path, ns=(issued_ns, issued_ns), follow_symlinks=False)
+            for file in results.files:
+                undo.renames(number, file.kept, file.path)
+                _move(file.kept, file.path)
+                os.utime(file.path, ns=(issued_ns, issued_ns), follow_symlinks=False)
         except OSError:
             return None
         return results.finished
 
-    def _same_headers(self, undo: UndoJournal) -> bool:
-        """Whether no header has appeared that was not there in the run that was undone."""
-        new = _new_headers(undo.changes(self._seen))
+    def _finds_the_same(self, results: _Results, undo: UndoJournal) -> bool:
+        """Whether nothing has appeared, where it looks, that was not made the last time."""
+        made = (path for c in undo.changes(self._seen) for path in _made(c))
+        self._new += [path for path in made if path not in self._names]
         self._seen = undo.end
-        if new <= self._headers:
-            return True
-        self._by_key.clear()
-        return False
+        links = results.finished.record.kind != "compile"
+        for path in self._new:
+            if not links and is_product(path):
+                continue
+            for place in results.places:
+                if path == place or os.path.dirname(path) == place:
+                    return False
+                if path.startswith(f"{place}/") or place.startswith(f"{path}/"):
+                    return False
+        return True
 
 
-def _histories(
-    changes: Iterable[Change], places: Mapping[int, int]
-) -> dict[str, list[tuple[int, int]]]:
-    """Who changed each path, in the order of the serial build: positions and numbers."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for change in changes:
-        if change.kind in (ISSUED, ENDED, STAYS):
-            continue
-        job = change.command in places
-        who = (places[change.command], change.command) if job else (change.at, 1 << 62)
-        for path in (change.path, change.other):
-            if path.startswith("/"):
-                found.setdefault(path, []).append(who)
-    for history in found.values():
-        history.sort()
-    return found
+class _Past:
+    """Who changed what in the run that is to be undone, in the order of the serial build."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._places = {c.command: c.at for c in reversed(changes) if c.kind == ISSUED}
+        self._by_path: dict[str, list[tuple[tuple[int, int], int, Change]]] = {}
+        self._by_command: dict[int, dict[str, None]] = {}
+        for order, change in enumerate(changes):
+            if change.kind in (ISSUED, ENDED, STAYS):
+                continue
+            job = change.command in self._places
+            who = (self._places[change.command], change.command) if job else (change.at, 1 << 62)
+            for path in {change.path, change.other} - {"", "/"}:
+                self._by_path.setdefault(path, []).append((who, order, change))
+                if job:
+                    self._by_command.setdefault(change.command, {})[path] = None
+        for history in self._by_path.values():
+            history.sort(key=lambda each: each[:2])
+
+    def results_of(self, finished: Finished) -> _Results | None:
+        """What a command made and read; None where that is not its own, or not known."""
+        number = finished.record.number
+        if number not in self._places:
+            return None
+        place = (self._places[number], number)
+        results = _Results(finished, places=_places(finished))
+        own = self._by_command.get(number, {})
+        for path in {*own, *finished.made}:
+            if not self._add_file(results, path, place):
+                return None
+        for path in dict.fromkeys(finished.record.reads + finished.record.inputs):
+            others = [who for who, _, _ in self._by_path.get(path, ()) if who != place]
+            before = [who for who in others if who < place]
+            if before and len(before) == len(others):
+                results.hashes[path] = _hash(path)
+            elif others:
+                return None  # it was something else in between
+            elif path not in own:
+                results.unchanged[path] = _print(path)
+        return results
+
+    def _add_file(self, results: _Results, path: str, place: tuple[int, int]) -> bool:
+        """Whether what became of a path that the command changed is known, and its own doing."""
+        history = self._by_path.get(path, [])
+        mine = [change for who, _, change in history if who == place]
+        behind = [change for who, _, change in history if who > place]
+        kinds = {change.kind for change in mine}
+        was = results.finished.made.get(path)
+        if was is None:  # it came and went; or it was somebody's
+            first = mine[0]
+            return first.kind == NEW or (first.kind == MOVE and first.other == path)
+        if SWAP in kinds or (kinds & {DATA, META} and history[0][0] < place):
+            return False
+        now = path
+        if behind:  # somebody may have renamed it
+            first = behind[0]
+            if first.kind != MOVE or first.path != path:
+                return False
+            now = first.other
+        if _print(now, follow=False) != was:
+            return False
+        results.files.append(_File(path, now, bool(kinds & {DATA, META}) and NEW not in kinds))
+        return True
 
 
 def _made(change: Change) -> tuple[str, ...]:
-    return (change.other,) if change.kind == MOVE else (change.path,)
+    """Names that are new by a change."""
+    if change.kind == NEW:
+        return (change.path,)
+    if change.kind == MOVE:
+        return (change.other,)
+    return (change.path, change.other) if change.kind == SWAP else ()
 
 
-def _new_headers(changes: Iterable[Change]) -> set[str]:
-    made = (c for c in changes if c.kind in (NEW, MOVE))
-    return {path for c in made for path in _made(c) if could_hide(path)}
+_FOLDERS_OF = ("CPATH", "LIBRARY_PATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH")
 
 
-def _put_aside(path: str, to: str, *, in_place: bool) -> bool:
+def _places(finished: Finished) -> frozenset[str]:
+    """Where a command finds files by their names: beside what it read, and what its words name."""
+    cwd = os.fsdecode(finished.invoke.cwd)
+    words = [os.fsdecode(word) for word in finished.argv.split(b"\0")]
+    for variable in finished.invoke.env.split(b"\0"):
+        name, _, value = os.fsdecode(variable).partition("=")
+        if name in _FOLDERS_OF:
+            words += value.split(":")
+    named = [part for w in words for part in (w, w[2:], w.partition("=")[2]) if part]
+    places = {os.path.normpath(os.path.join(cwd, part)) for part in named}
+    own = set(finished.record.outputs)
+    places |= {os.path.dirname(path) for path in finished.record.reads if path not in own}
+    return frozenset(places - {"/", "/tmp", os.environ.get("TMPDIR", "/tmp")})
+
+
+def _put_aside(file: _File) -> bool:
     """What was changed in place is copied: its file is to be as it was."""
     try:
-        info = os.lstat(path)
+        info = os.lstat(file.now)
         if not stat.S_ISREG(info.st_mode) and not stat.S_ISLNK(info.st_mode):
             return False
-        if in_place and info.st_nlink > 1:
-            return False
-        if in_place:
-            shutil.copy2(path, to, follow_symlinks=False)
+        if file.in_place:
+            if info.st_nlink > 1:
+                return False
+            shutil.copy2(file.now, file.kept, follow_symlinks=False)
         else:
-            _move(path, to)
+            _move(file.now, file.kept)
     except OSError:
         return False
     return True
@@ -220,9 +302,9 @@ def _move(source: str, destination: str) -> None:
         os.unlink(source)
 
 
-def _print(path: str) -> Print:
+def _print(path: str, *, follow: bool = True) -> Print:
     try:
-        info = os.stat(path)
+        info = os.stat(path, follow_symlinks=follow)
     except OSError:
         return ""
     return info.st_ino, info.st_size, info.st_mtime_ns

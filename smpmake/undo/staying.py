@@ -31,7 +31,7 @@ def staying(changes: Sequence[Change], made: Mapping[int, Made]) -> list[int]:
             issued.setdefault(change.command, change.at)
         elif change.kind == ENDED:
             ended.add(change.command)
-    unfinished = [at for number, at in issued.items() if number not in ended]
+    unfinished = [(at, number) for number, at in issued.items() if number not in ended]
     if not unfinished:
         return []
     point = min(unfinished)
@@ -44,14 +44,14 @@ def staying(changes: Sequence[Change], made: Mapping[int, Made]) -> list[int]:
             continue
         if change.command in issued:
             wrote.setdefault(change.command, set()).update(_paths(change))
-        elif change.at >= point:
+        elif change.at >= point[0]:
             undone.update(_paths(change))
             before = bisect_right(places, (change.at, 1 << 62)) - 1
             if before >= 0:
                 followed.add(places[before][0])
     stay = []
     for at, number in places:
-        if at < point:
+        if (at, number) < point:
             continue
         mine = wrote.get(number, set())
         fate = made.get(number)

@@ -39,6 +39,12 @@ static inline void cuts(int dir, const char *path)
 		undo_data(dir, path);
 }
 
+static inline void cuts_open(int fd)
+{
+	if (undo_is_on())
+		undo_data_of(fd);
+}
+
 static inline void touches(int dir, const char *path, int follow)
 {
 	changes(dir, path);
@@ -83,6 +89,17 @@ static inline void aliases(const char *target, int dir, const char *path)
 	}
 	if (undo_is_on())
 		undo_new(dir, path);
+}
+
+/* A socket's name. */
+static inline void binds(const void *address, unsigned size)
+{
+	const struct {
+		unsigned short family;
+		char path[108];
+	} *name = address;
+	if (address != NULL && size > sizeof name->family && name->family == 1 && *name->path)
+		makes(AT_FDCWD, name->path);
 }
 
 /* From here on this process cannot ask, or means other files by its paths. */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static char nothing[] = "/";
 
@@ -82,6 +83,14 @@ static int copy_all(int from, int to)
 	return done == 0 ? 0 : -1;
 }
 
+/* Whether the process may write a file of that size: more would be its death. */
+static int may_write(uint64_t size)
+{
+	struct rlimit limit;
+	return kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 ||
+	       limit.rlim_cur == RLIM_INFINITY || size < limit.rlim_cur;
+}
+
 static int copy_to(const char *path, const char *to)
 {
 	int from = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOATIME);
@@ -127,7 +136,7 @@ static SLOW void change_data(struct change *c, int grows)
 		undo_write(c, nothing);
 		return;
 	}
-	if (is_affordable(c->head, size)) {
+	if (may_write(size) && is_affordable(c->head, size)) {
 		/* Into the store first, or the entry would speak of what is not there. */
 		c->store = store_of(c->head, &c->info);
 		c->store = c->store ? c->store : 1;
@@ -186,20 +195,37 @@ void undo_meta(int dir, const char *path, int follow)
 	errno = before;
 }
 
-void undo_meta_of(int fd)
+/* The name of an open file; 0 where it has one. */
+static int name_of(int fd, char *path)
 {
-	int before = errno;
-	char link[32] = "/proc/self/fd/", path[PATH_MAX];
+	char link[32] = "/proc/self/fd/";
 	char digits[12], *digit = digits + sizeof digits;
 	*--digit = '\0';
 	for (unsigned n = (unsigned)fd; digit == digits + sizeof digits - 1 || n > 0; n /= 10)
 		*--digit = (char)('0' + n % 10);
 	strcat(link, digit);
-	long size = kernel(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
-	if (size > 0 && *path == '/') {
-		path[size] = '\0';
+	long size = kernel(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
+	if (size <= 0 || *path != '/')
+		return -1;
+	path[size] = '\0';
+	return 0;
+}
+
+void undo_meta_of(int fd)
+{
+	int before = errno;
+	char path[PATH_MAX];
+	if (name_of(fd, path) == 0)
 		undo_meta(AT_FDCWD, path, 0);
-	}
+	errno = before;
+}
+
+void undo_data_of(int fd)
+{
+	int before = errno;
+	char path[PATH_MAX];
+	if (name_of(fd, path) == 0)
+		undo_data(AT_FDCWD, path);
 	errno = before;
 }
 
@@ -294,7 +320,8 @@ static SLOW int change_gone(struct change *c, int moved)
 		return 1;
 	if (here && kernel(SYS_linkat, AT_FDCWD, c->path, AT_FDCWD, name, 0) == 0)
 		return 0;
-	if (S_ISREG(c->info.stx_mode) && copy_to(c->path, name) != 0)
+	if (S_ISREG(c->info.stx_mode) &&
+	    (!may_write(c->info.stx_size) || copy_to(c->path, name) != 0))
 		undo_commit(c->path);
 	return 0;
 }
@@ -311,6 +338,7 @@ int undo_remove(int dir, const char *path, unsigned kinds)
 	return gone;
 }
 
+#define REPLACES_NOT 1u
 #define EXCHANGES 2u
 
 void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
@@ -322,6 +350,7 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 		int same = target.there && target.info.stx_ino == source.info.stx_ino &&
 		           target.info.stx_dev_minor == source.info.stx_dev_minor &&
 		           target.info.stx_dev_major == source.info.stx_dev_major;
+		same |= target.there && flags & REPLACES_NOT; /* it fails */
 		source.kind = flags & EXCHANGES ? UNDO_SWAP : UNDO_MOVE;
 		if (!same && source.kind == UNDO_MOVE && undo_was_before(&target))
 			change_gone(&target, 0);

@@ -13,6 +13,7 @@ static inline int undo_is_on(void)
 void undo_open(int dir, const char *path, int flags);
 /* Its contents are about to be cut. */
 void undo_data(int dir, const char *path);
+void undo_data_of(int fd);
 /* Its mode, owner or times are about to be changed. */
 void undo_meta(int dir, const char *path, int follow);
 void undo_meta_of(int fd);

@@ -162,23 +162,69 @@ static int is_excepted(const struct undo_head *h, const char *path)
 	return 0;
 }
 
+static int starts(const char *path, const char *prefix)
+{
+	return strncmp(path, prefix, strlen(prefix)) == 0;
+}
+
+/* Names that mean another file by way of a process: what is open, its folder. */
+static int resolve(int dir, const char *path, char *full)
+{
+	const char *open = starts(path, "/dev/fd/")           ? path + 8
+	                   : starts(path, "/proc/self/fd/")   ? path + 14
+	                   : strcmp(path, "/dev/stdout") == 0 ? "1"
+	                   : strcmp(path, "/dev/stderr") == 0 ? "2"
+	                                                      : NULL;
+	if (open != NULL && strlen(open) < 12) {
+		char link[32] = "/proc/self/fd/";
+		strcat(link, open);
+		long size = kernel(SYS_readlinkat, AT_FDCWD, link, full, PATH_MAX - 1);
+		if (size <= 0 || *full != '/')
+			return -1;
+		full[size] = '\0';
+		return 0;
+	}
+	if (starts(path, "/proc/")) {
+		const char *slash = strrchr(path, '/');
+		char folder[PATH_MAX];
+		memcpy(folder, path, (size_t)(slash - path));
+		folder[slash - path] = '\0';
+		int fd =
+		    (int)kernel(SYS_openat, AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		int failed = fd < 0 || absolute(fd, slash + 1, full, PATH_MAX) != 0;
+		if (fd >= 0)
+			kernel(SYS_close, fd);
+		return failed ? -1 : 0;
+	}
+	return absolute(dir, path, full, PATH_MAX);
+}
+
+/* The system's own devices; what shells redirect to most often. */
+static int is_device(const char *path)
+{
+	return starts(path, "/dev/") && !starts(path, "/dev/shm/") && !starts(path, "/dev/fd/") &&
+	       !starts(path, "/dev/std");
+}
+
 int undo_look(struct change *c, int dir, const char *path, int flags)
 {
 	c->there = 0;
 	c->flags = 0;
 	c->store = 0;
-	/* What shells redirect to most often needs no journal to be opened. */
-	if (path == NULL || *path == '\0' || strncmp(path, "/dev/", 5) == 0 ||
+	if (path == NULL || *path == '\0' || is_device(path) || strlen(path) >= PATH_MAX ||
 	    (c->head = head()) == NULL)
 		return 0;
 	if (kernel(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) == 0)
 		c->there = 1;
 	else if (errno != ENOENT)
 		return 0;
-	if (absolute(dir, path, c->path, sizeof c->path) != 0) {
-		undo_lose(c->head);
+	if (resolve(dir, path, c->path) != 0) {
+		if (!starts(path, "/dev/") && !starts(path, "/proc/"))
+			undo_lose(c->head);
 		return 0;
 	}
+	if (is_device(c->path))
+		return 0;
 	size_t size = strlen(c->path);
 	while (size > 1 && c->path[size - 1] == '/')
 		c->path[--size] = '\0';

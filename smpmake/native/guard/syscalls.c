@@ -35,6 +35,12 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_truncate:
 		cuts(AT_FDCWD, P(a));
 		return 0;
+	case SYS_ftruncate:
+		cuts_open(FD(a));
+		return 0;
+	case SYS_bind:
+		binds(P(b), (unsigned)c);
+		return 0;
 	case SYS_fchmodat:
 		touches(FD(a), P(b), 1);
 		return 0;
