@@ -124,6 +124,8 @@ class Engine:
                 return None
 
         def answer(data: bytes) -> None:
+            if build is not None and build.squashing and question.command < 0:
+                return  # what it waited for has come to nothing, and so will it
             if build is not None and question.kind == wire.ASK_COMMIT:
                 self._executor.commit(build)
             self._chaos.later(lambda: settle(data))

@@ -331,9 +331,9 @@ class Executor:
     def commit(self, build: Build) -> None:
         """What was done so far becomes final, if every promise before has been kept."""
         undo = build.undo
-        if undo is None or build.squashing or build.failures:
+        if undo is None or build.squashing:
             return
-        if self._scheduler.hazards.deferred:
+        if self._scheduler.hazards.deferred or build.failures:
             undo.lose()
         else:
             undo.commit()

@@ -204,6 +204,8 @@ static void undo_gone(struct journal *j, const struct item *item)
 		/* What was in it is older, and comes back now; its own mode would be in the way. */
 		if (mkdir(item->path, 0700) != 0)
 			complain_of(j, item->path, strerror(errno));
+		else
+			set_times(item->path, entry->accessed_ns, entry->modified_ns);
 		return;
 	}
 	if (S_ISLNK(entry->mode)) {
@@ -293,6 +295,19 @@ static void undo_one(struct journal *j, const struct item *item)
 		set_folder_time(item->other, item->entry->other_ns);
 }
 
+/* Of one that was made again: only when everything is in it. */
+static void set_mode_of_folder(const struct item *item)
+{
+	const struct undo_entry *entry = item->entry;
+	struct stat info;
+	if (entry->kind != UNDO_GONE || !S_ISDIR(entry->mode) || lstat(item->path, &info) != 0 ||
+	    !S_ISDIR(info.st_mode))
+		return;
+	if (lchown(item->path, entry->user, entry->group) != 0)
+		errno = 0; /* it was not ours to give */
+	chmod(item->path, entry->mode & 07777);
+}
+
 int take_back(const char *folder, enum undo_extent extent)
 {
 	struct journal j;
@@ -306,15 +321,9 @@ int take_back(const char *folder, enum undo_extent extent)
 	for (size_t i = 0; i < j.count; i++)
 		if (j.items[i].entry->kind < UNDO_ISSUED && is_undone(&j.items[i], known, point))
 			undo_one(&j, &j.items[i]);
-	/* Oldest last: as it was in the beginning. */
-	for (size_t i = 0; i < j.count; i++) {
-		const struct item *item = &j.items[i];
-		struct stat info;
-		if (item->entry->kind == UNDO_GONE && S_ISDIR(item->entry->mode) &&
-		    is_undone(item, known, point) && lstat(item->path, &info) == 0 &&
-		    S_ISDIR(info.st_mode))
-			set_attributes(item->path, item->entry);
-	}
+	for (size_t i = 0; i < j.count; i++)
+		if (is_undone(&j.items[i], known, point))
+			set_mode_of_folder(&j.items[i]);
 	return j.complaints;
 }
 
