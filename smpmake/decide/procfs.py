@@ -147,13 +147,22 @@ def is_captured(
     return is_fork or (command[1:2] == [b"-c"] and _name(command[0]) in _SHELLS)
 
 
-_STATUS: Final = re.compile(rb"\b(?:if|elif|while|until)\b|&&|\|\||(?:^|[;&|({\s])!\s")
+_PARTS: Final = re.compile(rb"(&&|\|\||[;&|\n])")
+_ASKING: Final = re.compile(rb"[\s({]*(?:if|elif|while|until|!)\s")
 
 
-def asks_for_status(command: list[bytes]) -> bool:
-    """Whether a caller's command line is a shell's text in which a status decides something."""
-    is_text = command[1:2] == [b"-c"] and len(command) > 2 and _name(command[0]) in _SHELLS
-    return is_text and _STATUS.search(command[2]) is not None
+def asks_for_status(command: list[bytes], tool: bytes, source: bytes) -> bool:
+    """Whether a caller is a shell with a text in which something depends on a command's status.
+
+    The command is told by its tool and a source, as it names them.
+    """
+    if command[1:2] != [b"-c"] or len(command) < 3 or _name(command[0]) not in _SHELLS:
+        return False
+    parts = _PARTS.split(command[2])
+    for part, behind in zip(parts[::2], [*parts[1::2], b""], strict=True):
+        if tool in part and source in part:
+            return behind in (b"&&", b"||") or _ASKING.match(part) is not None
+    return False
 
 
 def _name(path: bytes) -> bytes:

@@ -79,7 +79,9 @@ class Context:
 
     def status_is_asked(self) -> bool:
         """See policy.Context."""
-        return asks_for_status(self._processes.command_line(self._invoke.parent))
+        source = os.fsencode(self._analysis.reads[0])
+        caller = self._processes.command_line(self._invoke.parent)
+        return asks_for_status(caller, os.fsencode(self._invoke.tool), source)
 
     def driver_reads_back(self) -> bool:
         """See policy.Context."""

@@ -100,6 +100,7 @@ class Reusable:
         self._by_key: dict[bytes, list[_Results]] = {}
         self._names: set[str] = set()
         self._new: list[str] = []
+        self._count = 0
         self._seen = (0, 0)
 
     # ------------------------------------------------------------------ collecting
@@ -107,8 +108,7 @@ class Reusable:
     def collect(self, finished: Iterable[Finished], changes: list[Change]) -> None:
         """Puts aside what the commands made, where it is theirs alone."""
         self._by_key.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(mode=0o700)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         self._names.update(path for c in changes for path in _made(c))
         past = _Past(changes)
         for each in finished:
@@ -117,12 +117,12 @@ class Reusable:
                 key = key_of(each.invoke, each.argv)
                 self._by_key.setdefault(key, []).append(results)
         # Only now: one command's result is what the next one has read.
-        count = 0
         for group in self._by_key.values():
             for results in list(group):
                 for file in results.files:
-                    file.kept = f"{self._folder}/{count}"
-                    count += 1
+                    # Never a name again: the undoing moves what was given back to where it lay.
+                    file.kept = f"{self._folder}/{self._count}"
+                    self._count += 1
                 if not all(map(_put_aside, results.files)):
                     group.remove(results)
 
