@@ -177,7 +177,7 @@ def _probes(row: Row, place: Path, rounds: int) -> None:
     (folder / "bad.c").write_text("#include <stdio.h>\nint main(void) { return oops; }\n")
     (folder / "build.sh").write_text(
         "".join(
-            f"if gcc -c {'bad' if n % 3 == 0 else 'good'}.c -o p{n}.o; then echo {n} >> yes; fi\n"
+            f"if gcc {'bad' if n % 3 == 0 else 'good'}.c -o p{n}; then echo {n} >> yes; fi\n"
             for n in range(PROBES)
         )
     )

@@ -62,6 +62,10 @@ class Backend(Protocol):
     def sequel(self) -> tuple[tuple[str, float], ...]:
         """The jobs that an earlier build had: output and seconds; none as long as none is known."""
 
+    @property
+    def reaches_back(self) -> bool:
+        """Whether what the build did can be undone to its very beginning."""
+
     async def drained(self, record: BuildRecord) -> None:
         """Returns when all that was deferred has ended, and fills the record."""
 

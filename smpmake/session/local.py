@@ -189,6 +189,11 @@ class LocalBackend:
         """See Backend."""
         return self._engine.priority.sequel if self._engine else ()
 
+    @property
+    def reaches_back(self) -> bool:
+        """See Backend."""
+        return self._build.undo is not None and self._build.undo.is_whole
+
     async def drained(self, record: BuildRecord) -> None:
         """See Backend."""
         build = self._build

@@ -97,6 +97,11 @@ class RemoteBackend:
         """See Backend.  A server that several builds share looks at no history."""
         return ()
 
+    @property
+    def reaches_back(self) -> bool:
+        """See Backend."""
+        return False
+
     async def drained(self, record: BuildRecord) -> None:
         """See Backend.  A server that went away is noticed in the record."""
         assert self._client is not None

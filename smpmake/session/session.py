@@ -214,10 +214,11 @@ class Session:
         if self._ended_by is not None:
             self._note_complaints(backend.take_back(everything=False))
             return False
-        again = bool(news) and self._is_repeatable()
+        is_make = can_run_again(record.command)
+        again = bool(news) and self._is_repeatable() and (is_make or backend.reaches_back)
         taken_back = await asyncio.to_thread(backend.take_back, everything=again)
         self._note_complaints(taken_back)
-        if not again or not (taken_back.whole or can_run_again(record.command)):
+        if not again:
             if self._killed:
                 record.driver_status = 1
             if not taken_back.done:

@@ -426,13 +426,13 @@ def test_a_program_without_a_guard_is_final(held: Held) -> None:
     space = held.space
     space.write({"s.c": '#include <stdio.h>\nint main(void) { return !fopen("static", "w"); }\n'})
     space.ok("gcc", "-static", "s.c", "-o", str(space.root / "tools" / "static"))
-    files = script("echo 1 > one", "static", BAD, "echo ok > stamp", AFTER)
+    files = script("echo 1 > one", "static", "gcc -c good.c", BAD, "echo ok > stamp", AFTER)
     space.write(files)
     process = held.start("sh", "build.sh")
     held.let_go_when_stuck(process)
     ended = space.finish(process)
     assert ended.status == 1, ended.err
-    assert {"one", "static"} <= set(space.tree())
+    assert {"one", "static", "good.o"} <= set(space.tree())
     assert not {"stamp", "after"} & set(space.tree())
     assert "smpmake: failed: gcc -Dheld -c bad.c" in ended.err
 
