@@ -39,6 +39,7 @@ struct undo_head {
 	uint32_t stores;
 	struct undo_store store[UNDO_STORES];
 	char except[UNDO_EXCEPT][256]; /* folders whose files are nobody's results; "": none */
+	uint64_t issues;               /* how many commands have been promised */
 };
 
 enum undo_kind {

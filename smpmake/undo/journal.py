@@ -33,6 +33,7 @@ _EXCEPTS: Final = 6
 _ENTRY: Final = struct.Struct("<IIQHHIqQQIIIIQqqqq")
 _USED, _ROOM, _START, _BASE, _KEPT = 1, 2, 3, 4, 5  # words of 64 bits
 _LOST: Final = 14  # word of 32 bits
+_ISSUES: Final = (_HEAD.size + _STORES * _STORE.size + _EXCEPTS * _EXCEPT.size) // 8
 NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
 _GREW, _WHOLE = 2, 4
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
@@ -63,7 +64,7 @@ class UndoJournal:
         kept.mkdir(mode=0o700, parents=True)
         stores = [kept, *_store_near(tree, kept)]
         self._stores = [os.fspath(store) for store in stores]
-        self._map = shared_map(own / "head", _HEAD.size + _STORES * 512 + _EXCEPTS * 256)
+        self._map = shared_map(own / "head", 8 * (_ISSUES + 1))
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         self._log = os.open(own / "log", flags, 0o600)
         self._server = os.open(own / "server", flags | os.O_APPEND, 0o600)
@@ -141,6 +142,7 @@ class UndoJournal:
 
     def issued(self, number: int, absent: Iterable[str]) -> None:
         """A command has been promised; `absent` are its outputs that are not there yet."""
+        self._words[_ISSUES] += 1
         entries = [self._entry(ISSUED, number)]
         entries += [self._entry(NEW, number, path) for path in absent]
         self._write(b"".join(entries))

@@ -158,10 +158,12 @@ static inline void expands(const char *pattern, int flags)
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
-		int writing = opens(dir, path, how);                                               \
+		enum opening aim = opens(dir, path, how);                                          \
 		type opened = LIBC(name) args;                                                     \
+		if (aim == MAKING && sizeof(type) == sizeof(int) && !(opened failed))              \
+			undo_opened((int)(intptr_t)opened);                                        \
 		if (guard.trace != NULL && !(opened failed))                                       \
-			guard_note(writing ? 'w' : 'r', dir, path);                                \
+			guard_note(aim == FOR_READING ? 'r' : 'w', dir, path);                     \
 		return opened;                                                                     \
 	}
 

@@ -17,19 +17,18 @@ static inline int flags_of(const char *mode)
 	return (both ? O_RDWR : O_WRONLY) | O_CREAT | only | (mode[0] == 'a' ? O_APPEND : O_TRUNC);
 }
 
-/* Returns whether it is opened for writing. */
-static inline int opens(int dir, const char *path, int flags)
+enum opening { FOR_READING, FOR_WRITING, MAKING };
+
+static inline enum opening opens(int dir, const char *path, int flags)
 {
 	if ((flags & O_TMPFILE) == O_TMPFILE)
-		return 1;
+		return FOR_WRITING;
 	if (!(flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC))) {
 		reads(dir, path);
-		return 0;
+		return FOR_READING;
 	}
 	changes(dir, path);
-	if (undo_is_on())
-		undo_open(dir, path, flags);
-	return 1;
+	return undo_is_on() && undo_open(dir, path, flags) ? MAKING : FOR_WRITING;
 }
 
 static inline void cuts(int dir, const char *path)

@@ -15,33 +15,48 @@
 
 static char nothing[] = "/";
 
-/* Temporary files that this process has made, if it is part of a command: what it made and removes
- * again leaves nothing to be undone.  Numbers of inodes; where they have no room they are kept. */
-#define OWN 8
-static uint64_t own[OWN];
+/* Files that this process has made: as long as nothing was promised since, or where it is part of a
+ * command itself, to undo them is to remove them.  The last few, by inode. */
+#define FRESH 8
+static struct {
+	uint64_t inode, issues;
+} fresh[FRESH];
+static uint32_t next_fresh;
 
-static void remember(int fd)
+static uint64_t issues_of(struct undo_head *h)
 {
-	struct statx info;
-	if (!guard.is_part || kernel(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &info) != 0)
-		return;
-	for (int i = 0; i < OWN; i++) {
-		uint64_t empty = 0;
-		if (__atomic_compare_exchange_n(&own[i], &empty, info.stx_ino, 0, __ATOMIC_RELAXED,
-		                                __ATOMIC_RELAXED))
-			return;
-	}
+	return guard.is_part ? 0 : __atomic_load_n(&h->issues, __ATOMIC_ACQUIRE);
 }
 
-static int is_own(uint64_t inode)
+void undo_opened(int fd)
 {
-	for (int i = 0; i < OWN; i++) {
-		uint64_t expected = inode;
-		if (__atomic_compare_exchange_n(&own[i], &expected, 0, 0, __ATOMIC_RELAXED,
-		                                __ATOMIC_RELAXED))
-			return 1;
+	int before = errno;
+	struct undo_head *h = undo_head();
+	struct statx info;
+	if (h != NULL && kernel(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &info) == 0) {
+		uint32_t at = __atomic_fetch_add(&next_fresh, 1, __ATOMIC_RELAXED) % FRESH;
+		__atomic_store_n(&fresh[at].inode, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&fresh[at].issues, issues_of(h), __ATOMIC_RELEASE);
+		__atomic_store_n(&fresh[at].inode, info.stx_ino, __ATOMIC_RELEASE);
 	}
+	errno = before;
+}
+
+static int is_fresh(const struct change *c)
+{
+	if (!c->there || c->info.stx_nlink != 1)
+		return 0;
+	for (int i = 0; i < FRESH; i++)
+		if (__atomic_load_n(&fresh[i].inode, __ATOMIC_ACQUIRE) == c->info.stx_ino)
+			return __atomic_load_n(&fresh[i].issues, __ATOMIC_ACQUIRE) ==
+			       issues_of(c->head);
 	return 0;
+}
+
+/* Whether the state before a change may be wanted back. */
+static int matters(const struct change *c)
+{
+	return undo_was_before(c) && !is_fresh(c);
 }
 
 /* ------------------------------------------------------------------ contents */
@@ -153,30 +168,30 @@ static SLOW void change_data(struct change *c, int grows)
 	undo_commit(c->path);
 }
 
-void undo_open(int dir, const char *path, int flags)
+int undo_open(int dir, const char *path, int flags)
 {
-	int before = errno;
+	int before = errno, is_new = 0;
 	struct change c;
 	int nofollow = flags & (O_NOFOLLOW | O_EXCL) ? AT_SYMLINK_NOFOLLOW : 0;
 	if (undo_look(&c, dir, path, nofollow)) {
 		c.flags = nofollow ? 0 : UNDO_FOLLOW;
 		if (!c.there && flags & O_CREAT) {
 			c.kind = UNDO_NEW;
-			undo_write(&c, nothing);
-		} else if (undo_was_before(&c) && S_ISREG(c.info.stx_mode) &&
-		           (flags & O_EXCL) == 0 &&
+			is_new = undo_write(&c, nothing) != NULL;
+		} else if (matters(&c) && S_ISREG(c.info.stx_mode) && (flags & O_EXCL) == 0 &&
 		           (flags & O_TRUNC || (flags & O_ACCMODE) != O_RDONLY)) {
 			change_data(&c, (flags & (O_APPEND | O_TRUNC)) == O_APPEND);
 		}
 	}
 	errno = before;
+	return is_new;
 }
 
 void undo_data(int dir, const char *path)
 {
 	int before = errno;
 	struct change c;
-	if (undo_look(&c, dir, path, 0) && undo_was_before(&c) && S_ISREG(c.info.stx_mode)) {
+	if (undo_look(&c, dir, path, 0) && matters(&c) && S_ISREG(c.info.stx_mode)) {
 		c.flags = UNDO_FOLLOW;
 		change_data(&c, 0);
 	}
@@ -187,7 +202,7 @@ void undo_meta(int dir, const char *path, int follow)
 {
 	int before = errno;
 	struct change c;
-	if (undo_look(&c, dir, path, follow ? 0 : AT_SYMLINK_NOFOLLOW) && undo_was_before(&c)) {
+	if (undo_look(&c, dir, path, follow ? 0 : AT_SYMLINK_NOFOLLOW) && matters(&c)) {
 		c.kind = UNDO_META;
 		c.flags = follow ? UNDO_FOLLOW : 0;
 		undo_write(&c, nothing);
@@ -265,7 +280,7 @@ int undo_temporary(char *path, int tail, int flags, int is_folder)
 		if (made >= 0)
 			errno = before;
 		if (made >= 0 && !is_folder)
-			remember((int)made);
+			undo_opened((int)made);
 		if (made >= 0 || errno != EEXIST)
 			return (int)made;
 	}
@@ -330,9 +345,8 @@ int undo_remove(int dir, const char *path, unsigned kinds)
 {
 	int before = errno, gone = 0;
 	struct change c;
-	if (undo_look(&c, dir, path, AT_SYMLINK_NOFOLLOW) && undo_was_before(&c) &&
-	    kinds & (S_ISDIR(c.info.stx_mode) ? UNDO_FOLDERS : UNDO_FILES) &&
-	    !(c.info.stx_nlink == 1 && is_own(c.info.stx_ino)))
+	if (undo_look(&c, dir, path, AT_SYMLINK_NOFOLLOW) && matters(&c) &&
+	    kinds & (S_ISDIR(c.info.stx_mode) ? UNDO_FOLDERS : UNDO_FILES))
 		gone = change_gone(&c, 1);
 	errno = before;
 	return gone;
@@ -352,7 +366,7 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 		           target.info.stx_dev_major == source.info.stx_dev_major;
 		same |= target.there && flags & REPLACES_NOT; /* it fails */
 		source.kind = flags & EXCHANGES ? UNDO_SWAP : UNDO_MOVE;
-		if (!same && source.kind == UNDO_MOVE && undo_was_before(&target))
+		if (!same && source.kind == UNDO_MOVE && matters(&target))
 			change_gone(&target, 0);
 		if (!same && source.head != NULL)
 			undo_write(&source, target.path);

@@ -9,8 +9,9 @@ static inline int undo_is_on(void)
 	return guard.active && guard.board->journal;
 }
 
-/* `path` is about to be opened for writing. */
-void undo_open(int dir, const char *path, int flags);
+/* `path` is about to be opened for writing; 1 where that makes it: then undo_opened follows. */
+int undo_open(int dir, const char *path, int flags);
+void undo_opened(int fd);
 /* Its contents are about to be cut. */
 void undo_data(int dir, const char *path);
 void undo_data_of(int fd);

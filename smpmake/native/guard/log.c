@@ -34,8 +34,7 @@ static void *map_file(const char *name, int64_t at, size_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The journal's head, or NULL where there is nothing to be written any more. */
-static struct undo_head *head(void)
+struct undo_head *undo_head(void)
 {
 	struct undo_head *known = __atomic_load_n(&the_head, __ATOMIC_ACQUIRE);
 	if (known == NULL) {
@@ -212,7 +211,7 @@ int undo_look(struct change *c, int dir, const char *path, int flags)
 	c->flags = 0;
 	c->store = 0;
 	if (path == NULL || *path == '\0' || is_device(path) || strlen(path) >= PATH_MAX ||
-	    (c->head = head()) == NULL)
+	    (c->head = undo_head()) == NULL)
 		return 0;
 	if (kernel(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) == 0)
 		c->there = 1;

@@ -16,6 +16,8 @@ struct change {
 	char path[PATH_MAX];
 };
 
+/* The journal's head, or NULL where there is nothing to be written any more. */
+struct undo_head *undo_head(void);
 /* Looks at what is to be changed; 0 where it is nothing that could be undone. */
 int undo_look(struct change *c, int dir, const char *path, int flags);
 /* Whether the state before the change is part of a state that may be wanted back. */
