@@ -23,6 +23,8 @@ FOLDERS = (".", "d")
 
 #: What no compiler takes, and whose failure a program tolerates, or ends with.
 BAD = "bad.c"
+#: One program of so many: each wrong promise undoes the whole batch.
+SOME = 64
 
 Step = list[str]
 
@@ -36,17 +38,17 @@ def program(seed: int, length: int = 14) -> list[Step]:
     steps: list[Step] = [["write", name] for name in (*SOURCES[:2], *HEADERS)]
     there = {step[1] for step in steps}
     for _ in range(length):
-        steps.append(_step(dice, there))
+        steps.append(_step(dice, there, seed % SOME == 0))
     return steps
 
 
-def _step(dice: random.Random, there: set[str]) -> Step:
+def _step(dice: random.Random, there: set[str], fails: bool) -> Step:
     sources = sorted(there & set(SOURCES))
     objects = sorted(there & set(PRODUCTS))
     kind = dice.choice(
         ["compile"] * 6
-        + ["try"] * (dice.random() < 0.3)
-        + ["stop"] * (dice.random() < 0.05)
+        + ["try"] * (fails and dice.random() < 0.3)
+        + ["stop"] * (fails and dice.random() < 0.05)
         + ["link"] * 2
         + ["read", "stat", "list", "write", "remove", "rename", "append", "copy", "link to"]
     )
