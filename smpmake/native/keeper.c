@@ -20,7 +20,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -179,15 +178,6 @@ static void undo_journal(const char *folder)
 	free(text);
 }
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-	(void)info;
-	(void)kind;
-	(void)walk;
-	remove(path);
-	return 0;
-}
-
 /* The folder goes out of the way first: a named server may come to its place meanwhile. */
 static void clean(const char *folder)
 {
@@ -198,7 +188,7 @@ static void clean(const char *folder)
 	if (snprintf(gone, sizeof gone, "%s.gone", folder) < (int)sizeof gone &&
 	    rename(folder, gone) == 0)
 		folder = gone;
-	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	remove_tree(folder);
 }
 
 /* Whether it is for us to clean up: not if the next session or server does, or has the folder. */

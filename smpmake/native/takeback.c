@@ -336,6 +336,11 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
 	return 0;
 }
 
+void remove_tree(const char *path)
+{
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 void forget_stores(const char *folder)
 {
 	size_t size;
@@ -343,5 +348,5 @@ void forget_stores(const char *folder)
 	if (head == NULL || size < sizeof *head || head->magic != UNDO_MAGIC)
 		return;
 	for (uint32_t i = 0; i < head->stores && i < UNDO_STORES; i++)
-		nftw(head->store[i].path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+		remove_tree(head->store[i].path);
 }

@@ -11,6 +11,9 @@ enum undo_extent {
  * Returns how many there were.  It may be done again, from whatever point it came to. */
 int take_back(const char *folder, enum undo_extent extent);
 
+/* Removes a folder with all that is in it. */
+void remove_tree(const char *path);
+
 /* Removes what the journal kept outside of the session's folder. */
 void forget_stores(const char *folder);
 

@@ -9,23 +9,32 @@
 #include <time.h>
 #include <unistd.h>
 
+ssize_t name_of_open(const char *digits, char *name, size_t size)
+{
+	char link[32] = "/proc/self/fd/";
+	strcat(link, digits);
+	ssize_t length = kernel(SYS_readlinkat, AT_FDCWD, link, name, size - 1);
+	if (length <= 0 || *name != '/')
+		return -1;
+	name[length] = '\0';
+	return length;
+}
+
+ssize_t name_of(int fd, char *name, size_t size)
+{
+	char digits[12], *digit = digits + sizeof digits;
+	*--digit = '\0';
+	for (unsigned n = (unsigned)fd; digit == digits + sizeof digits - 1 || n > 0; n /= 10)
+		*--digit = (char)('0' + n % 10);
+	return name_of_open(digit, name, size);
+}
+
 int absolute(int dir, const char *path, char *full, size_t size)
 {
 	size_t length = 0, rest = strlen(path);
 	if (*path != '/') {
-		ssize_t got;
-		if (dir == AT_FDCWD) {
-			got = kernel(SYS_getcwd, full, size) - 1; /* counts the NUL */
-		} else {
-			char link[32] = "/proc/self/fd/";
-			char digits[12], *digit = digits + sizeof digits;
-			*--digit = '\0';
-			for (unsigned n = (unsigned)dir;
-			     digit == digits + sizeof digits - 1 || n > 0; n /= 10)
-				*--digit = (char)('0' + n % 10);
-			strcat(link, digit);
-			got = kernel(SYS_readlinkat, AT_FDCWD, link, full, size);
-		}
+		ssize_t got = dir == AT_FDCWD ? kernel(SYS_getcwd, full, size) - 1 /* its NUL */
+		                              : name_of(dir, full, size);
 		if (got <= 0 || *full != '/' || (size_t)got + 1 + rest >= size)
 			return -1;
 		length = (size_t)got;

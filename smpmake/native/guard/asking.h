@@ -4,6 +4,12 @@
 
 #include "guard.h"
 
+#include <sys/types.h>
+
+/* The name of an open file, by its number or by the digits of that; its length, -1 for none. */
+ssize_t name_of(int fd, char *name, size_t size);
+ssize_t name_of_open(const char *digits, char *name, size_t size);
+
 /* An absolute name, nothing followed or folded; -1 where there is none. */
 int absolute(int dir, const char *path, char *full, size_t size);
 

@@ -210,27 +210,11 @@ void undo_meta(int dir, const char *path, int follow)
 	errno = before;
 }
 
-/* The name of an open file; 0 where it has one. */
-static int name_of(int fd, char *path)
-{
-	char link[32] = "/proc/self/fd/";
-	char digits[12], *digit = digits + sizeof digits;
-	*--digit = '\0';
-	for (unsigned n = (unsigned)fd; digit == digits + sizeof digits - 1 || n > 0; n /= 10)
-		*--digit = (char)('0' + n % 10);
-	strcat(link, digit);
-	long size = kernel(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
-	if (size <= 0 || *path != '/')
-		return -1;
-	path[size] = '\0';
-	return 0;
-}
-
 void undo_meta_of(int fd)
 {
 	int before = errno;
 	char path[PATH_MAX];
-	if (name_of(fd, path) == 0)
+	if (name_of(fd, path, sizeof path) > 0)
 		undo_meta(AT_FDCWD, path, 0);
 	errno = before;
 }
@@ -239,7 +223,7 @@ void undo_data_of(int fd)
 {
 	int before = errno;
 	char path[PATH_MAX];
-	if (name_of(fd, path) == 0)
+	if (name_of(fd, path, sizeof path) > 0)
 		undo_data(AT_FDCWD, path);
 	errno = before;
 }

@@ -174,15 +174,8 @@ static int resolve(int dir, const char *path, char *full)
 	                   : strcmp(path, "/dev/stdout") == 0 ? "1"
 	                   : strcmp(path, "/dev/stderr") == 0 ? "2"
 	                                                      : NULL;
-	if (open != NULL && strlen(open) < 12) {
-		char link[32] = "/proc/self/fd/";
-		strcat(link, open);
-		long size = kernel(SYS_readlinkat, AT_FDCWD, link, full, PATH_MAX - 1);
-		if (size <= 0 || *full != '/')
-			return -1;
-		full[size] = '\0';
-		return 0;
-	}
+	if (open != NULL && strlen(open) < 12)
+		return name_of_open(open, full, PATH_MAX) < 0 ? -1 : 0;
 	if (starts(path, "/proc/")) {
 		const char *slash = strrchr(path, '/');
 		char folder[PATH_MAX];
