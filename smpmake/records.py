@@ -7,6 +7,8 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+REUSED = "reused"  # as the detail: its results are those of a run that was undone
+
 
 @dataclass(slots=True)
 class CommandRecord:
@@ -16,6 +18,7 @@ class CommandRecord:
     reason      why it was not deferred (the value of a commands.model.Reason), else "".
     status      exit status, 128+n for a signal, None where unknown (foreground: the driver knows)
                 or never run.
+    detail      what the reason is about; or REUSED.
     state       "done", "failed", "cancelled", or "undone": done in a run that was taken back.
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.

@@ -28,6 +28,7 @@ from smpmake.guard.questions import Questions, Waiter
 from smpmake.guard.traces import Traces, surprises
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Result
+from smpmake.records import REUSED
 from smpmake.schedule.hazards import could_be_read
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
@@ -160,7 +161,7 @@ class Executor:
             return False
         now, record = self._clock.now(), command.record
         record.reads, record.surprises = again.record.reads, again.record.surprises
-        record.detail = "reused"
+        record.detail = REUSED
         command.wrote, command.traced = tuple(again.made), True
         is_shown = build.transcript is None and not command.digest
         out, err = (

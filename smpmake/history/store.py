@@ -14,7 +14,7 @@ from smpmake import folders
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
 from smpmake.history.schema import MIGRATIONS, SCHEMA, VERSION
-from smpmake.records import BuildRecord, Failure, Past, Sample, Stall
+from smpmake.records import REUSED, BuildRecord, Failure, Past, Sample, Stall
 
 #: What is kept if the configuration does not say otherwise.
 KEPT_DAYS: Final = 180
@@ -187,8 +187,8 @@ class History:
                 for outputs, wall, cpu, rss in connection.execute(
                     "select outputs, ended_ns - started_ns, user_us + system_us, max_rss_kib "
                     "from command where build = ? and state in ('done', 'undone') "
-                    "and verdict = 'deferred' and started_ns > 0 and detail != 'reused'",
-                    (number,),
+                    "and verdict = 'deferred' and started_ns > 0 and detail != ?",
+                    (number, REUSED),
                 ):
                     for output in json.loads(outputs)[:1]:
                         found[output] = Past(wall / 1e9, cpu / 1e6, rss)
@@ -199,10 +199,10 @@ class History:
         with self.open() as connection:
             found = connection.execute(
                 "select build, count(*) from command where verdict = 'deferred' "
-                "and state in ('done', 'undone') and detail != 'reused' and build in "
+                "and state in ('done', 'undone') and detail != ? and build in "
                 "(select id from build where cwd = ? order by id desc limit ?) "
                 "group by build order by 2 desc, 1 desc limit 1",
-                (rows.storable(cwd), _PAST_BUILDS),
+                (REUSED, rows.storable(cwd), _PAST_BUILDS),
             ).fetchone()
         return int(found[0]) if found is not None else None
 

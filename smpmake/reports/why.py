@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smpmake.commands.model import Reason
-from smpmake.records import BuildRecord, CommandRecord
+from smpmake.records import REUSED, BuildRecord, CommandRecord
 from smpmake.units import printable, seconds
 
 _EXAMPLES = 5
@@ -71,6 +71,8 @@ def _verdict(command: CommandRecord) -> str:
             text += f" [{command.detail}]"
     if command.unguarded:
         text += f"; called by {command.unguarded}, which takes no guard"
+    if command.detail == REUSED:
+        text += "; reused, from before the driver was run again"
     return f"{text}; {command.state or 'had not ended'}" + (
         f", status {command.status}" if command.status else ""
     )

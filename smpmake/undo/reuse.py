@@ -228,6 +228,8 @@ class _Past:
         """Whether what became of a path that the command changed is known, and its own doing."""
         history = self._by_path.get(path, [])
         mine = [change for who, _, change in history if who == place]
+        if not mine:  # it lies where nothing is undone, in a cache; or it is another's
+            return not history
         behind = [change for who, _, change in history if who > place]
         kinds = {change.kind for change in mine}
         was = results.finished.made.get(path)
