@@ -12,7 +12,7 @@ from typing import Protocol
 
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.decide.rules import Rules
-from smpmake.schedule.hazards import is_product
+from smpmake.schedule.names import is_product
 
 
 class Context(Protocol):

@@ -19,13 +19,13 @@ from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, command_of
+from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import Outcome, refuse
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
-from smpmake.guard.traces import Traces, surprises
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Result
 from smpmake.records import REUSED
@@ -52,7 +52,7 @@ class Executor:
         clock: Clock,
         processes: Processes,
         output: JobOutput,
-        traces: Traces,
+        observer: Observer,
         priority: Priority,
         chaos: Chaos,
     ) -> None:
@@ -64,7 +64,7 @@ class Executor:
         self._clock = clock
         self._outcome = Outcome(disk, output, processes)
         self._output = output
-        self._traces = traces
+        self._observer = observer
         self._priority = priority
         self._chaos = chaos
         self._running: dict[int, Job] = {}  # by slot
@@ -106,6 +106,7 @@ class Executor:
         finally:
             self._performing = False
         self._pending.show()
+        self._observer.forget()
         if self._scheduler.held and self._second_look is None:
             self._second_look = self._clock.later(_SECOND_LOOK, self._look_again)
 
@@ -181,11 +182,9 @@ class Executor:
         if command.build.rules.guard:  # its caller may have none, and the tool may have one
             more = b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
         if command.guarded:
-            trace = self._traces.begin(slot)
+            trace = self._observer.started(slot, job, command)
             if trace:
                 more += b"SMPMAKE_TRACE=%b\0" % trace
-            elif self._traces.fault not in command.build.notices:
-                command.build.notices.append(self._traces.fault)
         return wire.encode_job(
             job.number,
             job.issued_ns,
@@ -203,6 +202,8 @@ class Executor:
         record.started = self._clock.now()
         undo = command.build.undo
         try:
+            for path in command.rename:
+                self._observer.replaces(job, path)
             if undo is not None:
                 undo.renames(job.number, *command.rename)
             self._disk.rename(*command.rename)
@@ -245,6 +246,7 @@ class Executor:
     def _leave(self, job: Job) -> None:
         command = command_of(job)
         command.build.left()
+        self._observer.left(job, command)
         self._pending.left(job)
         undo = command.build.undo
         if undo is not None and undo.is_lost:
@@ -269,7 +271,7 @@ class Executor:
         job = self._running.pop(slot)
         command = command_of(job)
         if command.guarded:
-            self._note_trace(slot, job, command)
+            self._observer.ended(slot, job, command)
         self._conclude(job, command, result)
 
     def _conclude(self, job: Job, command: Command, result: Result) -> None:
@@ -295,13 +297,6 @@ class Executor:
                 stop = self._stop_behind(job, build, now)
         self._leave(job)
         self.perform([*stop, *self._scheduler.finished(job, ok=result.ok, now=now)])
-
-    def _note_trace(self, slot: int, job: Job, command: Command) -> None:
-        """What the job was seen to do, beside what its command line said."""
-        trace = self._traces.end(slot)
-        command.record.reads = trace.reads
-        command.wrote, command.traced = trace.writes, trace.whole
-        command.record.surprises = surprises(trace, job.operands, command.build.promised)
 
     def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""

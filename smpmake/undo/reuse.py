@@ -18,7 +18,7 @@ from pathlib import Path
 
 from smpmake.protocol.wire import Invoke, Result
 from smpmake.records import CommandRecord
-from smpmake.schedule.hazards import is_product
+from smpmake.schedule.names import is_product
 from smpmake.undo.journal import (
     DATA,
     ENDED,

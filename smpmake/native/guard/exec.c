@@ -223,6 +223,8 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
 			undo_commit(path);
 		else if (!nature.takes_guard && !tool && !guard_quiet())
 			guard_see_everything(path);
+		if (!nature.takes_guard && guard.trace != NULL)
+			guard_note('u', dir, path);
 		plan_environment(plan, env, nature, tool, 0);
 	}
 	errno = before;
