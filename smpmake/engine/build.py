@@ -180,11 +180,14 @@ class Build:
         self.owed.pop(digest, None)
 
     def forgive(self) -> None:
-        """A new start after an outcome was given: nothing is left of what is over."""
-        self.start_over(whole=True)
-        for kept in (self.reported, self.records, self.notices, self.promised):
+        """A new start after an outcome was given: nothing is left of what is over.
+
+        Nobody runs anything again: the records, which are on their way, stay what they are.
+        """
+        self.broken, self.refused = None, False
+        for kept in (self.records, self.failures, self.reported, self.notices):
             kept.clear()
-        self.environments.clear()
-        self.texts.clear()
+        for known in (self.lost, self.promised, self.wrong, self.environments, self.texts):
+            known.clear()
         # Who still waits will write the end of its stall into the record that is in the list.
         self.stalls[:] = [stall for stall in self.stalls if not stall.ended]

@@ -494,6 +494,19 @@ def test_a_shells_build_starts_afresh(bench: Bench) -> None:
     bench.workers.end(1)
 
 
+def test_a_shells_build_that_starts_afresh_is_not_run_again(bench: Bench) -> None:
+    """Its outcome is on its way, and the next commands are promised as the first were."""
+    for number in (0, 1):
+        bench.run("gcc -c a.c")
+        bench.workers.end(number)
+        (record,) = bench.build.records
+        bench.build.forgive()
+        assert record.state == "done"
+    assert not bench.build.patient
+    assert bench.run("gcc -c b.c").status == 0
+    bench.workers.end(2)
+
+
 def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slots=1)
     bench.write("x.c", "y.c")
