@@ -10,6 +10,7 @@ import functools
 import logging
 import signal
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -237,18 +238,25 @@ class Executor:
         record.state = "done"
         self._retire(job, ok=True, now=record.ended)
 
-    def _retire(self, job: Job, *, ok: bool, now: int) -> None:
-        """It leaves the engine; what waited for it goes on, or will not run."""
+    def _retire(self, job: Job, *, ok: bool, now: int, first: Iterable[Action] = ()) -> None:
+        """It leaves the engine; what waited for it goes on, or will not run.
+
+        first  what is to be performed before that.
+        """
         self._leave(job)
-        self.perform(self._scheduler.finished(job, ok=ok, now=now))
+        actions = self._scheduler.finished(job, ok=ok, now=now)
+        self._find_again(command_of(job).build)
+        self.perform([*first, *actions])
+
+    def _find_again(self, build: Build) -> None:
+        """What could not be written down is final as soon as nothing is pending any more."""
+        if build.undo is not None and build.undo.is_lost:
+            self.commit(build)
 
     def _leave(self, job: Job) -> None:
         command = command_of(job)
         command.build.left()
         self._pending.left(job)
-        undo = command.build.undo
-        if undo is not None and undo.is_lost:
-            self.commit(command.build)
         self._priority.ended(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
@@ -293,8 +301,7 @@ class Executor:
                 self._pending.hold()  # until all is taken back nothing is final
             if stops:
                 stop = self._stop_behind(job, build, now)
-        self._leave(job)
-        self.perform([*stop, *self._scheduler.finished(job, ok=result.ok, now=now)])
+        self._retire(job, ok=result.ok, now=now, first=stop)
 
     def _note_trace(self, slot: int, job: Job, command: Command) -> None:
         """What the job was seen to do, beside what its command line said."""
@@ -320,6 +327,7 @@ class Executor:
     def _cancelled(self, job: Job, command: Command) -> None:
         self._outcome.cancelled(job, command)
         self._leave(job)
+        self._find_again(command.build)
         if command.reply is not None:
             reply, command.reply = command.reply, None
             if command.group is not None and command.group.status:

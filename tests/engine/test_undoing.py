@@ -1,0 +1,66 @@
+"""Builds whose changes are written down, on a bench: what is final, held, or another build's."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from smpmake.engine.build import Build
+from smpmake.undo.journal import UndoJournal
+from tests.support.bench import Bench
+
+FAILED = 1 << 8  # as wait(2) gives exit status 1
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    made.write("a.c", "b.c", "c.c")
+    undo = made.build.undo = UndoJournal(tmp_path / "session", str(made.folder), 1 << 20)
+    yield made
+    assert made.close() == []
+    undo.close()
+
+
+def inner_build(bench: Bench) -> Build:
+    """A build that was started inside the bench's."""
+    inner = bench.begin("inner")
+    inner.join(bench.build)
+    return inner
+
+
+def pending(bench: Bench) -> int:
+    """How much is pending, as guards see it."""
+    board = (bench.folder.parent / "session" / "board").read_bytes()
+    return int(struct.unpack_from("=Q", board)[0])
+
+
+def undo_of(bench: Bench) -> UndoJournal:
+    undo = bench.build.undo
+    assert undo is not None
+    return undo
+
+
+def test_what_was_lost_is_final_once_nothing_is_pending(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.run("gcc -c b.c")
+    undo = undo_of(bench)
+    undo.lose()
+    bench.workers.end(0)
+    assert undo.is_lost
+    bench.workers.end(1)
+    assert not undo.is_lost
+    assert not undo.is_whole
+
+
+def test_what_was_lost_behind_a_failure_stays_lost(bench: Bench) -> None:
+    bench.build.keep_going = True
+    bench.run("gcc -c a.c")
+    undo_of(bench).lose()
+    bench.workers.end(0, FAILED)
+    assert undo_of(bench).is_lost
+    bench.build.failures.clear()
+    bench.engine.start_over(bench.build, whole=False)
