@@ -127,7 +127,8 @@ class Build:
     def squash(self) -> None:
         """A promise was wrong: from now on nobody goes on by it."""
         if self.outer is not None:
-            self.outer.failures += self.failures
+            told = self.outer.failures
+            told += [failure for failure in self.failures if failure not in told]
             self.outer.wrong |= self.wrong
             self.outer.squash()
         elif not self.squashed and self.undo is not None and self.on_squash is not None:

@@ -64,3 +64,13 @@ def test_what_was_lost_behind_a_failure_stays_lost(bench: Bench) -> None:
     assert undo_of(bench).is_lost
     bench.build.failures.clear()
     bench.engine.start_over(bench.build, whole=False)
+
+
+def test_the_failures_of_an_inner_build_are_told_once(bench: Bench) -> None:
+    bench.build.on_squash = lambda: None
+    inner_build(bench)
+    bench.run("gcc -c a.c", "inner")
+    bench.run("gcc -c b.c", "inner")
+    bench.workers.end(1, FAILED)
+    bench.workers.end(0, FAILED)
+    assert [failure.record.number for failure in bench.build.failures] == [1, 0]
