@@ -239,10 +239,7 @@ class Executor:
         self._retire(job, ok=True, now=record.ended)
 
     def _retire(self, job: Job, *, ok: bool, now: int, first: Iterable[Action] = ()) -> None:
-        """It leaves the engine; what waited for it goes on, or will not run.
-
-        first  what is to be performed before that.
-        """
+        """It leaves the engine; behind `first`, what waited for it goes on or will not run."""
         self._leave(job)
         actions = self._scheduler.finished(job, ok=ok, now=now)
         self._find_again(command_of(job).build)
@@ -297,8 +294,8 @@ class Executor:
             self._outcome.succeeded(job, command, result)
         else:
             stops = self._outcome.failed(job, command, result, why)
-            if build.failures and build.undo is not None:
-                self._pending.hold()  # until all is taken back nothing is final
+            if build.failures:
+                self._hold(build)
             if stops:
                 stop = self._stop_behind(job, build, now)
         self._retire(job, ok=result.ok, now=now, first=stop)
@@ -314,6 +311,7 @@ class Executor:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""
         build.squash()
         if build.squashing:
+            self._pending.hold()
             for slot, job in self._running.items():
                 command = command_of(job)
                 later = job.number > failed.number and command.build.is_one_with(build)
@@ -347,6 +345,11 @@ class Executor:
         else:
             undo.commit()
 
+    def _hold(self, build: Build) -> None:
+        """Until all is taken back nothing is final that its driver still does."""
+        if build.undo is not None and build.outer is None:  # else nobody would release it
+            self._pending.hold()
+
     def withdraw(self, job: Job) -> None:
         """A shim went away before it was answered."""
         self.perform(self._scheduler.cancel(lambda j: j is job, self._clock.now()))
@@ -358,8 +361,7 @@ class Executor:
     def stop(self, build: Build) -> None:
         """Ends what runs of a build, the first time gently; nothing more of it starts."""
         now = self._clock.now()
-        if build.undo is not None:  # nothing that its driver still does is final
-            self._pending.hold()
+        self._hold(build)
         self.perform(self._scheduler.cancel(lambda j: j.build == build.id, now))
         for slot, job in list(self._running.items()):
             command = command_of(job)

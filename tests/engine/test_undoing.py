@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,3 +75,39 @@ def test_the_failures_of_an_inner_build_are_told_once(bench: Bench) -> None:
     bench.workers.end(1, FAILED)
     bench.workers.end(0, FAILED)
     assert [failure.record.number for failure in bench.build.failures] == [1, 0]
+
+
+def test_an_inner_build_that_is_stopped_holds_nobody(bench: Bench) -> None:
+    inner = inner_build(bench)
+    bench.run("gcc -c a.c", "inner")
+    assert pending(bench) == 1
+    bench.engine.stop(inner, signal.SIGTERM)
+    bench.workers.end(0, signal.SIGTERM)
+    assert pending(bench) == 0
+
+
+def test_an_inner_build_that_goes_on_behind_a_failure_holds_nobody(bench: Bench) -> None:
+    inner = inner_build(bench)
+    inner.keep_going = True
+    bench.run("gcc -c a.c", "inner")
+    bench.workers.end(0, FAILED)
+    assert pending(bench) == 0
+
+
+def test_what_is_to_be_taken_back_is_held(bench: Bench) -> None:
+    squashes: list[bool] = []
+    bench.build.on_squash = lambda: squashes.append(True)
+    inner_build(bench)
+    bench.run("gcc -c a.c", "inner")
+    bench.workers.end(0, FAILED)
+    assert squashes == [True]
+    assert pending(bench) == 1
+    bench.engine.start_over(bench.build, whole=True)
+    assert pending(bench) == 0
+
+
+def test_a_stopped_build_is_held(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.engine.stop(bench.build, signal.SIGTERM)
+    bench.workers.end(0, signal.SIGTERM)
+    assert pending(bench) == 1
