@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from smpmake.engine.build import Build
+from smpmake.protocol import wire
+from smpmake.protocol.wire import Question
 from smpmake.undo.journal import UndoJournal
-from tests.support.bench import Bench
+from tests.support.bench import Bench, Guard
 
 FAILED = 1 << 8  # as wait(2) gives exit status 1
 
@@ -111,3 +113,28 @@ def test_a_stopped_build_is_held(bench: Bench) -> None:
     bench.engine.stop(bench.build, signal.SIGTERM)
     bench.workers.end(0, signal.SIGTERM)
     assert pending(bench) == 1
+
+
+@pytest.mark.parametrize("name", ["b", "inner", "over"])
+def test_room_is_made_whoever_asks(bench: Bench, name: str) -> None:
+    """Also for a process that has outlived its build, which was inside another."""
+    inner_build(bench)
+    guard = Guard()
+    bench.engine.ask(Question(wire.ASK_ROOM, 1, -1, name, "/", ""), guard.settle)
+    assert guard.answers == [wire.GUARD_GO_ON]
+
+
+def test_room_is_asked_for_where_nothing_is_written_down(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    assert bench.ask(wire.ASK_ROOM, "any").answers == [wire.GUARD_GO_ON]
+    assert bench.close() == []
+
+
+@pytest.mark.parametrize("name", ["b", "over"])
+def test_nobody_gets_room_who_is_about_to_be_killed(bench: Bench, name: str) -> None:
+    bench.build.on_squash = lambda: None
+    bench.run("gcc -c a.c")
+    bench.workers.end(0, FAILED)
+    guard = Guard()
+    bench.engine.ask(Question(wire.ASK_ROOM, 1, -1, name, "/", ""), guard.settle)
+    assert guard.answers == []
