@@ -8,6 +8,7 @@ after everything has been killed.  The layout is native/undo.h's.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -64,6 +65,7 @@ class UndoJournal:
         kept.mkdir(mode=0o700, parents=True)
         stores = [kept, *_store_near(tree, kept)]
         self._stores = [os.fspath(store) for store in stores]
+        self._budget = budget
         self._map = shared_map(own / "head", 8 * (_ISSUES + 1))
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         self._log = os.open(own / "log", flags, 0o600)
@@ -168,18 +170,26 @@ class UndoJournal:
 
     def keeps(self, number: int, path: str, info: os.stat_result) -> None:
         """A command that has no guard will write an older file: its contents are copied."""
-        if not stat.S_ISREG(info.st_mode):
+        if stat.S_ISLNK(info.st_mode):
+            self._replaces(number, path, info)
+        elif not stat.S_ISREG(info.st_mode) or not self._copies(number, path, info):
             return
+        self._write(self._entry(NEW, number, path))
+
+    def _copies(self, number: int, path: str, info: os.stat_result) -> bool:
+        """Whether there was room for two: it may be replaced, or written over."""
         for kind in (GONE, DATA):
+            # Guards count here, too; one that does so in this very moment is forgotten by us.
+            self._words[_KEPT] += info.st_size
             try:
-                with open(path, "rb") as source, open(self._item(0), "xb") as kept:
-                    while piece := source.read(_SEGMENT):
-                        kept.write(piece)
+                if self.kept > self._budget:
+                    raise OSError(errno.EDQUOT, "beyond the budget")
+                shutil.copyfile(path, self._item(0))
             except OSError:
                 self.lose()
-                return
+                return False
             self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
-        self._write(self._entry(NEW, number, path))
+        return True
 
     def _replaces(self, number: int, path: str, info: os.stat_result) -> None:
         if stat.S_ISLNK(info.st_mode):
