@@ -170,26 +170,26 @@ class UndoJournal:
 
     def keeps(self, number: int, path: str, info: os.stat_result) -> None:
         """A command that has no guard will write an older file: its contents are copied."""
-        if stat.S_ISLNK(info.st_mode):
-            self._replaces(number, path, info)
-        elif not stat.S_ISREG(info.st_mode) or not self._copies(number, path, info):
+        try:
+            if stat.S_ISLNK(info.st_mode):
+                self._replaces(number, path, info)
+            elif stat.S_ISREG(info.st_mode):
+                for kind in (GONE, DATA):  # it may be replaced, or written over
+                    self._copies(kind, number, path, info)
+            else:
+                return
+        except OSError:
+            self.lose()
             return
         self._write(self._entry(NEW, number, path))
 
-    def _copies(self, number: int, path: str, info: os.stat_result) -> bool:
-        """Whether there was room for two: it may be replaced, or written over."""
-        for kind in (GONE, DATA):
-            # Guards count here, too; one that does so in this very moment is forgotten by us.
-            self._words[_KEPT] += info.st_size
-            try:
-                if self.kept > self._budget:
-                    raise OSError(errno.EDQUOT, "beyond the budget")
-                shutil.copyfile(path, self._item(0))
-            except OSError:
-                self.lose()
-                return False
-            self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
-        return True
+    def _copies(self, kind: int, number: int, path: str, info: os.stat_result) -> None:
+        # Guards count here, too; one that does so in this very moment is forgotten by us.
+        self._words[_KEPT] += info.st_size
+        if self.kept > self._budget:
+            raise OSError(errno.EDQUOT, "beyond the budget")
+        shutil.copy2(path, self._item(0))  # it may be moved back as it is
+        self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
 
     def _replaces(self, number: int, path: str, info: os.stat_result) -> None:
         if stat.S_ISLNK(info.st_mode):

@@ -33,12 +33,14 @@ def keep(undo: UndoJournal, path: Path) -> None:
 def test_what_is_replaced_without_a_guard_comes_back(undo: UndoJournal, tmp_path: Path) -> None:
     path = tmp_path / "tree" / "file"
     path.write_text("older\n")
+    path.chmod(0o750)
     keep(undo, path)
     assert undo.kept == 2 * len("older\n")
     path.unlink()
     path.write_text("newer\n")
     assert undo.take_back(everything=True) == []
     assert path.read_text() == "older\n"
+    assert (path.stat().st_mode & 0o777, path.stat().st_mtime) == (0o750, 1000)
     assert undo.kept == 0
 
 
