@@ -154,8 +154,8 @@ class Executor:
     def _is_reused(self, job: Job, command: Command) -> bool:
         """Whether it has got its results back from a run that was undone."""
         build, invoke = command.build, command.invoke
-        if build.reusable is None or build.undo is None:
-            return False
+        if build.reusable is None or build.undo is None or not build.undo.is_whole:
+            return False  # nobody knows any more what has appeared since
         key = key_of(invoke, command.argv)
         again = build.reusable.take(key, job.number, job.issued_ns, build.undo)
         if again is None:

@@ -228,11 +228,13 @@ class LocalBackend:
         whole = everything and undo.is_whole
         if not everything:
             undo.stays(self._staying(undo))
-        reusable = self._build.reusable = self._build.reusable or Reusable(undo.shelf)
+        reusable = None
         if whole:
+            reusable = self._build.reusable = self._build.reusable or Reusable(undo.shelf)
             reusable.collect(self._build.finished, undo.changes())
         complaints = undo.take_back(everything=everything)
-        reusable.undone()
+        if reusable is not None:
+            reusable.undone()
         return TakenBack(done=True, whole=whole, complaints=tuple(complaints))
 
     def _staying(self, undo: UndoJournal) -> list[int]:
