@@ -344,6 +344,7 @@ class Executor:
             undo.lose()
         else:
             undo.commit()
+            build.finished.clear()
 
     def _hold(self, build: Build) -> None:
         """Until all is taken back nothing is final that its driver still does."""
