@@ -8,6 +8,7 @@ of being run.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import shutil
@@ -201,6 +202,8 @@ class _Past:
                     self._by_command.setdefault(change.command, {})[path] = None
         for history in self._by_path.values():
             history.sort(key=lambda each: each[:2])
+        # Nothing changes meanwhile, and many commands have read the same.
+        self._hash, self._print = functools.cache(_hash), functools.cache(_print)
 
     def results_of(self, finished: Finished) -> _Results | None:
         """What a command made and read; None where that is not its own, or not known."""
@@ -217,11 +220,11 @@ class _Past:
             others = [who for who, _, _ in self._by_path.get(path, ()) if who != place]
             before = [who for who in others if who < place]
             if before and len(before) == len(others):
-                results.hashes[path] = _hash(path)
+                results.hashes[path] = self._hash(path)
             elif others:
                 return None  # it was something else in between
             elif path not in own:
-                results.unchanged[path] = _print(path)
+                results.unchanged[path] = self._print(path)
         return results
 
     def _add_file(self, results: _Results, path: str, place: tuple[int, int]) -> bool:
