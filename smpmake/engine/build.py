@@ -131,7 +131,7 @@ class Build:
             told += [failure for failure in self.failures if failure not in told]
             self.outer.wrong |= self.wrong
             self.outer.squash()
-        elif not self.squashed and self.undo is not None and self.on_squash is not None:
+        elif not self.squashed and self.on_squash is not None:
             self.squashed = True
             self.on_squash()
 
@@ -139,10 +139,6 @@ class Build:
     def squashing(self) -> bool:
         """Whether all is about to be undone: nobody is answered any more but jobs that run."""
         return self.squashed or (self.outer is not None and self.outer.squashed)
-
-    def is_one_with(self, other: Build) -> bool:
-        """Whether what becomes of one becomes of the other."""
-        return self is other or (self.undo is not None and self.undo is other.undo)
 
     def join(self, outer: Build) -> None:
         """This build is part of another: what becomes of that becomes of it."""
@@ -160,25 +156,22 @@ class Build:
 
         whole  as if it had never been run; else it must come to what failed, and is to be told.
         """
-        for record in self.records[self._undone if whole else len(self.records) :]:
-            if record.state in ("done", "failed"):
-                record.state = "undone"
+        if whole:
+            for record in self.records[self._undone :]:
+                if record.state in ("done", "failed"):
+                    record.state = "undone"
+        else:
+            self.owed |= {digest: wrong.failure for digest, wrong in self.wrong.items()}
         self._undone = len(self.records)
         self.broken, self.refused, self.squashed = None, False, False
         self.lost.clear()
         self.reported += self.failures
-        if not whole:
-            self.owed |= {digest: wrong.failure for digest, wrong in self.wrong.items()}
         self.finished.clear()
         self.patient |= self.repeats > 0  # the caller's commands were waited for, in vain
         self.repeats += 1
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()
-
-    def settled(self, digest: str) -> None:
-        """The driver was told the truth about a command."""
-        self.owed.pop(digest, None)
 
     def forgive(self) -> None:
         """A new start after an outcome was given: nothing is left of what is over.

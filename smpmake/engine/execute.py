@@ -314,7 +314,7 @@ class Executor:
             self._pending.hold()
             for slot, job in self._running.items():
                 command = command_of(job)
-                later = job.number > failed.number and command.build.is_one_with(build)
+                later = job.number > failed.number and command.build.undo is build.undo
                 if later and not command.signalled:
                     command.signalled = True
                     self._pool.signal(slot, signal.SIGTERM)
@@ -397,4 +397,4 @@ def _is_of(job: Job, build: Build) -> bool:
     """Whether a command goes when a build is to be undone (or, where it cannot be, to stop)."""
     if not build.squashing:
         return job.build == build.id
-    return isinstance(job.payload, Command) and job.payload.build.is_one_with(build)
+    return isinstance(job.payload, Command) and job.payload.build.undo is build.undo

@@ -114,7 +114,7 @@ def _finished(command: Command, result: Result) -> Finished:
 
 def _tell(command: Command, status: int, result: Result) -> None:
     """The driver waited for the truth about this one."""
-    command.build.settled(command.digest)
+    command.build.owed.pop(command.digest, None)
     reply, command.reply = command.reply, None
     assert reply is not None
     reply.leave(status, result.out + result.err)

@@ -114,7 +114,7 @@ class LocalBackend:
         except (OSError, NoRoomError) as error:
             build.notices.append(f"what follows a failure could not be undone: {error}")
             return
-        build.on_squash = lambda: self.on_squash()
+        build.on_squash = self.on_squash
         self._board.keep_journal()
 
     def adopt(self, driver: Driver) -> None:

@@ -98,6 +98,7 @@ class Session:
     ) -> None:
         self._settings = settings
         self._backend = backend
+        backend.on_squash = self._squash
         self._ended_by: int | None = None
         self._faults: list[str] = []
         self._input = Input()
@@ -169,7 +170,6 @@ class Session:
     def _start(self, soft: int) -> Driver:
         """Raises DriverError."""
         backend = self._backend
-        backend.on_squash = self._squash
         driver = self._driver = Driver(
             self._command(),
             backend.environment,
