@@ -45,10 +45,14 @@ class Change(NamedTuple):
 
     at: int
     kind: int
-    flags: int
     command: int
     path: str
     other: str
+
+    @property
+    def paths(self) -> set[str]:
+        """The names that it changes."""
+        return {self.path, self.other} - {"", "/"}
 
 
 class UndoJournal:
@@ -297,7 +301,6 @@ class UndoJournal:
 
     def close(self) -> None:
         """Gives everything back; what lies in the session's folder goes with that."""
-        self._empty_stores()
         for store in self._stores[1:]:
             shutil.rmtree(store, ignore_errors=True)
         for view in (self._words, self._times, self._halves):
@@ -310,13 +313,13 @@ class UndoJournal:
 def _scan(data: bytes) -> Iterator[Change]:
     at = 0
     while at + _ENTRY.size <= len(data):
-        size, mark, position, kind, flags, command, *_ = _ENTRY.unpack_from(data, at)
+        size, mark, position, kind, _, command, *_ = _ENTRY.unpack_from(data, at)
         if size < _ENTRY.size or size % 8 or at + size > len(data):
             at += 8
             continue
         if mark == _MARK:
             path, other = map(_path, data[at + _ENTRY.size : at + size].split(b"\0")[:2])
-            yield Change(position, kind, flags, command - 1, path, other)
+            yield Change(position, kind, command - 1, path, other)
         at += size
 
 

@@ -33,8 +33,8 @@ from smpmake.undo.journal import (
     UndoJournal,
 )
 
-Print = tuple[int, int, int] | str
-"""What a file was: its inode, size and time where nobody has changed it, else a hash of it."""
+Print = tuple[int, int, int] | None
+"""What a file was: its inode, size and time; None where there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class _File:
 def prints_of(paths: Iterable[str]) -> dict[str, Print]:
     """What files are now, those that are there."""
     found = {path: _print(path, follow=False) for path in paths}
-    return {path: what for path, what in found.items() if what}
+    return {path: what for path, what in found.items() if what is not None}
 
 
 def key_of(invoke: Invoke, argv: bytes) -> bytes:
@@ -196,7 +196,7 @@ class _Past:
                 continue
             job = change.command in self._places
             who = (self._places[change.command], change.command) if job else (change.at, 1 << 62)
-            for path in {change.path, change.other} - {"", "/"}:
+            for path in change.paths:
                 self._by_path.setdefault(path, []).append((who, order, change))
                 if job:
                     self._by_command.setdefault(change.command, {})[path] = None
@@ -311,7 +311,7 @@ def _print(path: str, *, follow: bool = True) -> Print:
     try:
         info = os.stat(path, follow_symlinks=follow)
     except OSError:
-        return ""
+        return None
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 
