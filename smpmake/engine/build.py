@@ -21,8 +21,9 @@ from smpmake.undo.reuse import Finished, Reusable
 class Wrong(NamedTuple):
     """A promise that was not kept.
 
-    argv    the command's words.
-    caller  see Command.caller.
+    argv     the command's words.
+    caller   see Command.caller.
+    failure  how it failed.
     """
 
     argv: bytes
