@@ -127,9 +127,14 @@ class Engine:
         """A guard asks.  Returns what to call if it goes away before the answer, which may have
         been given already (then None)."""
         build = self.builds.get(question.build)
+        job = self._pending.running(question.command)
+        is_job = job is not None and job.mode is Mode.DEFERRED
+        if question.kind == wire.ASK_ROOM:  # the session's, also where the asker's build has ended
+            build = next((each for each in self.builds.values() if each.undo is not None), None)
+            if build is None:
+                settle(GO_ON)
+                return None
         if build is not None and build.undo is not None:
-            job = self._pending.running(question.command)
-            is_job = job is not None and job.mode is Mode.DEFERRED
             if question.kind == wire.ASK_COMMIT and is_job:  # it cannot wait for itself
                 build.undo.lose()
             build.undo.grow(wanted=question.kind == wire.ASK_ROOM)
@@ -140,7 +145,7 @@ class Engine:
                 return None
 
         def answer(data: bytes) -> None:
-            if build is not None and build.squashing and question.command < 0:
+            if build is not None and build.squashing and not is_job:
                 return  # what it waited for has come to nothing, and so will it
             if build is not None and question.kind == wire.ASK_COMMIT:
                 self._executor.commit(build)

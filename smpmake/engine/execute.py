@@ -10,6 +10,7 @@ import functools
 import logging
 import signal
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -154,8 +155,8 @@ class Executor:
     def _is_reused(self, job: Job, command: Command) -> bool:
         """Whether it has got its results back from a run that was undone."""
         build, invoke = command.build, command.invoke
-        if build.reusable is None or build.undo is None:
-            return False
+        if build.reusable is None or build.undo is None or not build.undo.is_whole:
+            return False  # nobody knows any more what has appeared since
         key = key_of(invoke, command.argv)
         again = build.reusable.take(key, job.number, job.issued_ns, build.undo)
         if again is None:
@@ -238,19 +239,23 @@ class Executor:
         record.state = "done"
         self._retire(job, ok=True, now=record.ended)
 
-    def _retire(self, job: Job, *, ok: bool, now: int) -> None:
-        """It leaves the engine; what waited for it goes on, or will not run."""
+    def _retire(self, job: Job, *, ok: bool, now: int, first: Iterable[Action] = ()) -> None:
+        """It leaves the engine; behind `first`, what waited for it goes on or will not run."""
         self._leave(job)
-        self.perform(self._scheduler.finished(job, ok=ok, now=now))
+        actions = self._scheduler.finished(job, ok=ok, now=now)
+        self._find_again(command_of(job).build)
+        self.perform([*first, *actions])
+
+    def _find_again(self, build: Build) -> None:
+        """What could not be written down is final as soon as nothing is pending any more."""
+        if build.undo is not None and build.undo.is_lost:
+            self.commit(build)
 
     def _leave(self, job: Job) -> None:
         command = command_of(job)
         command.build.left()
         self._observer.left(job, command)
         self._pending.left(job)
-        undo = command.build.undo
-        if undo is not None and undo.is_lost:
-            self.commit(command.build)
         self._priority.ended(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
@@ -291,20 +296,20 @@ class Executor:
             self._outcome.succeeded(job, command, result)
         else:
             stops = self._outcome.failed(job, command, result, why)
-            if build.failures and build.undo is not None:
-                self._pending.hold()  # until all is taken back nothing is final
+            if build.failures:
+                self._hold(build)
             if stops:
                 stop = self._stop_behind(job, build, now)
-        self._leave(job)
-        self.perform([*stop, *self._scheduler.finished(job, ok=result.ok, now=now)])
+        self._retire(job, ok=result.ok, now=now, first=stop)
 
     def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""
         build.squash()
         if build.squashing:
+            self._pending.hold()
             for slot, job in self._running.items():
                 command = command_of(job)
-                later = job.number > failed.number and command.build.is_one_with(build)
+                later = job.number > failed.number and command.build.undo is build.undo
                 if later and not command.signalled:
                     command.signalled = True
                     self._pool.signal(slot, signal.SIGTERM)
@@ -315,6 +320,7 @@ class Executor:
     def _cancelled(self, job: Job, command: Command) -> None:
         self._outcome.cancelled(job, command)
         self._leave(job)
+        self._find_again(command.build)
         if command.reply is not None:
             reply, command.reply = command.reply, None
             if command.group is not None and command.group.status:
@@ -333,6 +339,12 @@ class Executor:
             undo.lose()
         else:
             undo.commit()
+            build.finished.clear()
+
+    def _hold(self, build: Build) -> None:
+        """Until all is taken back nothing is final that its driver still does."""
+        if build.undo is not None and build.outer is None:  # else nobody would release it
+            self._pending.hold()
 
     def withdraw(self, job: Job) -> None:
         """A shim went away before it was answered."""
@@ -345,8 +357,7 @@ class Executor:
     def stop(self, build: Build) -> None:
         """Ends what runs of a build, the first time gently; nothing more of it starts."""
         now = self._clock.now()
-        if build.undo is not None:  # nothing that its driver still does is final
-            self._pending.hold()
+        self._hold(build)
         self.perform(self._scheduler.cancel(lambda j: j.build == build.id, now))
         for slot, job in list(self._running.items()):
             command = command_of(job)
@@ -381,4 +392,4 @@ def _is_of(job: Job, build: Build) -> bool:
     """Whether a command goes when a build is to be undone (or, where it cannot be, to stop)."""
     if not build.squashing:
         return job.build == build.id
-    return isinstance(job.payload, Command) and job.payload.build.is_one_with(build)
+    return isinstance(job.payload, Command) and job.payload.build.undo is build.undo

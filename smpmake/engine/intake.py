@@ -70,13 +70,9 @@ class Intake:
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""
-        if build.squashing:  # who asks will not live to hear it
-            _close(out, err)
-            reply.wait(lambda: None)
-            return
-        if build.undo is not None:
+        if build.undo is not None and not build.squashing:
             build.undo.grow()
-        if build.stopping or build.broken is not None:
+        if build.squashing or build.stopping or build.broken is not None:
             _close(out, err)
             refuse(build, reply)
             return

@@ -250,6 +250,28 @@ def test_a_header_that_appears_only_the_second_time(space: Space) -> None:
     space.expect_same(files, ["sh", "build.sh"])
 
 
+@pytest.mark.parametrize("how", ["final", "lost"])
+def test_nothing_is_reused_beside_what_nobody_wrote_down(held: Held, how: str) -> None:
+    """Behind a program without a guard, whose changes are final, or within one."""
+    space = held.space
+    tool = space.root / "tool"
+    text = "#include <stdio.h>\nint main(int n, char **v) {\n"
+    text += '\tif (n > 1) fputs("#define N 2\\n", fopen(v[1], "w"));\n}\n'
+    space.write({"tool.c": text})
+    space.ok("gcc", "-static", "tool.c", "-o", str(tool))
+    act = {"final": f"echo '#define N 2' > new.h; {tool}", "lost": f"{tool} new.h"}[how]
+    files = {
+        **SOURCES,
+        "inc/new.h": "#define N 1\n",
+        "use.c": '#include "new.h"\nint n = N;\n',
+        **script(f"{BAD} || {{ {act}; }}", "gcc -Iinc -c use.c", AFTER),
+    }
+    status, tree = held.serial(files, ["sh", "build.sh"])
+    ended, ours = held.parallel(files, ["sh", "build.sh"], witness="use.o", alone=True)
+    assert (ended.status, ours) == (status, tree), ended.err
+    assert "is run again" in ended.err
+
+
 def test_nothing_is_compiled_twice(space: Space) -> None:
     files = {**objects(40), "zbad.c": "int x = oops;\n", "main.c": MAIN}
     files["Makefile"] = (
