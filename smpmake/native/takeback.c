@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,14 +137,13 @@ static int copy(const char *from, int to)
 {
 	char buffer[1 << 16];
 	ssize_t got;
-	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	int failed = 0, fd = open(from, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	while ((got = read(fd, buffer, sizeof buffer)) > 0)
-		if (write_all(to, buffer, (size_t)got) != 0)
-			got = -2;
+	while (!failed && (got = read(fd, buffer, sizeof buffer)) != 0)
+		failed = got < 0 || write_all(to, buffer, (size_t)got) != 0;
 	close(fd);
-	return got == 0 ? 0 : -1;
+	return failed ? -1 : 0;
 }
 
 /* The path that was meant: links in its last component have been followed where the call did. */
@@ -314,6 +314,7 @@ int take_back(const char *folder, enum undo_extent extent)
 	uint32_t most;
 	if (undo_load(&j, folder) != 0)
 		return 0;
+	signal(SIGXFSZ, SIG_IGN); /* one file that may not be so large is no end of the others */
 	struct promise *known = promises(&j, &most);
 	struct point point = {0, 0};
 	if (extent == UNDO_STOP)
