@@ -179,14 +179,13 @@ static void undo_new(struct journal *j, const struct item *item)
 		complain_of(j, path, strerror(errno));
 }
 
-static int restore_copy(const char *kept, const char *path, const struct undo_entry *entry)
+static int restore_copy(const char *kept, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
 	int failed = copy(kept, fd);
 	close(fd);
-	set_attributes(path, entry);
 	return failed;
 }
 
@@ -215,9 +214,10 @@ static void undo_gone(struct journal *j, const struct item *item)
 	}
 	if (name_of_kept(j, item, kept) == 0 &&
 	    (rename(kept, item->path) == 0 ||
-	     (errno == EXDEV && restore_copy(kept, item->path, entry) == 0)))
-		return;
-	complain_of(j, item->path, "its older contents are not there");
+	     (errno == EXDEV && restore_copy(kept, item->path) == 0)))
+		set_attributes(item->path, entry); /* what was kept may be a copy */
+	else
+		complain_of(j, item->path, "its older contents are not there");
 }
 
 static void undo_data(struct journal *j, const struct item *item)

@@ -51,3 +51,12 @@ def undo_in(journal: UndoJournal, largest: int) -> list[str]:
 def test_contents_that_find_no_room_are_told(journal: UndoJournal, product: Path) -> None:
     product.write_bytes(b"new")
     assert undo_in(journal, len(OLD) // 2) == [f"{product}: File too large"]
+
+
+def test_a_copy_that_comes_back_is_what_the_file_was(journal: UndoJournal, product: Path) -> None:
+    product.unlink()
+    product.write_bytes(b"new")
+    assert journal.take_back(everything=True) == []
+    info = product.stat()
+    assert product.read_bytes() == OLD
+    assert (info.st_mode & 0o7777, info.st_atime, info.st_mtime) == (0o751, 1000, 2000)
