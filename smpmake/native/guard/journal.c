@@ -343,8 +343,9 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 {
 	int before = errno;
 	struct change source, target;
-	if (undo_look(&source, from_dir, from, AT_SYMLINK_NOFOLLOW) && source.there &&
-	    undo_look(&target, to_dir, to, AT_SYMLINK_NOFOLLOW)) {
+	if (undo_look_anywhere(&source, from_dir, from, AT_SYMLINK_NOFOLLOW) && source.there &&
+	    undo_look_anywhere(&target, to_dir, to, AT_SYMLINK_NOFOLLOW) &&
+	    !(undo_is_excepted(&source) && undo_is_excepted(&target))) {
 		int same = target.there && target.info.stx_ino == source.info.stx_ino &&
 		           target.info.stx_dev_minor == source.info.stx_dev_minor &&
 		           target.info.stx_dev_major == source.info.stx_dev_major;

@@ -153,10 +153,10 @@ static int is_below(const char *path, const char *folder)
 	       (path[size] == '/' || path[size] == '\0');
 }
 
-static int is_excepted(const struct undo_head *h, const char *path)
+int undo_is_excepted(const struct change *c)
 {
-	for (int i = 0; i < UNDO_EXCEPT && h->except[i][0] != '\0'; i++)
-		if (is_below(path, h->except[i]))
+	for (int i = 0; i < UNDO_EXCEPT && c->head->except[i][0] != '\0'; i++)
+		if (is_below(c->path, c->head->except[i]))
 			return 1;
 	return 0;
 }
@@ -198,7 +198,7 @@ static int is_device(const char *path)
 	       !starts(path, "/dev/std");
 }
 
-int undo_look(struct change *c, int dir, const char *path, int flags)
+int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 {
 	c->there = 0;
 	c->flags = 0;
@@ -220,7 +220,12 @@ int undo_look(struct change *c, int dir, const char *path, int flags)
 	size_t size = strlen(c->path);
 	while (size > 1 && c->path[size - 1] == '/')
 		c->path[--size] = '\0';
-	return !is_excepted(c->head, c->path);
+	return 1;
+}
+
+int undo_look(struct change *c, int dir, const char *path, int flags)
+{
+	return undo_look_anywhere(c, dir, path, flags) && !undo_is_excepted(c);
 }
 
 int undo_was_before(const struct change *c)

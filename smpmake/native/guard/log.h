@@ -20,6 +20,9 @@ struct change {
 struct undo_head *undo_head(void);
 /* Looks at what is to be changed; 0 where it is nothing that could be undone. */
 int undo_look(struct change *c, int dir, const char *path, int flags);
+/* The same, also where files are nobody's results: what comes from there, or goes there, is not. */
+int undo_look_anywhere(struct change *c, int dir, const char *path, int flags);
+int undo_is_excepted(const struct change *c);
 /* Whether the state before the change is part of a state that may be wanted back. */
 int undo_was_before(const struct change *c);
 /* Writes it down; NULL where there is no room. */
