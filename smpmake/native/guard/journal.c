@@ -132,7 +132,8 @@ void undo_commit(const char *why)
 	if (undo_is_on()) {
 		if (absolute(AT_FDCWD, why, full, sizeof full) != 0)
 			strcpy(full, "/");
-		ask(ASK_COMMIT, full, "", NULL, &answer);
+		if (ask(ASK_COMMIT, full, "", NULL, &answer) != 0 && undo_head() != NULL)
+			undo_lose(undo_head());
 	}
 	errno = before;
 }
