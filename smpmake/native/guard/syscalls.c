@@ -67,6 +67,9 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_linkat:
 		links(FD(a), P(b), FD(c), P(d), (int)e);
 		return 0;
+	case SYS_renameat:
+		renames(FD(a), P(b), FD(c), P(d), 0);
+		return 0;
 	case SYS_renameat2:
 		renames(FD(a), P(b), FD(c), P(d), (unsigned)e);
 		return 0;
@@ -120,9 +123,6 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 		return 0;
 	case SYS_rename:
 		renames(AT_FDCWD, P(a), AT_FDCWD, P(b), 0);
-		return 0;
-	case SYS_renameat:
-		renames(FD(a), P(b), FD(c), P(d), 0);
 		return 0;
 	case SYS_unlink:
 		removes(AT_FDCWD, P(a));
