@@ -16,12 +16,18 @@
 static char nothing[] = "/";
 
 /* Files that this process has made: as long as nothing was promised since, or where it is part of a
- * command itself, to undo them is to remove them.  The last few, by inode. */
+ * command itself, to undo them is to remove them.  The last few, by device and inode. */
 #define FRESH 8
 static struct {
-	uint64_t inode, issues;
+	uint64_t file, issues;
 } fresh[FRESH];
 static uint32_t next_fresh;
+
+/* One word, so that it is set at once. */
+static uint64_t file_of(const struct statx *info)
+{
+	return info->stx_ino ^ device_of(info) * 0x9e3779b97f4a7c15u;
+}
 
 static uint64_t issues_of(struct undo_head *h)
 {
@@ -35,9 +41,9 @@ void undo_opened(int fd)
 	struct statx info;
 	if (h != NULL && kernel(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &info) == 0) {
 		uint32_t at = __atomic_fetch_add(&next_fresh, 1, __ATOMIC_RELAXED) % FRESH;
-		__atomic_store_n(&fresh[at].inode, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&fresh[at].file, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&fresh[at].issues, issues_of(h), __ATOMIC_RELEASE);
-		__atomic_store_n(&fresh[at].inode, info.stx_ino, __ATOMIC_RELEASE);
+		__atomic_store_n(&fresh[at].file, file_of(&info), __ATOMIC_RELEASE);
 	}
 	errno = before;
 }
@@ -46,8 +52,9 @@ static int is_fresh(const struct change *c)
 {
 	if (!c->there || c->info.stx_nlink != 1)
 		return 0;
+	uint64_t file = file_of(&c->info);
 	for (int i = 0; i < FRESH; i++)
-		if (__atomic_load_n(&fresh[i].inode, __ATOMIC_ACQUIRE) == c->info.stx_ino)
+		if (__atomic_load_n(&fresh[i].file, __ATOMIC_ACQUIRE) == file)
 			return __atomic_load_n(&fresh[i].issues, __ATOMIC_ACQUIRE) ==
 			       issues_of(c->head);
 	return 0;
@@ -63,7 +70,7 @@ static int matters(const struct change *c)
 
 static uint32_t store_of(const struct undo_head *h, const struct statx *info)
 {
-	uint64_t device = (uint64_t)info->stx_dev_major << 32 | info->stx_dev_minor;
+	uint64_t device = device_of(info);
 	for (uint32_t i = 0; i < h->stores && i < UNDO_STORES; i++)
 		if (h->store[i].device == device)
 			return i + 1;
@@ -348,8 +355,7 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 	    undo_look_anywhere(&target, to_dir, to, AT_SYMLINK_NOFOLLOW) &&
 	    !(undo_is_excepted(&source) && undo_is_excepted(&target))) {
 		int same = target.there && target.info.stx_ino == source.info.stx_ino &&
-		           target.info.stx_dev_minor == source.info.stx_dev_minor &&
-		           target.info.stx_dev_major == source.info.stx_dev_major;
+		           device_of(&target.info) == device_of(&source.info);
 		same |= target.there && flags & REPLACES_NOT; /* it fails */
 		source.kind = flags & EXCHANGES ? UNDO_SWAP : UNDO_MOVE;
 		if (!same && source.kind == UNDO_MOVE && matters(&target))

@@ -124,7 +124,7 @@ struct undo_entry *undo_write(struct change *c, char *other)
 	entry->now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (c->there) {
 		const struct statx *info = &c->info;
-		entry->device = (uint64_t)info->stx_dev_major << 32 | info->stx_dev_minor;
+		entry->device = device_of(info);
 		entry->inode = info->stx_ino;
 		entry->mode = info->stx_mode;
 		entry->user = info->stx_uid;

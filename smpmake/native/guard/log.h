@@ -16,6 +16,12 @@ struct change {
 	char path[PATH_MAX];
 };
 
+/* As in an entry. */
+static inline uint64_t device_of(const struct statx *info)
+{
+	return (uint64_t)info->stx_dev_major << 32 | info->stx_dev_minor;
+}
+
 /* The journal's head, or NULL where there is nothing to be written any more. */
 struct undo_head *undo_head(void);
 /* Looks at what is to be changed; 0 where it is nothing that could be undone. */
