@@ -73,10 +73,9 @@ static int is_undone(const struct item *item, const struct promise *known, struc
 
 /* ------------------------------------------------------------------ undoing one */
 
-static void complain_of(struct journal *j, const char *path, const char *why)
+static void complain_of(const char *path, const char *why)
 {
 	printf("%s: %s\n", path, why);
-	j->complaints++;
 }
 
 static int is_same(const struct undo_entry *entry, const struct stat *info)
@@ -165,7 +164,7 @@ static int is_born_since(const char *path, const struct undo_entry *entry)
 	return born->tv_sec * 1000000000 + born->tv_nsec >= entry->now_ns - UNDO_TICK;
 }
 
-static void undo_new(struct journal *j, const struct item *item)
+static void undo_new(const struct item *item)
 {
 	char room[PATH_MAX];
 	struct stat info;
@@ -176,7 +175,7 @@ static void undo_new(struct journal *j, const struct item *item)
 	                            : !is_born_since(path, item->entry))
 		return;
 	if ((S_ISDIR(info.st_mode) ? rmdir(path) : unlink(path)) != 0)
-		complain_of(j, path, strerror(errno));
+		complain_of(path, strerror(errno));
 }
 
 static int restore_copy(const char *kept, const char *path)
@@ -189,20 +188,20 @@ static int restore_copy(const char *kept, const char *path)
 	return failed;
 }
 
-static void undo_gone(struct journal *j, const struct item *item)
+static void undo_gone(const struct journal *j, const struct item *item)
 {
 	const struct undo_entry *entry = item->entry;
 	char kept[PATH_MAX];
 	struct stat info;
 	if (lstat(item->path, &info) == 0) {
 		if (!is_same(entry, &info))
-			complain_of(j, item->path, "is there again");
+			complain_of(item->path, "is there again");
 		return;
 	}
 	if (S_ISDIR(entry->mode)) {
 		/* What was in it is older, and comes back now; its own mode would be in the way. */
 		if (mkdir(item->path, 0700) != 0)
-			complain_of(j, item->path, strerror(errno));
+			complain_of(item->path, strerror(errno));
 		else
 			set_times(item->path, entry->accessed_ns, entry->modified_ns);
 		return;
@@ -217,10 +216,10 @@ static void undo_gone(struct journal *j, const struct item *item)
 	     (errno == EXDEV && restore_copy(kept, item->path) == 0)))
 		set_attributes(item->path, entry); /* what was kept may be a copy */
 	else
-		complain_of(j, item->path, "its older contents are not there");
+		complain_of(item->path, "its older contents are not there");
 }
 
-static void undo_data(struct journal *j, const struct item *item)
+static void undo_data(const struct journal *j, const struct item *item)
 {
 	const struct undo_entry *entry = item->entry;
 	char kept[PATH_MAX], room[PATH_MAX];
@@ -240,7 +239,7 @@ static void undo_data(struct journal *j, const struct item *item)
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	uint64_t size = entry->flags & UNDO_GREW ? entry->bytes : 0;
 	if (fd < 0 || ftruncate(fd, (off_t)size) != 0 || (has_copy && copy(kept, fd) != 0))
-		complain_of(j, path, strerror(errno));
+		complain_of(path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	set_attributes(path, entry);
@@ -258,21 +257,21 @@ static void undo_meta(const struct item *item)
 #define NO_REPLACE 1u
 #define EXCHANGE 2u
 
-static void undo_move(struct journal *j, const struct item *item, unsigned flags)
+static void undo_move(const struct item *item, unsigned flags)
 {
 	struct stat info;
 	if (lstat(item->other, &info) != 0 || !is_same(item->entry, &info))
 		return;
 	if (renameat2(AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
 	    (errno != EINVAL || rename(item->other, item->path) != 0))
-		complain_of(j, item->other, strerror(errno));
+		complain_of(item->other, strerror(errno));
 }
 
-static void undo_one(struct journal *j, const struct item *item)
+static void undo_one(const struct journal *j, const struct item *item)
 {
 	switch (item->entry->kind) {
 	case UNDO_NEW:
-		undo_new(j, item);
+		undo_new(item);
 		break;
 	case UNDO_GONE:
 		undo_gone(j, item);
@@ -284,15 +283,14 @@ static void undo_one(struct journal *j, const struct item *item)
 		undo_meta(item);
 		break;
 	case UNDO_MOVE:
-		undo_move(j, item, NO_REPLACE);
+		undo_move(item, NO_REPLACE);
 		break;
 	case UNDO_SWAP:
-		undo_move(j, item, EXCHANGE);
+		undo_move(item, EXCHANGE);
 		break;
 	}
 	set_folder_time(item->path, item->entry->folder_ns);
-	if (*item->other == '/')
-		set_folder_time(item->other, item->entry->other_ns);
+	set_folder_time(item->other, item->entry->other_ns);
 }
 
 /* Of one that was made again: only when everything is in it. */
@@ -308,12 +306,12 @@ static void set_mode_of_folder(const struct item *item)
 	chmod(item->path, entry->mode & 07777);
 }
 
-int take_back(const char *folder, enum undo_extent extent)
+void take_back(const char *folder, enum undo_extent extent)
 {
 	struct journal j;
 	uint32_t most;
 	if (undo_load(&j, folder) != 0)
-		return 0;
+		return;
 	signal(SIGXFSZ, SIG_IGN); /* one file that may not be so large is no end of the others */
 	struct promise *known = promises(&j, &most);
 	struct point point = {0, 0};
@@ -325,7 +323,6 @@ int take_back(const char *folder, enum undo_extent extent)
 	for (size_t i = 0; i < j.count; i++)
 		if (is_undone(&j.items[i], known, point))
 			set_mode_of_folder(&j.items[i]);
-	return j.complaints;
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)

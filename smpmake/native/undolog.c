@@ -44,9 +44,8 @@ static void add(struct journal *j, const struct undo_entry *entry, uint64_t numb
 }
 
 /* Whole entries only: a process may have been killed while it wrote one. */
-static void scan(struct journal *j, const char *data, size_t size, uint64_t start, int server)
+static void scan(struct journal *j, const char *data, size_t size, size_t at, int server)
 {
-	size_t at = server ? 0 : start;
 	while (at + sizeof(struct undo_entry) <= size) {
 		const struct undo_entry *entry = (const void *)(data + at);
 		if (entry->size < sizeof *entry || entry->size % 8 != 0 ||
@@ -84,7 +83,7 @@ int undo_load(struct journal *j, const char *folder)
 		scan(j, log, size, j->head->start, 0);
 	char *server = undo_contents(folder, "server", SIZE_MAX - 1, &size);
 	if (server != NULL)
-		scan(j, server, size, j->head->start, 1);
+		scan(j, server, size, 0, 1);
 	qsort(j->items, j->count, sizeof *j->items, newest_first);
 	return 0;
 }

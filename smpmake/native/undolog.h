@@ -17,7 +17,6 @@ struct journal {
 	struct undo_head *head;
 	struct item *items;
 	size_t count, room;
-	int complaints;
 };
 
 /* The journal in a session's folder, newest entry first; -1 where nothing can be undone by it. */

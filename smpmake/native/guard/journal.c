@@ -354,14 +354,17 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 	if (undo_look_anywhere(&source, from_dir, from, AT_SYMLINK_NOFOLLOW) && source.there &&
 	    undo_look_anywhere(&target, to_dir, to, AT_SYMLINK_NOFOLLOW) &&
 	    !(undo_is_excepted(&source) && undo_is_excepted(&target))) {
-		int same = target.there && target.info.stx_ino == source.info.stx_ino &&
-		           device_of(&target.info) == device_of(&source.info);
-		same |= target.there && flags & REPLACES_NOT; /* it fails */
+		/* It fails, or both are one file already. */
+		int in_vain =
+		    target.there &&
+		    (flags & REPLACES_NOT || (target.info.stx_ino == source.info.stx_ino &&
+		                              device_of(&target.info) == device_of(&source.info)));
 		source.kind = flags & EXCHANGES ? UNDO_SWAP : UNDO_MOVE;
-		if (!same && source.kind == UNDO_MOVE && matters(&target))
-			change_gone(&target, 0);
-		if (!same && source.head != NULL)
+		if (!in_vain) {
+			if (source.kind == UNDO_MOVE && matters(&target))
+				change_gone(&target, 0);
 			undo_write(&source, target.path);
+		}
 	}
 	errno = before;
 }
