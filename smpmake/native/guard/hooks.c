@@ -181,8 +181,7 @@ static inline void expands(const char *pattern, int flags)
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
-		removes(dir, path);                                                                \
-		if (undo_is_on() && undo_remove(dir, path, kinds))                                 \
+		if (goes(dir, path, kinds))                                                        \
 			return 0;                                                                  \
 		return LIBC(name) args;                                                            \
 	}

@@ -64,6 +64,13 @@ static inline void makes(int dir, const char *path)
 		undo_new(dir, path);
 }
 
+/* 1 where it is gone by then. */
+static inline int goes(int dir, const char *path, unsigned kinds)
+{
+	removes(dir, path);
+	return undo_is_on() && undo_remove(dir, path, kinds);
+}
+
 static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
                            unsigned flags)
 {
