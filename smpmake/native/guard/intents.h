@@ -108,13 +108,14 @@ static inline void binds(const void *address, unsigned size)
 		makes(AT_FDCWD, name->path);
 }
 
-/* From here on this process cannot ask, or means other files by its paths. */
-static inline void leaves(void)
+/* From here on this process, or the program `what`, cannot ask, or means other files by its paths.
+ */
+static inline void leaves(const char *what)
 {
 	if (undo_is_on())
-		undo_commit("/");
+		undo_commit(what);
 	else if (!guard_quiet())
-		guard_see_everything("/");
+		guard_see_everything(what);
 }
 
 #endif

@@ -136,12 +136,10 @@ void undo_commit(const char *why)
 	int before = errno;
 	struct wire_guard_answer answer;
 	char full[PATH_MAX];
-	if (undo_is_on()) {
-		if (absolute(AT_FDCWD, why, full, sizeof full) != 0)
-			strcpy(full, "/");
-		if (ask(ASK_COMMIT, full, "", NULL, &answer) != 0 && undo_head() != NULL)
-			undo_lose(undo_head());
-	}
+	if (absolute(AT_FDCWD, why, full, sizeof full) != 0)
+		strcpy(full, "/");
+	if (ask(ASK_COMMIT, full, "", NULL, &answer) != 0 && undo_head() != NULL)
+		undo_lose(undo_head());
 	errno = before;
 }
 
