@@ -342,7 +342,7 @@ void remove_tree(const char *path)
 void forget_stores(const char *folder)
 {
 	size_t size;
-	struct undo_head *head = (void *)undo_contents(folder, "head", sizeof *head, &size);
+	struct undo_head *head = (void *)contents_of(folder, "undo/head", sizeof *head, &size);
 	if (head == NULL || size < sizeof *head || head->magic != UNDO_MAGIC)
 		return;
 	for (uint32_t i = 0; i < head->stores && i < UNDO_STORES; i++)
