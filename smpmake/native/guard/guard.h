@@ -64,6 +64,9 @@ struct trace {
 	char text[TRACE_SIZE - 16];
 };
 
+/* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
+void *mapped(const char *path, uint64_t at, size_t size, int protection);
+
 static inline int guard_quiet(void)
 {
 	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0;

@@ -18,20 +18,14 @@
 static struct undo_head *the_head;
 static char *segments[SEGMENTS];
 
-static void *map_file(const char *name, int64_t at, size_t size)
+static void *map_file(const char *name, uint64_t at, size_t size)
 {
 	char path[PATH_MAX];
 	const char *board = guard.values[V_BOARD];
 	size_t folder = (size_t)(strrchr(board, '/') - board);
 	memcpy(path, board, folder);
 	strcpy(stpcpy(path + folder, "/undo/"), name);
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	void *memory =
-	    (void *)kernel(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
-	kernel(SYS_close, fd);
-	return memory == MAP_FAILED ? NULL : memory;
+	return mapped(path, at, size, PROT_READ | PROT_WRITE);
 }
 
 struct undo_head *undo_head(void)
@@ -53,7 +47,7 @@ static char *segment(uint64_t at)
 		return NULL;
 	char *known = __atomic_load_n(&segments[number], __ATOMIC_ACQUIRE);
 	if (known == NULL) {
-		known = map_file("log", (int64_t)(number * UNDO_SEGMENT), UNDO_SEGMENT);
+		known = map_file("log", number * UNDO_SEGMENT, UNDO_SEGMENT);
 		if (known != NULL)
 			__atomic_store_n(&segments[number], known, __ATOMIC_RELEASE);
 	}
