@@ -180,7 +180,6 @@ int undo_open(int dir, const char *path, int flags)
 	struct change c;
 	int nofollow = flags & (O_NOFOLLOW | O_EXCL) ? AT_SYMLINK_NOFOLLOW : 0;
 	if (undo_look(&c, dir, path, nofollow)) {
-		c.flags = nofollow ? 0 : UNDO_FOLLOW;
 		if (!c.there && flags & O_CREAT) {
 			c.kind = UNDO_NEW;
 			is_new = undo_write(&c, nothing) != NULL;
@@ -197,10 +196,8 @@ void undo_data(int dir, const char *path)
 {
 	int before = errno;
 	struct change c;
-	if (undo_look(&c, dir, path, 0) && matters(&c) && S_ISREG(c.info.stx_mode)) {
-		c.flags = UNDO_FOLLOW;
+	if (undo_look(&c, dir, path, 0) && matters(&c) && S_ISREG(c.info.stx_mode))
 		change_data(&c, 0);
-	}
 	errno = before;
 }
 
@@ -210,7 +207,6 @@ void undo_meta(int dir, const char *path, int follow)
 	struct change c;
 	if (undo_look(&c, dir, path, follow ? 0 : AT_SYMLINK_NOFOLLOW) && matters(&c)) {
 		c.kind = UNDO_META;
-		c.flags = follow ? UNDO_FOLLOW : 0;
 		undo_write(&c, nothing);
 	}
 	errno = before;
