@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,12 +113,17 @@ static void set_folder_time(const char *path, int64_t modified)
 	utimensat(AT_FDCWD, slash == path ? "/" : folder, times, 0);
 }
 
-static void set_attributes(const char *path, const struct undo_entry *entry)
+static void set_owner_and_mode(const char *path, const struct undo_entry *entry)
 {
 	if (lchown(path, entry->user, entry->group) != 0)
 		errno = 0; /* what was not ours to give we did not change */
 	if (!S_ISLNK(entry->mode))
 		chmod(path, entry->mode & 07777);
+}
+
+static void set_attributes(const char *path, const struct undo_entry *entry)
+{
+	set_owner_and_mode(path, entry);
 	set_times(path, entry->accessed_ns, entry->modified_ns);
 }
 
@@ -254,9 +260,6 @@ static void undo_meta(const struct item *item)
 		set_attributes(path, item->entry);
 }
 
-#define NO_REPLACE 1u
-#define EXCHANGE 2u
-
 static void undo_move(const struct item *item, unsigned flags)
 {
 	struct stat info;
@@ -283,10 +286,10 @@ static void undo_one(const struct journal *j, const struct item *item)
 		undo_meta(item);
 		break;
 	case UNDO_MOVE:
-		undo_move(item, NO_REPLACE);
+		undo_move(item, RENAME_NOREPLACE);
 		break;
 	case UNDO_SWAP:
-		undo_move(item, EXCHANGE);
+		undo_move(item, RENAME_EXCHANGE);
 		break;
 	}
 	set_folder_time(item->path, item->entry->folder_ns);
@@ -298,12 +301,9 @@ static void set_mode_of_folder(const struct item *item)
 {
 	const struct undo_entry *entry = item->entry;
 	struct stat info;
-	if (entry->kind != UNDO_GONE || !S_ISDIR(entry->mode) || lstat(item->path, &info) != 0 ||
-	    !S_ISDIR(info.st_mode))
-		return;
-	if (lchown(item->path, entry->user, entry->group) != 0)
-		errno = 0; /* it was not ours to give */
-	chmod(item->path, entry->mode & 07777);
+	if (entry->kind == UNDO_GONE && S_ISDIR(entry->mode) && lstat(item->path, &info) == 0 &&
+	    S_ISDIR(info.st_mode))
+		set_owner_and_mode(item->path, entry);
 }
 
 void take_back(const char *folder, enum undo_extent extent)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -98,11 +99,15 @@ static int is_affordable(struct undo_head *h, uint64_t bytes)
 static int copy_all(int from, int to)
 {
 	long done;
-	while ((done = kernel(SYS_copy_file_range, from, NULL, to, NULL, 1 << 30, 0)) > 0)
-		;
-	while (done < 0 && (done = kernel(SYS_sendfile, to, from, NULL, 1 << 30)) > 0)
-		done = -1;
-	return done == 0 ? 0 : -1;
+	do
+		done = kernel(SYS_copy_file_range, from, NULL, to, NULL, 1 << 30, 0);
+	while (done > 0);
+	if (done == 0)
+		return 0;
+	do /* from where that came to: not every file system can do it */
+		done = kernel(SYS_sendfile, to, from, NULL, 1 << 30);
+	while (done > 0);
+	return (int)done;
 }
 
 /* Whether the process may write a file of that size: more would be its death. */
@@ -158,7 +163,7 @@ static SLOW void change_data(struct change *c, int grows)
 		return;
 	}
 	if (may_write(size) && is_affordable(c->head, size)) {
-		/* Into the store first, or the entry would speak of what is not there. */
+		/* The entry's place is the copy's name; it speaks of it once that is whole. */
 		c->store = store_of(c->head, &c->info);
 		c->store = c->store ? c->store : 1;
 		entry = undo_write(c, nothing);
@@ -292,14 +297,14 @@ void undo_link(int from_dir, const char *from, int to_dir, const char *to, int f
 /* `moved`: it need not stay, so it goes itself.  Returns whether it has gone. */
 static SLOW int change_gone(struct change *c, int moved)
 {
-	char name[PATH_MAX], text[PATH_MAX];
+	char name[PATH_MAX]; /* of what is kept; or the text of a link */
 	struct undo_entry *entry;
 	c->kind = UNDO_GONE;
 	if (S_ISLNK(c->info.stx_mode)) {
-		long size = kernel(SYS_readlinkat, AT_FDCWD, c->path, text, sizeof text - 1);
+		long size = kernel(SYS_readlinkat, AT_FDCWD, c->path, name, sizeof name - 1);
 		if (size > 0) {
-			text[size] = '\0';
-			undo_write(c, text);
+			name[size] = '\0';
+			undo_write(c, name);
 		}
 		return 0;
 	}
@@ -338,9 +343,6 @@ int undo_remove(int dir, const char *path, unsigned kinds)
 	return gone;
 }
 
-#define REPLACES_NOT 1u
-#define EXCHANGES 2u
-
 void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
 	int before = errno;
@@ -350,10 +352,10 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 	    !(undo_is_excepted(&source) && undo_is_excepted(&target))) {
 		/* It fails, or both are one file already. */
 		int in_vain =
-		    target.there &&
-		    (flags & REPLACES_NOT || (target.info.stx_ino == source.info.stx_ino &&
-		                              device_of(&target.info) == device_of(&source.info)));
-		source.kind = flags & EXCHANGES ? UNDO_SWAP : UNDO_MOVE;
+		    target.there && (flags & RENAME_NOREPLACE ||
+		                     (target.info.stx_ino == source.info.stx_ino &&
+		                      device_of(&target.info) == device_of(&source.info)));
+		source.kind = flags & RENAME_EXCHANGE ? UNDO_SWAP : UNDO_MOVE;
 		if (!in_vain) {
 			if (source.kind == UNDO_MOVE && matters(&target))
 				change_gone(&target, 0);

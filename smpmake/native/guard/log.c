@@ -224,11 +224,11 @@ int undo_look(struct change *c, int dir, const char *path, int flags)
 
 int undo_was_before(const struct change *c)
 {
-	int64_t born = ns_of(&c->info.stx_btime);
 	if (!c->there)
 		return 0;
 	if (!(c->info.stx_mask & STATX_BTIME))
 		return 1;
+	int64_t born = ns_of(&c->info.stx_btime);
 	if (guard.trace != NULL)
 		return born <= guard.trace->began_ns + UNDO_TICK;
 	return !guard_quiet() || born <= c->head->base_ns + UNDO_TICK;
