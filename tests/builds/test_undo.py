@@ -472,3 +472,14 @@ def test_what_goes_past_libc_is_undone(held: Held) -> None:
     if os.uname().machine != "x86_64":
         pytest.skip("numbers of system calls of another machine")
     check(held, make(BAD, f'python3 -c "{text}"', AFTER), ["make"])
+
+
+@pytest.mark.parametrize("move", ["C/own stamp", "C/own t.o", "t.o C/own", "t.o C/new"])
+def test_what_moves_to_and_from_a_cache_is_undone(held: Held, move: str) -> None:
+    """What is changed inside is not, but a name in the tree is the tree's."""
+    cache = held.space.root / "cache"
+    cache.mkdir()
+    moves = f"python3 -c 'import os, sys; os.rename(*sys.argv[1:])' {move}".replace(
+        "C/", f"{cache}/"
+    )
+    check(held, make(BAD, f"echo x > {cache}/own", moves, AFTER), ["make"])

@@ -2,9 +2,9 @@
  * wait.
  *
  * Rules of this library, because it lives inside other people's programs: after its constructor no
- * heap, no stdio, no locks, no mutable globals; a connection for each question, closed before the
- * answer is used; errno kept; silent and without effect when its variables are missing or the
- * server is gone.
+ * heap, no stdio, no locks, no globals but what the journal keeps in atomic words; a connection for
+ * each question, closed before the answer is used; errno kept; silent and without effect when its
+ * variables are missing or the server is gone.
  */
 #ifndef SMPMAKE_GUARD_H
 #define SMPMAKE_GUARD_H
@@ -64,6 +64,9 @@ struct trace {
 	int64_t began_ns, issued_ns;
 	char text[TRACE_SIZE - 24];
 };
+
+/* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
+void *mapped(const char *path, uint64_t at, size_t size, int protection);
 
 static inline int guard_quiet(void)
 {

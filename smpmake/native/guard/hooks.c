@@ -235,8 +235,7 @@ extern int fclose(void *file);
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
-		removes(dir, path);                                                                \
-		if (undo_is_on() && undo_remove(dir, path, kinds))                                 \
+		if (goes(dir, path, kinds))                                                        \
 			return 0;                                                                  \
 		return LIBC(name) args;                                                            \
 	}

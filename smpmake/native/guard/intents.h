@@ -66,6 +66,13 @@ static inline void makes(int dir, const char *path)
 		undo_new(dir, path);
 }
 
+/* 1 where it is gone by then. */
+static inline int goes(int dir, const char *path, unsigned kinds)
+{
+	removes(dir, path);
+	return undo_is_on() && undo_remove(dir, path, kinds);
+}
+
 static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
                            unsigned flags)
 {
@@ -107,13 +114,14 @@ static inline void binds(const void *address, unsigned size)
 		makes(AT_FDCWD, name->path);
 }
 
-/* From here on this process cannot ask, or means other files by its paths. */
-static inline void leaves(void)
+/* From here on this process, or the program `what`, cannot ask, or means other files by its paths.
+ */
+static inline void leaves(const char *what)
 {
 	if (undo_is_on())
-		undo_commit("/");
+		undo_commit(what);
 	else if (!guard_quiet())
-		guard_see_everything("/");
+		guard_see_everything(what);
 }
 
 #endif
