@@ -62,8 +62,9 @@ class Observer:
 
     def left(self, job: Job, command: Command) -> None:
         """A command has ended, or will not run."""
-        made = (*job.operands.writes, *command.wrote)
-        self._versions.made(job.number, made, self._hazards.next_number)
+        declared = job.operands.writes
+        shared = set(command.wrote).difference(declared)
+        self._versions.made(job.number, declared, self._hazards.next_number, shared)
 
     def replaces(self, job: Job, path: str) -> None:
         """We do a command's work ourselves: what earlier ones may still read is kept for them."""

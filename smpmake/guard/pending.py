@@ -193,11 +193,9 @@ class Pending:
         """The command of that number, if its process may be there."""
         return self._running.get(number)
 
-    def running_before(self, number: int) -> list[Job]:
-        """Deferred commands below a number whose processes may be there."""
-        return [
-            job for job in self._running.values() if job.number < number and job in self._entries
-        ]
+    def running_jobs(self) -> list[Job]:
+        """Deferred commands whose processes may be there."""
+        return [job for job in self._running.values() if job in self._entries]
 
     def show(self) -> None:
         """Brings the board's counts up to date."""

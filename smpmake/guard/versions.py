@@ -70,6 +70,7 @@ class Versions:
         self._by_path: dict[str, list[_Version]] = {}
         self._by_file: dict[File, list[_Version]] = {}
         self._made: dict[str, tuple[int, int]] = {}
+        self._shared: set[str] = set()
         self._count = 0
 
     def keep(self, path: str, readers: Iterable[Job], limit: int, *, in_place: bool) -> set[Job]:
@@ -129,11 +130,16 @@ class Versions:
                         return version.kept
         return None
 
-    def made(self, number: int, paths: Iterable[str], limit: int) -> None:
-        """Command `number` has made files; those below `limit` had been issued before."""
-        if limit > number:
+    def made(self, number: int, paths: Iterable[str], limit: int, shared: Iterable[str]) -> None:
+        """Command `number` has made files; those below `limit` had been issued before.
+
+        shared  files that it has written without having said so: several commands may keep common
+                books, with locks of their own, and each must find them as they are.
+        """
+        if limit > 0:
             for path in paths:
                 self._made[path] = number, limit
+            self._shared.update(shared)
 
     def was_made_before(self, job: Job, path: str) -> bool:
         """Whether a file that came into being behind a command's issue is the work of earlier ones.
@@ -141,12 +147,13 @@ class Versions:
         That is: of those which had still to make it then.
         """
         number, limit = self._made.get(path, (job.number, 0))
-        return number < job.number < limit
+        return number < job.number < limit or path in self._shared
 
     def forget(self, oldest: int | None) -> None:
         """Nobody below the number `oldest` may read anything any more (None: nobody at all)."""
         if oldest is None:
             self._made.clear()
+            self._shared.clear()
         while self._in_order and (oldest is None or self._in_order[0].limit <= oldest):
             version = self._in_order.popleft()
             _drop(self._by_path, version.path, version)
