@@ -15,7 +15,7 @@ DRIVER = str(Path(programs.__file__))
 
 
 def check(space: Space, seeds: list[int], chaos: int) -> None:
-    """Raises DifferenceError where the two do not agree, AssertionError for anything left or broken."""
+    """Raises DifferenceError where the two do not agree, AssertionError for what is left."""
     tools = space.root / "tools"
     if not tools.exists():
         tools.mkdir()
