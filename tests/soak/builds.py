@@ -103,6 +103,7 @@ SANE = {
     "SOURCE_DATE_EPOCH": ("0", "1000000000"),
     "PYTHONHASHSEED": ("0", "random", "7"),
     "PYTHONOPTIMIZE": ("1", "2"),
+    "PYTHONUTF8": ("0", "1"),  # with another value no Python starts
     "PYTHONIOENCODING": ("ascii", "utf-8:strict", "latin-1"),
     "PYTHONWARNINGS": ("error", "ignore", "x"),
 }
@@ -160,7 +161,8 @@ class Environments(SpaceSection):
         space.clear()
         space.write(BUILD)
         ended = space.smpmake("-j3", "--", *command, **around)
-        what = f"{command} in {around}"[:2000]
+        short = {name: value if len(value) < 80 else "..." for name, value in around.items()}
+        what = f"{command} in {short}"[:3000]
         assert "Traceback" not in ended.err, f"{what}\n{ended.err}"
         tree = space.tree()
         wrong = {n for n in expected.keys() | tree.keys() if expected.get(n) != tree.get(n)}
