@@ -327,3 +327,29 @@ def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> No
             os.close(fd)
 
     play(tmp_path, part)
+
+
+def test_who_waits_may_not_ask_for_more(tmp_path: Path) -> None:
+    """What it waited for would start for nobody, and hold up all that follow."""
+
+    async def part(served: Served) -> None:
+        bench = served.bench
+        bench.run("gcc -c a.c")
+        shim = socket.socket(socket.AF_UNIX)
+        shim.connect(os.fspath(served.path))
+        fds = [os.open(bench.log, os.O_WRONLY) for _ in range(2)]
+        data = wire.encode_invoke(bench.invocation("gcc -E a.c -fplugin=x"))
+        path = str(bench.folder / "b.c")
+        data += wire.encode_question(wire.Question(wire.ASK_READ, os.getpid(), -1, "b", path, ""))
+        socket.send_fds(shim, [data], fds)
+        shim.setblocking(False)
+        assert await asyncio.get_running_loop().sock_recv(shim, 1) == b""
+        bench.workers.end(0)
+        client = served.client()
+        assert (await client.ask("state"))["pending"] == []
+        client.close()
+        shim.close()
+        for fd in fds:
+            os.close(fd)
+
+    play(tmp_path, part)
