@@ -7,6 +7,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ def test_each_package_is_drawn_in_turn() -> None:
 def test_ctrl_c_prints_the_table(tmp_path: Path) -> None:
     state = begun(tmp_path / "soak.json", arguments=1)
     with subprocess.Popen(
-        [ROOT / "scripts" / "soak", *state, "arguments"],
+        [sys.executable, ROOT / "scripts" / "soak", *state, "arguments"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
