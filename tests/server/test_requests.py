@@ -146,6 +146,8 @@ def test_a_client_that_is_killed_takes_its_ending_build_with_it(tmp_path: Path) 
         ("stop", {}, "ends with its build"),
         ("dance", {}, "no such request: 'dance'"),
         ("begin", {"output": 3}, "a malformed request"),
+        ("begin", {**BEGIN, "output": [[1, 2]]}, "a malformed request"),
+        ("begin", {**BEGIN, "output": [[1, float("inf")], [1, 2]]}, "a malformed request"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -157,6 +159,19 @@ def test_what_cannot_be_is_refused(
             await client.ask(operation, **fields)
         assert (await client.ask("env"))["build"] == "shell"
         client.close()
+
+    play(tmp_path, part)
+
+
+def test_an_operation_that_is_no_word_is_refused(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        client = Client(served.path)
+        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": ["end"], "id": 1}))
+        client.socket.setblocking(False)
+        data = await asyncio.get_running_loop().sock_recv(client.socket, 1 << 16)
+        ((_, payload),) = frames.Splitter().feed(data)
+        assert frames.decode_json(payload)["error"] == "no such request: ['end']"
+        client.socket.close()
 
     play(tmp_path, part)
 

@@ -25,7 +25,10 @@ PATIENCE = 20.0
 NUMBERS = (0, 1, 2, 3, 255, 2**15, 2**31 - 1, 2**31, 2**32 - 1)
 FILES = ("a.c", "b.c", "a.o", "b.o", "x.d", "lib.a", "prog", "d/x.o", "none", "link", ".", "d")
 JSON = ("", "1", "nul", "[]", '"x"', "{", '{"op": 1}', "{}", "\xff", '{"op": NaN}', "[" * 9000)
-OPERATIONS = ("begin", "counts", "end", "env", "interrupt", "state", "wait", "dance", "", 7, None)
+OPERATIONS: tuple[object, ...] = (
+    *("begin", "counts", "end", "env", "interrupt", "state", "wait", "dance", "", 7, None),
+    *(["end"], {"op": "end"}),
+)
 FIELDS = ("output", "guard", "defer_links", "foreground", "exclusive", "keep_going", "signal")
 BEGIN = {"guard": True, "defer_links": True, "foreground": [], "exclusive": [], "keep_going": False}
 
