@@ -16,19 +16,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from smpmake.disk.include_path import could_hide, hides
+from smpmake.disk.include_path import hides
 from smpmake.disk.paths import Paths
 from smpmake.guard.listings import Listings
 from smpmake.guard.pending import Pending, file_of
+from smpmake.guard.traces import Trace, Traces
+from smpmake.guard.versions import ABSENT, Versions
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
 from smpmake.schedule.hazards import EVERYBODY
-from smpmake.schedule.job import Job, Mode, Operands
+from smpmake.schedule.job import Job, Mode, Operands, Search
+from smpmake.schedule.names import is_header
 from smpmake.schedule.scheduler import Action, Scheduler
 
 GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
 _ABSENT: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
+
+#: What a job's guard says of a file that has come into being after the job was issued.
+MADE_SINCE: Final = "made since"
 
 #: What a stall is called in records, by the kind of question.
 CAUSES: Final = {
@@ -43,6 +49,7 @@ CAUSES: Final = {
     wire.ASK_NAMES: "lists",
     wire.ASK_ALIAS: "links to",
     wire.ASK_COMMIT: "runs",
+    wire.ASK_REMOVE: "changes",
 }
 
 
@@ -72,6 +79,8 @@ class Questions:
         scheduler: Scheduler,
         paths: Paths,
         pending: Pending,
+        versions: Versions,
+        traces: Traces,
         folder: Path,
         now: Callable[[], int],
     ) -> None:
@@ -80,6 +89,8 @@ class Questions:
         self._hazards = scheduler.hazards
         self._paths = paths
         self._pending = pending
+        self._versions = versions
+        self._traces = traces
         self._listings = Listings(folder / "names")
         self._waits: Counter[Job] = Counter()
         self._held: dict[Job, list[Waiter]] = {}
@@ -109,7 +120,14 @@ class Questions:
             self._pending.link_made(question.other, writers)
             answer(GO_ON)
             return [], None
+        if question.kind == wire.ASK_READ and job is not None:
+            view = self._view(question, job)
+            if view is not None:
+                answer(view)
+                return [], None
         blockers = self._blockers(question, before)
+        if job is not None and question.other == MADE_SINCE:
+            blockers |= self._making(question, job)
         shown = self._shown(question) if blockers else GO_ON
         if shown is not None:
             answer(shown)
@@ -183,15 +201,16 @@ class Questions:
         path = self._paths.canonical("/", question.path)
         if kind in (wire.ASK_READ, wire.ASK_STAT):
             return self._writers(path, before)
-        if kind == wire.ASK_WRITE:
-            return self._users(path, before)
+        in_place = kind == wire.ASK_WRITE
+        waits = self._users(path, before, in_place=in_place)
+        if kind in (wire.ASK_WRITE, wire.ASK_REMOVE):
+            return waits
+        # A link changes the time by which it is told what could have been read, and no more.
         other = self._paths.canonical("/", question.other)
-        if kind == wire.ASK_LINK:
-            # A link changes the time by which it is told what could have been read.
-            return self._users(path, before) | self._users(other, before)
-        waits = self._users(path, before) | self._users(other, before)
-        if os.path.isdir(path):
+        waits |= self._users(other, before, in_place=False)
+        if kind == wire.ASK_MOVE and os.path.isdir(path):
             self._paths.forget()
+            waits |= self._searching((path, other), before)
         return waits
 
     def _writers(self, path: str, before: int) -> set[Job]:
@@ -206,28 +225,82 @@ class Questions:
             waits = self._replacing(path, before) or hazards.in_other_case(path, before)
         return waits
 
-    def _users(self, path: str, before: int) -> set[Job]:
+    def _users(self, path: str, before: int, *, in_place: bool) -> set[Job]:
+        """Who stands in the way of a change; for who may read what is there, that is kept."""
         hazards = self._hazards
+        limit = min(before, hazards.next_number)
         try:
             info = os.lstat(path)
         except OSError:
-            new = 0 if could_hide(path) and hides(path, hazards.searches()) else None
-            return hazards.users(path, before, new) | hazards.in_other_case(path, before)
+            waits = hazards.users(path, before) | hazards.in_other_case(path, before)
+            late = self._versions.keep(path, hazards.may_read(path, before), limit, in_place=False)
+            hidden = bool(late) and is_header(path) and hides(path, hazards.searches())
+            return waits | late if hidden else waits
         if stat.S_ISDIR(info.st_mode):
             return hazards.below(path, before)
         is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
-        waits = hazards.users(path, before, info.st_ctime_ns if is_file else None)
+        waits = hazards.users(path, before)
+        if is_file:
+            readers = hazards.may_read(path, before, info.st_ctime_ns)
+            waits |= self._versions.keep(path, readers, limit, in_place=in_place)
         if stat.S_ISLNK(info.st_mode):
             waits |= hazards.users(os.path.realpath(path), before)
         if is_file and info.st_nlink > 1:
             waits |= self._pending.using((info.st_dev, info.st_ino), before)
         return waits | self._replacing(path, before) | hazards.in_other_case(path, before)
 
+    def _searching(self, folders: tuple[str, ...], before: int) -> set[Job]:
+        """Who may find, or look for, files in folders, below them, or by way of them."""
+
+        def comes_near(search: Search) -> bool:
+            cwd, places = search
+            named = {os.path.normpath(os.path.join(cwd, each)) for each in (".", *places)}
+            return any(
+                _is_within(one, other)
+                for name in named | set(map(self._paths.folder, named))
+                for folder in folders
+                for one, other in ((name, folder), (folder, name))
+            )
+
+        return self._hazards.searching(comes_near, before)
+
     def _replacing(self, path: str, before: int) -> set[Job]:
         """Who will replace the older file that a hard link leads to."""
         file = file_of(path) if self._pending.replaces_any() else None
         jobs = self._pending.replacing(file) if file is not None else ()
         return {job for job in jobs if job.number < before}
+
+    # ------------------------------------------------------------------ what a job is shown
+
+    def _view(self, question: Question, job: Job) -> bytes | None:
+        """What a job finds at a path that others have changed since; None: what is there."""
+        path = self._paths.canonical("/", question.path)
+        kept = self._versions.of(job, path)
+        if kept is None and question.other == MADE_SINCE:
+            made = (
+                path in job.operands.writes
+                or self._versions.was_made_before(job, path)
+                or bool(self._making(question, job))
+                or not self._running_trace(job).whole
+            )
+            kept = None if made else ABSENT
+        if kept is None:
+            return None
+        if kept == ABSENT:
+            return _ABSENT
+        return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(kept))
+
+    def _making(self, question: Question, job: Job) -> set[Job]:
+        """Earlier commands that are at work and were seen to write a path."""
+        path = self._paths.canonical("/", question.path)
+        return {
+            other
+            for other in self._pending.running_before(job.number)
+            if path in map(os.path.realpath, self._running_trace(other).writes)
+        }
+
+    def _running_trace(self, job: Job) -> Trace:
+        return self._traces.end(job.slot) if job.slot is not None else Trace((), (), whole=False)
 
     # ------------------------------------------------------------------ what a make is shown
 
@@ -261,6 +334,10 @@ class Questions:
         except OSError:  # no room for it
             return None
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _program(pid: int) -> str:
