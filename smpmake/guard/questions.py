@@ -108,10 +108,12 @@ class Questions:
         """A guard's question: answered now, or by a waiter that is returned with what to do.
 
         ignored  causes (see CAUSES) that nobody waits for: to show in tests what they are for.
+
+        Who asks for room in a build without a journal needs none.
         """
         job = self._pending.running(question.command) if question.command >= 0 else None
         before = question.command if question.command >= 0 else EVERYBODY
-        if CAUSES[question.kind] in ignored:
+        if question.kind == wire.ASK_ROOM or CAUSES[question.kind] in ignored:
             answer(GO_ON)
             return [], None
         if question.kind == wire.ASK_ALIAS:

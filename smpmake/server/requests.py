@@ -73,7 +73,7 @@ class Requests:
         self._owners: dict[Connection, Build] = {}
         self._ending: set[Connection] = set()  # builds that end; they are their owners' until then
         self._tasks: set[asyncio.Task[None]] = set()
-        self._handlers: dict[object, Callable[[Request], None]] = {
+        self._handlers: dict[str, Callable[[Request], None]] = {
             "begin": self._begin,
             "counts": self._counts,
             "end": self._end,
@@ -87,15 +87,16 @@ class Requests:
     def request(self, client: Connection, message: dict[str, Any]) -> None:
         """See socket.RequestHandler."""
         request = Request(client, message)
-        handler = self._handlers.get(message.get("op"))
+        operation = message.get("op")
+        handler = self._handlers.get(operation) if isinstance(operation, str) else None
         if handler is None:
-            request.refuse(f"no such request: {message.get('op')!r}")
+            request.refuse(f"no such request: {operation!r}")
             return
         try:
             handler(request)
         except RequestError as error:
             request.refuse(str(error))
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, ArithmeticError, TypeError, ValueError) as error:
             request.refuse(f"a malformed request: {error!r}")
 
     def gone(self, client: Connection) -> None:

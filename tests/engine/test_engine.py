@@ -548,3 +548,9 @@ def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> 
         "still claimed by 'gcc -c y.c' (ready)",
         "1 slots are not free",
     ]
+
+
+def test_who_asks_for_room_where_nothing_can_be_undone_is_answered(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    assert bench.ask(wire.ASK_ROOM, "a.o").answers == [wire.GUARD_GO_ON]
+    bench.workers.end(0)
