@@ -133,8 +133,8 @@ ROWS = {
     ),
     "retargets a link through which it reads": Row(
         "changes",
-        "mkdir one two; cp c.c one; echo 'int other;' > two/c.c; ln -s one src; "
-        "gcc -Dheld -c src/c.c; " + python("import os; os.unlink('src'); os.symlink('two', 'src')"),
+        "mkdir two; echo 'int other;' > two/held.c; ln -s sub src; gcc -Dheld -c src/held.c; "
+        + python("import os; os.unlink('src'); os.symlink('two', 'src')"),
     ),
     "removes the folder in which it works": Row(
         "changes", f"{BUSY}mkdir w; (cd w && gcc -c ../c.c -o ../w.o); rmdir w"
