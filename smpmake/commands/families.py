@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from smpmake.commands import makes
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
-from smpmake.commands.paths import basename, is_device
+from smpmake.commands.paths import basename, callers_file, is_device
 from smpmake.commands.probes import probe_name
 
 if TYPE_CHECKING:
@@ -155,6 +155,10 @@ def analyse(inv: Invocation) -> Analysis:
     if family is None:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=name)
     meaning = family.analyse(inv)
+    for word in (*inv.argv, *meaning.reads):
+        if file := callers_file(word):
+            meaning = meaning.refused(Reason.CALLERS_FILE, file)
+            break
     if meaning.refusal is None:
         # What no family need look for: outputs that are no files, or none at all.
         for write in meaning.writes:

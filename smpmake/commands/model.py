@@ -62,6 +62,7 @@ class Reason(enum.StrEnum):
     # Understood, but its answer or its place matters: these wait for their operands only.
     QUERY = "query", False, "asks the tool about itself"
     READS_STDIN = "reads-stdin", False, "reads its source from standard input"
+    CALLERS_FILE = "callers-file", False, "names a file that only the caller has open"
     WRITES_STDOUT = "writes-stdout", False, "its result goes to standard output"
     WRITES_NOTHING = "writes-nothing", False, "only its status and messages matter"
     DISCARDED_OUTPUT = "discarded-output", False, "writes to /dev/null: only its status matters"

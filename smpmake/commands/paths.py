@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 NULL_DEVICE = "/dev/null"
 _DEVICES = ("/dev/", "/proc/")
+_CALLERS = re.compile(
+    r"/dev/(?:stdin|stdout|stderr|fd/\d+)\b|/proc/(?:self|thread-self|\d+)/fd/\d+"
+)
 
 
 def basename(path: str) -> str:
@@ -31,6 +36,12 @@ def stem(path: str) -> str:
 def join(folder: str, name: str) -> str:
     """The name in that folder."""
     return name if not folder else f"{folder.rstrip('/') or '/'}/{name}".replace("//", "/")
+
+
+def callers_file(word: str) -> str:
+    """The file in a word of a command line that only its own process can open, or ""."""
+    found = _CALLERS.search(word) if "/" in word and not word.startswith(("-D", "-U")) else None
+    return found[0] if found is not None else ""
 
 
 def is_device(path: str) -> bool:

@@ -90,7 +90,7 @@ def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Cont
     if reason is None:
         reason, detail = _objection(analysis, rules, context)
     # The two ends of a pipe need each other: one must not hold the slot that the other waits for.
-    light = reason in (Reason.READS_STDIN, Reason.WRITES_STDOUT)
+    light = reason in (Reason.READS_STDIN, Reason.WRITES_STDOUT, Reason.CALLERS_FILE)
     return Decision(reason, detail, reason is not None and reason.barrier, light, exclusive)
 
 

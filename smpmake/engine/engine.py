@@ -31,6 +31,7 @@ from smpmake.guard.questions import GO_ON, Questions
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
 from smpmake.guard.versions import Versions
+from smpmake.guard.views import Views
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
@@ -80,7 +81,7 @@ class Engine:
             disk.paths,
             self._pending,
             versions,
-            self._traces,
+            Views(disk.paths, self._pending, versions, self._traces),
             disk.folder,
             clock.now,
         )

@@ -133,7 +133,7 @@ class Pending:
         self._files = _Files()
         self._held = 0
         self._kept: Counter[int] = Counter()
-        self._libraries = 0
+        self._libraries: dict[str, set[Job]] = {}
 
     def close(self) -> None:
         """Gives the board back."""
@@ -158,7 +158,7 @@ class Pending:
             self._stale.setdefault(key, {})[job] = None
         entry = self._entries[job] = _Entry(tuple(promises.items()), keys)
         self._files.entered(_operands(job), files)
-        self._count_libraries(job, 1)
+        self._note_libraries(job, come=True)
         self._board.put_up(job.number, _claims(job, entry))
         for folder in _folders(job):
             self._folders[folder] += 1
@@ -173,7 +173,7 @@ class Pending:
         self._files.left(job.operands.writes, _operands(job) if entry is not None else ())
         if entry is None:
             return
-        self._count_libraries(job, -1)
+        self._note_libraries(job, come=False)
         for folder in _folders(job):
             self._folders[folder] -= 1
             if self._folders[folder] == 0:
@@ -212,11 +212,15 @@ class Pending:
         self._held = 0
         self.show()
 
-    def _count_libraries(self, job: Job, step: int) -> None:
-        found = sum(is_library(path) for path in job.operands.writes)
+    def _note_libraries(self, job: Job, *, come: bool) -> None:
+        found = [os.path.basename(path) for path in job.operands.writes if is_library(path)]
+        for name in found:
+            jobs = self._libraries.setdefault(name, set())
+            (jobs.add if come else jobs.discard)(job)
+            if not jobs:
+                del self._libraries[name]
         if found:
-            self._libraries += step * found
-            self._board.libraries(self._libraries)
+            self._board.libraries(len(self._libraries))
 
     def _folder_entered(self, folder: str) -> None:
         for name in _parts(folder):
@@ -268,6 +272,10 @@ class Pending:
             if entry is not None and claim not in _claims(job, entry):
                 entry.aliases += (claim,)
                 self._board.put_up(job.number, [claim])
+
+    def making_library(self, name: str, before: int) -> set[Job]:
+        """Who will write a shared library of that name, in whatever folder."""
+        return {job for job in self._libraries.get(name, ()) if job.number < before}
 
     def version_kept(self, path: str) -> None:
         """Of a file some commands are to find an older version, or none."""

@@ -18,10 +18,11 @@ from typing import Final
 
 from smpmake.disk.include_path import hides
 from smpmake.disk.paths import Paths
+from smpmake.guard.libraries import Libraries
 from smpmake.guard.listings import Listings
 from smpmake.guard.pending import Pending, file_of
-from smpmake.guard.traces import Trace, Traces
-from smpmake.guard.versions import ABSENT, Versions
+from smpmake.guard.versions import Versions
+from smpmake.guard.views import NOT_THERE, Views
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
@@ -32,10 +33,7 @@ from smpmake.schedule.scheduler import Action, Scheduler
 
 GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
 _MOST_MOVED: Final = 256  # files with their folder, for which versions are kept
-_ABSENT: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
-
-#: What a job's guard says of a file that has come into being after the job was issued.
-MADE_SINCE: Final = "made since"
+_AGAIN: Final = wire.encode_guard_answer(wire.GUARD_AGAIN)
 
 #: What a stall is called in records, by the kind of question.
 CAUSES: Final = {
@@ -51,6 +49,7 @@ CAUSES: Final = {
     wire.ASK_ALIAS: "links to",
     wire.ASK_COMMIT: "runs",
     wire.ASK_REMOVE: "changes",
+    wire.ASK_LIBRARIES: "loads",
 }
 
 
@@ -81,7 +80,7 @@ class Questions:
         paths: Paths,
         pending: Pending,
         versions: Versions,
-        traces: Traces,
+        views: Views,
         folder: Path,
         now: Callable[[], int],
     ) -> None:
@@ -91,7 +90,8 @@ class Questions:
         self._paths = paths
         self._pending = pending
         self._versions = versions
-        self._traces = traces
+        self._views = views
+        self._libraries = Libraries(self._writers, self._pending.making_library)
         self._listings = Listings(folder / "names")
         self._waits: Counter[Job] = Counter()
         self._held: dict[Job, list[Waiter]] = {}
@@ -122,7 +122,7 @@ class Questions:
             answer(GO_ON)
             return [], None
         if question.kind == wire.ASK_READ and job is not None:
-            view = self._view(question, job)
+            view = self._views.of(question, job)
             if view is not None:
                 answer(view)
                 return [], None
@@ -165,7 +165,7 @@ class Questions:
         waiter.stall.ended = self._now()
         job = waiter.job
         if job is None:
-            waiter.answer(GO_ON)
+            waiter.answer(_over(waiter.question))
             return []
         self._held.setdefault(job, []).append(waiter)
         return self._one_less(job)
@@ -185,7 +185,7 @@ class Questions:
     def resumed(self, job: Job) -> None:
         """A paused command has its slot again."""
         for waiter in self._held.pop(job, []):
-            waiter.answer(GO_ON)
+            waiter.answer(_over(waiter.question))
 
     # ------------------------------------------------------------------ who stands in the way
 
@@ -197,6 +197,8 @@ class Questions:
             return hazards.in_folder(self._paths.folder(question.path), before)
         if kind == wire.ASK_TREE:
             return hazards.below(self._paths.folder(question.path), before, written=True)
+        if kind == wire.ASK_LIBRARIES:
+            return self._libraries.blockers(question.path, question.other, before)
         path = self._paths.canonical("/", question.path)
         if kind in (wire.ASK_READ, wire.ASK_STAT):
             return self._writers(path, before)
@@ -309,37 +311,6 @@ class Questions:
         jobs = self._pending.replacing(file) if file is not None else ()
         return {job for job in jobs if job.number < before}
 
-    # ------------------------------------------------------------------ what a job is shown
-
-    def _view(self, question: Question, job: Job) -> bytes | None:
-        """What a job finds at a path that others have changed since; None: what is there."""
-        path = self._paths.canonical("/", question.path)
-        kept = self._versions.of(job, path)
-        if kept is None and question.other == MADE_SINCE:
-            made = (
-                path in job.operands.writes
-                or self._versions.was_made_before(job, path)
-                or self._is_shared(path)
-                or not self._seen_of(job).whole
-            )
-            kept = None if made else ABSENT
-        if kept is None:
-            return None
-        if kept == ABSENT:
-            return _ABSENT
-        return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(kept))
-
-    def _is_shared(self, path: str) -> bool:
-        """Whether a command that is at work was seen to write it, without having said so."""
-        return any(
-            path not in other.operands.writes
-            and path in map(os.path.realpath, self._seen_of(other).writes)
-            for other in self._pending.running_jobs()
-        )
-
-    def _seen_of(self, job: Job) -> Trace:
-        return self._traces.end(job.slot) if job.slot is not None else Trace((), (), whole=False)
-
     # ------------------------------------------------------------------ what a make is shown
 
     def _shown(self, question: Question) -> bytes | None:
@@ -353,7 +324,7 @@ class Questions:
         if promise is None:
             return None
         if promise.absent:
-            return _ABSENT
+            return NOT_THERE
         if promise.mtime_ns is None:
             return None
         return wire.encode_guard_answer(wire.GUARD_FILE, promise.mode, promise.mtime_ns)
@@ -372,6 +343,11 @@ class Questions:
         except OSError:  # no room for it
             return None
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))
+
+
+def _over(question: Question) -> bytes:
+    """The answer when the waiting is over: what has come may need more libraries."""
+    return _AGAIN if question.kind == wire.ASK_LIBRARIES else GO_ON
 
 
 def _changed_ns(path: str) -> int | None:

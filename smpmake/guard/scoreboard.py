@@ -86,7 +86,7 @@ class Scoreboard:
         self._halves[_UNKNOWN] = count
 
     def libraries(self, count: int) -> None:
-        """How many pending outputs are called as shared libraries are."""
+        """How many names of shared libraries are pending."""
         self._halves[_LIBRARIES] = count
 
     def put_up(self, owner: int, claims: Iterable[Claim]) -> None:

@@ -201,6 +201,23 @@ static int is_our_own(const char *path)
 	return strcmp(slash != NULL ? slash + 1 : path, "smpmake-keeper") == 0;
 }
 
+/* Other people's libraries among those that are to be preloaded. */
+static const char *others_of(const char *preload)
+{
+	const char *library = guard.values[V_GUARD];
+	size_t own = strlen(library);
+	if (preload == NULL || strncmp(preload, library, own) != 0)
+		return preload;
+	return preload + own + (preload[own] != '\0');
+}
+
+static SLOW void see_libraries(const char *path, char *const *env)
+{
+	const char *const more[] = {others_of(value_in(env, "LD_PRELOAD=", 11)),
+	                            value_in(env, "LD_AUDIT=", 9)};
+	guard_see_libraries(path, value_in(env, "LD_LIBRARY_PATH=", 16), more);
+}
+
 /* Decides what to run for `path` in `env`, into a plan whose `env` has room. */
 static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *const *argv,
                            char *const *env)
@@ -223,6 +240,8 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
 			leaves(path);
 		if (!nature.takes_guard && guard.trace != NULL)
 			guard_note('u', dir, path);
+		if (guard.board->libraries != 0 && dir == AT_FDCWD)
+			see_libraries(path, env);
 		plan_environment(plan, env, nature, tool, 0);
 	}
 	errno = before;

@@ -84,6 +84,9 @@ void guard_see_tree(const char *path);
 void guard_see_listing(int dir, const char *path);
 void guard_see_everything(const char *program);
 
+/* Before a program is started, or a library loaded. */
+void guard_see_libraries(const char *path, const char *search, const char *const more[2]);
+
 /* For a make: whether the server gives the answer itself; then `answer` holds it. */
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer);
 /* For a make: a folder that holds the names of the one open as `fd`, pending ones included. */

@@ -4,6 +4,7 @@
  * otherwise.
  */
 #include "hooks.h"
+#include "exec.h"
 #include "intents.h"
 #include "kernel.h"
 #include "view.h"
@@ -289,15 +290,35 @@ EXPORT void *fdopendir(int fd)
 	return LIBC(fdopendir)(fd);
 }
 
+static SLOW void load(const char *path)
+{
+	const char *const none[] = {NULL, NULL}, *const bare[] = {path, NULL};
+	const char *search = value_in(environ, "LD_LIBRARY_PATH=", 16);
+	char program[PATH_MAX];
+	long size = kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, PATH_MAX - 1);
+	program[size > 0 ? size : 0] = '\0';
+	if (strchr(path, '/') != NULL)
+		guard_see_libraries(path, search, none);
+	else
+		guard_see_libraries(program, search, bare);
+}
+
+static void loads(const char *path)
+{
+	reads(AT_FDCWD, path);
+	if (path != NULL && guard.board->libraries != 0 && !guard_quiet())
+		load(path);
+}
+
 /* dlopen looks at who calls it: these must end in a jump, not in a call. */
 EXPORT void *dlopen(const char *path, int flags)
 {
-	reads(AT_FDCWD, path);
+	loads(path);
 	return LIBC(dlopen)(path, flags);
 }
 
 EXPORT void *dlmopen(long space, const char *path, int flags)
 {
-	reads(AT_FDCWD, path);
+	loads(path);
 	return LIBC(dlmopen)(space, path, flags);
 }

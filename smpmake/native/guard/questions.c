@@ -272,6 +272,46 @@ void guard_see_everything(const char *program)
 	errno = before;
 }
 
+/* What lies in the system's folders needs only what lies there, if nobody says otherwise. */
+static int is_systems(const char *path)
+{
+	static const char *const folders[] = {"/usr/", "/bin/", "/sbin/", "/lib"};
+	for (unsigned n = 0; n < sizeof folders / sizeof *folders; n++)
+		if (strncmp(path, folders[n], strlen(folders[n])) == 0)
+			return strncmp(path, "/usr/local/", 11) != 0;
+	return 0;
+}
+
+static SLOW void ask_libraries(const char *path, const char *const texts[3])
+{
+	char full[PATH_MAX], told[3 * PATH_MAX];
+	struct wire_guard_answer answer;
+	if (absolute(AT_FDCWD, path, full, sizeof full) != 0 ||
+	    absolute(AT_FDCWD, ".", told, PATH_MAX) != 0)
+		return;
+	char *at = told + strlen(told);
+	for (int i = 0; i < 3; i++) {
+		at = stpcpy(at, i < 2 ? "\n" : ":");
+		if (texts[i] != NULL && strlen(texts[i]) + 2 < (size_t)(told + sizeof told - at))
+			at = stpcpy(at, texts[i]);
+	}
+	do
+		ask(ASK_LIBRARIES, full, told, NULL, &answer);
+	while (answer.state == GUARD_AGAIN);
+}
+
+void guard_see_libraries(const char *path, const char *search, const char *const more[2])
+{
+	int before = errno;
+	const char *const texts[] = {search, more[0], more[1]};
+	int told = 0;
+	for (int i = 0; i < 3; i++)
+		told |= texts[i] != NULL && *texts[i] != '\0';
+	if (told || !is_systems(path))
+		ask_libraries(path, texts);
+	errno = before;
+}
+
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer)
 {
 	int before = errno, answered = 0;
