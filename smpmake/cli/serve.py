@@ -34,7 +34,8 @@ def serve(name: str, **options: Any) -> int:
     import asyncio
 
     from smpmake.server.daemon import Service
-    from smpmake.session.session import FAULT, raise_descriptor_limit
+    from smpmake.session.means import raise_descriptor_limit
+    from smpmake.session.session import FAULT
 
     logging.basicConfig(format="smpmake: %(message)s", level=logging.INFO)
     raise_descriptor_limit()

@@ -337,6 +337,11 @@ def encode_job(
     )
 
 
+def job_of(frame: bytes) -> int:
+    """The number of the job that an order (`encode_job`) is about."""
+    return int(_JOB.unpack_from(frame, HEADER.size)[0])
+
+
 def decode_result(payload: bytes) -> Result:
     """Raises WireError when lengths do not add up."""
     if len(payload) < _RESULT.size:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import socket
@@ -28,6 +29,7 @@ _CHUNK: Final = 1 << 16
 _SPACE: Final = socket.CMSG_SPACE(2 * array.array("i").itemsize)
 _CREDENTIALS: Final = struct.Struct("iII")
 _ACCEPTED: Final = wire.answer_exit(0)
+_PAUSE: Final = 0.05  # s without new connections where no descriptor was left for one
 _MOST_UNREAD: Final = 4 << 20  # bytes of replies that a client may leave unread
 
 
@@ -53,11 +55,15 @@ class Server:
         self._uid = os.getuid()
         self._open: set[Connection] = set()
         self._leases: set[int] = set()
+        self._paused: asyncio.TimerHandle | None = None
+        self._told: set[int] = set()
         self._socket = listener
         self._loop.add_reader(self._socket.fileno(), self._accept)
 
     def close(self) -> None:
         """Stops listening and removes the socket."""
+        if self._paused is not None:
+            self._paused.cancel()
         self._loop.remove_reader(self._socket.fileno())
         path = self._socket.getsockname()
         self._socket.close()
@@ -76,7 +82,7 @@ class Server:
         except BlockingIOError:
             return
         except OSError as error:
-            log.error("accept: %s", error)
+            self._pause(error)
             return
         accepted.setblocking(False)
         pid, uid, _ = _CREDENTIALS.unpack(
@@ -89,7 +95,23 @@ class Server:
         # What the shim sent is usually there already; then no reader is ever registered.
         Connection(self, accepted, pid).readable()
 
+    def _pause(self, error: OSError) -> None:
+        """The socket stays readable: whoever wants something waits in it for a moment."""
+        self.complain(error)
+        self._loop.remove_reader(self._socket.fileno())
+        self._paused = self._loop.call_later(_PAUSE, self._listen_again)
+
+    def _listen_again(self) -> None:
+        self._paused = None
+        self._loop.add_reader(self._socket.fileno(), self._accept)
+
     # ------------------------------------------------------------------ for connections
+
+    def complain(self, error: OSError) -> None:
+        """Says what is short, once."""
+        if error.errno not in self._told:
+            self._told.add(error.errno or 0)
+            log.warning("tools wait longer or run plainly: %s", error.strerror)
 
     def opened(self, connection: Connection) -> None:
         """A connection that will be heard of again."""
@@ -196,7 +218,10 @@ class Connection:
         if control:
             self._take_descriptors(control)
         if flags & socket.MSG_CTRUNC:
-            log.warning("refused: process %d sent too many descriptors", self.pid)
+            if len(self._fds) < 2:  # there was no room for more
+                self._server.complain(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+            else:
+                log.warning("refused: process %d sent too many descriptors", self.pid)
             self._end()
             return
         if not data:

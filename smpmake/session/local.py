@@ -143,7 +143,8 @@ class LocalBackend:
         if self._settings.history:
             engine.priority.await_forecast(self._slots)
             looking_back = (asyncio.get_running_loop(), os.getcwd())
-            threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
+            with contextlib.suppress(RuntimeError):  # no thread is left: then without
+                threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
 
     def abandon(self) -> None:
         """See Backend."""

@@ -8,7 +8,6 @@ import errno
 import gc
 import logging
 import os
-import resource
 import signal
 import sys
 import time
@@ -28,6 +27,12 @@ from smpmake.protocol.wire import DriverEvent
 from smpmake.records import BuildRecord, Failure, Sample
 from smpmake.session.backend import Backend, TakenBack
 from smpmake.session.driver import Driver
+from smpmake.session.means import (
+    SHORT,
+    in_a_thread,
+    raise_descriptor_limit,
+    restore_descriptor_limit,
+)
 from smpmake.session.rerun import Input, can_run_again, reads_its_input
 from smpmake.session.sampler import Sampler
 from smpmake.status import Display, display
@@ -57,21 +62,6 @@ class Outcome:
     faults: list[str]
 
 
-def raise_descriptor_limit() -> int:
-    """Many shims may wait at once.  Returns the soft limit that the driver is to have."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):
-        wanted = 65536 if hard == resource.RLIM_INFINITY else hard
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
-    return soft
-
-
-def restore_descriptor_limit(soft: int) -> None:
-    """As it was before `raise_descriptor_limit`, which returned `soft`."""
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 def spare_the_collector() -> None:
     """A server makes few cycles and many objects that stay: searching them again is time lost."""
     gc.collect()
@@ -89,6 +79,7 @@ class Session:
     """Runs one command, its jobs on a backend.
 
     recorder  what writes the record down meanwhile; `get_ready` (see `run`) may set it.
+    is_begun  the driver has been started: the build is not to be begun once more.
     """
 
     recorder: Recorder | None = None
@@ -96,6 +87,7 @@ class Session:
     def __init__(
         self, settings: Settings, command: list[str], slots: int, backend: Backend
     ) -> None:
+        self.is_begun = False
         self._settings = settings
         self._backend = backend
         self._ended_by: int | None = None
@@ -146,11 +138,11 @@ class Session:
         driver = self._start(soft)
         try:
             self._backend.adopt(driver)
-        except SmpmakeError as error:
+        except (SmpmakeError, *SHORT) as error:
             print(f"smpmake: {error}; the build goes on plainly", file=sys.stderr, flush=True)
             self._backend.abandon()
             return self._note_driver(await driver.ended)
-        ready = asyncio.get_running_loop().run_in_executor(None, get_ready)
+        ready = asyncio.create_task(self._in_time(get_ready))
         faults = await self._see_through(driver)
         while not faults and await self._is_to_be_repeated(driver):
             driver.close()
@@ -166,6 +158,13 @@ class Session:
             self._note_complaints(self._backend.take_back(everything=False))
         return faults
 
+    async def _in_time(self, get_ready: Callable[[], None]) -> None:
+        """What the build can do without: where there is too little for it, it is not recorded."""
+        try:
+            await in_a_thread(get_ready)
+        except Exception as error:
+            self.record.notices.append(f"this build is not in the history: {error}")
+
     def _start(self, soft: int) -> Driver:
         """Raises DriverError."""
         backend = self._backend
@@ -178,6 +177,7 @@ class Session:
             nofile=soft,
             output=backend.output,
         )
+        self.is_begun = True
         return driver
 
     def _squash(self) -> None:
@@ -216,7 +216,7 @@ class Session:
             return False
         is_make = can_run_again(record.command)
         again = bool(news) and self._is_repeatable() and (is_make or backend.reaches_back)
-        taken_back = await asyncio.to_thread(backend.take_back, everything=again)
+        taken_back = await in_a_thread(lambda: backend.take_back(everything=again))
         self._note_complaints(taken_back)
         if not again:
             if self._killed:
