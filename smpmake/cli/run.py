@@ -15,6 +15,7 @@ import click
 
 from smpmake.commands import families
 from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
+from smpmake.said import say, say_what_is_logged
 from smpmake.status.template import Wording
 
 if TYPE_CHECKING:
@@ -193,13 +194,13 @@ def run(command: tuple[str, ...], **options: Any) -> int:
     try:
         os.getcwd()
     except OSError:
-        print("smpmake: the current folder is gone; running the build plainly", file=sys.stderr)
+        say("the current folder is gone; running the build plainly")
         return plainly(list(command))
     settings = settings_from(options)
     settings = replace(settings, status=os.environ.get("SMPMAKE_STATUS", settings.status))
     Wording(settings.status)  # a fault in it is told before anything runs
     level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
-    logging.basicConfig(format="smpmake: %(message)s", level=level)
+    say_what_is_logged(level)
     return build(settings, list(command))
 
 
@@ -219,14 +220,14 @@ def build(settings: Settings, command: list[str]) -> int:
             raise
         known = isinstance(error, (SmpmakeError, OSError))
         why = str(error) if known else f"{type(error).__name__}: {error}"
-        print(f"smpmake: {why}; running the build plainly", file=sys.stderr)
+        say(f"{why}; running the build plainly")
         return plainly(command)
     try:
         _report(settings, outcome.record, begun[0].recorder)
     except (ImportError, RuntimeError, MemoryError) as error:
-        print(f"smpmake: no summary: {error!r}", file=sys.stderr)
+        say(f"no summary: {error!r}")
     for fault in outcome.faults:
-        print(f"smpmake: left over: {fault}", file=sys.stderr)
+        say(f"left over: {fault}")
     return outcome.record.status
 
 
@@ -270,7 +271,7 @@ def plainly(command: list[str]) -> int:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        print(f"smpmake: {command[0]}: cannot be run: {error.strerror}", file=sys.stderr)
+        say(f"{command[0]}: cannot be run: {error.strerror}")
         return 127 if isinstance(error, FileNotFoundError) else 126
 
 

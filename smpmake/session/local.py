@@ -96,7 +96,7 @@ class LocalBackend:
         if self._settings.guard and self._settings.undo >= 0 and takes_guard(self._program):
             self._keep_journal(folder.path)
         build.began = time.time()
-        build.known_failures = KnownFailures(os.getcwd())
+        build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
         self.environment = driver_environment(
             self._shims,
             folder.socket,

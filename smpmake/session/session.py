@@ -25,6 +25,7 @@ from smpmake.errors import SmpmakeError
 from smpmake.protocol import wire
 from smpmake.protocol.wire import DriverEvent
 from smpmake.records import BuildRecord, Failure, Sample
+from smpmake.said import say
 from smpmake.session.backend import Backend, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.means import (
@@ -139,7 +140,7 @@ class Session:
         try:
             self._backend.adopt(driver)
         except (SmpmakeError, *SHORT) as error:
-            print(f"smpmake: {error}; the build goes on plainly", file=sys.stderr, flush=True)
+            say(f"{error}; the build goes on plainly")
             self._backend.abandon()
             return self._note_driver(await driver.ended)
         ready = asyncio.create_task(self._in_time(get_ready))
@@ -233,11 +234,9 @@ class Session:
         self._killed = False
         more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
         undone = "what followed is undone, and " if taken_back.done else ""
-        print(
-            f"smpmake: failed after its success was promised: {news[0]}{more}; {undone}"
-            f"{os.path.basename(record.command[0])} is run again, to let it decide",
-            file=sys.stderr,
-            flush=True,
+        say(
+            f"failed after its success was promised: {news[0]}{more}; {undone}"
+            f"{os.path.basename(record.command[0])} is run again, to let it decide"
         )
         return True
 
@@ -301,10 +300,7 @@ class Session:
         record.driver_max_rss = event.max_rss_kib
         if event.event == wire.DRIVER_FAILED:
             record.driver_status = NOT_FOUND if event.status == errno.ENOENT else CANNOT_RUN
-            print(
-                f"smpmake: {record.command[0]}: cannot be run: {os.strerror(event.status)}",
-                file=sys.stderr,
-            )
+            say(f"{record.command[0]}: cannot be run: {os.strerror(event.status)}")
         elif os.WIFSIGNALED(event.status):
             record.driver_status = 128 + os.WTERMSIG(event.status)
         else:
