@@ -54,6 +54,7 @@ _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIII")
 _JOB: Final = struct.Struct("<QqIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
+_LIMIT: Final = struct.Struct("<QQ")
 _SIGNAL: Final = struct.Struct("<i")
 _DRIVER: Final = struct.Struct("<IiQQQ")
 _QUESTION: Final = struct.Struct("<IIIIII")
@@ -188,6 +189,8 @@ def decode_invoke(payload: bytes) -> Invoke:
     )
     if not argv or argv[-1] or (env and env[-1]) or not real or cwd[:1] != b"/":
         raise WireError("an invocation without command, tool or folder")
+    if len(limits) % _LIMIT.size:
+        raise WireError("limits that are no pairs")
     if b"\0" in real or b"\0" in cwd:
         raise WireError("a NUL inside a path")
     return Invoke(
