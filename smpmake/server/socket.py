@@ -1,4 +1,4 @@
-"""The Unix socket: accepts shims and clients, checks who they are, and brings them to the engine.
+"""The Unix socket: hears shims and clients that `door` lets in, and brings them to the engine.
 
 Whatever arrives that is not a whole frame of ours, from our own user, is refused with a line in
 the log and harms nobody.  Descriptors travel beside the first bytes, which is why asyncio's streams
@@ -14,7 +14,6 @@ import errno
 import logging
 import os
 import socket
-import struct
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Protocol
@@ -22,14 +21,13 @@ from typing import Any, Final, Protocol
 from smpmake.engine.engine import Engine
 from smpmake.protocol import frames, wire
 from smpmake.schedule.job import Job
+from smpmake.server.door import Door
 
 log = logging.getLogger("smpmake")
 
 _CHUNK: Final = 1 << 16
 _SPACE: Final = socket.CMSG_SPACE(2 * array.array("i").itemsize)
-_CREDENTIALS: Final = struct.Struct("iII")
 _ACCEPTED: Final = wire.answer_exit(0)
-_PAUSE: Final = 0.05  # s without new connections where no descriptor was left for one
 _MOST_UNREAD: Final = 4 << 20  # bytes of replies that a client may leave unread
 
 
@@ -52,21 +50,13 @@ class Server:
         self._engine = engine
         self._requests = requests
         self._loop = asyncio.get_running_loop()
-        self._uid = os.getuid()
         self._open: set[Connection] = set()
         self._leases: set[int] = set()
-        self._paused: asyncio.TimerHandle | None = None
-        self._told: set[int] = set()
-        self._socket = listener
-        self._loop.add_reader(self._socket.fileno(), self._accept)
+        self._door = Door(listener, self._welcome)
 
     def close(self) -> None:
         """Stops listening and removes the socket."""
-        if self._paused is not None:
-            self._paused.cancel()
-        self._loop.remove_reader(self._socket.fileno())
-        path = self._socket.getsockname()
-        self._socket.close()
+        path = self._door.close()
         for connection in list(self._open):
             connection.close()
         for pidfd in self._leases:
@@ -75,43 +65,15 @@ class Server:
         with contextlib.suppress(OSError):
             os.unlink(path)
 
-    def _accept(self) -> None:
-        # One at a time: a driver issues one command after the other.
-        try:
-            accepted, _address = self._socket.accept()
-        except BlockingIOError:
-            return
-        except OSError as error:
-            self._pause(error)
-            return
-        accepted.setblocking(False)
-        pid, uid, _ = _CREDENTIALS.unpack(
-            accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        )
-        if uid not in (self._uid, 0):
-            log.warning("refused: a connection of user %d (process %d)", uid, pid)
-            accepted.close()
-            return
+    def _welcome(self, accepted: socket.socket, pid: int) -> None:
         # What the shim sent is usually there already; then no reader is ever registered.
         Connection(self, accepted, pid).readable()
-
-    def _pause(self, error: OSError) -> None:
-        """The socket stays readable: whoever wants something waits in it for a moment."""
-        self.complain(error)
-        self._loop.remove_reader(self._socket.fileno())
-        self._paused = self._loop.call_later(_PAUSE, self._listen_again)
-
-    def _listen_again(self) -> None:
-        self._paused = None
-        self._loop.add_reader(self._socket.fileno(), self._accept)
 
     # ------------------------------------------------------------------ for connections
 
     def complain(self, error: OSError) -> None:
         """Says what is short, once."""
-        if error.errno not in self._told:
-            self._told.add(error.errno or 0)
-            log.warning("tools wait longer or run plainly: %s", error.strerror)
+        self._door.complain(error)
 
     def opened(self, connection: Connection) -> None:
         """A connection that will be heard of again."""

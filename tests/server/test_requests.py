@@ -354,8 +354,8 @@ def test_without_a_descriptor_for_a_connection_it_waits_and_so_do_we(
     """One message; no loop around a socket that stays readable."""
 
     async def part(served: Served) -> None:
-        server, loop = served.server, asyncio.get_running_loop()
-        short = server._socket = Short(server._socket, 3)  # type: ignore[assignment]
+        door, loop = served.server._door, asyncio.get_running_loop()
+        short = door._socket = Short(door._socket, 3)  # type: ignore[assignment]
         turns = 0
 
         def turn() -> None:
@@ -369,6 +369,31 @@ def test_without_a_descriptor_for_a_connection_it_waits_and_so_do_we(
         assert (await client.ask("env"))["build"] == "shell"
         assert short.accepts == 4
         assert turns > 10  # others had their time meanwhile
+        client.close()
+
+    play(tmp_path, part)
+    assert caplog.text.count("Too many open files") == 1
+
+
+def test_connections_leave_descriptors_for_everything_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def part(served: Served) -> None:
+        # Both ends of each connection are ours.
+        served.server._door._most = len(os.listdir("/proc/self/fd")) + 60
+        idle = []
+        for _ in range(40):
+            peer = socket.socket(socket.AF_UNIX)
+            peer.connect(os.fspath(served.path))
+            idle.append(peer)
+            await asyncio.sleep(0)
+        while "Too many open files" not in caplog.text:
+            await asyncio.sleep(0)
+        assert 0 < len(served.server._open) < 40
+        for peer in idle:
+            peer.close()
+        client = served.client()
+        assert (await client.ask("env"))["build"] == "shell"
         client.close()
 
     play(tmp_path, part)

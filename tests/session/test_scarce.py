@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import resource
+
+import psutil
 import pytest
 
+from tests.support.held import Held
 from tests.support.space import SMPMAKE, Space, objects
 
 pytestmark = pytest.mark.slow
@@ -41,6 +45,24 @@ def test_p5_few_descriptors(space: Space, count: int) -> None:
 
 def test_p5_descriptors_for_fewer_workers_than_were_wanted(space: Space) -> None:
     assert "4 deferred" in short_of(space, "ulimit -n 60")
+
+
+def test_p5_more_tools_wait_than_there_are_descriptors(space: Space) -> None:
+    """Each has a connection; what is left over is not theirs."""
+    held = Held(space)
+    many = " ".join(f"wait{n}" for n in range(70))
+    make = f"all: {many}\nwait%:\n\t@cat held.o > /dev/null\n"
+    space.write({"held.c": "int held;\n", "many.mk": make})
+    process = held.start("sh", "-c", "gcc -c held.c; make -j70 -f many.mk")
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (70, 70))
+    server = psutil.Process(process.pid)
+    while process.poll() is None and server.num_fds() < 70 - 20:
+        pass
+    held.release(process)
+    ended = space.finish(process)
+    assert ended.status == 0, ended.err
+    assert "Traceback" not in ended.err
+    assert ended.err.count("Too many open files") <= 1
 
 
 @pytest.mark.parametrize("limit", ["ulimit -f 1", "ulimit -f 512", "ulimit -v 60000"])
