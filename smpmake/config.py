@@ -157,7 +157,7 @@ def merge(settings: Settings, path: Path) -> Settings:
     """Settings with what a file says.  Raises ConfigError; a missing file changes nothing."""
     try:
         text = path.read_bytes().decode()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # a home may be /dev/null
         return settings
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.decide.rules import Rules
-from smpmake.schedule.hazards import is_product
+from smpmake.schedule.names import is_product
 
 
 class Context(Protocol):
@@ -115,8 +115,8 @@ def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: st
 
 def _makes_one_program(analysis: Analysis) -> bool:
     """Whether it goes from one source to a program in one step, as checks do."""
-    sources = [path for path in analysis.reads if not is_product(path)]
-    return analysis.kind is Kind.LINK and len(sources) == len(analysis.reads) == 1
+    reads = analysis.reads
+    return analysis.kind is Kind.LINK and len(reads) == 1 and not is_product(reads[0])
 
 
 def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reason | None, str]:

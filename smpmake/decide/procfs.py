@@ -83,8 +83,7 @@ class Processes:
         b"" for a make, whose commands have nothing in common, and for what is gone.
         """
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                line = file.read()
+            line = _command_line(pid)
             folder = os.readlink(f"/proc/{pid}/cwd")
         except OSError:
             return b""
@@ -94,10 +93,15 @@ class Processes:
     def command_line(self, pid: int) -> list[bytes]:
         """A process's argv, empty if it is gone."""
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                return file.read().split(b"\0")[:-1]
+            return _command_line(pid).split(b"\0")[:-1]
         except OSError:
             return []
+
+
+def _command_line(pid: int) -> bytes:
+    """Raises OSError."""
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read()
 
 
 def is_captured(

@@ -7,7 +7,6 @@ has a file of the same name behind it: the compile is to read that one.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -15,12 +14,6 @@ from smpmake.schedule.job import Search
 
 #: Where compilers look last.
 _SYSTEM: Final = ("/usr/local/include", "/usr/include")
-_HEADER: Final = re.compile(r".*\.(?:[hH][^./]{0,3}|in[cl]|ipp|tcc|tpp|txx|def)\Z", re.DOTALL)
-
-
-def could_hide(path: str) -> bool:
-    """Whether it is called as headers are (native/guard/questions.c has the same rule)."""
-    return _HEADER.match(path) is not None
 
 
 def hides(path: str, searches: Iterable[Search]) -> bool:

@@ -34,6 +34,19 @@ class Paths:
         parent = self.folder(os.path.join(cwd, folder or "/"))
         return f"{parent}/{name}" if parent != "/" else f"/{name}"
 
+    def links(self, cwd: str, folder: str) -> list[str]:
+        """The symbolic links by which a folder is reached from `cwd`, by their canonical names."""
+        spelled = os.path.normpath(os.path.join(cwd, folder))
+        if self.folder(os.path.join(cwd, folder)) == spelled:
+            return []
+        found, at = [], "/" if folder.startswith("/") else cwd
+        for part in folder.split("/"):
+            name = self.canonical(at, part) if part else at
+            if os.path.islink(name):
+                found.append(name)
+            at = self.folder(name)
+        return found
+
     def forget(self) -> None:
         """A folder was moved: what a name leads to by links is to be looked up anew."""
         self._folders.clear()

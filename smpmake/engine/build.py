@@ -21,8 +21,9 @@ from smpmake.undo.reuse import Finished, Reusable
 class Wrong(NamedTuple):
     """A promise that was not kept.
 
-    argv    the command's words.
-    caller  see Command.caller.
+    argv     the command's words.
+    caller   see Command.caller.
+    failure  how it failed.
     """
 
     argv: bytes
@@ -148,10 +149,11 @@ class Build:
     def squash(self) -> None:
         """A promise was wrong: from now on nobody goes on by it."""
         if self.outer is not None:
-            self.outer.failures += self.failures
+            told = self.outer.failures
+            told += [failure for failure in self.failures if failure not in told]
             self.outer.wrong |= self.wrong
             self.outer.squash()
-        elif not self.squashed and self.undo is not None and self.on_squash is not None:
+        elif not self.squashed and self.on_squash is not None:
             self.squashed = True
             self.on_squash()
 
@@ -159,10 +161,6 @@ class Build:
     def squashing(self) -> bool:
         """Whether all is about to be undone: nobody is answered any more but jobs that run."""
         return self.squashed or (self.outer is not None and self.outer.squashed)
-
-    def is_one_with(self, other: Build) -> bool:
-        """Whether what becomes of one becomes of the other."""
-        return self is other or (self.undo is not None and self.undo is other.undo)
 
     def join(self, outer: Build) -> None:
         """This build is part of another: what becomes of that becomes of it."""
@@ -180,15 +178,16 @@ class Build:
 
         whole  as if it had never been run; else it must come to what failed, and is to be told.
         """
-        for record in self.records[self._undone if whole else len(self.records) :]:
-            if record.state in ("done", "failed"):
-                record.state = "undone"
+        if whole:
+            for record in self.records[self._undone :]:
+                if record.state in ("done", "failed"):
+                    record.state = "undone"
+        else:
+            self.owed |= {digest: wrong.failure for digest, wrong in self.wrong.items()}
         self._undone = len(self.records)
         self.broken, self.refused, self.squashed = None, False, False
         self.lost.clear()
         self.reported += self.failures
-        if not whole:
-            self.owed |= {digest: wrong.failure for digest, wrong in self.wrong.items()}
         self.finished.clear()
         self.patient |= self.repeats > 0  # the caller's commands were waited for, in vain
         self.repeats += 1
@@ -196,16 +195,15 @@ class Build:
         self.failures.clear()
         self.wrong.clear()
 
-    def settled(self, digest: str) -> None:
-        """The driver was told the truth about a command."""
-        self.owed.pop(digest, None)
-
     def forgive(self) -> None:
-        """A new start after an outcome was given: nothing is left of what is over."""
-        self.start_over(whole=True)
-        for kept in (self.reported, self.records, self.notices, self.promised):
+        """A new start after an outcome was given: nothing is left of what is over.
+
+        Nobody runs anything again: the records, which are on their way, stay what they are.
+        """
+        self.broken, self.refused = None, False
+        for kept in (self.records, self.failures, self.reported, self.notices):
             kept.clear()
-        self.environments.clear()
-        self.texts.clear()
+        for known in (self.lost, self.promised, self.wrong, self.environments, self.texts):
+            known.clear()
         # Who still waits will write the end of its stall into the record that is in the list.
         self.stalls[:] = [stall for stall in self.stalls if not stall.ended]

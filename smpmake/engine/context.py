@@ -17,7 +17,8 @@ from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Invoke
-from smpmake.schedule.hazards import Hazards, is_product
+from smpmake.schedule.hazards import Hazards
+from smpmake.schedule.names import is_product
 
 _MOST_ABOVE: Final = 6  # processes between a wmake and a command of its recipes
 

@@ -20,6 +20,7 @@ from smpmake.engine.clock import Clock
 from smpmake.engine.command import Reply, command_of
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
+from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers
 from smpmake.engine.priority import Priority
@@ -29,6 +30,7 @@ from smpmake.guard.pending import Pending
 from smpmake.guard.questions import GO_ON, Questions
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
+from smpmake.guard.versions import Versions
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
@@ -66,11 +68,24 @@ class Engine:
         self.scheduler = Scheduler(slots, self.priority.rank, self.priority.admits)
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
+        self._traces = Traces(disk.folder)
+        versions = Versions(
+            disk.folder / "versions",
+            self._pending.version_kept,
+            self._pending.version_gone,
+            lambda job, path: job.slot is None or self._traces.has_opened(job.slot, path),
+        )
         self._questions = Questions(
-            self.scheduler, disk.paths, self._pending, disk.folder, clock.now
+            self.scheduler,
+            disk.paths,
+            self._pending,
+            versions,
+            self._traces,
+            disk.folder,
+            clock.now,
         )
         self._output = JobOutput(self.printer)
-        self._traces = Traces(disk.folder)
+        observer = Observer(hazards, self._traces, versions)
         processes = processes or Processes()
         self._executor = Executor(
             self.scheduler,
@@ -81,7 +96,7 @@ class Engine:
             clock=clock,
             processes=processes,
             output=self._output,
-            traces=self._traces,
+            observer=observer,
             priority=self.priority,
             chaos=self._chaos,
         )
@@ -93,6 +108,7 @@ class Engine:
             clock=clock,
             processes=processes,
             output=self._output,
+            observer=observer,
             chaos=self._chaos,
         )
 
@@ -111,9 +127,14 @@ class Engine:
         """A guard asks.  Returns what to call if it goes away before the answer, which may have
         been given already (then None)."""
         build = self.builds.get(question.build)
+        job = self._pending.running(question.command)
+        is_job = job is not None and job.mode is Mode.DEFERRED
+        if question.kind == wire.ASK_ROOM:  # the session's, also where the asker's build has ended
+            build = next((each for each in self.builds.values() if each.undo is not None), None)
+            if build is None:
+                settle(GO_ON)
+                return None
         if build is not None and build.undo is not None:
-            job = self._pending.running(question.command)
-            is_job = job is not None and job.mode is Mode.DEFERRED
             if question.kind == wire.ASK_COMMIT and is_job:  # it cannot wait for itself
                 build.undo.lose()
             build.undo.grow(wanted=question.kind == wire.ASK_ROOM)
@@ -127,7 +148,7 @@ class Engine:
             return None
 
         def answer(data: bytes) -> None:
-            if build is not None and build.squashing and question.command < 0:
+            if build is not None and build.squashing and not is_job:
                 return  # what it waited for has come to nothing, and so will it
             if build is not None and question.kind == wire.ASK_COMMIT:
                 self._executor.commit(build)

@@ -10,6 +10,7 @@ import functools
 import logging
 import signal
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -19,13 +20,13 @@ from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, command_of
+from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import Outcome, refuse
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
-from smpmake.guard.traces import Traces, surprises
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Result
 from smpmake.records import REUSED
@@ -52,7 +53,7 @@ class Executor:
         clock: Clock,
         processes: Processes,
         output: JobOutput,
-        traces: Traces,
+        observer: Observer,
         priority: Priority,
         chaos: Chaos,
     ) -> None:
@@ -64,7 +65,7 @@ class Executor:
         self._clock = clock
         self._outcome = Outcome(disk, output, processes)
         self._output = output
-        self._traces = traces
+        self._observer = observer
         self._priority = priority
         self._chaos = chaos
         self._running: dict[int, Job] = {}  # by slot
@@ -106,6 +107,7 @@ class Executor:
         finally:
             self._performing = False
         self._pending.show()
+        self._observer.forget()
         if self._scheduler.held and self._second_look is None:
             self._second_look = self._clock.later(_SECOND_LOOK, self._look_again)
 
@@ -153,8 +155,8 @@ class Executor:
     def _is_reused(self, job: Job, command: Command) -> bool:
         """Whether it has got its results back from a run that was undone."""
         build, invoke = command.build, command.invoke
-        if build.reusable is None or build.undo is None:
-            return False
+        if build.reusable is None or build.undo is None or not build.undo.is_whole:
+            return False  # nobody knows any more what has appeared since
         key = key_of(invoke, command.argv)
         again = build.reusable.take(key, job.number, job.issued_ns, build.undo)
         if again is None:
@@ -181,11 +183,9 @@ class Executor:
         if command.build.rules.guard:  # its caller may have none, and the tool may have one
             more = b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
         if command.guarded:
-            trace = self._traces.begin(slot)
+            trace = self._observer.started(slot, job, command)
             if trace:
                 more += b"SMPMAKE_TRACE=%b\0" % trace
-            elif self._traces.fault not in command.build.notices:
-                command.build.notices.append(self._traces.fault)
         return wire.encode_job(
             job.number,
             job.issued_ns,
@@ -203,6 +203,8 @@ class Executor:
         record.started = self._clock.now()
         undo = command.build.undo
         try:
+            for path in command.rename:
+                self._observer.replaces(job, path)
             if undo is not None:
                 undo.renames(job.number, *command.rename)
             self._disk.rename(*command.rename)
@@ -237,18 +239,23 @@ class Executor:
         record.state = "done"
         self._retire(job, ok=True, now=record.ended)
 
-    def _retire(self, job: Job, *, ok: bool, now: int) -> None:
-        """It leaves the engine; what waited for it goes on, or will not run."""
+    def _retire(self, job: Job, *, ok: bool, now: int, first: Iterable[Action] = ()) -> None:
+        """It leaves the engine; behind `first`, what waited for it goes on or will not run."""
         self._leave(job)
-        self.perform(self._scheduler.finished(job, ok=ok, now=now))
+        actions = self._scheduler.finished(job, ok=ok, now=now)
+        self._find_again(command_of(job).build)
+        self.perform([*first, *actions])
+
+    def _find_again(self, build: Build) -> None:
+        """What could not be written down is final as soon as nothing is pending any more."""
+        if build.undo is not None and build.undo.is_lost:
+            self.commit(build)
 
     def _leave(self, job: Job) -> None:
         command = command_of(job)
         command.build.left()
+        self._observer.left(job, command)
         self._pending.left(job)
-        undo = command.build.undo
-        if undo is not None and undo.is_lost:
-            self.commit(command.build)
         self._priority.ended(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
@@ -269,7 +276,7 @@ class Executor:
         job = self._running.pop(slot)
         command = command_of(job)
         if command.guarded:
-            self._note_trace(slot, job, command)
+            self._observer.ended(slot, job, command)
         self._conclude(job, command, result)
 
     def _conclude(self, job: Job, command: Command, result: Result) -> None:
@@ -289,27 +296,20 @@ class Executor:
             self._outcome.succeeded(job, command, result)
         else:
             stops = self._outcome.failed(job, command, result, why)
-            if build.failures and build.undo is not None:
-                self._pending.hold()  # until all is taken back nothing is final
+            if build.failures:
+                self._hold(build)
             if stops:
                 stop = self._stop_behind(job, build, now)
-        self._leave(job)
-        self.perform([*stop, *self._scheduler.finished(job, ok=result.ok, now=now)])
-
-    def _note_trace(self, slot: int, job: Job, command: Command) -> None:
-        """What the job was seen to do, beside what its command line said."""
-        trace = self._traces.end(slot)
-        command.record.reads = trace.reads
-        command.wrote, command.traced = trace.writes, trace.whole
-        command.record.surprises = surprises(trace, job.operands, command.build.promised)
+        self._retire(job, ok=result.ok, now=now, first=stop)
 
     def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""
         build.squash()
         if build.squashing:
+            self._pending.hold()
             for slot, job in self._running.items():
                 command = command_of(job)
-                later = job.number > failed.number and command.build.is_one_with(build)
+                later = job.number > failed.number and command.build.undo is build.undo
                 if later and not command.signalled:
                     command.signalled = True
                     self._pool.signal(slot, signal.SIGTERM)
@@ -320,6 +320,7 @@ class Executor:
     def _cancelled(self, job: Job, command: Command) -> None:
         self._outcome.cancelled(job, command)
         self._leave(job)
+        self._find_again(command.build)
         if command.reply is not None:
             reply, command.reply = command.reply, None
             if command.group is not None and command.group.status:
@@ -338,6 +339,12 @@ class Executor:
             undo.lose()
         else:
             undo.commit()
+            build.finished.clear()
+
+    def _hold(self, build: Build) -> None:
+        """Until all is taken back nothing is final that its driver still does."""
+        if build.undo is not None and build.outer is None:  # else nobody would release it
+            self._pending.hold()
 
     def withdraw(self, job: Job) -> None:
         """A shim went away before it was answered."""
@@ -350,8 +357,7 @@ class Executor:
     def stop(self, build: Build) -> None:
         """Ends what runs of a build, the first time gently; nothing more of it starts."""
         now = self._clock.now()
-        if build.undo is not None:  # nothing that its driver still does is final
-            self._pending.hold()
+        self._hold(build)
         self.perform(self._scheduler.cancel(lambda j: j.build == build.id, now))
         for slot, job in list(self._running.items()):
             command = command_of(job)
@@ -386,4 +392,4 @@ def _is_of(job: Job, build: Build) -> bool:
     """Whether a command goes when a build is to be undone (or, where it cannot be, to stop)."""
     if not build.squashing:
         return job.build == build.id
-    return isinstance(job.payload, Command) and job.payload.build.is_one_with(build)
+    return isinstance(job.payload, Command) and job.payload.build.undo is build.undo

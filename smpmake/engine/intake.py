@@ -27,6 +27,7 @@ from smpmake.engine.command import Command, Group, OutputFile, Reply, replaced
 from smpmake.engine.context import Context
 from smpmake.engine.environment import Environment
 from smpmake.engine.execute import Executor
+from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.outcome import refuse
 from smpmake.engine.output import JobOutput, logs
@@ -51,6 +52,7 @@ class Intake:
         clock: Clock,
         processes: Processes,
         output: JobOutput,
+        observer: Observer,
         chaos: Chaos,
     ) -> None:
         self._executor = executor
@@ -61,19 +63,16 @@ class Intake:
         self._clock = clock
         self._processes = processes
         self._output = output
+        self._observer = observer
         self._chaos = chaos
         self._resolver = OperandResolver(hazards, disk)
         self._count = 0
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""
-        if build.squashing:  # who asks will not live to hear it
-            _close(out, err)
-            reply.wait(lambda: None)
-            return
-        if build.undo is not None:
+        if build.undo is not None and not build.squashing:
             build.undo.grow()
-        if build.stopping or build.broken is not None:
+        if build.squashing or build.stopping or build.broken is not None:
             _close(out, err)
             refuse(build, reply)
             return
@@ -176,8 +175,9 @@ class Intake:
         command.argv = frames.join_strings(os.fsencode(word) for word in argv(keep))
         command.private_texts = tuple(kept)
 
-    @staticmethod
-    def _job(command: Command, mode: Mode, operands: Operands, decision: policy.Decision) -> Job:
+    def _job(
+        self, command: Command, mode: Mode, operands: Operands, decision: policy.Decision
+    ) -> Job:
         return Job(
             command.record.number,
             command.build.id,
@@ -185,6 +185,7 @@ class Intake:
             operands,
             light=decision.light if mode is Mode.FOREGROUND else command.rename is not None,
             exclusive=decision.exclusive,
+            guarded=self._observer.is_guarded(command),
             payload=command,
         )
 
@@ -206,7 +207,7 @@ class Intake:
         aside = not command.guarded  # a guard hides what is stale
         try:
             operands, outputs, files = self._resolver.resolve(
-                cwd, analysis, everything=False, aside=aside
+                cwd, analysis, everything=False, aside=aside, places=_places(command, cwd)
             )
         except BaseException:
             command.record.state = "cancelled"
@@ -357,6 +358,14 @@ class Intake:
         command.reply = reply
         command.group = group
         self._in_foreground(command, cwd, last.analysis, decision)
+
+
+def _places(command: Command, cwd: str) -> tuple[str, str]:
+    """Where a command works, and where its temporary files go if that is the build's own choice."""
+    temporary = command.build.environments[command.invoke.env].get("TMPDIR")
+    if not temporary or temporary == os.environ.get("TMPDIR", "/tmp"):
+        return (cwd, "")
+    return (cwd, os.path.realpath(os.path.join(cwd, temporary)))
 
 
 def _shared(build: Build, invoke: Invoke) -> Environment:

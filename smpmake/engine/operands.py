@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from smpmake.commands.model import Analysis, Kind, Write
 from smpmake.disk.disk import Disk
-from smpmake.disk.include_path import could_hide, hides
+from smpmake.disk.include_path import hides
 from smpmake.engine.build import Build
 from smpmake.engine.command import OutputFile
 from smpmake.guard.pending import File, file_of
-from smpmake.schedule.hazards import Hazards, is_product
+from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Operands
+from smpmake.schedule.names import is_header, is_product
 
 
 class Resolved(NamedTuple):
@@ -38,9 +39,18 @@ class OperandResolver:
         self._disk = disk
         self._paths = disk.paths
 
-    def resolve(self, cwd: str, analysis: Analysis, *, everything: bool, aside: bool) -> Resolved:
+    def resolve(
+        self,
+        cwd: str,
+        analysis: Analysis,
+        *,
+        everything: bool,
+        aside: bool,
+        places: tuple[str, str] = ("", ""),
+    ) -> Resolved:
         """Canonical operands, and where the writes go.
 
+        places      where the command works, and where its temporary files go, if that matters.
         everything  the command may touch anything.
         aside       what is stale goes out of sight.
         """
@@ -81,6 +91,8 @@ class OperandResolver:
             products,
             tuple(self._paths.canonical(cwd, name) for name in analysis.alone),
             (cwd, analysis.search) if analysis.search else None,
+            self._through(cwd, analysis),
+            *places,
         )
         return Resolved(operands, outputs, files)
 
@@ -99,8 +111,17 @@ class OperandResolver:
                 reads.append(_follow(name, files))
         return reads
 
+    def _through(self, cwd: str, analysis: Analysis) -> tuple[str, ...]:
+        """The links to folders that lie on the way to an operand."""
+        found: dict[str, None] = {}
+        for path in (*analysis.reads, *(write.path for write in analysis.writes)):
+            folder = os.path.dirname(path)
+            if folder and folder not in found:
+                found.update(dict.fromkeys(self._paths.links(cwd, folder)))
+        return tuple(found)
+
     def _hides(self, name: str) -> bool:
-        return could_hide(name) and hides(name, self._hazards.searches())
+        return is_header(name) and hides(name, self._hazards.searches())
 
     def _goes_aside(self, write: Write, name: str, info: os.stat_result) -> bool:
         if not write.target or write.in_place or write.removed or write.replaces:

@@ -29,16 +29,8 @@ class Outcome:
         build = command.build
         if build.undo is not None:
             build.undo.ended(job.number)
-            build.finished.append(
-                Finished(
-                    command.record,
-                    command.invoke,
-                    command.argv,
-                    result,
-                    prints_of({*command.record.outputs, *command.wrote}),
-                    command.traced,
-                )
-            )
+            if build.undo.is_whole:  # else nothing is reused
+                build.finished.append(_finished(command, result))
         if command.digest:
             if build.known_failures is not None:
                 build.known_failures.discard(command.digest)
@@ -108,9 +100,21 @@ class Outcome:
             stamp.take_back()
 
 
+def _finished(command: Command, result: Result) -> Finished:
+    """What is to be known of a command whose results may be used again."""
+    return Finished(
+        command.record,
+        command.invoke,
+        command.argv,
+        result,
+        prints_of({*command.record.outputs, *command.wrote}),
+        command.traced,
+    )
+
+
 def _tell(command: Command, status: int, result: Result) -> None:
     """The driver waited for the truth about this one."""
-    command.build.settled(command.digest)
+    command.build.owed.pop(command.digest, None)
     reply, command.reply = command.reply, None
     assert reply is not None
     reply.leave(status, result.out + result.err)

@@ -138,7 +138,8 @@ class Transcript:
         self._first = 0  # number of the piece at the head of the list
         self._positions: dict[int, int] = {}
         self._sent = bytearray()  # what has been printed
-        self._again = b""  # of that, what is still to come once more
+        self._again = b""  # what had been printed when the driver was run again,
+        self._repeated = 0  # and how much of that has come once more
 
     def start_over(self) -> None:
         """The driver is run again: what was held back is dropped, what was printed not repeated."""
@@ -146,7 +147,7 @@ class Transcript:
         self._pieces.clear()
         self._positions.clear()
         self._first = 0
-        self._again = bytes(self._sent)
+        self._again, self._repeated = bytes(self._sent), 0
 
     def add(self, data: bytes) -> None:
         """Output of the driver."""
@@ -186,13 +187,15 @@ class Transcript:
 
     def _send(self, piece: bytes) -> None:
         if self._again:
-            same = _same(piece, self._again)
-            self._again = self._again[same:]
+            due = self._again[self._repeated : self._repeated + len(piece)]
+            same = _same(piece, due)
+            self._repeated += same
             piece = piece[same:]
             if not piece:
                 return
-            if self._again:
-                self._again = b""
+            is_other = self._repeated < len(self._again)
+            self._again = b""
+            if is_other:
                 piece = b"smpmake: what was printed so far was undone in part\n" + piece
         if len(self._sent) < _MOST_REMEMBERED:
             self._sent += piece
@@ -200,6 +203,8 @@ class Transcript:
 
 
 def _same(one: bytes, other: bytes) -> int:
-    """How many bytes two pieces begin with in common."""
+    """How many bytes two pieces begin with in common; nearly always it is the whole of `other`."""
+    if one.startswith(other):
+        return len(other)
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

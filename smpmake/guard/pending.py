@@ -15,6 +15,7 @@ from typing import Final
 from smpmake.guard.scoreboard import (
     ABOVE,
     INPUT,
+    KEPT,
     LISTED,
     OUTPUT,
     STALE,
@@ -25,8 +26,10 @@ from smpmake.guard.scoreboard import (
 )
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
+from smpmake.schedule.names import is_library
 
 _FOLDERS: Final = 0xFFFFFE  # the owner of what belongs to several commands
+_VERSIONS: Final = 0xFFFFFD
 
 File = tuple[int, int]
 """A file whatever its name: device and inode."""
@@ -129,6 +132,8 @@ class Pending:
         self._stale: dict[File, dict[Job, None]] = {}
         self._files = _Files()
         self._held = 0
+        self._kept: Counter[int] = Counter()
+        self._libraries = 0
 
     def close(self) -> None:
         """Gives the board back."""
@@ -153,6 +158,7 @@ class Pending:
             self._stale.setdefault(key, {})[job] = None
         entry = self._entries[job] = _Entry(tuple(promises.items()), keys)
         self._files.entered(_operands(job), files)
+        self._count_libraries(job, 1)
         self._board.put_up(job.number, _claims(job, entry))
         for folder in _folders(job):
             self._folders[folder] += 1
@@ -167,6 +173,7 @@ class Pending:
         self._files.left(job.operands.writes, _operands(job) if entry is not None else ())
         if entry is None:
             return
+        self._count_libraries(job, -1)
         for folder in _folders(job):
             self._folders[folder] -= 1
             if self._folders[folder] == 0:
@@ -186,6 +193,10 @@ class Pending:
         """The command of that number, if its process may be there."""
         return self._running.get(number)
 
+    def running_jobs(self) -> list[Job]:
+        """Deferred commands whose processes may be there."""
+        return [job for job in self._running.values() if job in self._entries]
+
     def show(self) -> None:
         """Brings the board's counts up to date."""
         hazards = self._hazards
@@ -200,6 +211,12 @@ class Pending:
         """The inverse."""
         self._held = 0
         self.show()
+
+    def _count_libraries(self, job: Job, step: int) -> None:
+        found = sum(is_library(path) for path in job.operands.writes)
+        if found:
+            self._libraries += step * found
+            self._board.libraries(self._libraries)
 
     def _folder_entered(self, folder: str) -> None:
         for name in _parts(folder):
@@ -252,6 +269,20 @@ class Pending:
                 entry.aliases += (claim,)
                 self._board.put_up(job.number, [claim])
 
+    def version_kept(self, path: str) -> None:
+        """Of a file some commands are to find an older version, or none."""
+        name = _name(path)
+        self._kept[name] += 1
+        self._board.put_up(_VERSIONS, [(name, KEPT)])
+
+    def version_gone(self, path: str) -> None:
+        """The inverse."""
+        name = _name(path)
+        self._kept[name] -= 1
+        if self._kept[name] == 0:
+            del self._kept[name]
+            self._board.take_down(_VERSIONS, [(name, KEPT)])
+
     # ------------------------------------------------------------------ files by their inode
 
     def replacing(self, file: File) -> Iterable[Job]:
@@ -291,14 +322,16 @@ def _operands(job: Job) -> tuple[str, ...]:
 def _claims(job: Job, entry: _Entry) -> list[Claim]:
     """What a command has on the board."""
     claims = [(_name(path), OUTPUT) for path in job.operands.writes]
-    claims += [(_name(path), INPUT) for path in job.operands.reads]
+    claims += [(_name(path), INPUT) for path in job.operands.reads + job.operands.through]
     claims += [(file_hash(*key), STALE) for key in entry.stale]
     return claims + list(entry.aliases)
 
 
 def _folders(job: Job) -> set[str]:
-    """Where a command's operands lie."""
-    return {os.path.dirname(path) for path in _operands(job)}
+    """Where a command's operands lie, and where it works."""
+    operands = (*_operands(job), *job.operands.through)
+    places = {job.operands.cwd, job.operands.temporary} - {""}
+    return places | set(map(os.path.dirname, operands))
 
 
 def _hash(name: str) -> int:

@@ -16,19 +16,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from smpmake.disk.include_path import could_hide, hides
+from smpmake.disk.include_path import hides
 from smpmake.disk.paths import Paths
 from smpmake.guard.listings import Listings
 from smpmake.guard.pending import Pending, file_of
+from smpmake.guard.traces import Trace, Traces
+from smpmake.guard.versions import ABSENT, Versions
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
 from smpmake.schedule.hazards import EVERYBODY
-from smpmake.schedule.job import Job, Mode, Operands
+from smpmake.schedule.job import Job, Mode, Operands, Search
+from smpmake.schedule.names import is_header, is_product
 from smpmake.schedule.scheduler import Action, Scheduler
 
 GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
+_MOST_MOVED: Final = 256  # files with their folder, for which versions are kept
 _ABSENT: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
+
+#: What a job's guard says of a file that has come into being after the job was issued.
+MADE_SINCE: Final = "made since"
 
 #: What a stall is called in records, by the kind of question.
 CAUSES: Final = {
@@ -43,6 +50,7 @@ CAUSES: Final = {
     wire.ASK_NAMES: "lists",
     wire.ASK_ALIAS: "links to",
     wire.ASK_COMMIT: "runs",
+    wire.ASK_REMOVE: "changes",
 }
 
 
@@ -72,6 +80,8 @@ class Questions:
         scheduler: Scheduler,
         paths: Paths,
         pending: Pending,
+        versions: Versions,
+        traces: Traces,
         folder: Path,
         now: Callable[[], int],
     ) -> None:
@@ -80,6 +90,8 @@ class Questions:
         self._hazards = scheduler.hazards
         self._paths = paths
         self._pending = pending
+        self._versions = versions
+        self._traces = traces
         self._listings = Listings(folder / "names")
         self._waits: Counter[Job] = Counter()
         self._held: dict[Job, list[Waiter]] = {}
@@ -96,10 +108,12 @@ class Questions:
         """A guard's question: answered now, or by a waiter that is returned with what to do.
 
         ignored  causes (see CAUSES) that nobody waits for: to show in tests what they are for.
+
+        Who asks for room in a build without a journal needs none.
         """
         job = self._pending.running(question.command) if question.command >= 0 else None
         before = question.command if question.command >= 0 else EVERYBODY
-        if CAUSES[question.kind] in ignored:
+        if question.kind == wire.ASK_ROOM or CAUSES[question.kind] in ignored:
             answer(GO_ON)
             return [], None
         if question.kind == wire.ASK_ALIAS:
@@ -107,6 +121,11 @@ class Questions:
             self._pending.link_made(question.other, writers)
             answer(GO_ON)
             return [], None
+        if question.kind == wire.ASK_READ and job is not None:
+            view = self._view(question, job)
+            if view is not None:
+                answer(view)
+                return [], None
         blockers = self._blockers(question, before)
         shown = self._shown(question) if blockers else GO_ON
         if shown is not None:
@@ -181,15 +200,19 @@ class Questions:
         path = self._paths.canonical("/", question.path)
         if kind in (wire.ASK_READ, wire.ASK_STAT):
             return self._writers(path, before)
-        if kind == wire.ASK_WRITE:
-            return self._users(path, before)
+        asker = self._pending.running(question.command) if question.command >= 0 else None
+        if asker is not None and path not in asker.operands.writes and kind != wire.ASK_MOVE:
+            return self._sharers(path, before)
+        waits = self._users(path, before, in_place=kind == wire.ASK_WRITE)
+        if kind in (wire.ASK_WRITE, wire.ASK_REMOVE):
+            return waits
+        # A link changes the time by which it is told what could have been read, and no more.
         other = self._paths.canonical("/", question.other)
-        if kind == wire.ASK_LINK:
-            # A link changes the time by which it is told what could have been read.
-            return self._users(path, before) | self._users(other, before)
-        waits = self._users(path, before) | self._users(other, before)
-        if os.path.isdir(path):
+        waits |= self._users(other, before, in_place=False)
+        if kind == wire.ASK_MOVE and os.path.isdir(path):
             self._paths.forget()
+            waits |= self._searching((path, other), before)
+            waits |= self._moving(path, other, before)
         return waits
 
     def _writers(self, path: str, before: int) -> set[Job]:
@@ -204,28 +227,118 @@ class Questions:
             waits = self._replacing(path, before) or hazards.in_other_case(path, before)
         return waits
 
-    def _users(self, path: str, before: int) -> set[Job]:
+    def _users(self, path: str, before: int, *, in_place: bool) -> set[Job]:
+        """Who stands in the way of a change; for who may read what is there, that is kept."""
+        hazards = self._hazards
+        waits = self._named(path, before)
+        changed_ns = _changed_ns(path)
+        if changed_ns is None:
+            return waits
+        readers = hazards.may_read(path, before, changed_ns)
+        limit = min(before, hazards.next_number)
+        late = self._versions.keep(path, readers, limit, in_place=in_place)
+        if late and changed_ns == 0 and not (is_header(path) and hides(path, hazards.searches())):
+            return waits
+        return waits | late
+
+    def _sharers(self, path: str, before: int) -> set[Job]:
+        """Who stands in the way of what a job does without having said so.
+
+        Commands may keep common books, with locks of their own.  Nobody is shown older ones, or
+        what has come in meanwhile would be lost.
+        """
+        waits = self._named(path, before)
+        changed_ns = _changed_ns(path)
+        if not changed_ns or is_product(path):
+            return waits
+        return waits | self._hazards.may_read(path, before, changed_ns)
+
+    def _named(self, path: str, before: int) -> set[Job]:
+        """Who has said that it reads or writes a path, under whatever name, or something below."""
         hazards = self._hazards
         try:
             info = os.lstat(path)
         except OSError:
-            new = 0 if could_hide(path) and hides(path, hazards.searches()) else None
-            return hazards.users(path, before, new) | hazards.in_other_case(path, before)
+            return hazards.users(path, before) | hazards.in_other_case(path, before)
         if stat.S_ISDIR(info.st_mode):
             return hazards.below(path, before)
-        is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
-        waits = hazards.users(path, before, info.st_ctime_ns if is_file else None)
+        waits = hazards.users(path, before)
         if stat.S_ISLNK(info.st_mode):
             waits |= hazards.users(os.path.realpath(path), before)
-        if is_file and info.st_nlink > 1:
+        if stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
             waits |= self._pending.using((info.st_dev, info.st_ino), before)
         return waits | self._replacing(path, before) | hazards.in_other_case(path, before)
+
+    def _searching(self, folders: tuple[str, ...], before: int) -> set[Job]:
+        """Who searches folders, or others below them: a compiler drops those that are not there."""
+
+        def comes_near(search: Search) -> bool:
+            cwd, places = search
+            named = {os.path.normpath(os.path.join(cwd, each)) for each in (".", *places)}
+            return any(
+                name == folder or name.startswith(f"{folder}/")
+                for name in named | set(map(self._paths.folder, named))
+                for folder in folders
+            )
+
+        return self._hazards.searching(comes_near, before)
+
+    def _moving(self, folder: str, other: str, before: int) -> set[Job]:
+        """Who may read a file that goes with its folder."""
+        limit = min(before, self._hazards.next_number)
+        if limit == 0:
+            return set()
+        waits: set[Job] = set()
+        count = 0
+        for where, _, names in os.walk(folder):
+            for name in names:
+                count += 1
+                if count > _MOST_MOVED:
+                    return waits | self._hazards.may_read(f"{folder}/{name}", before)
+                path = f"{where}/{name}"
+                waits |= self._users(path, before, in_place=False)
+                new = f"{other}{path[len(folder) :]}"
+                waits |= self._versions.keep(
+                    new, self._hazards.may_read(new, before), limit, in_place=False
+                )
+        return waits
 
     def _replacing(self, path: str, before: int) -> set[Job]:
         """Who will replace the older file that a hard link leads to."""
         file = file_of(path) if self._pending.replaces_any() else None
         jobs = self._pending.replacing(file) if file is not None else ()
         return {job for job in jobs if job.number < before}
+
+    # ------------------------------------------------------------------ what a job is shown
+
+    def _view(self, question: Question, job: Job) -> bytes | None:
+        """What a job finds at a path that others have changed since; None: what is there."""
+        path = self._paths.canonical("/", question.path)
+        kept = self._versions.of(job, path)
+        if kept is None and question.other == MADE_SINCE:
+            made = (
+                path in job.operands.writes
+                or self._versions.was_made_before(job, path)
+                or self._is_shared(path)
+                or not self._seen_of(job).whole
+            )
+            kept = None if made else ABSENT
+        if kept is None:
+            return None
+        if kept == ABSENT:
+            return _ABSENT
+        return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(kept))
+
+    def _is_shared(self, path: str) -> bool:
+        """Whether a command that is at work was seen to write it, without having said so."""
+        return any(
+            path not in other.operands.writes
+            and path in map(os.path.realpath, self._seen_of(other).writes)
+            for other in self._pending.running_jobs()
+        )
+
+    def _seen_of(self, job: Job) -> Trace:
+        return self._traces.end(job.slot) if job.slot is not None else Trace((), (), whole=False)
 
     # ------------------------------------------------------------------ what a make is shown
 
@@ -259,6 +372,16 @@ class Questions:
         except OSError:  # no room for it
             return None
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))
+
+
+def _changed_ns(path: str) -> int | None:
+    """When a file was last changed; 0 if nothing is there, None for what is no file."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return 0
+    is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
+    return info.st_ctime_ns if is_file else None
 
 
 def _program(pid: int) -> str:

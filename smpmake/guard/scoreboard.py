@@ -22,13 +22,14 @@ INPUT: Final = 2
 ABOVE: Final = 4
 LISTED: Final = 8
 STALE: Final = 16
+KEPT: Final = 32
 
 SLOTS: Final = 65536
 _HEADER: Final = struct.Struct("<QIIIIqIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
-_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL = 4, 5, 8, 9, 10  # words of 32 bits
+_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = 4, 5, 8, 9, 10, 11  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 2
+_VERSION: Final = 3
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
@@ -83,6 +84,10 @@ class Scoreboard:
     def unknown_folders(self, count: int) -> None:
         """How many pending outputs will appear in folders that do not exist yet."""
         self._halves[_UNKNOWN] = count
+
+    def libraries(self, count: int) -> None:
+        """How many pending outputs are called as shared libraries are."""
+        self._halves[_LIBRARIES] = count
 
     def put_up(self, owner: int, claims: Iterable[Claim]) -> None:
         """Claims of the command `owner`."""

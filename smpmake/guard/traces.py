@@ -1,7 +1,7 @@
 """What jobs were seen to read and write: each slot has a file in which guards note it.
 
-The layout is native/guard/guard.h's `struct trace`: two counts, the time when the job was about to
-be started, then notes of a letter and an absolute path, NUL-ended.
+The layout is native/guard/guard.h's `struct trace`: two counts, the times when the job was about to
+be started and when it was issued, then notes of a letter and an absolute path, NUL-ended.
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from pathlib import Path
 from typing import Final
 
 from smpmake.disk.shared import NoRoomError, shared_map
-from smpmake.schedule.hazards import is_product
 from smpmake.schedule.job import Operands
+from smpmake.schedule.names import is_product
 from smpmake.undo.journal import now_ns
 
 _SIZE: Final = 1 << 18
-_BEGIN: Final = struct.Struct("<IIq")
-_HEAD: Final = 16
+_BEGIN: Final = struct.Struct("<IIqq")
+_HEAD: Final = 24
+_FOREIGN: Final = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/")  # not noted: guard/notes.c
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Paths as the job spelled them, made absolute; `whole` is False where notes were lost."""
+    """What a job did.  Paths are as it spelled them, made absolute.
+
+    whole      nothing is missing: no note was lost, and no part of it ran without a guard.
+    """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
@@ -43,8 +47,11 @@ class Traces:
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
 
-    def begin(self, slot: int) -> bytes:
-        """Empties a slot's file; returns its path, b"" where there is no room for one."""
+    def begin(self, slot: int, issued_ns: int) -> bytes:
+        """Empties a slot's file; returns its path, b"" where there is no room for one.
+
+        issued_ns  what was made later the job is not to find unasked; 0: it may.
+        """
         path = self._folder / f"trace-{slot}"
         known = self._maps.get(slot)
         if known is None:
@@ -53,24 +60,32 @@ class Traces:
             except NoRoomError as error:
                 self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
                 return b""
-        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns())
+        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns(), issued_ns)
         return os.fsencode(path)
 
     def end(self, slot: int) -> Trace:
-        """What was noted since `begin`."""
+        """What was noted since `begin`; the job may still be at work."""
         known = self._maps.get(slot)
         if known is None:
             return Trace((), (), whole=False)
-        used = int.from_bytes(known[:4], "little")
-        lost = int.from_bytes(known[4:8], "little")
-        notes = dict.fromkeys(known[_HEAD : _HEAD + min(used, _SIZE - _HEAD)].split(b"\0"))
+        end, lost = _extent(known)
+        notes = dict.fromkeys(known[_HEAD:end].split(b"\0"))
         share = self._names.setdefault
-        found: dict[bytes, list[str]] = {b"r": [], b"w": []}
+        found: dict[bytes, list[str]] = {b"r": [], b"w": [], b"u": []}
         for note in notes:
             if note[:1] in found:
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
-        return Trace(tuple(found[b"r"]), tuple(found[b"w"]), not lost)
+        return Trace(tuple(found[b"r"]), tuple(found[b"w"]), not lost and not found[b"u"])
+
+    def has_opened(self, slot: int, path: str) -> bool:
+        """Whether a job that runs may have a file of that name open, in whatever folder."""
+        known = self._maps.get(slot)
+        if known is None:
+            return True
+        end, lost = _extent(known)
+        name = os.fsencode(path[path.rfind("/") :]) + b"\0"
+        return bool(lost) or path.startswith(_FOREIGN) or known.find(name, _HEAD, end) >= 0
 
     def forget(self) -> None:
         """Builds are over: their names need not be shared with those of the next."""
@@ -80,6 +95,12 @@ class Traces:
         """Unmaps the files; they go with the session's folder."""
         for known in self._maps.values():
             known.close()
+
+
+def _extent(known: mmap.mmap) -> tuple[int, int]:
+    """Where the notes end, and how many were lost."""
+    used, lost, *_ = _BEGIN.unpack(known[:_HEAD])
+    return _HEAD + min(used, _SIZE - _HEAD), lost
 
 
 def surprises(trace: Trace, operands: Operands, made: Set[str]) -> tuple[str, ...]:

@@ -140,7 +140,6 @@ class Recorder:
         commands = self._record.commands
         if self._runs != self._record.runs:  # what had ended is undone
             self._runs, self._low = self._record.runs, 0
-            self._written.clear()
         count = len(commands)  # the server adds to them meanwhile
         changed = []
         for at in range(self._low, count):

@@ -152,19 +152,10 @@ static void withdraw(char kind, const char *path, const char *text)
 /* Undoes what the session's journal says: entries of a letter and two NUL-ended texts. */
 static void undo_journal(const char *folder)
 {
-	char name[PATH_MAX];
-	struct stat info;
-	if (snprintf(name, sizeof name, "%s/journal", folder) >= (int)sizeof name)
+	size_t size;
+	char *text = contents_of(folder, "journal", SIZE_MAX - 1, &size);
+	if (text == NULL)
 		return;
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &info) != 0)
-		return;
-	size_t size = (size_t)info.st_size;
-	char *text = must_alloc(size + 1);
-	if (read_all(fd, text, size) != 0)
-		size = 0;
-	text[size] = '\0';
-	close(fd);
 	for (char *at = text; at < text + size;) {
 		char *path = at + 1, *second = path + strlen(path) + 1;
 		if (second >= text + size)

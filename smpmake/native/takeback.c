@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +74,9 @@ static int is_undone(const struct item *item, const struct promise *known, struc
 
 /* ------------------------------------------------------------------ undoing one */
 
-static void complain_of(struct journal *j, const char *path, const char *why)
+static void complain_of(const char *path, const char *why)
 {
 	printf("%s: %s\n", path, why);
-	j->complaints++;
 }
 
 static int is_same(const struct undo_entry *entry, const struct stat *info)
@@ -112,12 +113,17 @@ static void set_folder_time(const char *path, int64_t modified)
 	utimensat(AT_FDCWD, slash == path ? "/" : folder, times, 0);
 }
 
-static void set_attributes(const char *path, const struct undo_entry *entry)
+static void set_owner_and_mode(const char *path, const struct undo_entry *entry)
 {
 	if (lchown(path, entry->user, entry->group) != 0)
 		errno = 0; /* what was not ours to give we did not change */
 	if (!S_ISLNK(entry->mode))
 		chmod(path, entry->mode & 07777);
+}
+
+static void set_attributes(const char *path, const struct undo_entry *entry)
+{
+	set_owner_and_mode(path, entry);
 	set_times(path, entry->accessed_ns, entry->modified_ns);
 }
 
@@ -136,14 +142,13 @@ static int copy(const char *from, int to)
 {
 	char buffer[1 << 16];
 	ssize_t got;
-	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	int failed = 0, fd = open(from, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	while ((got = read(fd, buffer, sizeof buffer)) > 0)
-		if (write_all(to, buffer, (size_t)got) != 0)
-			got = -2;
+	while (!failed && (got = read(fd, buffer, sizeof buffer)) != 0)
+		failed = got < 0 || write_all(to, buffer, (size_t)got) != 0;
 	close(fd);
-	return got == 0 ? 0 : -1;
+	return failed ? -1 : 0;
 }
 
 /* The path that was meant: links in its last component have been followed where the call did. */
@@ -165,7 +170,7 @@ static int is_born_since(const char *path, const struct undo_entry *entry)
 	return born->tv_sec * 1000000000 + born->tv_nsec >= entry->now_ns - UNDO_TICK;
 }
 
-static void undo_new(struct journal *j, const struct item *item)
+static void undo_new(const struct item *item)
 {
 	char room[PATH_MAX];
 	struct stat info;
@@ -176,34 +181,33 @@ static void undo_new(struct journal *j, const struct item *item)
 	                            : !is_born_since(path, item->entry))
 		return;
 	if ((S_ISDIR(info.st_mode) ? rmdir(path) : unlink(path)) != 0)
-		complain_of(j, path, strerror(errno));
+		complain_of(path, strerror(errno));
 }
 
-static int restore_copy(const char *kept, const char *path, const struct undo_entry *entry)
+static int restore_copy(const char *kept, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
 	int failed = copy(kept, fd);
 	close(fd);
-	set_attributes(path, entry);
 	return failed;
 }
 
-static void undo_gone(struct journal *j, const struct item *item)
+static void undo_gone(const struct journal *j, const struct item *item)
 {
 	const struct undo_entry *entry = item->entry;
 	char kept[PATH_MAX];
 	struct stat info;
 	if (lstat(item->path, &info) == 0) {
 		if (!is_same(entry, &info))
-			complain_of(j, item->path, "is there again");
+			complain_of(item->path, "is there again");
 		return;
 	}
 	if (S_ISDIR(entry->mode)) {
 		/* What was in it is older, and comes back now; its own mode would be in the way. */
 		if (mkdir(item->path, 0700) != 0)
-			complain_of(j, item->path, strerror(errno));
+			complain_of(item->path, strerror(errno));
 		else
 			set_times(item->path, entry->accessed_ns, entry->modified_ns);
 		return;
@@ -215,12 +219,13 @@ static void undo_gone(struct journal *j, const struct item *item)
 	}
 	if (name_of_kept(j, item, kept) == 0 &&
 	    (rename(kept, item->path) == 0 ||
-	     (errno == EXDEV && restore_copy(kept, item->path, entry) == 0)))
-		return;
-	complain_of(j, item->path, "its older contents are not there");
+	     (errno == EXDEV && restore_copy(kept, item->path) == 0)))
+		set_attributes(item->path, entry); /* what was kept may be a copy */
+	else
+		complain_of(item->path, "its older contents are not there");
 }
 
-static void undo_data(struct journal *j, const struct item *item)
+static void undo_data(const struct journal *j, const struct item *item)
 {
 	const struct undo_entry *entry = item->entry;
 	char kept[PATH_MAX], room[PATH_MAX];
@@ -240,7 +245,7 @@ static void undo_data(struct journal *j, const struct item *item)
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	uint64_t size = entry->flags & UNDO_GREW ? entry->bytes : 0;
 	if (fd < 0 || ftruncate(fd, (off_t)size) != 0 || (has_copy && copy(kept, fd) != 0))
-		complain_of(j, path, strerror(errno));
+		complain_of(path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	set_attributes(path, entry);
@@ -255,24 +260,21 @@ static void undo_meta(const struct item *item)
 		set_attributes(path, item->entry);
 }
 
-#define NO_REPLACE 1u
-#define EXCHANGE 2u
-
-static void undo_move(struct journal *j, const struct item *item, unsigned flags)
+static void undo_move(const struct item *item, unsigned flags)
 {
 	struct stat info;
 	if (lstat(item->other, &info) != 0 || !is_same(item->entry, &info))
 		return;
 	if (renameat2(AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
 	    (errno != EINVAL || rename(item->other, item->path) != 0))
-		complain_of(j, item->other, strerror(errno));
+		complain_of(item->other, strerror(errno));
 }
 
-static void undo_one(struct journal *j, const struct item *item)
+static void undo_one(const struct journal *j, const struct item *item)
 {
 	switch (item->entry->kind) {
 	case UNDO_NEW:
-		undo_new(j, item);
+		undo_new(item);
 		break;
 	case UNDO_GONE:
 		undo_gone(j, item);
@@ -284,15 +286,14 @@ static void undo_one(struct journal *j, const struct item *item)
 		undo_meta(item);
 		break;
 	case UNDO_MOVE:
-		undo_move(j, item, NO_REPLACE);
+		undo_move(item, RENAME_NOREPLACE);
 		break;
 	case UNDO_SWAP:
-		undo_move(j, item, EXCHANGE);
+		undo_move(item, RENAME_EXCHANGE);
 		break;
 	}
 	set_folder_time(item->path, item->entry->folder_ns);
-	if (*item->other == '/')
-		set_folder_time(item->other, item->entry->other_ns);
+	set_folder_time(item->other, item->entry->other_ns);
 }
 
 /* Of one that was made again: only when everything is in it. */
@@ -300,20 +301,18 @@ static void set_mode_of_folder(const struct item *item)
 {
 	const struct undo_entry *entry = item->entry;
 	struct stat info;
-	if (entry->kind != UNDO_GONE || !S_ISDIR(entry->mode) || lstat(item->path, &info) != 0 ||
-	    !S_ISDIR(info.st_mode))
-		return;
-	if (lchown(item->path, entry->user, entry->group) != 0)
-		errno = 0; /* it was not ours to give */
-	chmod(item->path, entry->mode & 07777);
+	if (entry->kind == UNDO_GONE && S_ISDIR(entry->mode) && lstat(item->path, &info) == 0 &&
+	    S_ISDIR(info.st_mode))
+		set_owner_and_mode(item->path, entry);
 }
 
-int take_back(const char *folder, enum undo_extent extent)
+void take_back(const char *folder, enum undo_extent extent)
 {
 	struct journal j;
 	uint32_t most;
 	if (undo_load(&j, folder) != 0)
-		return 0;
+		return;
+	signal(SIGXFSZ, SIG_IGN); /* one file that may not be so large is no end of the others */
 	struct promise *known = promises(&j, &most);
 	struct point point = {0, 0};
 	if (extent == UNDO_STOP)
@@ -324,7 +323,6 @@ int take_back(const char *folder, enum undo_extent extent)
 	for (size_t i = 0; i < j.count; i++)
 		if (is_undone(&j.items[i], known, point))
 			set_mode_of_folder(&j.items[i]);
-	return j.complaints;
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
@@ -344,7 +342,7 @@ void remove_tree(const char *path)
 void forget_stores(const char *folder)
 {
 	size_t size;
-	struct undo_head *head = (void *)undo_contents(folder, "head", sizeof *head, &size);
+	struct undo_head *head = (void *)contents_of(folder, "undo/head", sizeof *head, &size);
 	if (head == NULL || size < sizeof *head || head->magic != UNDO_MAGIC)
 		return;
 	for (uint32_t i = 0; i < head->stores && i < UNDO_STORES; i++)

@@ -7,9 +7,9 @@ enum undo_extent {
 	UNDO_STOP /* to where the first command was issued that has not succeeded */
 };
 
-/* Undoes what the journal in a session's folder says; complaints go to stdout, a line each.
- * Returns how many there were.  It may be done again, from whatever point it came to. */
-int take_back(const char *folder, enum undo_extent extent);
+/* Undoes what the journal in a session's folder says; complaints go to stdout, a line each.  It may
+ * be done again, from whatever point it came to. */
+void take_back(const char *folder, enum undo_extent extent);
 
 /* Removes a folder with all that is in it. */
 void remove_tree(const char *path);

@@ -1,35 +1,9 @@
 #include "undolog.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "util.h"
-
-char *undo_contents(const char *folder, const char *name, size_t most, size_t *size)
-{
-	char path[PATH_MAX];
-	struct stat info;
-	if (snprintf(path, sizeof path, "%s/undo/%s", folder, name) >= (int)sizeof path)
-		return NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &info) != 0)
-		return NULL;
-	*size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
-	char *data = must_alloc(*size + 1);
-	int failed = read_all(fd, data, *size);
-	close(fd);
-	if (failed) {
-		free(data);
-		return NULL;
-	}
-	data[*size] = '\0';
-	return data;
-}
 
 static void add(struct journal *j, const struct undo_entry *entry, uint64_t number, int server)
 {
@@ -44,9 +18,8 @@ static void add(struct journal *j, const struct undo_entry *entry, uint64_t numb
 }
 
 /* Whole entries only: a process may have been killed while it wrote one. */
-static void scan(struct journal *j, const char *data, size_t size, uint64_t start, int server)
+static void scan(struct journal *j, const char *data, size_t size, size_t at, int server)
 {
-	size_t at = server ? 0 : start;
 	while (at + sizeof(struct undo_entry) <= size) {
 		const struct undo_entry *entry = (const void *)(data + at);
 		if (entry->size < sizeof *entry || entry->size % 8 != 0 ||
@@ -75,16 +48,16 @@ int undo_load(struct journal *j, const char *folder)
 {
 	size_t size;
 	memset(j, 0, sizeof *j);
-	j->head = (void *)undo_contents(folder, "head", sizeof *j->head, &size);
+	j->head = (void *)contents_of(folder, "undo/head", sizeof *j->head, &size);
 	if (j->head == NULL || size < sizeof *j->head || j->head->magic != UNDO_MAGIC ||
 	    j->head->version != UNDO_VERSION || j->head->lost)
 		return -1;
-	char *log = undo_contents(folder, "log", j->head->used, &size);
+	char *log = contents_of(folder, "undo/log", j->head->used, &size);
 	if (log != NULL)
 		scan(j, log, size, j->head->start, 0);
-	char *server = undo_contents(folder, "server", SIZE_MAX - 1, &size);
+	char *server = contents_of(folder, "undo/server", SIZE_MAX - 1, &size);
 	if (server != NULL)
-		scan(j, server, size, j->head->start, 1);
+		scan(j, server, size, 0, 1);
 	qsort(j->items, j->count, sizeof *j->items, newest_first);
 	return 0;
 }

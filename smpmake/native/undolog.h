@@ -17,13 +17,9 @@ struct journal {
 	struct undo_head *head;
 	struct item *items;
 	size_t count, room;
-	int complaints;
 };
 
 /* The journal in a session's folder, newest entry first; -1 where nothing can be undone by it. */
 int undo_load(struct journal *j, const char *folder);
-
-/* The first bytes of one of its files, up to `most`; NULL where it cannot be read. */
-char *undo_contents(const char *folder, const char *name, size_t most, size_t *size);
 
 #endif

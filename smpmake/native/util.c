@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -87,6 +89,29 @@ void *must_alloc(size_t size)
 		_exit(125);
 	}
 	return memory;
+}
+
+char *contents_of(const char *folder, const char *name, size_t most, size_t *size)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+		return NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	char *data = NULL;
+	if (fstat(fd, &info) == 0) {
+		*size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
+		data = must_alloc(*size + 1);
+		data[*size] = '\0';
+		if (read_all(fd, data, *size) != 0) {
+			free(data);
+			data = NULL;
+		}
+	}
+	close(fd);
+	return data;
 }
 
 char **strings_of(char *blob, size_t size)

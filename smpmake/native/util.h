@@ -19,6 +19,9 @@ int send_frame(int fd, uint16_t type, const void *payload, size_t size);
 /* malloc or die: none of these programs can go on without memory. */
 void *must_alloc(size_t size);
 
+/* The first bytes of a file in a folder, up to `most`, and a NUL; NULL where it cannot be read. */
+char *contents_of(const char *folder, const char *name, size_t most, size_t *size);
+
 /* The NUL-ended strings of a blob as a NULL-ended array (pointing into the blob), or NULL when the
  * blob does not end in NUL. */
 char **strings_of(char *blob, size_t size);

@@ -102,7 +102,8 @@ enum wire_question_kind {
 	ASK_NAMES = 9,  /* a make lists the folder */
 	ASK_ALIAS = 10, /* make the second path a symbolic link to it */
 	ASK_ROOM = 11,  /* write more into the undo journal than there is room for */
-	ASK_COMMIT = 12 /* change the path in a way that cannot be undone */
+	ASK_COMMIT = 12, /* change the path in a way that cannot be undone */
+	ASK_REMOVE = 13 /* remove it: what is there is not written to */
 };
 
 /* Blobs: build, path, second path.  Paths are absolute, but not canonical. */

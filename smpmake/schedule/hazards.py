@@ -5,42 +5,35 @@ Pure: no clock, no disk.  Paths are canonical before they come here.  A command 
 - for the writers of what it reads (read after write),
 - for the readers and the writers of what it writes (write after read, write after write),
 - and, because compilers read headers that no command line names, a command with undeclared
-  reads waits for every pending output that could be one, and who changes a file that could be one
-  waits for the commands with undeclared reads that were issued while the old file was there.
+  reads waits for every pending output that is called as headers are.
 
-"Could be one" is a matter of names, and of the tool: what a linker or archiver makes is never a
-header, though programs have names as some headers of C++ have them.
+What a command with a guard reads undeclared is asked about when it opens it, and who changes such a
+file leaves it the older one (guard/versions.py).  Of one without a guard nobody knows what it
+reads: it waits for every pending output that could be a header, and who changes a file that could
+be one waits for it.  "Could be one" is a matter of names, and of the tool: what a linker or
+archiver makes is never a header, though programs have names as some headers of C++ have them.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, KeysView
+from collections.abc import Callable, Iterable, KeysView
 from typing import Final
 
 from smpmake.schedule.job import Job, Mode, Operands, Search
+from smpmake.schedule.names import is_header, is_product
 
 #: More than any command's number.
 EVERYBODY: Final = 1 << 62
-
-_PRODUCT = re.compile(
-    r"(?:.*\.(?:o|obj|a|so|lo|loT|lai|la|laT|lib|dll|exe|d|dd|dep|Po|Tpo|Plo|Tlo|Tplo|P|gch|pch|dwo|su|"
-    r"gcno|gcda|ci|pdb|map|os|ko|elf|bin|hex|err|res|mbr|sym|ilk|bak|lbc|lnk|"
-    # manuals, scripts, packages: no compiler reads these either
-    r"[1-9]|[1-9]x|[1-9]pm|html|info|texi|pod|pdf|ps|dvi|log|trs|mo|gmo|"
-    r"py|pyc|pl|pm|rb|sh|gz|xz|bz2|zst|zip|tar|whl)|.*\.so\.[0-9.]+)\Z",
-    re.DOTALL,
-)
-
-
-def is_product(path: str) -> bool:
-    """Whether a path's name says that no compiler would include it."""
-    return _PRODUCT.match(path) is not None
 
 
 def could_be_read(operands: Operands) -> bool:
     """Whether what a command writes could be a header."""
     return not operands.products and not all(map(is_product, operands.writes))
+
+
+def _is_header(operands: Operands) -> bool:
+    """Whether what a command writes is called as headers are."""
+    return not operands.products and any(map(is_header, operands.writes))
 
 
 class Hazards:
@@ -51,6 +44,7 @@ class Hazards:
         self._readers: dict[str, dict[Job, None]] = {}
         self._undeclared: dict[Job, None] = {}
         self._could_be_read: dict[Job, None] = {}
+        self._headers: dict[Job, None] = {}
         self._present: dict[Job, None] = {}
         self._alone: dict[str, dict[Job, None]] = {}
         self._folders: dict[str, dict[Job, None]] = {}
@@ -66,6 +60,16 @@ class Hazards:
     def newest_undeclared_ns(self) -> int:
         """When the newest command that may read unnamed files was issued; 0 if there is none."""
         return next(reversed(self._undeclared)).issued_ns if self._undeclared else 0
+
+    @property
+    def next_number(self) -> int:
+        """Above that of every command that may read unnamed files."""
+        return next(reversed(self._undeclared)).number + 1 if self._undeclared else 0
+
+    @property
+    def oldest_undeclared(self) -> int | None:
+        """The number of the oldest of them; None if there is none."""
+        return next(iter(self._undeclared)).number if self._undeclared else None
 
     def searches(self) -> set[Search]:
         """Where the commands that may read unnamed files look for them."""
@@ -84,7 +88,7 @@ class Hazards:
 
     def is_read(self, path: str) -> bool:
         """Whether an unfinished command reads path, or may do so without having said it."""
-        return path in self._readers or (bool(self._undeclared) and not is_product(path))
+        return path in self._readers or any(map(_may_read(path), self._undeclared))
 
     def is_operand(self, path: str) -> bool:
         """Whether an unfinished command names path."""
@@ -100,8 +104,8 @@ class Hazards:
         for path in operands.reads:
             if path in writers:
                 waits.update(writers[path])
-        if operands.undeclared and self._could_be_read:
-            waits.update(self._could_be_read)
+        if operands.undeclared:
+            waits.update(self._headers if job.guarded else self._could_be_read)
         for path in operands.writes:
             if path in writers:
                 waits.update(writers[path])
@@ -111,38 +115,45 @@ class Hazards:
             waits.update(self._alone.get(name, ()))
         for _, changed_ns in operands.changed_ns:
             # A file changed after a command's issue was not there for it: that change has waited.
-            waits.update(r for r in self._undeclared if r.issued_ns >= changed_ns)
+            waits.update(
+                reader
+                for reader in self._undeclared
+                if reader.issued_ns >= changed_ns and not (job.guarded and reader.guarded)
+            )
         self._register(job)
         return waits
 
     def _register(self, job: Job) -> None:
         operands = job.operands
-        _add(self._readers, operands.reads, job)
+        _add(self._readers, operands.reads + operands.through, job)
         _add(self._writers, operands.writes, job)
         _add(self._alone, operands.alone, job)
         if could_be_read(operands):
             self._could_be_read[job] = None
+            if _is_header(operands):
+                self._headers[job] = None
         if operands.undeclared:
             self._undeclared[job] = None
         self._present[job] = None
         if job.mode is Mode.DEFERRED:
             self._deferred += 1
-            _add(self._folders, map(_folder_of, operands.writes), job)
+            _add(self._folders, _listed(operands), job)
             _add(self._any_case, map(_in_any_case, operands.writes), job)
 
     def leave(self, job: Job) -> None:
         """Forgets a command that is done, failed or cancelled."""
-        _drop(self._readers, job.operands.reads, job)
+        _drop(self._readers, job.operands.reads + job.operands.through, job)
         _drop(self._writers, job.operands.writes, job)
         _drop(self._alone, job.operands.alone, job)
         self._undeclared.pop(job, None)
         self._could_be_read.pop(job, None)
+        self._headers.pop(job, None)
         if job not in self._present:
             return
         del self._present[job]
         if job.mode is Mode.DEFERRED:
             self._deferred -= 1
-            _drop(self._folders, map(_folder_of, job.operands.writes), job)
+            _drop(self._folders, _listed(job.operands), job)
             _drop(self._any_case, map(_in_any_case, job.operands.writes), job)
 
     # What a guard's question waits for: deferred commands issued before number `before`.
@@ -151,21 +162,26 @@ class Hazards:
         """Who will write a path."""
         return _deferred(self._writers.get(path, ()), before)
 
-    def users(self, path: str, before: int = EVERYBODY, changed_ns: int | None = None) -> set[Job]:
-        """Who will write or read a path.
+    def users(self, path: str, before: int = EVERYBODY) -> set[Job]:
+        """Who will write a path, or has said that it reads it."""
+        return self.writers(path, before) | _deferred(self._readers.get(path, ()), before)
 
-        changed_ns is when its inode last changed, if it is there (or 0, if it will hide another):
-        who was issued later may read it without having said so.
+    def may_read(self, path: str, before: int = EVERYBODY, changed_ns: int = 0) -> set[Job]:
+        """Who may read a path without having said so.
+
+        changed_ns  when its inode last changed; 0 if it is not there.  Who was issued earlier has
+                    nothing to do with what is there now.
         """
-        waits = self.writers(path, before) | _deferred(self._readers.get(path, ()), before)
-        if changed_ns is not None and self._undeclared and not is_product(path):
-            for job in _deferred(self._undeclared, before):
-                if job.issued_ns >= changed_ns:
-                    waits.add(job)
-        return waits
+        may, found = _may_read(path), set()
+        for job in reversed(self._undeclared):  # in the order of their issue
+            if job.issued_ns < changed_ns:
+                break
+            if job.number < before and job.mode is Mode.DEFERRED and may(job):
+                found.add(job)
+        return found
 
     def in_folder(self, folder: str, before: int = EVERYBODY) -> set[Job]:
-        """Who will write something in a folder."""
+        """Who will write something in a folder, be it for a moment."""
         return _deferred(self._folders.get(folder, ()), before)
 
     def in_other_case(self, path: str, before: int = EVERYBODY) -> set[Job]:
@@ -188,13 +204,27 @@ class Hazards:
         return names
 
     def below(self, folder: str, before: int = EVERYBODY, *, written: bool = False) -> set[Job]:
-        """Who has an operand (only a written one, if asked so) below a folder."""
+        """Who has an operand (only a written one, if asked so) below a folder, or works in it."""
         prefix = folder.rstrip("/") + "/"
+
+        def is_concerned(operands: Operands) -> bool:
+            if any(path.startswith(prefix) for path in operands.writes):
+                return True
+            return not written and (
+                any(path.startswith(prefix) for path in operands.reads + operands.through)
+                or f"{operands.cwd}/".startswith(prefix)
+                or f"{operands.temporary}/".startswith(prefix)
+            )
+
+        return {job for job in _deferred(self._present, before) if is_concerned(job.operands)}
+
+    def searching(self, where: Callable[[Search], bool], before: int = EVERYBODY) -> set[Job]:
+        """Who may find files somewhere without having said so; who does not say where it looks."""
+        near = {search for search in self.searches() if where(search)}
         return {
             job
-            for job in _deferred(self._present, before)
-            if any(path.startswith(prefix) for path in job.operands.writes)
-            or (not written and any(path.startswith(prefix) for path in job.operands.reads))
+            for job in _deferred(self._undeclared, before)
+            if job.operands.search is None or job.operands.search in near
         }
 
     def everybody(self, before: int = EVERYBODY) -> set[Job]:
@@ -202,8 +232,20 @@ class Hazards:
         return _deferred(self._present, before)
 
 
+def _may_read(path: str) -> Callable[[Job], bool]:
+    """Whether a command with undeclared reads may read a file of that name."""
+    product = is_product(path)
+    return lambda job: job.guarded or not product
+
+
 def _deferred(jobs: Iterable[Job], before: int) -> set[Job]:
     return {job for job in jobs if job.mode is Mode.DEFERRED and job.number < before}
+
+
+def _listed(operands: Operands) -> list[str]:
+    """Folders in which others would find what is not there serially, or the other way round."""
+    folders = list(map(_folder_of, operands.writes))
+    return [*folders, operands.temporary] if operands.temporary else folders
 
 
 def _folder_of(path: str) -> str:

@@ -79,6 +79,9 @@ class Operands:
     products     no compiler reads what it writes, whatever its name: programs, archives.
     search       where it looks for files that it does not name.
     alone        names of what no two commands use at once; they are no files.
+    through      symbolic links to folders by which it gets to its operands.
+    cwd          where it works, "" if that does not matter.
+    temporary    where its temporary files go, "" if that does not matter.
     """
 
     reads: tuple[str, ...] = ()
@@ -89,6 +92,9 @@ class Operands:
     products: bool = False
     alone: tuple[str, ...] = ()
     search: Search | None = None
+    through: tuple[str, ...] = ()
+    cwd: str = ""
+    temporary: str = ""
 
 
 #: The blockers of a job that has none: one set for all, never changed.
@@ -102,6 +108,7 @@ class Job:
     build       whose it is: failures are kept apart by it.
     mode        who runs it.
     operands    what it reads and writes; hazards are made of them.
+    guarded     its guard asks for what it changes and reads, and can show it older files.
     issued_ns   file-system time of issue, ns; what its outputs' mtime becomes.
     light       needs no slot: work for the disk alone, in the driver's own time or the server's.
     exclusive   runs while nothing else does.
@@ -120,6 +127,7 @@ class Job:
         "build",
         "exclusive",
         "followers",
+        "guarded",
         "issued_ns",
         "light",
         "mode",
@@ -143,6 +151,7 @@ class Job:
         issued_ns: int = 0,
         light: bool = False,
         exclusive: bool = False,
+        guarded: bool = False,
         payload: object = None,
     ) -> None:
         self.number = number
@@ -152,6 +161,7 @@ class Job:
         self.issued_ns = issued_ns
         self.light = light
         self.exclusive = exclusive
+        self.guarded = guarded
         self.payload = payload
         self.state = State.WAITING
         self.urgent = False

@@ -89,16 +89,16 @@ class Requests:
     def request(self, client: Connection, message: dict[str, Any]) -> None:
         """See socket.RequestHandler."""
         request = Request(client, message)
-        name = message.get("op")
-        handler = self._handlers.get(name) if isinstance(name, str) else None
+        operation = message.get("op")
+        handler = self._handlers.get(operation) if isinstance(operation, str) else None
         if handler is None:
-            request.refuse(f"no such request: {name!r}")
+            request.refuse(f"no such request: {operation!r}")
             return
         try:
             handler(request)
         except RequestError as error:
             request.refuse(str(error))
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, ArithmeticError, TypeError, ValueError) as error:
             request.refuse(f"a malformed request: {error!r}")
 
     def gone(self, client: Connection) -> None:

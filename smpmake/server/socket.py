@@ -85,6 +85,8 @@ class Server:
 
     def frame(self, connection: Connection, kind: int, payload: bytes, fds: list[int]) -> None:
         """A whole frame arrived.  Raises WireError for what does not belong here."""
+        if not connection.may_send(kind):
+            raise frames.WireError(f"a frame of kind {kind} after another")
         if kind == wire.INVOKE:
             invoke = wire.decode_invoke(payload)
             if len(fds) != 2:
@@ -165,6 +167,12 @@ class Connection:
         self._drained: asyncio.Future[None] | None = None
 
     # ------------------------------------------------------------------ reading
+
+    def may_send(self, kind: int) -> bool:
+        """A client sends requests alone; shims and guards send one frame, and are answered."""
+        if self.is_client:
+            return kind == wire.REQUEST
+        return self._waiting is None and self._lease is None
 
     def readable(self) -> None:
         """Reads what is there."""

@@ -71,7 +71,7 @@ class Backend(Protocol):
 
     def learn(self) -> list[str]:
         """Remembers, for this and later builds, that the driver is to be told the truth about the
-        commands that failed after their success was promised; returns those that are new."""
+        commands that failed after their success was promised in this run; returns those."""
 
     def take_back(self, *, everything: bool) -> TakenBack:
         """Undoes what the build did: everything, or what followed the first promise that was not

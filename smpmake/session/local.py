@@ -35,7 +35,7 @@ from smpmake.session.driver import Driver
 from smpmake.session.environment import driver_environment, output_ids
 from smpmake.undo.journal import UndoJournal
 from smpmake.undo.reuse import Reusable
-from smpmake.undo.staying import Made, staying
+from smpmake.undo.staying import staying
 
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine
@@ -114,7 +114,7 @@ class LocalBackend:
         except (OSError, NoRoomError) as error:
             build.notices.append(f"what follows a failure could not be undone: {error}")
             return
-        build.on_squash = lambda: self.on_squash()
+        build.on_squash = self.on_squash
         self._board.keep_journal()
 
     def adopt(self, driver: Driver) -> None:
@@ -212,14 +212,14 @@ class LocalBackend:
         """See Backend."""
         build = self._build
         assert build.known_failures is not None
-        news = []
+        commands = []
         for digest, wrong in build.wrong.items():
             if digest not in build.known_failures:
                 build.known_failures.add(digest, wrong.argv)
             words = wrong.argv[:-1].split(b"\0")
-            news.append(shlex.join(os.fsdecode(word) for word in words))
+            commands.append(shlex.join(os.fsdecode(word) for word in words))
         build.known_failures.save()
-        return news
+        return commands
 
     def take_back(self, *, everything: bool) -> TakenBack:
         """See Backend."""
@@ -229,22 +229,24 @@ class LocalBackend:
         whole = everything and undo.is_whole
         if not everything:
             undo.stays(self._staying(undo))
-        reusable = self._build.reusable = self._build.reusable or Reusable(undo.shelf)
+        reusable = None
         if whole:
+            reusable = self._build.reusable = self._build.reusable or Reusable(undo.shelf)
             reusable.collect(self._build.finished, undo.changes())
         complaints = undo.take_back(everything=everything)
-        reusable.undone()
+        if reusable is not None:
+            reusable.undone()
         return TakenBack(done=True, whole=whole, complaints=tuple(complaints))
 
     def _staying(self, undo: UndoJournal) -> list[int]:
         """Commands whose results need not be made again; what failed has failed serially, too."""
-        made = {
-            record.number: Made(record.reads + record.inputs, known=bool(record.reads))
+        read = {
+            record.number: record.reads + record.inputs
             for record in self._build.records
-            if record.state == "done" and record.verdict == "deferred"
+            if record.state == "done" and record.verdict == "deferred" and record.reads
         }
         failed = sorted(failure.record.number for failure in self._build.failures)
-        return staying(undo.changes(), made) + failed[:1]
+        return staying(undo.changes(), read) + failed[:1]
 
     def start_over(self, *, whole: bool) -> None:
         """See Backend."""

@@ -91,6 +91,7 @@ class Session:
         self.is_begun = False
         self._settings = settings
         self._backend = backend
+        backend.on_squash = self._squash
         self._ended_by: int | None = None
         self._faults: list[str] = []
         self._input = Input()
@@ -156,7 +157,7 @@ class Session:
         if faults:
             driver.signal(signal.SIGKILL)
             await driver.alone
-            self._note_complaints(self._backend.take_back(everything=False))
+            await self._take_back()
         return faults
 
     async def _in_time(self, get_ready: Callable[[], None]) -> None:
@@ -169,7 +170,6 @@ class Session:
     def _start(self, soft: int) -> Driver:
         """Raises DriverError."""
         backend = self._backend
-        backend.on_squash = self._squash
         driver = self._driver = Driver(
             self._command(),
             backend.environment,
@@ -211,14 +211,13 @@ class Session:
         backend = self._backend
         driver.signal(signal.SIGKILL)  # what it left behind goes by what is not true
         await driver.alone
-        news = backend.learn()
+        wrong = backend.learn()
         if self._ended_by is not None:
-            self._note_complaints(backend.take_back(everything=False))
+            await self._take_back()
             return False
         is_make = can_run_again(record.command)
-        again = bool(news) and self._is_repeatable() and (is_make or backend.reaches_back)
-        taken_back = await in_a_thread(lambda: backend.take_back(everything=again))
-        self._note_complaints(taken_back)
+        again = bool(wrong) and self._is_repeatable() and (is_make or backend.reaches_back)
+        taken_back = await self._take_back(everything=again)
         if not again:
             if self._killed:
                 record.driver_status = 1
@@ -232,10 +231,10 @@ class Session:
         record.runs += 1
         record.driver_ended = 0
         self._killed = False
-        more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         undone = "what followed is undone, and " if taken_back.done else ""
         say(
-            f"failed after its success was promised: {news[0]}{more}; {undone}"
+            f"failed after its success was promised: {wrong[0]}{more}; {undone}"
             f"{os.path.basename(record.command[0])} is run again, to let it decide"
         )
         return True
@@ -247,9 +246,12 @@ class Session:
             return self._input.comes_again() or not reads_its_input(command)
         return not self._settings.keep_going and self._input.comes_again()
 
-    def _note_complaints(self, taken_back: TakenBack) -> None:
+    async def _take_back(self, *, everything: bool = False) -> TakenBack:
+        """In a thread: who interrupts meanwhile is heard."""
+        taken_back = await in_a_thread(lambda: self._backend.take_back(everything=everything))
         for complaint in taken_back.complaints[:_MOST_COMPLAINTS]:
             self.record.notices.append(f"could not be undone: {complaint}")
+        return taken_back
 
     def _stand_by_for_signals(self) -> None:
         """Before the driver is there: it may be interrupted as soon as it says anything."""

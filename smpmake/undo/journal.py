@@ -8,6 +8,7 @@ after everything has been killed.  The layout is native/undo.h's.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -44,10 +45,14 @@ class Change(NamedTuple):
 
     at: int
     kind: int
-    flags: int
     command: int
     path: str
     other: str
+
+    @property
+    def paths(self) -> set[str]:
+        """The names that it changes."""
+        return {self.path, self.other} - {"", "/"}
 
 
 class UndoJournal:
@@ -64,6 +69,7 @@ class UndoJournal:
         kept.mkdir(mode=0o700, parents=True)
         stores = [kept, *_store_near(tree, kept)]
         self._stores = [os.fspath(store) for store in stores]
+        self._budget = budget
         self._map = shared_map(own / "head", 8 * (_ISSUES + 1))
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         self._log = os.open(own / "log", flags, 0o600)
@@ -168,18 +174,26 @@ class UndoJournal:
 
     def keeps(self, number: int, path: str, info: os.stat_result) -> None:
         """A command that has no guard will write an older file: its contents are copied."""
-        if not stat.S_ISREG(info.st_mode):
-            return
-        for kind in (GONE, DATA):
-            try:
-                with open(path, "rb") as source, open(self._item(0), "xb") as kept:
-                    while piece := source.read(_SEGMENT):
-                        kept.write(piece)
-            except OSError:
-                self.lose()
+        try:
+            if stat.S_ISLNK(info.st_mode):
+                self._replaces(number, path, info)
+            elif stat.S_ISREG(info.st_mode):
+                for kind in (GONE, DATA):  # it may be replaced, or written over
+                    self._copies(kind, number, path, info)
+            else:
                 return
-            self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
+        except OSError:
+            self.lose()
+            return
         self._write(self._entry(NEW, number, path))
+
+    def _copies(self, kind: int, number: int, path: str, info: os.stat_result) -> None:
+        # Guards count here, too; one that does so in this very moment is forgotten by us.
+        self._words[_KEPT] += info.st_size
+        if self.kept > self._budget:
+            raise OSError(errno.EDQUOT, "beyond the budget")
+        shutil.copy2(path, self._item(0))  # it may be moved back as it is
+        self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
 
     def _replaces(self, number: int, path: str, info: os.stat_result) -> None:
         if stat.S_ISLNK(info.st_mode):
@@ -288,7 +302,6 @@ class UndoJournal:
 
     def close(self) -> None:
         """Gives everything back; what lies in the session's folder goes with that."""
-        self._empty_stores()
         for store in self._stores[1:]:
             shutil.rmtree(store, ignore_errors=True)
         for view in (self._words, self._times, self._halves):
@@ -301,13 +314,13 @@ class UndoJournal:
 def _scan(data: bytes) -> Iterator[Change]:
     at = 0
     while at + _ENTRY.size <= len(data):
-        size, mark, position, kind, flags, command, *_ = _ENTRY.unpack_from(data, at)
+        size, mark, position, kind, _, command, *_ = _ENTRY.unpack_from(data, at)
         if size < _ENTRY.size or size % 8 or at + size > len(data):
             at += 8
             continue
         if mark == _MARK:
             path, other = map(_path, data[at + _ENTRY.size : at + size].split(b"\0")[:2])
-            yield Change(position, kind, flags, command - 1, path, other)
+            yield Change(position, kind, command - 1, path, other)
         at += size
 
 

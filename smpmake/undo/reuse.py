@@ -8,6 +8,7 @@ of being run.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import shutil
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from smpmake.protocol.wire import Invoke, Result
 from smpmake.records import CommandRecord
-from smpmake.schedule.hazards import is_product
+from smpmake.schedule.names import is_product
 from smpmake.undo.journal import (
     DATA,
     ENDED,
@@ -32,8 +33,8 @@ from smpmake.undo.journal import (
     UndoJournal,
 )
 
-Print = tuple[int, int, int] | str
-"""What a file was: its inode, size and time where nobody has changed it, else a hash of it."""
+Print = tuple[int, int, int] | None
+"""What a file was: its inode, size and time; None where there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class _File:
 def prints_of(paths: Iterable[str]) -> dict[str, Print]:
     """What files are now, those that are there."""
     found = {path: _print(path, follow=False) for path in paths}
-    return {path: what for path, what in found.items() if what}
+    return {path: what for path, what in found.items() if what is not None}
 
 
 def key_of(invoke: Invoke, argv: bytes) -> bytes:
@@ -195,12 +196,14 @@ class _Past:
                 continue
             job = change.command in self._places
             who = (self._places[change.command], change.command) if job else (change.at, 1 << 62)
-            for path in {change.path, change.other} - {"", "/"}:
+            for path in change.paths:
                 self._by_path.setdefault(path, []).append((who, order, change))
                 if job:
                     self._by_command.setdefault(change.command, {})[path] = None
         for history in self._by_path.values():
             history.sort(key=lambda each: each[:2])
+        # Nothing changes meanwhile, and many commands have read the same.
+        self._hash, self._print = functools.cache(_hash), functools.cache(_print)
 
     def results_of(self, finished: Finished) -> _Results | None:
         """What a command made and read; None where that is not its own, or not known."""
@@ -217,11 +220,11 @@ class _Past:
             others = [who for who, _, _ in self._by_path.get(path, ()) if who != place]
             before = [who for who in others if who < place]
             if before and len(before) == len(others):
-                results.hashes[path] = _hash(path)
+                results.hashes[path] = self._hash(path)
             elif others:
                 return None  # it was something else in between
             elif path not in own:
-                results.unchanged[path] = _print(path)
+                results.unchanged[path] = self._print(path)
         return results
 
     def _add_file(self, results: _Results, path: str, place: tuple[int, int]) -> bool:
@@ -308,7 +311,7 @@ def _print(path: str, *, follow: bool = True) -> Print:
     try:
         info = os.stat(path, follow_symlinks=follow)
     except OSError:
-        return ""
+        return None
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 

@@ -10,20 +10,15 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from smpmake.undo.journal import ENDED, ISSUED, Change
 
 
-class Made(NamedTuple):
-    """A command that has succeeded: what it was seen to read; `known` is False if nobody looked."""
+def staying(changes: Sequence[Change], read: Mapping[int, tuple[str, ...]]) -> list[int]:
+    """Numbers of those commands whose results may stay, though issued behind the point.
 
-    reads: tuple[str, ...]
-    known: bool
-
-
-def staying(changes: Sequence[Change], made: Mapping[int, Made]) -> list[int]:
-    """Numbers of those among `made` whose results may stay, though issued behind the point."""
+    read  what those have read that succeeded, where it is known.
+    """
     issued: dict[int, int] = {}
     ended: set[int] = set()
     for change in changes:
@@ -43,9 +38,9 @@ def staying(changes: Sequence[Change], made: Mapping[int, Made]) -> list[int]:
         if change.kind in (ISSUED, ENDED):
             continue
         if change.command in issued:
-            wrote.setdefault(change.command, set()).update(_paths(change))
+            wrote.setdefault(change.command, set()).update(change.paths)
         elif change.at >= point[0]:
-            undone.update(_paths(change))
+            undone.update(change.paths)
             before = bisect_right(places, (change.at, 1 << 62)) - 1
             if before >= 0:
                 followed.add(places[before][0])
@@ -54,23 +49,18 @@ def staying(changes: Sequence[Change], made: Mapping[int, Made]) -> list[int]:
         if (at, number) < point:
             continue
         mine = wrote.get(number, set())
-        fate = made.get(number)
+        reads = read.get(number)
         if (
-            fate is None
-            or not fate.known
+            reads is None
             or number not in ended
             or at in followed
             or _touches(mine, undone)
-            or _touches(fate.reads, undone)
+            or _touches(reads, undone)
         ):
             undone |= mine
         else:
             stay.append(number)
     return stay
-
-
-def _paths(change: Change) -> set[str]:
-    return {path for path in (change.path, change.other) if path.startswith("/")} - {"/"}
 
 
 def _touches(paths: Iterable[str], undone: set[str]) -> bool:

@@ -250,6 +250,28 @@ def test_a_header_that_appears_only_the_second_time(space: Space) -> None:
     space.expect_same(files, ["sh", "build.sh"])
 
 
+@pytest.mark.parametrize("how", ["final", "lost"])
+def test_nothing_is_reused_beside_what_nobody_wrote_down(held: Held, how: str) -> None:
+    """Behind a program without a guard, whose changes are final, or within one."""
+    space = held.space
+    tool = space.root / "tool"
+    text = "#include <stdio.h>\nint main(int n, char **v) {\n"
+    text += '\tif (n > 1) fputs("#define N 2\\n", fopen(v[1], "w"));\n}\n'
+    space.write({"tool.c": text})
+    space.ok("gcc", "-static", "tool.c", "-o", str(tool))
+    act = {"final": f"echo '#define N 2' > new.h; {tool}", "lost": f"{tool} new.h"}[how]
+    files = {
+        **SOURCES,
+        "inc/new.h": "#define N 1\n",
+        "use.c": '#include "new.h"\nint n = N;\n',
+        **script(f"{BAD} || {{ {act}; }}", "gcc -Iinc -c use.c", AFTER),
+    }
+    status, tree = held.serial(files, ["sh", "build.sh"])
+    ended, ours = held.parallel(files, ["sh", "build.sh"], witness="use.o", alone=True)
+    assert (ended.status, ours) == (status, tree), ended.err
+    assert "is run again" in ended.err
+
+
 def test_nothing_is_compiled_twice(space: Space) -> None:
     files = {**objects(40), "zbad.c": "int x = oops;\n", "main.c": MAIN}
     files["Makefile"] = (
@@ -302,7 +324,8 @@ def test_p3_what_followed_an_unfinished_compile_is_undone(held: Held, number: in
 @pytest.mark.parametrize("victims", ["server", "all"])
 def test_p3_after_a_kill_the_next_session_undoes(held: Held, victims: str) -> None:
     space = held.space
-    lines = ["echo before > before", "gcc -Dheld -c good.c", "echo ok > stamp", "rm m.sh"]
+    lines = ["gcc -c m.c -o m.o; cat m.o > before; rm m.o"]  # gcc is seen to have a guard
+    lines += ["gcc -Dheld -c good.c", "echo ok > stamp", "rm m.sh"]
     lines += ["echo more >> n.log", "sed -i s/x/y/ x.sh", "mv old new", AFTER, "sleep 100"]
     files = {**make(*lines), "n.log": "7\n", "old/file": "x", "m.sh": "m\n", "x.sh": "x\n"}
     space.write(files)
@@ -450,3 +473,14 @@ def test_what_goes_past_libc_is_undone(held: Held) -> None:
     if os.uname().machine != "x86_64":
         pytest.skip("numbers of system calls of another machine")
     check(held, make(BAD, f'python3 -c "{text}"', AFTER), ["make"])
+
+
+@pytest.mark.parametrize("move", ["C/own stamp", "C/own t.o", "t.o C/own", "t.o C/new"])
+def test_what_moves_to_and_from_a_cache_is_undone(held: Held, move: str) -> None:
+    """What is changed inside is not, but a name in the tree is the tree's."""
+    cache = held.space.root / "cache"
+    cache.mkdir()
+    moves = f"python3 -c 'import os, sys; os.rename(*sys.argv[1:])' {move}".replace(
+        "C/", f"{cache}/"
+    )
+    check(held, make(BAD, f"echo x > {cache}/own", moves, AFTER), ["make"])

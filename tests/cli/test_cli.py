@@ -106,6 +106,8 @@ def test_project_file_wins_over_the_users_and_lists_add_up(
     assert (settings.jobs, settings.nice, settings.links) == (7, 5, "defer")
     assert settings.foreground == ("a", "b")
     assert settings.keep_going
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/dev/null")
+    assert load(tmp_path).jobs == 0
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.disk.include_path import could_hide, hides
+from smpmake.disk.include_path import hides
+from smpmake.schedule.names import is_header
 
 LAID = ["far/v.h", "far/sys/w.h", "src/own.h", "far/deep/other.h"]
 
@@ -47,4 +48,4 @@ def test_a_file_of_the_same_name_on_the_search_path(tmp_path: Path, new: str, hi
     ],
 )
 def test_names_of_headers(name: str, could: bool) -> None:
-    assert could_hide(name) is could
+    assert is_header(name) is could

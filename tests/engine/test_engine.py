@@ -467,6 +467,37 @@ def test_output_is_in_the_order_of_issue_where_that_is_wanted(tmp_path: Path) ->
     os.close(said)
 
 
+REPEATED = {
+    "the same": ([b"one\n", b"two\n", b"three\n"], b""),
+    "in other pieces": ([b"one\ntw", b"o\nth", b"ree\n"], b""),
+    "in one piece, and more": ([b"one\ntwo\nthree\nfour\n"], b"four\n"),
+    "and more": ([b"one\n", b"two\nthree\n", b"four\n"], b"four\n"),
+    "shorter": ([b"one\n"], b""),
+    "other": ([b"one\n", b"twelve\n", b"three\n"], b"%belve\nthree\n"),
+    "other from a piece on": ([b"one\n", b"new\n"], b"%bnew\n"),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_what_was_printed_is_not_printed_again(tmp_path: Path, name: str) -> None:
+    from smpmake.engine.sinks import Printer, Transcript
+
+    pieces, more = REPEATED[name]
+    said = os.open(tmp_path / "said", os.O_WRONLY | os.O_CREAT)
+    printer = Printer()
+    transcript = Transcript(printer, said, lambda: None)
+    for piece in (b"one\n", b"two\nthr", b"ee\n"):
+        transcript.add(piece)
+    transcript.start_over()
+    for piece in pieces:
+        transcript.add(piece)
+    printer.close()
+    os.close(said)
+    told = b"smpmake: what was printed so far was undone in part\n"
+    expected = b"one\ntwo\nthree\n" + more.replace(b"%b", told)
+    assert (tmp_path / "said").read_bytes() == expected
+
+
 def test_a_build_that_is_over_is_forgotten(bench: Bench) -> None:
     other = bench.begin("other")
     bench.run("gcc -c a.c", "other")
@@ -494,6 +525,19 @@ def test_a_shells_build_starts_afresh(bench: Bench) -> None:
     bench.workers.end(1)
 
 
+def test_a_shells_build_that_starts_afresh_is_not_run_again(bench: Bench) -> None:
+    """Its outcome is on its way, and the next commands are promised as the first were."""
+    for number in (0, 1):
+        bench.run("gcc -c a.c")
+        bench.workers.end(number)
+        (record,) = bench.build.records
+        bench.build.forgive()
+        assert record.state == "done"
+    assert not bench.build.patient
+    assert bench.run("gcc -c b.c").status == 0
+    bench.workers.end(2)
+
+
 def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slots=1)
     bench.write("x.c", "y.c")
@@ -504,3 +548,9 @@ def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> 
         "still claimed by 'gcc -c y.c' (ready)",
         "1 slots are not free",
     ]
+
+
+def test_who_asks_for_room_where_nothing_can_be_undone_is_answered(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    assert bench.ask(wire.ASK_ROOM, "a.o").answers == [wire.GUARD_GO_ON]
+    bench.workers.end(0)

@@ -16,7 +16,7 @@ from smpmake.disk.elf import takes_guard
 from smpmake.guard.scoreboard import OUTPUT, Scoreboard, name_hash
 from smpmake.history import History
 from tests.support import needs
-from tests.support.space import MAIN, Space, objects
+from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 pytestmark = pytest.mark.slow
 
@@ -213,3 +213,32 @@ def test_a_vfork_a_thread_and_a_signal_handler(space: Space) -> None:
     script = f"gcc -c f0.c; gcc -c f1.c; {sys.executable} -I work.py; rm t*\n"
     files = {**objects(2), "work.py": code, "build.sh": script}
     space.expect_same(files, ["sh", "-e", "build.sh"])
+
+
+#: Nothing can be opened, and what is done cannot be undone.
+LEAVE = (
+    "import os, resource, sys; limits = resource.getrlimit(resource.RLIMIT_NOFILE); "
+    "resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1])); os.seteuid(os.geteuid()); "
+    "resource.setrlimit(resource.RLIMIT_NOFILE, limits); "
+)
+
+
+def test_who_has_no_descriptor_left_does_not_wait_for_good(space: Space) -> None:
+    code = LEAVE + "open('after', 'w')"
+    process = space.start(SMPMAKE, "-q", sys.executable, "-I", "-c", code)
+    assert space.finish(process, timeout=20).status == 0
+    assert "after" in space.tree()
+
+
+def test_a_job_that_has_no_descriptor_left_does_not_wait_for_itself(space: Space) -> None:
+    gcc = space.root / "gcc"
+    real = shutil.which("gcc")
+    gcc.write_text(
+        f"#!{sys.executable} -I\n{LEAVE}\nos.execv({real!r}, [{real!r}, *sys.argv[1:]])\n"
+    )
+    gcc.chmod(0o755)
+    space.write(objects(1))
+    path = f"{space.root}:{space.environment['PATH']}"
+    process = space.start(SMPMAKE, "-q", "sh", "-c", "gcc -c f0.c", PATH=path)
+    assert space.finish(process, timeout=20).status == 0
+    assert "f0.o" in space.tree()

@@ -41,6 +41,10 @@ NFTW = (
 )
 
 
+#: What takes both slots, so that the next commands are not even started.
+BUSY = "gcc -Dheld -c c.c -o 1.o; gcc -Dheld -c c.c -o 2.o; "
+
+
 @dataclass(frozen=True)
 class Row:
     """What a driver does while gcc is held, and the cause that the wait is recorded under.
@@ -106,6 +110,40 @@ ROWS = {
     "renames its folder": Row(
         "renames", "gcc -c sub/held.c -o sub/held.o; " + python("import os; os.rename('sub', 'm')")
     ),
+    "renames a folder that is searched": Row(
+        "renames",
+        "gcc -Dheld -Ifar -c hide.c; " + python("import os; os.rename('far', 'x')") + "; "
+        "mkdir far; cp new.h far/v.h",
+    ),
+    "renames a folder above one that is searched": Row(
+        "renames",
+        "mkdir -p t/inc n/inc; cp far/v.h t/inc; cp new.h n/inc/v.h; "
+        "gcc -Dheld -It/inc -c hide.c; "
+        + python("import os; os.rename('t', 'x'); os.rename('n', 't')"),
+    ),
+    "moves a folder onto the search path": Row(
+        "renames",
+        "mkdir n; cp new.h n/v.h; gcc -Dheld -Ifirst -Ifar -c hide.c; "
+        + python("import os; os.rename('n', 'first')"),
+    ),
+    "retargets a link through which it writes": Row(
+        "changes",
+        "mkdir one two; ln -s one out; gcc -Dheld -c c.c -o out/c.o; "
+        + python("import os; os.unlink('out'); os.symlink('two', 'out')"),
+    ),
+    "retargets a link through which it reads": Row(
+        "changes",
+        "mkdir two; echo 'int other;' > two/held.c; ln -s sub src; gcc -Dheld -c src/held.c; "
+        + python("import os; os.unlink('src'); os.symlink('two', 'src')"),
+    ),
+    "removes the folder in which it works": Row(
+        "changes", f"{BUSY}mkdir w; (cd w && gcc -c ../c.c -o ../w.o); rmdir w"
+    ),
+    "renames the folder in which it works": Row(
+        "renames",
+        f"{BUSY}mkdir w; (cd w && gcc -c ../c.c -o ../w.o); "
+        + python("import os; os.rename('w', 'x')"),
+    ),
     "greps the log of what it called": Row(
         "reads", "make -s -f sub.mk > log 2>&1; grep -c warning: log > count"
     ),
@@ -123,7 +161,7 @@ def test_with_the_rule_the_result_is_the_serial_one(space: Space, name: str) -> 
     held = Held(space)
     command = ["sh", "-c", f"{ROWS[name].script}; echo > after"]
     status, expected = held.serial(FILES, command)
-    ended, tree = held.parallel(FILES, command, alone=ROWS[name].alone)
+    ended, tree = held.parallel(FILES, command, "-j2", alone=ROWS[name].alone)
     assert (ended.status, tree) == (status, expected), ended.err
     space.expect_clean()
 
@@ -137,7 +175,7 @@ def test_without_the_rule_it_is_not(space: Space, name: str) -> None:
     row = ROWS[name]
     command = ["sh", "-c", f"{row.script}; echo > after"]
     status, expected = held.serial(FILES, command)
-    ended, tree = held.parallel(FILES, command, "--without", row.cause, alone=row.alone)
+    ended, tree = held.parallel(FILES, command, "-j2", "--without", row.cause, alone=row.alone)
     assert (ended.status, tree) != (status, expected)
 
 

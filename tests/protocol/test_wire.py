@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from smpmake import native
 from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import FileId, Invoke
+from tests.support.served import Running
 from tests.support.space import Space
 
 
@@ -179,35 +180,6 @@ def test_a_stream_of_garbage_is_refused() -> None:
         frames.Splitter().feed(frames.HEADER.pack(frames.MAGIC, 9, 1, 0))
     with pytest.raises(frames.WireError, match="limit"):
         frames.Splitter().feed(frames.HEADER.pack(frames.MAGIC, frames.VERSION, 1, 1 << 30))
-
-
-class Running:
-    """A named server to be attacked."""
-
-    def __init__(self, space: Space) -> None:
-        from tests.support.space import SMPMAKE
-
-        self.space = space
-        self.process = space.start(SMPMAKE, "serve", "--socket", "t", "-j2")
-        assert self.process.stderr is not None
-        line = self.process.stderr.readline().decode()
-        assert "serving 2 slots" in line, line
-        self.socket = line.rsplit(" ", 1)[1].strip()
-
-    def connect(self) -> socket.socket:
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(20)
-        connection.connect(self.socket)
-        return connection
-
-    def stop(self) -> str:
-        """Ends the server; its log."""
-        from tests.support.space import SMPMAKE
-
-        assert self.space.run(SMPMAKE, "stop", "--socket", "t").status == 0
-        ended = self.space.finish(self.process)
-        assert ended.status == 0
-        return ended.err
 
 
 @pytest.mark.slow

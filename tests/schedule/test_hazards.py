@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpmake.schedule.hazards import Hazards, is_product
+from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job, Mode, Operands
+from smpmake.schedule.names import is_product
 
 
 def job(number: int, operands: Operands, issued_ns: int = 0) -> Job:

@@ -147,6 +147,8 @@ def test_a_client_that_is_killed_takes_its_ending_build_with_it(tmp_path: Path) 
         ("stop", {}, "ends with its build"),
         ("dance", {}, "no such request: 'dance'"),
         ("begin", {"output": 3}, "a malformed request"),
+        ("begin", {**BEGIN, "output": [[1, 2]]}, "a malformed request"),
+        ("begin", {**BEGIN, "output": [[1, float("inf")], [1, 2]]}, "a malformed request"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -158,6 +160,19 @@ def test_what_cannot_be_is_refused(
             await client.ask(operation, **fields)
         assert (await client.ask("env"))["build"] == "shell"
         client.close()
+
+    play(tmp_path, part)
+
+
+def test_an_operation_that_is_no_word_is_refused(tmp_path: Path) -> None:
+    async def part(served: Served) -> None:
+        client = Client(served.path)
+        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": ["end"], "id": 1}))
+        client.socket.setblocking(False)
+        data = await asyncio.get_running_loop().sock_recv(client.socket, 1 << 16)
+        ((_, payload),) = frames.Splitter().feed(data)
+        assert frames.decode_json(payload)["error"] == "no such request: ['end']"
+        client.socket.close()
 
     play(tmp_path, part)
 
@@ -398,3 +413,29 @@ def test_connections_leave_descriptors_for_everything_else(
 
     play(tmp_path, part)
     assert caplog.text.count("Too many open files") == 1
+
+
+def test_who_waits_may_not_ask_for_more(tmp_path: Path) -> None:
+    """What it waited for would start for nobody, and hold up all that follow."""
+
+    async def part(served: Served) -> None:
+        bench = served.bench
+        bench.run("gcc -c a.c")
+        shim = socket.socket(socket.AF_UNIX)
+        shim.connect(os.fspath(served.path))
+        fds = [os.open(bench.log, os.O_WRONLY) for _ in range(2)]
+        data = wire.encode_invoke(bench.invocation("gcc -E a.c -fplugin=x"))
+        path = str(bench.folder / "b.c")
+        data += wire.encode_question(wire.Question(wire.ASK_READ, os.getpid(), -1, "b", path, ""))
+        socket.send_fds(shim, [data], fds)
+        shim.setblocking(False)
+        assert await asyncio.get_running_loop().sock_recv(shim, 1) == b""
+        bench.workers.end(0)
+        client = served.client()
+        assert (await client.ask("state"))["pending"] == []
+        client.close()
+        shim.close()
+        for fd in fds:
+            os.close(fd)
+
+    play(tmp_path, part)

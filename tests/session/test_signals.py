@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
-import shutil
 import signal
-import subprocess
-from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.support.space import MAIN, SMPMAKE, Space
+from tests.support.kills import (
+    assert_all_end,
+    attempt,
+    descendants,
+    expected_tree,
+    name_of,
+)
+from tests.support.space import SMPMAKE, Space
 
 pytestmark = pytest.mark.slow
 
@@ -44,16 +47,6 @@ def waiting_build(space: Space) -> None:
     os.mkfifo(space.folder / "never")
     space.write({f"{n}.c": "" for n in range(3)})
     space.write({"build.sh": "gcc -c 0.c\ngcc -c 1.c\ngcc -c 2.c\n: > issued\nread x < never\n"})
-
-
-def descendants(pid: int) -> list[psutil.Process]:
-    return psutil.Process(pid).children(recursive=True)
-
-
-def assert_all_end(processes: list[psutil.Process]) -> None:
-    """No orphans: the helpers end everything within their patience and a margin."""
-    _, alive = psutil.wait_procs(processes, timeout=20)
-    assert alive == []
 
 
 @pytest.mark.parametrize(
@@ -174,129 +167,15 @@ def test_p3_kill_9_of_all_of_us_is_cleaned_up_by_the_next_build(space: Space) ->
 
 # ---------------------------------------------------------------------- the loop of kills
 
-SOURCES = 24
-MAKEFILE = """
-OBJECTS = %s
-prog: $(OBJECTS)
-\tgcc -o $@ $(OBJECTS)
-%%.o: %%.c common.h
-\tgcc -O2 -MMD -MF $*.d -c -o $@ $<
-\techo $@ > $*.log
--include $(OBJECTS:.o=.d)
-"""
-
-
-def real_project() -> dict[str, str]:
-    """Sources that take gcc a while each: the moments between issue and end are long enough."""
-    body = "\n".join(
-        f"static double g{n}(double x) {{ return x * {n} + common(x); }}" for n in range(120)
-    )
-    calls = " + ".join(f"g{n}(x)" for n in range(120))
-    files = {
-        f"f{n}.c": f'#include "common.h"\n{body}\ndouble f{n}(double x) {{ return {calls}; }}\n'
-        for n in range(SOURCES)
-    }
-    objects = " ".join(f"f{n}.o" for n in range(SOURCES)) + " main.o"
-    return {
-        **files,
-        "main.c": MAIN,
-        "common.h": "static inline double common(double x) { return x * x + 1; }\n",
-        "Makefile": MAKEFILE % objects,
-    }
-
 
 @pytest.mark.kills
 @pytest.mark.timeout(600)
-def test_p3_fifty_kills_at_random_moments(space: Space, request: pytest.FixtureRequest) -> None:
+def test_p3_fifty_kills_at_random_moments(space: Space) -> None:
     """Server or any of us, killed at any moment: a plain make completes the serial result."""
     seed = int(os.environ.get("SMPMAKE_TEST_SEED") or random.SystemRandom().randrange(1 << 30))
     rng = random.Random(seed)
     print(f"seed {seed}")
-    space.write(real_project())
-    space.ok("make", "-j2")
-    expected = space.tree()
+    expected = expected_tree(space)
     kills = 0
     while kills < 50:
-        space.clear()
-        space.write(real_project())
-        if rng.random() < 0.5:  # over a stale build
-            space.ok("make", "-j2", "-s", "f0.o", "f1.o", "f2.o", "f3.o")
-            space.write({"common.h": "static inline double common(double x) { return x; }\n"})
-            space.ok("sh", "-c", "rm -f *.log && touch -d '+1 second' common.h")
-            space.write({"common.h": real_project()["common.h"]})
-        if not kill_once(space, rng, seed):
-            continue
-        kills += 1
-        check_nothing_half_written(space, expected, seed)
-        ended = space.run("make", "-j2")
-        assert ended.status == 0, (seed, kills, ended.err)
-        assert space.tree() == expected, (seed, kills)
-
-
-def kill_once(space: Space, rng: random.Random, seed: int) -> bool:
-    """Starts a build, kills it once a random number of objects is there; False if it was over."""
-    process = space.start(SMPMAKE, "-q", "make")
-    goal, spin = rng.randrange(SOURCES), rng.randrange(20000)
-    while len(list(space.folder.glob("*.o"))) < goal and process.poll() is None:
-        pass
-    for _ in range(spin):  # somewhere between two objects
-        pass
-    if process.poll() is not None:
-        space.finish(process)
-        return False
-    below = descendants(process.pid)
-    victims = [psutil.Process(process.pid)]
-    helpers = [p for p in below if name_of(p).startswith("smpmake-")]
-    if helpers and rng.random() < 0.3:
-        victims.append(rng.choice(helpers))
-    for victim in victims:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            victim.kill()
-    assert_all_end(below)
-    # With its worker killed too a compiler may still end by itself.
-    assert_all_end([p for p in psutil.process_iter() if folder_of(p) == str(space.folder)])
-    space.finish(process)
-    if any(p.name.startswith("smpmake") for p in space.temporary.iterdir()):
-        # Killed before the keeper was there, or with it: the next build cleans up.
-        assert space.smpmake("-q", "true").status == 0
-    assert [p.name for p in space.temporary.iterdir() if p.name.startswith("smpmake")] == [], seed
-    shutil.rmtree(space.temporary)  # gcc's own files, which a killed gcc leaves
-    space.temporary.mkdir()
-    return True
-
-
-def name_of(process: psutil.Process) -> str:
-    """A process's name, "" if it is gone."""
-    with contextlib.suppress(psutil.Error):
-        return process.name()
-    return ""
-
-
-def folder_of(process: psutil.Process) -> str:
-    """A process's current folder, "" if it is gone."""
-    with contextlib.suppress(psutil.Error):
-        return process.cwd()
-    return ""
-
-
-def check_nothing_half_written(space: Space, expected: dict[str, str], seed: int) -> None:
-    """Whatever object is there is the serial one, or an older one that make will replace."""
-    assert not list(space.folder.glob(".smpmake*")), seed
-    for log in space.folder.glob("*.log"):
-        assert log.with_suffix(".o").exists(), (seed, log)  # it speaks of what was done
-    for name, what in space.tree().items():
-        if name.endswith(".o") and what != expected[name]:
-            path = space.folder / name
-            stale = subprocess.run(
-                ["make", "-q", name], cwd=space.folder, capture_output=True, check=False
-            )
-            assert stale.returncode == 1, (seed, name)
-            assert is_whole(path), (seed, name)
-
-
-def is_whole(path: Path) -> bool:
-    """Whether an object can be read to its end."""
-    return (
-        subprocess.run(["readelf", "-a", str(path)], capture_output=True, check=False).returncode
-        == 0
-    )
+        kills += attempt(space, rng, expected, seed)

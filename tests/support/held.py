@@ -57,6 +57,7 @@ class Held:
         witness: str = "",
         alone: bool = False,
         command_waits: bool = False,
+        since: str = "",
     ) -> tuple[Ended, dict[str, str]]:
         """Status and tree under smpmake, where the held command ends only when somebody waits for
         it, or when the driver has come to its own end without (it makes a file `after`).
@@ -64,11 +65,12 @@ class Held:
         witness  a file that must be there before anything is let go.
         alone    the held command must be the only one.
         command_waits  another command that waits is somebody too.
+        since    who waits before this file is there is nobody.
         """
         self.space.clear()
         self.space.write(files)
         process = self.start(*options, "--", *command)
-        while process.poll() is None and not self._is_time(witness, alone):
+        while process.poll() is None and not self._is_time(witness, alone, since):
             if command_waits and any(p[1] == "waiting" for p in self._state().get("pending", [])):
                 break
         self.release(process)
@@ -106,8 +108,10 @@ class Held:
             return
         self._go.unlink(missing_ok=True)
 
-    def _is_time(self, witness: str, alone: bool) -> bool:
+    def _is_time(self, witness: str, alone: bool, since: str) -> bool:
         folder = self.space.folder
+        if since and not (folder / since).exists():
+            return False
         if witness and not (folder / witness).exists():
             return False
         # Looked at before the server is asked: what it counts then is all that there will be.

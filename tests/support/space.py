@@ -130,7 +130,7 @@ class Space:
                 call = Path(f"/proc/{each.pid}/syscall").read_text().strip()
                 line = shlex.join(each.cmdline())
                 lines.append(f"{each.pid} {each.status()} in {wait} ({call}): {line[:200]}")
-        for path in self.temporary.glob("*/socket"):
+        for path in self.temporary.rglob("socket"):
             socket.setdefaulttimeout(5)
             with contextlib.suppress(SmpmakeError, OSError):
                 lines.append(str(Client(path).ask("state")))

@@ -62,8 +62,11 @@ static int transfer(int fd, void *data, size_t size, int sending)
 	return 0;
 }
 
-/* A connection; -1 when there is no server any more.  Where only descriptors are short, it waits:
- * to go on unasked would not be safe. */
+#define GONE -1
+#define SHORT -2
+
+/* A connection; GONE when there is no server any more.  Where only descriptors are short, it waits:
+ * to go on unasked would not be safe.  SHORT where nothing comes that could end the waiting. */
 static int connected(uint32_t kind)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -76,16 +79,18 @@ static int connected(uint32_t kind)
 			int why = errno;
 			kernel(SYS_close, fd);
 			if (why != EINTR && why != EAGAIN && why != ENOMEM)
-				return -1;
+				return GONE;
+		} else if (kind >= ASK_ROOM && (guard.is_part || guard_quiet())) {
+			return SHORT;
 		}
 		const struct timespec moment = {.tv_nsec = 2000000};
 		kernel(SYS_nanosleep, &moment, NULL);
 	}
-	return -1;
+	return GONE;
 }
 
-SLOW void ask(uint32_t kind, const char *path, const char *other, char *elsewhere,
-              struct wire_guard_answer *answer)
+SLOW int ask(uint32_t kind, const char *path, const char *other, char *elsewhere,
+             struct wire_guard_answer *answer)
 {
 	struct {
 		struct wire_header header;
@@ -95,7 +100,7 @@ SLOW void ask(uint32_t kind, const char *path, const char *other, char *elsewher
 	memset(answer, 0, sizeof *answer);
 	int fd = connected(kind);
 	if (fd < 0)
-		return;
+		return fd == SHORT ? -1 : 0;
 	head.fixed = (struct wire_question){
 	    .kind = kind,
 	    .pid = (uint32_t)kernel(SYS_getpid),
@@ -130,4 +135,5 @@ SLOW void ask(uint32_t kind, const char *path, const char *other, char *elsewher
 		memset(answer, 0, sizeof *answer);
 	}
 	kernel(SYS_close, fd);
+	return 0;
 }

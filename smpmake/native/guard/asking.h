@@ -14,8 +14,8 @@ ssize_t name_of_open(const char *digits, char *name, size_t size);
 int absolute(int dir, const char *path, char *full, size_t size);
 
 /* Puts a question and waits for the answer; without a server the answer is to go on.  `elsewhere`
- * gets the path of an answer that has one. */
-void ask(uint32_t kind, const char *path, const char *other, char *elsewhere,
-         struct wire_guard_answer *answer);
+ * gets the path of an answer that has one.  -1 where there is a server that could not be asked. */
+int ask(uint32_t kind, const char *path, const char *other, char *elsewhere,
+        struct wire_guard_answer *answer);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 2u
+#define BOARD_VERSION 3u
 #define BOARD_SLOTS 65536u
 
 /* A slot: hash of the name (32 bits), the command that put it there (24), roles (8).  Hash and
@@ -21,6 +21,8 @@
 #define ROLE_ABOVE 4u  /* a folder above an operand is called so */
 #define ROLE_LISTED 8u /* key of a folder (device, inode) that pending outputs will appear in */
 #define ROLE_STALE 16u /* key of a file that a pending command will replace */
+#define ROLE_KEPT                                                                                  \
+	32u /* of a file called so pending commands are to find an older version, or none */
 #define OWNER_SEVERAL 0xffffffu
 
 struct board {
@@ -30,11 +32,11 @@ struct board {
 	uint32_t full;       /* the table does not hold everything: ask always */
 	uint32_t generation; /* changes when slots move: what was read meanwhile counts as a hit */
 	int64_t
-	    undeclared_ns; /* newest issue of a pending command that may read unnamed files; 0 */
-	uint32_t stale;    /* how many ROLE_STALE there are */
-	uint32_t unknown;  /* folders of pending outputs that do not exist yet */
-	uint32_t journal;  /* what is changed is written into the undo journal (../undo.h) */
-	uint32_t reserved;
+	    undeclared_ns;  /* newest issue of a pending command that may read unnamed files; 0 */
+	uint32_t stale;     /* how many ROLE_STALE there are */
+	uint32_t unknown;   /* folders of pending outputs that do not exist yet */
+	uint32_t journal;   /* what is changed is written into the undo journal (../undo.h) */
+	uint32_t libraries; /* pending outputs that are called as shared libraries are */
 	uint64_t slots[BOARD_SLOTS];
 };
 

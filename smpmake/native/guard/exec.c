@@ -2,7 +2,7 @@
  * rest whatever became of the environment.
  */
 #include "exec.h"
-#include "journal.h"
+#include "intents.h"
 #include "kernel.h"
 #include "program.h"
 
@@ -219,10 +219,10 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
 		struct nature nature = nature_of(path);
 		if (is_our_own(path)) /* it hands the guard on */
 			nature.takes_guard = 1;
-		if (!nature.takes_guard && !tool && undo_is_on())
-			undo_commit(path);
-		else if (!nature.takes_guard && !tool && !guard_quiet())
-			guard_see_everything(path);
+		if (!nature.takes_guard && !tool)
+			leaves(path);
+		if (!nature.takes_guard && guard.trace != NULL)
+			guard_note('u', dir, path);
 		plan_environment(plan, env, nature, tool, 0);
 	}
 	errno = before;

@@ -44,7 +44,7 @@ static int copy_variables(char **env)
 	return strlen(guard.values[V_SOCKET]) < sizeof((struct sockaddr_un *)0)->sun_path ? 0 : -1;
 }
 
-static void *mapped(const char *path, size_t size, int protection)
+void *mapped(const char *path, uint64_t at, size_t size, int protection)
 {
 	struct stat info;
 	int fd = (int)kernel(SYS_openat, AT_FDCWD, path,
@@ -53,8 +53,8 @@ static void *mapped(const char *path, size_t size, int protection)
 		return NULL;
 	void *memory = MAP_FAILED;
 	/* A file that is too short would kill us when it is read. */
-	if (kernel(SYS_fstat, fd, &info) == 0 && (size_t)info.st_size >= size)
-		memory = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
+	if (kernel(SYS_fstat, fd, &info) == 0 && (uint64_t)info.st_size >= at + size)
+		memory = (void *)kernel(SYS_mmap, NULL, size, protection, MAP_SHARED, fd, at);
 	kernel(SYS_close, fd);
 	return memory == MAP_FAILED ? NULL : memory;
 }
@@ -114,7 +114,7 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 	(void)argc;
 	if (copy_variables(env) == 0) {
 		const struct board *board =
-		    mapped(guard.values[V_BOARD], sizeof(struct board), PROT_READ);
+		    mapped(guard.values[V_BOARD], 0, sizeof(struct board), PROT_READ);
 		if (board != NULL && board->magic == BOARD_MAGIC &&
 		    board->version == BOARD_VERSION) {
 			const char *command = guard.values[V_COMMAND];
@@ -132,7 +132,7 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 			know_the_program(argv);
 			find_interpreter();
 			if (guard.values[V_TRACE] != NULL)
-				guard.trace = mapped(guard.values[V_TRACE], sizeof(struct trace),
+				guard.trace = mapped(guard.values[V_TRACE], 0, sizeof(struct trace),
 				                     PROT_READ | PROT_WRITE);
 		}
 	}

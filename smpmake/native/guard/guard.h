@@ -2,9 +2,9 @@
  * wait.
  *
  * Rules of this library, because it lives inside other people's programs: after its constructor no
- * heap, no stdio, no locks, no mutable globals; a connection for each question, closed before the
- * answer is used; errno kept; silent and without effect when its variables are missing or the
- * server is gone.
+ * heap, no stdio, no locks, no globals but what the journal keeps in atomic words; a connection for
+ * each question, closed before the answer is used; errno kept; silent and without effect when its
+ * variables are missing or the server is gone.
  */
 #ifndef SMPMAKE_GUARD_H
 #define SMPMAKE_GUARD_H
@@ -55,14 +55,18 @@ struct guard {
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
 /* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended.
- * Began: when the job was about to be started, by the file system's clock. */
+ * Began: when the job was about to be started, by the file system's clock.  Issued: when its
+ * command was; what was made later it does not find unasked; 0: it finds everything. */
 #define TRACE_SIZE (1u << 18)
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
-	int64_t began_ns;
-	char text[TRACE_SIZE - 16];
+	int64_t began_ns, issued_ns;
+	char text[TRACE_SIZE - 24];
 };
+
+/* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
+void *mapped(const char *path, uint64_t at, size_t size, int protection);
 
 static inline int guard_quiet(void)
 {
@@ -71,7 +75,8 @@ static inline int guard_quiet(void)
 
 /* The questions.  Each returns when the caller may go on; `dir` is as for openat(2). */
 void guard_see(int dir, const char *path);
-void guard_see_change(int dir, const char *path, unsigned roles);
+void guard_see_change(int dir, const char *path);
+void guard_see_removal(int dir, const char *path);
 void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind);
 void guard_see_alias(const char *target, int dir, const char *path);
 void guard_see_folder(int fd);
@@ -87,7 +92,12 @@ int guard_names(int fd, char *elsewhere);
 /* Whether anything pending has to do with a name like this. */
 int guard_knows(const char *path);
 
-void guard_note(char letter, int dir, const char *path);
+/* Whether a question about a path that is to be read has to be put. */
+int guard_concerns(int dir, const char *path);
+
+/* A note of a letter and a path; NULL where there was no room, or no need. */
+char *guard_note(char letter, int dir, const char *path);
+void guard_unnote(char *note);
 
 static inline void reads(int dir, const char *path)
 {
@@ -98,13 +108,13 @@ static inline void reads(int dir, const char *path)
 static inline void changes(int dir, const char *path)
 {
 	if (!guard_quiet())
-		guard_see_change(dir, path, ROLE_OUTPUT | ROLE_INPUT);
+		guard_see_change(dir, path);
 }
 
 static inline void removes(int dir, const char *path)
 {
 	if (!guard_quiet())
-		guard_see_change(dir, path, ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE);
+		guard_see_removal(dir, path);
 }
 
 static inline void moves(int from_dir, const char *from, int to_dir, const char *to)

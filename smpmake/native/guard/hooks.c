@@ -5,6 +5,8 @@
  */
 #include "hooks.h"
 #include "intents.h"
+#include "kernel.h"
+#include "view.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -130,6 +132,31 @@ static inline void expands(const char *pattern, int flags)
 		expand_in(pattern);
 }
 
+/* ------------------------------------------------------------------ what a job finds */
+
+/* Whether there is something at a path; it may be another one, that is kept for us. */
+static inline int finds(int dir, const char **path, char *elsewhere,
+                        struct wire_guard_answer *answer)
+{
+	answer->state = GUARD_ABSENT;
+	enum view view = view_of(dir, *path, elsewhere);
+	if (view == ELSEWHERE)
+		*path = elsewhere;
+	return view != NOT_THERE;
+}
+
+extern int fileno(void *file);
+extern int fclose(void *file);
+
+/* Of the two types that an opening returns. */
+#define IS_FD(type) (sizeof(type) == sizeof(int))
+#define NONE(type) ((type)(intptr_t)(IS_FD(type) ? -1 : 0))
+#define FD(type, opened)                                                                           \
+	(IS_FD(type) ? (int)(intptr_t)(opened) : fileno((void *)(intptr_t)(opened)))
+#define CLOSE(type, opened)                                                                        \
+	(IS_FD(type) ? kernel(SYS_close, (int)(intptr_t)(opened))                                  \
+	             : fclose((void *)(intptr_t)(opened)))
+
 /* ------------------------------------------------------------------ the hooks */
 
 #define HOOK(type, name, params, args, before)                                                     \
@@ -145,11 +172,11 @@ static inline void expands(const char *pattern, int flags)
 	EXPORT type name params                                                                    \
 	{                                                                                          \
 		struct wire_guard_answer answer;                                                   \
+		char elsewhere[PATH_MAX];                                                          \
 		if (guard_quiet())                                                                 \
 			return LIBC(name) args;                                                    \
-		if (!guard.is_make)                                                                \
-			guard_see(dir, path);                                                      \
-		else if (guard_pretends(dir, path, &answer))                                       \
+		if (guard.is_make ? guard_pretends(dir, path, &answer)                             \
+		                  : !finds(dir, &path, elsewhere, &answer))                        \
 			return shown;                                                              \
 		return LIBC(name) args;                                                            \
 	}
@@ -158,12 +185,39 @@ static inline void expands(const char *pattern, int flags)
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
+		if (guard.trace != NULL && !WRITES(how)) {                                         \
+			char elsewhere[PATH_MAX];                                                  \
+			char *note = guard_note('r', dir, path);                                   \
+			__atomic_thread_fence(__ATOMIC_SEQ_CST); /* the server looks at notes */   \
+			enum view view = view_of_named(dir, path, elsewhere);                      \
+			type found = NONE(type);                                                   \
+			errno = view == NOT_THERE ? ENOENT : errno;                                \
+			if (view == ELSEWHERE)                                                     \
+				path = elsewhere;                                                  \
+			if (view != NOT_THERE)                                                     \
+				found = LIBC(name) args;                                           \
+			if (!(found failed) && view == AS_IT_IS)                                   \
+				view = view_of_opened(FD(type, found), dir, path, elsewhere);      \
+			else                                                                       \
+				view = AS_IT_IS;                                                   \
+			if (view != AS_IT_IS) {                                                    \
+				CLOSE(type, found);                                                \
+				found = NONE(type);                                                \
+				errno = ENOENT;                                                    \
+				path = elsewhere;                                                  \
+				if (view == ELSEWHERE)                                             \
+					found = LIBC(name) args;                                   \
+			}                                                                          \
+			if (found failed)                                                          \
+				guard_unnote(note);                                                \
+			return found;                                                              \
+		}                                                                                  \
 		enum opening aim = opens(dir, path, how);                                          \
 		type opened = LIBC(name) args;                                                     \
 		if (aim == MAKING && sizeof(type) == sizeof(int) && !(opened failed))              \
 			undo_opened((int)(intptr_t)opened);                                        \
 		if (guard.trace != NULL && !(opened failed))                                       \
-			guard_note(aim == FOR_READING ? 'r' : 'w', dir, path);                     \
+			guard_note('w', dir, path);                                                \
 		return opened;                                                                     \
 	}
 
@@ -181,8 +235,7 @@ static inline void expands(const char *pattern, int flags)
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
-		removes(dir, path);                                                                \
-		if (undo_is_on() && undo_remove(dir, path, kinds))                                 \
+		if (goes(dir, path, kinds))                                                        \
 			return 0;                                                                  \
 		return LIBC(name) args;                                                            \
 	}

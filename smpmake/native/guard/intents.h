@@ -17,13 +17,15 @@ static inline int flags_of(const char *mode)
 	return (both ? O_RDWR : O_WRONLY) | O_CREAT | only | (mode[0] == 'a' ? O_APPEND : O_TRUNC);
 }
 
+#define WRITES(flags) ((flags) & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC))
+
 enum opening { FOR_READING, FOR_WRITING, MAKING };
 
 static inline enum opening opens(int dir, const char *path, int flags)
 {
 	if ((flags & O_TMPFILE) == O_TMPFILE)
 		return FOR_WRITING;
-	if (!(flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC))) {
+	if (!WRITES(flags)) {
 		reads(dir, path);
 		return FOR_READING;
 	}
@@ -64,10 +66,19 @@ static inline void makes(int dir, const char *path)
 		undo_new(dir, path);
 }
 
+/* 1 where it is gone by then. */
+static inline int goes(int dir, const char *path, unsigned kinds)
+{
+	removes(dir, path);
+	return undo_is_on() && undo_remove(dir, path, kinds);
+}
+
 static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
                            unsigned flags)
 {
 	moves(from_dir, from, to_dir, to);
+	if (guard.trace != NULL)
+		guard_note('w', to_dir, to);
 	if (undo_is_on())
 		undo_move(from_dir, from, to_dir, to, flags);
 }
@@ -76,6 +87,8 @@ static inline void links(int from_dir, const char *from, int to_dir, const char 
 {
 	if (!guard_quiet())
 		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
+	if (guard.trace != NULL)
+		guard_note('w', to_dir, to);
 	if (undo_is_on())
 		undo_link(from_dir, from, to_dir, to, flags);
 }
@@ -83,7 +96,7 @@ static inline void links(int from_dir, const char *from, int to_dir, const char 
 static inline void aliases(const char *target, int dir, const char *path)
 {
 	if (!guard_quiet()) {
-		guard_see_change(dir, path, ROLE_OUTPUT | ROLE_INPUT);
+		guard_see_change(dir, path);
 		guard_see_alias(target, dir, path);
 	}
 	if (undo_is_on())
@@ -101,13 +114,14 @@ static inline void binds(const void *address, unsigned size)
 		makes(AT_FDCWD, name->path);
 }
 
-/* From here on this process cannot ask, or means other files by its paths. */
-static inline void leaves(void)
+/* From here on this process, or the program `what`, cannot ask, or means other files by its paths.
+ */
+static inline void leaves(const char *what)
 {
 	if (undo_is_on())
-		undo_commit("/");
+		undo_commit(what);
 	else if (!guard_quiet())
-		guard_see_everything("/");
+		guard_see_everything(what);
 }
 
 #endif

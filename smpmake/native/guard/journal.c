@@ -10,18 +10,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
 #include <sys/resource.h>
 
 static char nothing[] = "/";
 
 /* Files that this process has made: as long as nothing was promised since, or where it is part of a
- * command itself, to undo them is to remove them.  The last few, by inode. */
+ * command itself, to undo them is to remove them.  The last few, by device and inode. */
 #define FRESH 8
 static struct {
-	uint64_t inode, issues;
+	uint64_t file, issues;
 } fresh[FRESH];
 static uint32_t next_fresh;
+
+/* One word, so that it is set at once. */
+static uint64_t file_of(const struct statx *info)
+{
+	return info->stx_ino ^ device_of(info) * 0x9e3779b97f4a7c15u;
+}
 
 static uint64_t issues_of(struct undo_head *h)
 {
@@ -35,9 +42,9 @@ void undo_opened(int fd)
 	struct statx info;
 	if (h != NULL && kernel(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &info) == 0) {
 		uint32_t at = __atomic_fetch_add(&next_fresh, 1, __ATOMIC_RELAXED) % FRESH;
-		__atomic_store_n(&fresh[at].inode, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&fresh[at].file, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&fresh[at].issues, issues_of(h), __ATOMIC_RELEASE);
-		__atomic_store_n(&fresh[at].inode, info.stx_ino, __ATOMIC_RELEASE);
+		__atomic_store_n(&fresh[at].file, file_of(&info), __ATOMIC_RELEASE);
 	}
 	errno = before;
 }
@@ -46,8 +53,9 @@ static int is_fresh(const struct change *c)
 {
 	if (!c->there || c->info.stx_nlink != 1)
 		return 0;
+	uint64_t file = file_of(&c->info);
 	for (int i = 0; i < FRESH; i++)
-		if (__atomic_load_n(&fresh[i].inode, __ATOMIC_ACQUIRE) == c->info.stx_ino)
+		if (__atomic_load_n(&fresh[i].file, __ATOMIC_ACQUIRE) == file)
 			return __atomic_load_n(&fresh[i].issues, __ATOMIC_ACQUIRE) ==
 			       issues_of(c->head);
 	return 0;
@@ -63,7 +71,7 @@ static int matters(const struct change *c)
 
 static uint32_t store_of(const struct undo_head *h, const struct statx *info)
 {
-	uint64_t device = (uint64_t)info->stx_dev_major << 32 | info->stx_dev_minor;
+	uint64_t device = device_of(info);
 	for (uint32_t i = 0; i < h->stores && i < UNDO_STORES; i++)
 		if (h->store[i].device == device)
 			return i + 1;
@@ -91,11 +99,15 @@ static int is_affordable(struct undo_head *h, uint64_t bytes)
 static int copy_all(int from, int to)
 {
 	long done;
-	while ((done = kernel(SYS_copy_file_range, from, NULL, to, NULL, 1 << 30, 0)) > 0)
-		;
-	while (done < 0 && (done = kernel(SYS_sendfile, to, from, NULL, 1 << 30)) > 0)
-		done = -1;
-	return done == 0 ? 0 : -1;
+	do
+		done = kernel(SYS_copy_file_range, from, NULL, to, NULL, 1 << 30, 0);
+	while (done > 0);
+	if (done == 0)
+		return 0;
+	do /* from where that came to: not every file system can do it */
+		done = kernel(SYS_sendfile, to, from, NULL, 1 << 30);
+	while (done > 0);
+	return (int)done;
 }
 
 /* Whether the process may write a file of that size: more would be its death. */
@@ -129,11 +141,10 @@ void undo_commit(const char *why)
 	int before = errno;
 	struct wire_guard_answer answer;
 	char full[PATH_MAX];
-	if (undo_is_on()) {
-		if (absolute(AT_FDCWD, why, full, sizeof full) != 0)
-			strcpy(full, "/");
-		ask(ASK_COMMIT, full, "", NULL, &answer);
-	}
+	if (absolute(AT_FDCWD, why, full, sizeof full) != 0)
+		strcpy(full, "/");
+	if (ask(ASK_COMMIT, full, "", NULL, &answer) != 0 && undo_head() != NULL)
+		undo_lose(undo_head());
 	errno = before;
 }
 
@@ -152,7 +163,7 @@ static SLOW void change_data(struct change *c, int grows)
 		return;
 	}
 	if (may_write(size) && is_affordable(c->head, size)) {
-		/* Into the store first, or the entry would speak of what is not there. */
+		/* The entry's place is the copy's name; it speaks of it once that is whole. */
 		c->store = store_of(c->head, &c->info);
 		c->store = c->store ? c->store : 1;
 		entry = undo_write(c, nothing);
@@ -174,7 +185,6 @@ int undo_open(int dir, const char *path, int flags)
 	struct change c;
 	int nofollow = flags & (O_NOFOLLOW | O_EXCL) ? AT_SYMLINK_NOFOLLOW : 0;
 	if (undo_look(&c, dir, path, nofollow)) {
-		c.flags = nofollow ? 0 : UNDO_FOLLOW;
 		if (!c.there && flags & O_CREAT) {
 			c.kind = UNDO_NEW;
 			is_new = undo_write(&c, nothing) != NULL;
@@ -191,10 +201,8 @@ void undo_data(int dir, const char *path)
 {
 	int before = errno;
 	struct change c;
-	if (undo_look(&c, dir, path, 0) && matters(&c) && S_ISREG(c.info.stx_mode)) {
-		c.flags = UNDO_FOLLOW;
+	if (undo_look(&c, dir, path, 0) && matters(&c) && S_ISREG(c.info.stx_mode))
 		change_data(&c, 0);
-	}
 	errno = before;
 }
 
@@ -204,7 +212,6 @@ void undo_meta(int dir, const char *path, int follow)
 	struct change c;
 	if (undo_look(&c, dir, path, follow ? 0 : AT_SYMLINK_NOFOLLOW) && matters(&c)) {
 		c.kind = UNDO_META;
-		c.flags = follow ? UNDO_FOLLOW : 0;
 		undo_write(&c, nothing);
 	}
 	errno = before;
@@ -290,14 +297,14 @@ void undo_link(int from_dir, const char *from, int to_dir, const char *to, int f
 /* `moved`: it need not stay, so it goes itself.  Returns whether it has gone. */
 static SLOW int change_gone(struct change *c, int moved)
 {
-	char name[PATH_MAX], text[PATH_MAX];
+	char name[PATH_MAX]; /* of what is kept; or the text of a link */
 	struct undo_entry *entry;
 	c->kind = UNDO_GONE;
 	if (S_ISLNK(c->info.stx_mode)) {
-		long size = kernel(SYS_readlinkat, AT_FDCWD, c->path, text, sizeof text - 1);
+		long size = kernel(SYS_readlinkat, AT_FDCWD, c->path, name, sizeof name - 1);
 		if (size > 0) {
-			text[size] = '\0';
-			undo_write(c, text);
+			name[size] = '\0';
+			undo_write(c, name);
 		}
 		return 0;
 	}
@@ -336,24 +343,24 @@ int undo_remove(int dir, const char *path, unsigned kinds)
 	return gone;
 }
 
-#define REPLACES_NOT 1u
-#define EXCHANGES 2u
-
 void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
 	int before = errno;
 	struct change source, target;
-	if (undo_look(&source, from_dir, from, AT_SYMLINK_NOFOLLOW) && source.there &&
-	    undo_look(&target, to_dir, to, AT_SYMLINK_NOFOLLOW)) {
-		int same = target.there && target.info.stx_ino == source.info.stx_ino &&
-		           target.info.stx_dev_minor == source.info.stx_dev_minor &&
-		           target.info.stx_dev_major == source.info.stx_dev_major;
-		same |= target.there && flags & REPLACES_NOT; /* it fails */
-		source.kind = flags & EXCHANGES ? UNDO_SWAP : UNDO_MOVE;
-		if (!same && source.kind == UNDO_MOVE && matters(&target))
-			change_gone(&target, 0);
-		if (!same && source.head != NULL)
+	if (undo_look_anywhere(&source, from_dir, from, AT_SYMLINK_NOFOLLOW) && source.there &&
+	    undo_look_anywhere(&target, to_dir, to, AT_SYMLINK_NOFOLLOW) &&
+	    !(undo_is_excepted(&source) && undo_is_excepted(&target))) {
+		/* It fails, or both are one file already. */
+		int in_vain =
+		    target.there && (flags & RENAME_NOREPLACE ||
+		                     (target.info.stx_ino == source.info.stx_ino &&
+		                      device_of(&target.info) == device_of(&source.info)));
+		source.kind = flags & RENAME_EXCHANGE ? UNDO_SWAP : UNDO_MOVE;
+		if (!in_vain) {
+			if (source.kind == UNDO_MOVE && matters(&target))
+				change_gone(&target, 0);
 			undo_write(&source, target.path);
+		}
 	}
 	errno = before;
 }

@@ -18,20 +18,14 @@
 static struct undo_head *the_head;
 static char *segments[SEGMENTS];
 
-static void *map_file(const char *name, int64_t at, size_t size)
+static void *map_file(const char *name, uint64_t at, size_t size)
 {
 	char path[PATH_MAX];
 	const char *board = guard.values[V_BOARD];
 	size_t folder = (size_t)(strrchr(board, '/') - board);
 	memcpy(path, board, folder);
 	strcpy(stpcpy(path + folder, "/undo/"), name);
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	void *memory =
-	    (void *)kernel(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
-	kernel(SYS_close, fd);
-	return memory == MAP_FAILED ? NULL : memory;
+	return mapped(path, at, size, PROT_READ | PROT_WRITE);
 }
 
 struct undo_head *undo_head(void)
@@ -53,7 +47,7 @@ static char *segment(uint64_t at)
 		return NULL;
 	char *known = __atomic_load_n(&segments[number], __ATOMIC_ACQUIRE);
 	if (known == NULL) {
-		known = map_file("log", (int64_t)(number * UNDO_SEGMENT), UNDO_SEGMENT);
+		known = map_file("log", number * UNDO_SEGMENT, UNDO_SEGMENT);
 		if (known != NULL)
 			__atomic_store_n(&segments[number], known, __ATOMIC_RELEASE);
 	}
@@ -124,7 +118,7 @@ struct undo_entry *undo_write(struct change *c, char *other)
 	entry->now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (c->there) {
 		const struct statx *info = &c->info;
-		entry->device = (uint64_t)info->stx_dev_major << 32 | info->stx_dev_minor;
+		entry->device = device_of(info);
 		entry->inode = info->stx_ino;
 		entry->mode = info->stx_mode;
 		entry->user = info->stx_uid;
@@ -153,10 +147,10 @@ static int is_below(const char *path, const char *folder)
 	       (path[size] == '/' || path[size] == '\0');
 }
 
-static int is_excepted(const struct undo_head *h, const char *path)
+int undo_is_excepted(const struct change *c)
 {
-	for (int i = 0; i < UNDO_EXCEPT && h->except[i][0] != '\0'; i++)
-		if (is_below(path, h->except[i]))
+	for (int i = 0; i < UNDO_EXCEPT && c->head->except[i][0] != '\0'; i++)
+		if (is_below(c->path, c->head->except[i]))
 			return 1;
 	return 0;
 }
@@ -198,10 +192,10 @@ static int is_device(const char *path)
 	       !starts(path, "/dev/std");
 }
 
-int undo_look(struct change *c, int dir, const char *path, int flags)
+int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 {
 	c->there = 0;
-	c->flags = 0;
+	c->flags = flags & AT_SYMLINK_NOFOLLOW ? 0 : UNDO_FOLLOW;
 	c->store = 0;
 	if (path == NULL || *path == '\0' || is_device(path) || strlen(path) >= PATH_MAX ||
 	    (c->head = undo_head()) == NULL)
@@ -220,16 +214,21 @@ int undo_look(struct change *c, int dir, const char *path, int flags)
 	size_t size = strlen(c->path);
 	while (size > 1 && c->path[size - 1] == '/')
 		c->path[--size] = '\0';
-	return !is_excepted(c->head, c->path);
+	return 1;
+}
+
+int undo_look(struct change *c, int dir, const char *path, int flags)
+{
+	return undo_look_anywhere(c, dir, path, flags) && !undo_is_excepted(c);
 }
 
 int undo_was_before(const struct change *c)
 {
-	int64_t born = ns_of(&c->info.stx_btime);
 	if (!c->there)
 		return 0;
 	if (!(c->info.stx_mask & STATX_BTIME))
 		return 1;
+	int64_t born = ns_of(&c->info.stx_btime);
 	if (guard.trace != NULL)
 		return born <= guard.trace->began_ns + UNDO_TICK;
 	return !guard_quiet() || born <= c->head->base_ns + UNDO_TICK;

@@ -16,10 +16,19 @@ struct change {
 	char path[PATH_MAX];
 };
 
+/* As in an entry. */
+static inline uint64_t device_of(const struct statx *info)
+{
+	return (uint64_t)info->stx_dev_major << 32 | info->stx_dev_minor;
+}
+
 /* The journal's head, or NULL where there is nothing to be written any more. */
 struct undo_head *undo_head(void);
 /* Looks at what is to be changed; 0 where it is nothing that could be undone. */
 int undo_look(struct change *c, int dir, const char *path, int flags);
+/* The same, also where files are nobody's results: what comes from there, or goes there, is not. */
+int undo_look_anywhere(struct change *c, int dir, const char *path, int flags);
+int undo_is_excepted(const struct change *c);
 /* Whether the state before the change is part of a state that may be wanted back. */
 int undo_was_before(const struct change *c);
 /* Writes it down; NULL where there is no room. */

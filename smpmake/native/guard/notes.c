@@ -14,20 +14,34 @@ static int is_foreign(const char *path)
 	return 0;
 }
 
-void guard_note(char letter, int dir, const char *path)
+char *guard_note(char letter, int dir, const char *path)
 {
 	int before = errno;
+	char *note = NULL;
 	char full[PATH_MAX];
 	if (path != NULL && !is_foreign(path) && absolute(dir, path, full, sizeof full) == 0) {
 		struct trace *trace = guard.trace;
 		uint32_t size = (uint32_t)strlen(full) + 2;
 		uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);
 		if (at < sizeof trace->text && size <= sizeof trace->text - at) {
-			trace->text[at] = letter;
-			memcpy(trace->text + at + 1, full, size - 1);
+			note = trace->text + at;
+			memcpy(note + 1, full, size - 1);
+			__atomic_store_n(note, letter, __ATOMIC_RELEASE);
 		} else {
 			__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
 		}
 	}
 	errno = before;
+	return note;
+}
+
+void guard_unnote(char *note)
+{
+	if (note != NULL) {
+		uint32_t at = (uint32_t)(note - guard.trace->text);
+		uint32_t end = at + (uint32_t)strlen(note) + 1;
+		*note = '-';
+		__atomic_compare_exchange_n(&guard.trace->used, &end, at, 0, __ATOMIC_RELAXED,
+		                            __ATOMIC_RELAXED);
+	}
 }

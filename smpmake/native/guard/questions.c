@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#define MOMENT 20000000 /* ns; more than a turn of the file system's clock */
 
 /* ------------------------------------------------------------------ looking a name up */
 
@@ -92,11 +95,16 @@ static int is_stale(int dir, const char *path)
 	return errno == ENOENT && kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
 }
 
+int guard_concerns(int dir, const char *path)
+{
+	const unsigned roles = guard.command != 0 ? ROLE_OUTPUT | ROLE_KEPT : ROLE_OUTPUT;
+	return roles_of_name(path) & roles || is_stale(dir, path);
+}
+
 void guard_see(int dir, const char *path)
 {
 	int before = errno;
-	if (path != NULL && *path != '\0' &&
-	    (roles_of_name(path) & ROLE_OUTPUT || is_stale(dir, path))) {
+	if (path != NULL && *path != '\0' && guard_concerns(dir, path)) {
 		struct wire_guard_answer answer;
 		ask_about(ASK_READ, dir, path, &answer);
 	}
@@ -120,30 +128,58 @@ static int could_hide(const char *path)
 	return 0;
 }
 
-/* Whether pending commands may still read a file though nothing here says so: it could be a header
- * (it was there when the newest of them was issued, and has not changed since), or is new and could
- * hide one, or it has another name. */
-static int may_be_read(int dir, const char *path)
+static int64_t ns_of(const struct timespec *time)
 {
-	int64_t newest = __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
-	struct stat info;
-	if (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
-		return newest != 0 && could_hide(path);
-	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
-		return 1;
-	return (int64_t)info.st_ctim.tv_sec * 1000000000 + info.st_ctim.tv_nsec <= newest &&
-	       (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
-void guard_see_change(int dir, const char *path, unsigned roles)
+static int64_t newest_undeclared(void)
+{
+	return __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
+}
+
+/* Whether a file that is made now may bear the time at which a command was issued: then that cannot
+ * tell that it is to see none. */
+static int is_of_the_same_moment(int64_t issued)
+{
+	struct timespec now;
+	return kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now) != 0 ||
+	       ns_of(&now) - issued < MOMENT;
+}
+
+/* Whether pending commands may still read a file though nothing here says so: it was there when the
+ * newest of them was issued, and has not changed since, or is new (a command without a guard could
+ * take it for a header, one with a guard looks at its age), or it has another name. */
+static int may_be_read(int dir, const char *path)
+{
+	int64_t newest = newest_undeclared();
+	struct stat info;
+	if (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		return newest != 0 && (could_hide(path) || is_of_the_same_moment(newest));
+	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
+		return 1;
+	return ns_of(&info.st_ctim) <= newest && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
+}
+
+static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
 {
 	int before = errno;
 	if (path != NULL && *path != '\0' &&
 	    (roles_of_name(path) & roles || may_be_read(dir, path) || is_stale(dir, path))) {
 		struct wire_guard_answer answer;
-		ask_about(ASK_WRITE, dir, path, &answer);
+		ask_about(kind, dir, path, &answer);
 	}
 	errno = before;
+}
+
+void guard_see_change(int dir, const char *path)
+{
+	see_change(ASK_WRITE, dir, path, ROLE_OUTPUT | ROLE_INPUT);
+}
+
+void guard_see_removal(int dir, const char *path)
+{
+	see_change(ASK_REMOVE, dir, path, ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE);
 }
 
 static SLOW void ask_about_two(uint32_t kind, int from_dir, const char *from, int to_dir,
@@ -161,8 +197,8 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 	const unsigned roles = ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE;
 	int before = errno;
 	if (from != NULL && to != NULL &&
-	    ((roles_of_name(from) | roles_of_name(to)) & roles || may_be_read(from_dir, from) ||
-	     may_be_read(to_dir, to)))
+	    (newest_undeclared() != 0 || (roles_of_name(from) | roles_of_name(to)) & roles ||
+	     may_be_read(from_dir, from) || may_be_read(to_dir, to)))
 		ask_about_two((uint32_t)kind, from_dir, from, to_dir, to);
 	errno = before;
 }

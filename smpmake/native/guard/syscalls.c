@@ -67,13 +67,14 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_linkat:
 		links(FD(a), P(b), FD(c), P(d), (int)e);
 		return 0;
+	case SYS_renameat:
+		renames(FD(a), P(b), FD(c), P(d), 0);
+		return 0;
 	case SYS_renameat2:
 		renames(FD(a), P(b), FD(c), P(d), (unsigned)e);
 		return 0;
 	case SYS_unlinkat:
-		removes(FD(a), P(b));
-		return undo_is_on() &&
-		       undo_remove(FD(a), P(b), c & AT_REMOVEDIR ? UNDO_FOLDERS : UNDO_FILES);
+		return goes(FD(a), P(b), c & AT_REMOVEDIR ? UNDO_FOLDERS : UNDO_FILES);
 	case SYS_setuid:
 	case SYS_setreuid:
 	case SYS_setresuid:
@@ -81,7 +82,7 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_pivot_root:
 	case SYS_unshare:
 	case SYS_setns:
-		leaves();
+		leaves("/");
 		return 0;
 #ifdef SYS_open /* older machines have these beside */
 	case SYS_open:
@@ -121,15 +122,10 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_rename:
 		renames(AT_FDCWD, P(a), AT_FDCWD, P(b), 0);
 		return 0;
-	case SYS_renameat:
-		renames(FD(a), P(b), FD(c), P(d), 0);
-		return 0;
 	case SYS_unlink:
-		removes(AT_FDCWD, P(a));
-		return undo_is_on() && undo_remove(AT_FDCWD, P(a), UNDO_FILES);
+		return goes(AT_FDCWD, P(a), UNDO_FILES);
 	case SYS_rmdir:
-		removes(AT_FDCWD, P(a));
-		return undo_is_on() && undo_remove(AT_FDCWD, P(a), UNDO_FOLDERS);
+		return goes(AT_FDCWD, P(a), UNDO_FOLDERS);
 #endif
 	default:
 		return 0;

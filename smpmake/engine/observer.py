@@ -1,0 +1,84 @@
+"""What jobs are seen to do, and what follows from it: for their tools, and for what they find.
+
+A compiler driver may take a guard, and the compiler proper that it starts may be a static program,
+which asks nobody and cannot be shown older files: that is seen, not guessed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from smpmake.commands.model import Kind
+from smpmake.disk.elf import takes_guard
+from smpmake.engine.command import Command
+from smpmake.guard.traces import Traces, surprises
+from smpmake.guard.versions import Versions
+from smpmake.schedule.hazards import Hazards
+from smpmake.schedule.job import Job
+
+_Tool = tuple[bytes, str]
+"""A tool's file, and the kind of its work: other parts of it do that."""
+
+
+class Observer:
+    """One per engine."""
+
+    def __init__(self, hazards: Hazards, traces: Traces, versions: Versions) -> None:
+        self._hazards = hazards
+        self._traces = traces
+        self._versions = versions
+        self._has_guard: dict[_Tool, bool] = {}
+
+    def is_guarded(self, command: Command) -> bool:
+        """Whether all of a command runs with a guard, by what was seen of its tool so far."""
+        if not command.guarded:
+            return False
+        if command.record.kind == Kind.FILE:  # one program, that starts no other
+            return takes_guard(os.fsdecode(command.invoke.real))
+        return self._has_guard.get(_tool(command), False)
+
+    def started(self, slot: int, job: Job, command: Command) -> bytes:
+        """A job is about to start; returns the file in which its guards take notes, or b""."""
+        links = command.record.kind in (Kind.LINK, Kind.ARCHIVE)
+        watched = job.guarded and job.operands.undeclared and not links
+        trace = self._traces.begin(slot, job.issued_ns if watched else 0)
+        if not trace and self._traces.fault not in command.build.notices:
+            command.build.notices.append(self._traces.fault)
+        return trace
+
+    def ended(self, slot: int, job: Job, command: Command) -> None:
+        """What it did, beside what its command line said."""
+        trace = self._traces.end(slot)
+        command.record.reads = trace.reads
+        command.wrote, command.traced = trace.writes, trace.whole
+        command.record.surprises = surprises(trace, job.operands, command.build.promised)
+        tool = _tool(command)
+        before = self._has_guard.get(tool)
+        self._has_guard[tool] = trace.whole and before is not False
+        if self._has_guard[tool] is not before:
+            for other in self._hazards.present():
+                if isinstance(other.payload, Command) and _tool(other.payload) == tool:
+                    other.guarded = self.is_guarded(other.payload)
+
+    def left(self, job: Job, command: Command) -> None:
+        """A command has ended, or will not run."""
+        declared = job.operands.writes
+        shared = set(command.wrote).difference(declared)
+        self._versions.made(job.number, declared, self._hazards.next_number, shared)
+
+    def replaces(self, job: Job, path: str) -> None:
+        """We do a command's work ourselves: what earlier ones may still read is kept for them."""
+        try:
+            changed_ns = os.lstat(path).st_ctime_ns
+        except OSError:
+            changed_ns = 0
+        readers = self._hazards.may_read(path, job.number, changed_ns)
+        self._versions.keep(path, readers, job.number, in_place=False)
+
+    def forget(self) -> None:
+        """What nobody is left to find need not be kept."""
+        self._versions.forget(self._hazards.oldest_undeclared)
+
+
+def _tool(command: Command) -> _Tool:
+    return command.invoke.real, command.record.kind

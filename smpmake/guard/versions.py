@@ -1,0 +1,201 @@
+"""Files that commands were issued for and others have changed since: who still is to find them.
+
+Serially a command would have read what was there when it was issued.  Here others go on meanwhile,
+and change, remove, replace or add files that it may read without having said so.  Before they do,
+what was there is kept, and the command's guard is shown that under the old name; of what came later
+it is told that it is not there.  Nobody waits, but for a command that has the file open just now.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from smpmake.guard.pending import File
+from smpmake.schedule.job import Job
+
+_MOST_COPIED: Final = 1 << 20  # bytes; a copy is made while the server serves nobody else
+ABSENT: Final = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """What was at a path.
+
+    limit   the commands below this number are to find it, if they were issued when it was there:
+    since   its last change (ns); 0 where there was nothing.
+    kept    where it is now, or ABSENT.
+    file    which file is there since, if it is the same one.
+    private whether `kept` is a file of ours.
+    """
+
+    path: str
+    limit: int
+    since: int
+    kept: str
+    file: File | None
+    private: bool
+
+    def is_for(self, job: Job) -> bool:
+        return job.number < self.limit and job.issued_ns >= self.since
+
+
+class Versions:
+    """One per engine.
+
+    folder  where copies lie.
+    put_up  makes a name known to guards, take_down the inverse.
+    opened  whether a running command has opened a file of that name, as far as is known.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        put_up: Callable[[str], None],
+        take_down: Callable[[str], None],
+        opened: Callable[[Job, str], bool],
+    ) -> None:
+        self._folder = folder
+        self._put_up = put_up
+        self._take_down = take_down
+        self._opened = opened
+        self._in_order: deque[_Version] = deque()
+        self._by_path: dict[str, list[_Version]] = {}
+        self._by_file: dict[File, list[_Version]] = {}
+        self._made: dict[str, tuple[int, int]] = {}
+        self._shared: set[str] = set()
+        self._count = 0
+
+    def keep(self, path: str, readers: Iterable[Job], limit: int, *, in_place: bool) -> set[Job]:
+        """A path is about to be changed, and some commands may still read what is there.
+
+        limit     a number above theirs, and not above that of who may see the change.
+        in_place  the file itself is written to, rather than removed or replaced.
+        Returns who has to be waited for.
+        """
+        readers = set(readers)
+        waits = {job for job in readers if not job.guarded}
+        readers -= waits
+        if not readers:
+            return waits
+        try:
+            info = os.lstat(path)
+        except OSError:
+            self._add(_Version(path, limit, 0, ABSENT, None, private=False))
+            return waits
+        if stat.S_ISLNK(info.st_mode):
+            if os.path.isdir(path):
+                return waits | readers
+            kept = os.path.realpath(path)
+            self._add(_Version(path, limit, info.st_ctime_ns, kept, None, private=False))
+            return waits
+        kept = self._kept(path, info, in_place=in_place)
+        if not kept:
+            return waits | readers
+        file = (info.st_dev, info.st_ino) if in_place else None
+        self._add(_Version(path, limit, info.st_ctime_ns, kept, file, private=True))
+        if in_place:  # guards know now that there is another: who has not opened it will not
+            waits |= {job for job in readers if job.slot is not None and self._opened(job, path)}
+        return waits
+
+    def of(self, job: Job, path: str) -> str | None:
+        """What a command is to find at a path: another path, ABSENT, or None for what is there."""
+        found = self._of(job, path)
+        for _ in range(8):  # a link that was changed, to a file that was
+            if not found or (further := self._of(job, found)) is None:
+                break
+            found = further
+        return found
+
+    def _of(self, job: Job, path: str) -> str | None:
+        if not self._by_path:
+            return None
+        real = os.path.realpath(path)
+        for name in dict.fromkeys((path, real)):
+            for version in self._by_path.get(name, ()):
+                if version.is_for(job):
+                    return version.kept
+        if self._by_file:
+            with contextlib.suppress(OSError):
+                info = os.stat(path)
+                for version in self._by_file.get((info.st_dev, info.st_ino), ()):
+                    if version.is_for(job):
+                        return version.kept
+        return None
+
+    def made(self, number: int, paths: Iterable[str], limit: int, shared: Iterable[str]) -> None:
+        """Command `number` has made files; those below `limit` had been issued before.
+
+        shared  files that it has written without having said so: several commands may keep common
+                books, with locks of their own, and each must find them as they are.
+        """
+        if limit > 0:
+            for path in paths:
+                self._made[path] = number, limit
+            self._shared.update(shared)
+
+    def was_made_before(self, job: Job, path: str) -> bool:
+        """Whether a file that came into being behind a command's issue is the work of earlier ones.
+
+        That is: of those which had still to make it then.
+        """
+        number, limit = self._made.get(path, (job.number, 0))
+        return number < job.number < limit or path in self._shared
+
+    def forget(self, oldest: int | None) -> None:
+        """Nobody below the number `oldest` may read anything any more (None: nobody at all)."""
+        if oldest is None:
+            self._made.clear()
+            self._shared.clear()
+        while self._in_order and (oldest is None or self._in_order[0].limit <= oldest):
+            version = self._in_order.popleft()
+            _drop(self._by_path, version.path, version)
+            if version.file is not None:
+                _drop(self._by_file, version.file, version)
+            if version.path not in self._by_path:
+                self._take_down(version.path)
+            if version.private:
+                with contextlib.suppress(OSError):
+                    os.unlink(version.kept)
+
+    def _add(self, version: _Version) -> None:
+        if version.path not in self._by_path:
+            self._put_up(version.path)
+        self._by_path.setdefault(version.path, []).append(version)
+        if version.file is not None:
+            self._by_file.setdefault(version.file, []).append(version)
+        # Commands ask in any order, and what is dropped a little late does no harm.
+        self._in_order.append(version)
+
+    def _kept(self, path: str, info: os.stat_result, *, in_place: bool) -> str:
+        """Where the file of now is to be found from now on; "" where it cannot be kept."""
+        if not stat.S_ISREG(info.st_mode):
+            return ""
+        self._count += 1
+        kept = f"{self._folder}/{self._count}"
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            if info.st_size <= _MOST_COPIED:
+                shutil.copyfile(path, kept)
+                os.utime(kept, ns=(info.st_atime_ns, info.st_mtime_ns))
+                return kept
+            if not in_place:
+                os.link(path, kept)
+                return kept
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(kept)
+        return ""
+
+
+def _drop(table: dict[Any, list[_Version]], key: Any, version: _Version) -> None:
+    table[key].remove(version)
+    if not table[key]:
+        del table[key]

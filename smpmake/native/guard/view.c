@@ -1,0 +1,88 @@
+/* What a job is to find: files as they were when its command was issued, or as commands before it
+ * have made them since.  The server keeps what others have changed (smpmake/guard/versions.py).
+ */
+#include "view.h"
+#include "asking.h"
+#include "kernel.h"
+
+#include <errno.h>
+#include <linux/fcntl.h>
+#include <linux/stat.h>
+#include <string.h>
+
+#define AGE (STATX_CTIME | STATX_BTIME | STATX_TYPE)
+#define MADE_SINCE "made since" /* to be answered by ABSENT, unless a command before us made it */
+
+static int64_t ns_of(const struct statx_timestamp *time)
+{
+	return time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* Whether it is we who made a file: our compiler's text for our assembler. */
+static int is_own(int dir, const char *path)
+{
+	char note[PATH_MAX + 1] = "w";
+	uint32_t used = __atomic_load_n(&guard.trace->used, __ATOMIC_RELAXED);
+	if (absolute(dir, path, note + 1, PATH_MAX) != 0)
+		return 0;
+	if (used > sizeof guard.trace->text)
+		used = sizeof guard.trace->text;
+	return memmem(guard.trace->text, used, note, strlen(note) + 1) != NULL;
+}
+
+static enum view seen(int dir, const char *path, const char *how, char *elsewhere)
+{
+	char full[PATH_MAX];
+	struct wire_guard_answer answer;
+	if (absolute(dir, path, full, sizeof full) != 0)
+		return AS_IT_IS;
+	ask(ASK_READ, full, how, elsewhere, &answer);
+	return answer.state == GUARD_ABSENT      ? NOT_THERE
+	       : answer.state == GUARD_ELSEWHERE ? ELSEWHERE
+	                                         : AS_IT_IS;
+}
+
+/* What `path` is to us, by the age of what is there, or is open as `fd`. */
+static SLOW enum view look(int fd, int dir, const char *path, char *elsewhere)
+{
+	struct statx info;
+	int64_t issued = guard.trace->issued_ns;
+	long failed = fd >= 0 ? kernel(SYS_statx, fd, "", AT_EMPTY_PATH, AGE, &info)
+	                      : kernel(SYS_statx, dir, path, 0, AGE, &info);
+	if (failed != 0 || S_ISDIR(info.stx_mode) || ns_of(&info.stx_ctime) < issued ||
+	    is_own(dir, path))
+		return AS_IT_IS;
+	int made = info.stx_mask & STATX_BTIME && ns_of(&info.stx_btime) > issued;
+	return seen(dir, path, made ? MADE_SINCE : "", elsewhere);
+}
+
+enum view view_of_named(int dir, const char *path, char *elsewhere)
+{
+	int before = errno;
+	enum view view = AS_IT_IS;
+	if (path != NULL && *path != '\0' && guard_concerns(dir, path))
+		view = seen(dir, path, "", elsewhere);
+	errno = before;
+	return view;
+}
+
+enum view view_of(int dir, const char *path, char *elsewhere)
+{
+	int before = errno;
+	enum view view = view_of_named(dir, path, elsewhere);
+	if (view == AS_IT_IS && path != NULL && *path != '\0' && guard.trace != NULL &&
+	    guard.trace->issued_ns != 0)
+		view = look(-1, dir, path, elsewhere);
+	errno = before;
+	return view;
+}
+
+enum view view_of_opened(int fd, int dir, const char *path, char *elsewhere)
+{
+	int before = errno;
+	enum view view = AS_IT_IS;
+	if (guard.trace != NULL && guard.trace->issued_ns != 0 && fd >= 0)
+		view = look(fd, dir, path, elsewhere);
+	errno = before;
+	return view;
+}

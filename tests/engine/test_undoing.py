@@ -1,0 +1,140 @@
+"""Builds whose changes are written down, on a bench: what is final, held, or another build's."""
+
+from __future__ import annotations
+
+import signal
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from smpmake.engine.build import Build
+from smpmake.protocol import wire
+from smpmake.protocol.wire import Question
+from smpmake.undo.journal import UndoJournal
+from tests.support.bench import Bench, Guard
+
+FAILED = 1 << 8  # as wait(2) gives exit status 1
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    made.write("a.c", "b.c", "c.c")
+    undo = made.build.undo = UndoJournal(tmp_path / "session", str(made.folder), 1 << 20)
+    yield made
+    assert made.close() == []
+    undo.close()
+
+
+def inner_build(bench: Bench) -> Build:
+    """A build that was started inside the bench's."""
+    inner = bench.begin("inner")
+    inner.join(bench.build)
+    return inner
+
+
+def pending(bench: Bench) -> int:
+    """How much is pending, as guards see it."""
+    board = (bench.folder.parent / "session" / "board").read_bytes()
+    return int(struct.unpack_from("=Q", board)[0])
+
+
+def undo_of(bench: Bench) -> UndoJournal:
+    undo = bench.build.undo
+    assert undo is not None
+    return undo
+
+
+def test_what_was_lost_is_final_once_nothing_is_pending(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.run("gcc -c b.c")
+    undo = undo_of(bench)
+    undo.lose()
+    bench.workers.end(0)
+    assert undo.is_lost
+    bench.workers.end(1)
+    assert not undo.is_lost
+    assert not undo.is_whole
+
+
+def test_what_was_lost_behind_a_failure_stays_lost(bench: Bench) -> None:
+    bench.build.keep_going = True
+    bench.run("gcc -c a.c")
+    undo_of(bench).lose()
+    bench.workers.end(0, FAILED)
+    assert undo_of(bench).is_lost
+    bench.build.failures.clear()
+    bench.engine.start_over(bench.build, whole=False)
+
+
+def test_the_failures_of_an_inner_build_are_told_once(bench: Bench) -> None:
+    bench.build.on_squash = lambda: None
+    inner_build(bench)
+    bench.run("gcc -c a.c", "inner")
+    bench.run("gcc -c b.c", "inner")
+    bench.workers.end(1, FAILED)
+    bench.workers.end(0, FAILED)
+    assert [failure.record.number for failure in bench.build.failures] == [1, 0]
+
+
+def test_an_inner_build_that_is_stopped_holds_nobody(bench: Bench) -> None:
+    inner = inner_build(bench)
+    bench.run("gcc -c a.c", "inner")
+    assert pending(bench) == 1
+    bench.engine.stop(inner, signal.SIGTERM)
+    bench.workers.end(0, signal.SIGTERM)
+    assert pending(bench) == 0
+
+
+def test_an_inner_build_that_goes_on_behind_a_failure_holds_nobody(bench: Bench) -> None:
+    inner = inner_build(bench)
+    inner.keep_going = True
+    bench.run("gcc -c a.c", "inner")
+    bench.workers.end(0, FAILED)
+    assert pending(bench) == 0
+
+
+def test_what_is_to_be_taken_back_is_held(bench: Bench) -> None:
+    squashes: list[bool] = []
+    bench.build.on_squash = lambda: squashes.append(True)
+    inner_build(bench)
+    bench.run("gcc -c a.c", "inner")
+    bench.workers.end(0, FAILED)
+    assert squashes == [True]
+    assert pending(bench) == 1
+    bench.engine.start_over(bench.build, whole=True)
+    assert pending(bench) == 0
+
+
+def test_a_stopped_build_is_held(bench: Bench) -> None:
+    bench.run("gcc -c a.c")
+    bench.engine.stop(bench.build, signal.SIGTERM)
+    bench.workers.end(0, signal.SIGTERM)
+    assert pending(bench) == 1
+
+
+@pytest.mark.parametrize("name", ["b", "inner", "over"])
+def test_room_is_made_whoever_asks(bench: Bench, name: str) -> None:
+    """Also for a process that has outlived its build, which was inside another."""
+    inner_build(bench)
+    guard = Guard()
+    bench.engine.ask(Question(wire.ASK_ROOM, 1, -1, name, "/", ""), guard.settle)
+    assert guard.answers == [wire.GUARD_GO_ON]
+
+
+def test_room_is_asked_for_where_nothing_is_written_down(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    assert bench.ask(wire.ASK_ROOM, "any").answers == [wire.GUARD_GO_ON]
+    assert bench.close() == []
+
+
+@pytest.mark.parametrize("name", ["b", "over"])
+def test_nobody_gets_room_who_is_about_to_be_killed(bench: Bench, name: str) -> None:
+    bench.build.on_squash = lambda: None
+    bench.run("gcc -c a.c")
+    bench.workers.end(0, FAILED)
+    guard = Guard()
+    bench.engine.ask(Question(wire.ASK_ROOM, 1, -1, name, "/", ""), guard.settle)
+    assert guard.answers == []

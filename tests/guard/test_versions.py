@@ -1,0 +1,113 @@
+"""Files that are changed under pending compiles: each finds what it was issued for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.held import Held
+from tests.support.space import MAIN, Space
+
+FILES = {
+    "a.c": '#include "v.h"\nint a = VALUE;\n',
+    "inc/v.h": "#define VALUE 1\n",
+    "one/v.h": "#define VALUE 1\n",
+    "two/v.h": "#define VALUE 2\n",
+    "new.h": "#define VALUE 2\n",
+    "blob.S": '.data\n.incbin "fw.bin"\n',
+    "fw.bin": "old",
+    "fw2.bin": "new",
+    "map.c": '#include "t.map"\nint a = VALUE;\n',
+    "t.map": "#define VALUE 1\n",
+    "any.c": "#include SUFFIX\nint a = VALUE;\n",
+    "has.c": '#if __has_include("late.h")\nint late;\n#endif\nint a;\n',
+    "bare": "",
+    "proof.c": "int proof;\n",
+    "proof.S": ".data\n.byte 1\n",
+    "main.c": MAIN,
+    "lib/f.c": "int f(void) { return 1; }\n",
+    "use.c": "int f(void); int main(void) { return f(); }\n",
+    "f2.c": "int f(void) { return 2; }\n",
+}
+
+#: A compiler is believed to ask for all that it reads when it has been seen to.
+PROOF = (
+    "gcc -c proof.c && gcc -c proof.S -o proofs.o && cat proof.o proofs.o > seen; echo > started; "
+)
+
+WHILE_IT_IS_HELD = {
+    "a header is overwritten": "gcc -Dheld -Iinc -c a.c; cp new.h inc/v.h",
+    "appended to": "gcc -Dheld -Iinc -c a.c; echo '#undef VALUE' >> inc/v.h",
+    "edited": "gcc -Dheld -Iinc -c a.c; sed -i s/1/3/ inc/v.h",
+    "removed": "gcc -Dheld -Iinc -c a.c; rm inc/v.h",
+    "removed and made again": "gcc -Dheld -Iinc -c a.c; rm inc/v.h; cp new.h inc/v.h",
+    "removed, and made again as it was": (
+        "gcc -Dheld -Iinc -c a.c; rm -f inc/v.h; echo '#define VALUE 1' > inc/v.h"
+    ),
+    "replaced": "gcc -Dheld -Iinc -c a.c; mv new.h inc/v.h",
+    "moved away": "gcc -Dheld -Iinc -c a.c; mv inc/v.h inc/w.h",
+    "exchanged": "gcc -Dheld -Ione -c a.c; mv one/v.h x.h; mv two/v.h one/v.h; mv x.h two/v.h",
+    "changed twice": (
+        "gcc -Dheld -Iinc -c a.c; cp new.h inc/v.h; gcc -Dheld -Iinc -c a.c -o b.o; "
+        "echo '#define VALUE 3' > inc/v.h; gcc -Iinc -c a.c -o c.o"
+    ),
+    "a link to a header is replaced": (
+        "ln -s ../one/v.h inc/l.h; gcc -Dheld -Iinc -DSUFFIX='\"l.h\"' -c any.c; "
+        "ln -sf ../two/v.h inc/l.h"
+    ),
+    "what a link leads to is changed": (
+        "ln -s ../one/v.h inc/l.h; gcc -Dheld -Iinc -DSUFFIX='\"l.h\"' -c any.c; cp new.h one/v.h"
+    ),
+    "what a hard link leads to is changed": (
+        "ln one/v.h inc/l.h; gcc -Dheld -Iinc -DSUFFIX='\"l.h\"' -c any.c; cat new.h > one/v.h"
+    ),
+    "a table of no header's name": "gcc -Dheld -c map.c; sed -i s/1/2/ t.map",
+    "an assembler's contents": "gcc -Dheld -c blob.S; cp fw2.bin fw.bin",
+    "a profile is removed": (
+        "gcc -O2 --coverage -frandom-seed=1 -c f2.c -o f.o; gcc -c use.c; "
+        "gcc --coverage f.o use.o -o t; ./t; "
+        "gcc -Dheld -O2 -fprofile-use -Werror=missing-profile -c f2.c -o f.o; rm f.gcda"
+    ),
+    **{
+        f"{name} hides another": (
+            f"cp one/v.h two/{name}; gcc -Dheld -Iinc -Itwo -DSUFFIX='\"{name}\"' -c any.c; "
+            f"{how} inc/{name}"
+        )
+        for name in ("t.c", "y.tab.c", "t.x", "bare", "late.h")
+        for how in ("cp new.h", "mv new.h", "ln -s ../new.h", "ln new.h", "install -m 644 new.h")
+    },
+    "a header is looked for in vain": "gcc -Dheld -I. -c has.c; echo > late.h",
+    "a precompiled header comes": (
+        "gcc -Dheld -Iinc -c a.c; "
+        "gcc -x c-header new.h -o inc/v.h.gch; echo > after; rm inc/v.h.gch"
+    ),
+    "a library of an older folder": (
+        "gcc -c lib/f.c -o f.o; ar rc lib/libf.a f.o; gcc -c f2.c; ar rc two/libf.a f2.o; "
+        "export LIBRARY_PATH=$PWD/lib; gcc -o t0 use.c -lf; ls t0 > started2; "
+        "gcc -Dheld -o t use.c -lf; cp two/libf.a lib/libf.a"
+    ),
+    "a member of a thin archive": (
+        "gcc -c lib/f.c -o f.o; ar rcT libt.a f.o; gcc -c f2.c; gcc -c use.c; "
+        "gcc -o t0 use.o libt.a; ls t0 > started2; gcc -Dheld -o t use.o libt.a; cp f2.o f.o"
+    ),
+    "what a linker script names": (
+        "gcc -c lib/f.c -o f.o; echo 'INPUT(f.o)' > libs.so; gcc -c f2.c; gcc -c use.c; "
+        "gcc -o t0 use.o libs.so; ls t0 > started2; gcc -Dheld -o t use.o libs.so; cp f2.o f.o"
+    ),
+    "a library by -B": (
+        "gcc -c lib/f.c -o f.o; ar rc lib/libf.a f.o; gcc -c f2.c; ar rc two/libf.a f2.o; "
+        "gcc -Blib/ -o t0 use.c -lf; ls t0 > started2; "
+        "gcc -Dheld -o t use.c -Blib/ -lf; cp two/libf.a lib/libf.a"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHILE_IT_IS_HELD)
+def test_a_pending_command_finds_what_it_was_issued_for(space: Space, name: str) -> None:
+    held = Held(space)
+    script = WHILE_IT_IS_HELD[name]
+    since = "started2" if "started2" in script else "started"
+    command = ["sh", "-c", f"{PROOF}{script}; echo > after"]
+    status, expected = held.serial(FILES, command)
+    ended, tree = held.parallel(FILES, command, since=since)
+    assert (ended.status, tree) == (status, expected), ended.err
+    space.expect_clean()

@@ -1,0 +1,124 @@
+"""The command line of `scripts/soak`.
+
+Builds, kills and attacks drawn from seeds, until the time is up or somebody interrupts it; then a
+table of this run.  Status 1 if anything was found; each finding comes with the command that does
+the same again.  Totals are kept, and the next run goes on where this one stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from smpmake import folders
+from tests.packages.projects import chosen
+from tests.soak import ledger
+from tests.soak.builds import Environments, Kills, Programs
+from tests.soak.corpus import Chaos
+from tests.soak.fuzz import Arguments, Wire
+from tests.soak.loop import Loop
+from tests.soak.section import Section
+
+#: What a word of the command line stands for, where it stands for several sections.
+GROUPS = {"fuzz": (Wire.name, Arguments.name, Environments.name)}
+KINDS: tuple[type[Section], ...] = (Chaos, Programs, Kills, Wire, Arguments, Environments)
+NAMES = [kind.name for kind in KINDS]
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be asked for."""
+    found = argparse.ArgumentParser(
+        prog="soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    words = ", ".join([*NAMES, *(f"{name} ({' '.join(of)})" for name, of in GROUPS.items())])
+    found.add_argument("section", nargs="*", metavar="SECTION", help=f"of {words}; default: all")
+    found.add_argument("--minutes", type=_positive(float), help="end after so long")
+    found.add_argument("--tries", type=_positive(int), help="so many of each section")
+    found.add_argument("--seed", type=int, help="begin there, and add nothing to the totals")
+    found.add_argument("--package", action="append", default=[], help="for chaos; may be repeated")
+    found.add_argument("--state", type=Path, metavar="FILE", help="where the totals are kept")
+    found.add_argument("--table", action="store_true", help="print the totals, and try nothing")
+    return found
+
+
+def _positive(kind: Callable[[str], float]) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        value = kind(text)
+        if value <= 0:
+            raise ValueError(text)
+        return value
+
+    number.__name__ = f"positive {kind.__name__}"
+    return number
+
+
+def sections(words: Sequence[str], packages: Sequence[str]) -> list[Section]:
+    """The sections that are named, each once; ValueError for a name that is none."""
+    wanted: list[str] = []
+    for word in words or NAMES:
+        wanted += GROUPS.get(word, (word,))
+    if unknown := [name for name in wanted if name not in NAMES]:
+        raise ValueError(f"no such section: {' '.join(unknown)} (there are {', '.join(NAMES)})")
+    if packages and Chaos.name not in wanted:
+        raise ValueError("--package is for chaos")
+    try:
+        projects = chosen(list(packages))
+    except KeyError as error:
+        raise ValueError(f"no such package: {error.args[0]}") from None
+    made: list[Section] = []
+    for kind in KINDS:
+        if kind.name in wanted:
+            made.append(Chaos(projects) if kind is Chaos else kind())
+    return made
+
+
+def shown(tallies: dict[str, ledger.Tally]) -> str:
+    """The table of some tallies."""
+    return ledger.table(tallies, [(kind.name, kind.a_try, kind.things) for kind in KINDS])
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The status: 1 if something was found, 2 for what cannot be asked."""
+    asked = parser().parse_args(words)
+    path = asked.state or folders.state() / "soak.json"
+    try:
+        made = sections(asked.section, asked.package)
+        if asked.table:
+            print(shown(ledger.load(path).sections))
+            return 0
+        if asked.seed is not None:
+            return _tried(Loop(made, ledger.Ledger(), None, asked.seed), asked)
+        with ledger.alone(path):
+            return _tried(Loop(made, ledger.load(path), path), asked)
+    except (ValueError, ledger.LedgerError) as error:
+        print(f"soak: {error}", file=sys.stderr)
+        return 2
+
+
+def _tried(loop: Loop, asked: argparse.Namespace) -> int:
+    loop.tries = asked.tries
+    loop.seconds = None if asked.minutes is None else asked.minutes * 60
+    loop.say = _say
+    # Somebody may have started us with it ignored, and `timeout` asks with the other.
+    before = [(each, signal.getsignal(each)) for each in (signal.SIGINT, signal.SIGTERM)]
+    for each, _ in before:
+        signal.signal(each, signal.default_int_handler)
+    began = time.monotonic()
+    try:
+        loop.run()
+    except KeyboardInterrupt:
+        _say("interrupted")
+    finally:
+        for each, handler in before:
+            signal.signal(each, handler)
+    _say(f"\n{(time.monotonic() - began) / 60:.1f} minutes:\n\n{shown(loop.tallies)}")
+    return 1 if any(tally.found for tally in loop.tallies.values()) else 0
+
+
+def _say(text: str) -> None:
+    """At once; what a command printed may hold any bytes."""
+    print(text.encode(errors="backslashreplace").decode(), flush=True)

@@ -1,0 +1,70 @@
+"""Input that nobody would send: frames for a server, command lines for the analyses."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+
+from tests.soak.hostile import CONNECTIONS
+from tests.soak.section import ROOT, SpaceSection
+from tests.support.served import Running
+from tests.support.space import SMPMAKE, Ended, Space
+
+
+def child(space: Space, module: str, *words: str) -> Ended:
+    """A module of ours as a process of its own; one that does not end is a loss."""
+    return space.run(sys.executable, "-m", f"tests.soak.{module}", *words, PYTHONPATH=str(ROOT))
+
+
+class Wire(SpaceSection):
+    """A server and clients that mean no good."""
+
+    name = "wire"
+    a_try = "a server under random, cut, mutated and lying frames; then a real build on it"
+    things = "connections"
+
+    CLIENTS = 5
+    WHOLE = "nobody named it\n"
+
+    def play(self, space: Space, dice: random.Random, seed: int) -> int:
+        """See SpaceSection."""
+        space.clear()
+        space.write({"a.c": "int a;\n", "b.c": "int b;\n", "d/keep": "", "mine": self.WHOLE})
+        os.symlink("d", space.folder / "link")
+        server = Running(space)
+        for client in range(self.CLIENTS):
+            words = (server.socket, str(space.folder), f"{seed}.{client}")
+            ended = child(space, "hostile", *words)
+            assert ended.status == 0, ended.err
+        # How its commands went is one thing; the server owes an answer and is good as new then.
+        before = space.run(SMPMAKE, "wait", "--socket", "t")
+        assert before.status in (0, 1) and "Traceback" not in before.err, before
+        space.write({"real.c": "int real;\n"})
+        script = f'eval "$({SMPMAKE} env --socket t)"; gcc -c real.c; {SMPMAKE} wait'
+        after = space.run("sh", "-c", script)
+        assert after.status == 0, after
+        assert (space.folder / "real.o").exists()
+        log = server.stop()
+        _, fault, of_ours = log.partition("Traceback")
+        assert not fault, of_ours[:3000]
+        assert (space.folder / "mine").read_text() == self.WHOLE
+        base = space.temporary / f"smpmake-services-{os.getuid()}"
+        assert not base.exists() or list(base.iterdir()) == [], list(base.iterdir())
+        return self.CLIENTS * CONNECTIONS
+
+
+class Arguments(SpaceSection):
+    """Command lines for the analyses."""
+
+    name = "arguments"
+    a_try = "random command lines for every tool's analysis"
+    things = "command lines"
+
+    COUNT = 2000
+
+    def play(self, space: Space, dice: random.Random, seed: int) -> int:
+        """See SpaceSection."""
+        ended = child(space, "lines", str(seed), str(self.COUNT))
+        assert ended.status == 0, ended.err[-3000:]
+        return self.COUNT

@@ -1,0 +1,153 @@
+"""A real build killed at a random moment, and what plain make then finds."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import psutil
+
+from tests.support.findings import DifferenceError
+from tests.support.space import MAIN, SMPMAKE, Space
+
+SOURCES = 24
+MAKEFILE = """
+OBJECTS = %s
+prog: $(OBJECTS)
+\tgcc -o $@ $(OBJECTS)
+%%.o: %%.c common.h
+\tgcc -O2 -MMD -MF $*.d -c -o $@ $<
+\techo $@ > $*.log
+-include $(OBJECTS:.o=.d)
+"""
+
+
+def real_project() -> dict[str, str]:
+    """Sources that take gcc a while each: the moments between issue and end are long enough."""
+    body = "\n".join(
+        f"static double g{n}(double x) {{ return x * {n} + common(x); }}" for n in range(120)
+    )
+    calls = " + ".join(f"g{n}(x)" for n in range(120))
+    files = {
+        f"f{n}.c": f'#include "common.h"\n{body}\ndouble f{n}(double x) {{ return {calls}; }}\n'
+        for n in range(SOURCES)
+    }
+    objects = " ".join(f"f{n}.o" for n in range(SOURCES)) + " main.o"
+    return {
+        **files,
+        "main.c": MAIN,
+        "common.h": "static inline double common(double x) { return x * x + 1; }\n",
+        "Makefile": MAKEFILE % objects,
+    }
+
+
+def expected_tree(space: Space) -> dict[str, str]:
+    """What plain make makes of the project."""
+    space.clear()
+    space.write(real_project())
+    space.ok("make", "-j2")
+    return space.tree()
+
+
+def attempt(space: Space, rng: random.Random, expected: dict[str, str], seed: int) -> bool:
+    """One kill: a plain make completes the serial result.  False if the build was over before."""
+    space.clear()
+    space.write(real_project())
+    if rng.random() < 0.5:  # over a stale build
+        space.ok("make", "-j2", "-s", "f0.o", "f1.o", "f2.o", "f3.o")
+        space.write({"common.h": "static inline double common(double x) { return x; }\n"})
+        space.ok("sh", "-c", "rm -f *.log && touch -d '+1 second' common.h")
+        space.write({"common.h": real_project()["common.h"]})
+    if not kill_once(space, rng, seed):
+        return False
+    check_nothing_half_written(space, expected, seed)
+    ended = space.run("make", "-j2")
+    assert ended.status == 0, (seed, ended.err)
+    tree = space.tree()
+    if tree != expected:
+        wrong = {n for n in expected.keys() | tree.keys() if expected.get(n) != tree.get(n)}
+        raise DifferenceError(f"seed {seed}: {sorted(wrong)}")
+    return True
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    """Everything below a process."""
+    return psutil.Process(pid).children(recursive=True)
+
+
+def assert_all_end(processes: list[psutil.Process]) -> None:
+    """No orphans: the helpers end everything within their patience and a margin."""
+    _, alive = psutil.wait_procs(processes, timeout=20)
+    assert alive == []
+
+
+def kill_once(space: Space, rng: random.Random, seed: int) -> bool:
+    """Starts a build, kills it once a random number of objects is there; False if it was over."""
+    process = space.start(SMPMAKE, "-q", "make")
+    goal, spin = rng.randrange(SOURCES), rng.randrange(20000)
+    while len(list(space.folder.glob("*.o"))) < goal and process.poll() is None:
+        pass
+    for _ in range(spin):  # somewhere between two objects
+        pass
+    if process.poll() is not None:
+        space.finish(process)
+        return False
+    below = descendants(process.pid)
+    victims = [psutil.Process(process.pid)]
+    helpers = [p for p in below if name_of(p).startswith("smpmake-")]
+    if helpers and rng.random() < 0.3:
+        victims.append(rng.choice(helpers))
+    for victim in victims:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            victim.kill()
+    assert_all_end(below)
+    # With its worker killed too a compiler may still end by itself.
+    assert_all_end([p for p in psutil.process_iter() if folder_of(p) == str(space.folder)])
+    space.finish(process)
+    if any(p.name.startswith("smpmake") for p in space.temporary.iterdir()):
+        # Killed before the keeper was there, or with it: the next build cleans up.
+        assert space.smpmake("-q", "true").status == 0
+    assert [p.name for p in space.temporary.iterdir() if p.name.startswith("smpmake")] == [], seed
+    shutil.rmtree(space.temporary)  # gcc's own files, which a killed gcc leaves
+    space.temporary.mkdir()
+    return True
+
+
+def name_of(process: psutil.Process) -> str:
+    """A process's name, "" if it is gone."""
+    with contextlib.suppress(psutil.Error):
+        return process.name()
+    return ""
+
+
+def folder_of(process: psutil.Process) -> str:
+    """A process's current folder, "" if it is gone."""
+    with contextlib.suppress(psutil.Error):
+        return process.cwd()
+    return ""
+
+
+def check_nothing_half_written(space: Space, expected: dict[str, str], seed: int) -> None:
+    """Whatever object is there is the serial one, or an older one that make will replace."""
+    assert not list(space.folder.glob(".smpmake*")), seed
+    for log in space.folder.glob("*.log"):
+        assert log.with_suffix(".o").exists(), (seed, log)  # it speaks of what was done
+    for name, what in space.tree().items():
+        if name.endswith(".o") and what != expected[name]:
+            path = space.folder / name
+            stale = subprocess.run(
+                ["make", "-q", name], cwd=space.folder, capture_output=True, check=False
+            )
+            assert stale.returncode == 1, (seed, name)
+            assert is_whole(path), (seed, name)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether an object can be read to its end."""
+    return (
+        subprocess.run(["readelf", "-a", str(path)], capture_output=True, check=False).returncode
+        == 0
+    )

@@ -1,0 +1,62 @@
+"""Undoing by a journal alone, without a build: what comes back is what was there."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from smpmake.undo.journal import UndoJournal, now_ns
+
+TICK = 12_000_000  # undo.h's UNDO_TICK
+OLD = b"x" * 100_000
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[UndoJournal]:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "session").mkdir()
+    with closing(UndoJournal(tmp_path / "session", str(tmp_path / "tree"), 1 << 30)) as journal:
+        yield journal
+
+
+@pytest.fixture
+def product(tmp_path: Path, journal: UndoJournal) -> Path:
+    """An older file that a command without a guard is about to write."""
+    path = tmp_path / "tree" / "product"
+    path.write_bytes(OLD)
+    path.chmod(0o751)
+    os.utime(path, (1000, 2000))
+    while now_ns() <= path.stat().st_ctime_ns + TICK:
+        pass  # or it could have been made by the command
+    journal.issued(0, [])
+    journal.keeps(0, str(path), path.stat())
+    return path
+
+
+def undo_in(journal: UndoJournal, largest: int) -> list[str]:
+    """Undoes where no file may become larger: a disk that is full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, limits[1]))
+    try:
+        return journal.take_back(everything=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_contents_that_find_no_room_are_told(journal: UndoJournal, product: Path) -> None:
+    product.write_bytes(b"new")
+    assert undo_in(journal, len(OLD) // 2) == [f"{product}: File too large"]
+
+
+def test_a_copy_that_comes_back_is_what_the_file_was(journal: UndoJournal, product: Path) -> None:
+    product.unlink()
+    product.write_bytes(b"new")
+    assert journal.take_back(everything=True) == []
+    info = product.stat()
+    assert product.read_bytes() == OLD
+    assert (info.st_mode & 0o7777, info.st_atime, info.st_mtime) == (0o751, 1000, 2000)
