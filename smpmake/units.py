@@ -35,6 +35,11 @@ def cut_left(text: str, width: int) -> str:
     return text if len(text) <= width else f"…{text[len(text) - max(0, width - 1) :]}"
 
 
+def one_line(text: str) -> str:
+    """Text for one line of ours: what `printable` does, and a name cannot begin another line."""
+    return printable(text).replace("\n", "^J")
+
+
 def printable(text: str) -> str:
     """Text that can do nothing to a terminal: control characters are shown as in `cat -v`."""
     return "".join(

@@ -158,7 +158,9 @@ def guarded(call: Callable[[], Any]) -> int:
         error.show()
         return FAULT
     except SmpmakeError as error:
-        print(f"smpmake: {error}", file=sys.stderr)
+        from smpmake.said import say
+
+        say(str(error))
         return FAULT
     except BrokenPipeError:
         return 141  # as a program that SIGPIPE ended

@@ -70,7 +70,9 @@ def bench(
                 history.set_serial(head.id, serial)
                 break
     except HistoryError as error:
-        click.echo(f"smpmake: the serial time is not in the history: {error}", err=True)
+        from smpmake.said import say
+
+        say(f"the serial time is not in the history: {error}")
     if as_json:
         click.echo(json.dumps(tables.document(done), indent=1))
     else:

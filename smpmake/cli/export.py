@@ -20,6 +20,7 @@ from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.errors import SmpmakeError
 from smpmake.history import History
 from smpmake.records import BuildRecord
+from smpmake.said import say
 
 #: So many builds before are looked through for what this one may lack.
 _EARLIER: Final = 3
@@ -149,7 +150,7 @@ def _find(build: int | str) -> BuildRecord:
 
 
 def _warn(text: str) -> None:
-    click.echo(f"smpmake: {text}", err=True)
+    say(text)
 
 
 def _write(path: str, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,11 +15,13 @@ import click
 
 from smpmake.commands import families
 from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
+from smpmake.said import say, say_what_is_logged
 from smpmake.status.template import Wording
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
     from smpmake.records import BuildRecord
+    from smpmake.session.session import Outcome, Session
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -191,13 +194,13 @@ def run(command: tuple[str, ...], **options: Any) -> int:
     try:
         os.getcwd()
     except OSError:
-        print("smpmake: the current folder is gone; running the build plainly", file=sys.stderr)
+        say("the current folder is gone; running the build plainly")
         return plainly(list(command))
     settings = settings_from(options)
     settings = replace(settings, status=os.environ.get("SMPMAKE_STATUS", settings.status))
     Wording(settings.status)  # a fault in it is told before anything runs
     level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
-    logging.basicConfig(format="smpmake: %(message)s", level=level)
+    say_what_is_logged(level)
     return build(settings, list(command))
 
 
@@ -207,12 +210,35 @@ def build(settings: Settings, command: list[str]) -> int:
     Where no server can be had the command runs plainly, with a word about it: our faults cost
     speed, never the build.
     """
+    from smpmake.errors import SmpmakeError
+
+    begun: list[Session] = []
+    try:
+        outcome = _run(settings, command, begun)
+    except Exception as error:
+        if begun and begun[0].is_begun:
+            raise
+        known = isinstance(error, (SmpmakeError, OSError))
+        why = str(error) if known else f"{type(error).__name__}: {error}"
+        say(f"{why}; running the build plainly")
+        return plainly(command)
+    try:
+        _report(settings, outcome.record, begun[0].recorder)
+    except (ImportError, RuntimeError, MemoryError) as error:
+        say(f"no summary: {error!r}")
+    for fault in outcome.faults:
+        say(f"left over: {fault}")
+    return outcome.record.status
+
+
+def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcome:
+    """A build on a server of its own, or on one that runs; the session is put into `begun`."""
     import asyncio
 
     from smpmake import cpus
-    from smpmake.errors import SmpmakeError
     from smpmake.session.backend import Backend
     from smpmake.session.local import LocalBackend
+    from smpmake.session.means import most_slots
     from smpmake.session.remote import RemoteBackend, running_server
     from smpmake.session.session import Session
 
@@ -225,31 +251,27 @@ def build(settings: Settings, command: list[str]) -> int:
         del timing, summary, why
 
     backend: Backend
-    try:
-        client = running_server()
-        if client is not None:
-            backend = remote = RemoteBackend(settings, client, command[0])
-            slots = remote.slots
-        else:
-            slots = settings.jobs or cpus.usable().count
-            backend = LocalBackend(settings, slots, command[0])
-        session = Session(settings, command, slots, backend)
-        outcome = asyncio.run(session.run(get_ready))
-    except SmpmakeError as error:
-        print(f"smpmake: {error}; running the build plainly", file=sys.stderr)
-        return plainly(command)
-    _report(settings, outcome.record, session.recorder)
-    for fault in outcome.faults:
-        print(f"smpmake: left over: {fault}", file=sys.stderr)
-    return outcome.record.status
+    most = most_slots()
+    client = running_server()
+    if client is not None:
+        backend = remote = RemoteBackend(settings, client, command[0])
+        slots = remote.slots
+    else:
+        slots = min(most, settings.jobs or cpus.usable().count)
+        backend = LocalBackend(settings, slots, command[0])
+    session = Session(settings, command, slots, backend)
+    begun.append(session)
+    return asyncio.run(session.run(get_ready))
 
 
 def plainly(command: list[str]) -> int:
     """Becomes the command; returns only if it cannot be run."""
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the command would inherit it
+        signal.signal(ignored, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        print(f"smpmake: {command[0]}: cannot be run: {error.strerror}", file=sys.stderr)
+        say(f"{command[0]}: cannot be run: {error.strerror}")
         return 127 if isinstance(error, FileNotFoundError) else 126
 
 

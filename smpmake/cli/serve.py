@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import click
 
 from smpmake.cli.run import settings_from, settings_options
 from smpmake.config import DEFAULT_NAME
+from smpmake.said import say, say_what_is_logged
 
 _SOCKET = click.option(
     "--socket",
@@ -34,22 +34,23 @@ def serve(name: str, **options: Any) -> int:
     import asyncio
 
     from smpmake.server.daemon import Service
-    from smpmake.session.session import FAULT, raise_descriptor_limit
+    from smpmake.session.means import raise_descriptor_limit
+    from smpmake.session.session import FAULT
 
-    logging.basicConfig(format="smpmake: %(message)s", level=logging.INFO)
+    say_what_is_logged(logging.INFO)
     raise_descriptor_limit()
 
     def ready(path: Path, slots: int) -> None:
-        print(f"smpmake: serving {slots} slots at {path}", file=sys.stderr, flush=True)
+        say(f"serving {slots} slots at {path}")
         env_hint = "" if name == DEFAULT_NAME else f" --socket {shlex.quote(name)}"
-        print(f'smpmake: in a shell: eval "$(smpmake env{env_hint})"', file=sys.stderr, flush=True)
+        say(f'in a shell: eval "$(smpmake env{env_hint})"')
 
     async def main() -> list[str]:
         return await Service(name, settings_from(options)).run(ready)
 
     leftovers = asyncio.run(main())
     for leftover in leftovers:
-        print(f"smpmake: left over: {leftover}", file=sys.stderr)
+        say(f"left over: {leftover}")
     return FAULT if leftovers else 0
 
 

@@ -8,6 +8,8 @@ import time
 import click
 
 from smpmake.cli.builds import build_name, find
+from smpmake.said import say
+from smpmake.units import one_line
 
 
 @click.command()
@@ -25,13 +27,13 @@ def why(path: str | None, everything: bool, build: int | str) -> int:
     if path is not None:
         lines = report.about(record, os.path.abspath(path))
         if not lines:
-            click.echo(f"smpmake: no command of that build made or read {path}", err=True)
+            say(f"no command of that build made or read {path}")
             return 1
         for line in lines:
             click.echo(line)
         return 0
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.wall_clock))
-    click.echo(f"{' '.join(record.command)} in {record.cwd}, {when}:")
+    click.echo(one_line(f"{' '.join(record.command)} in {record.cwd}, {when}:"))
     for line in report.lines(record, everything=everything):
         click.echo(line)
     return 0

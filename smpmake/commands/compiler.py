@@ -44,7 +44,7 @@ def analyse(inv: Invocation) -> Analysis:
                 name = str(error.args[0])
                 return Analysis(Kind.UNKNOWN, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=name)
             break
-    line = Line(inv.argv[0], words, responses)
+    line = Line(inv.argv[0], words, responses, inv.files)
     getenv = inv.getenv
     for name in UNUSUAL_VARIABLES:
         if getenv(name) is not None:
@@ -138,7 +138,7 @@ def _compile(line: Line) -> Analysis:
 def _link(line: Line) -> Analysis:
     on = line.on
     link = Link()
-    link.scan(line.linker)
+    link.scan(line.expanded(line.linker))
     if link.refusals.reason is not None:
         line.refusals.refuse(link.refusals.reason, link.refusals.detail)
     if link.output is not None or link.query:

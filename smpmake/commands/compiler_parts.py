@@ -35,7 +35,7 @@ def link_parts(line: Line, judge: Judge, folder: str) -> tuple[Part, ...]:
 
 
 def _part(line: Line, judge: Judge, words: Sequence[str], intermediate: bool = False) -> Part:
-    part = Line(line.argv, words, ())
+    part = Line(line.argv, words, (), line.files)
     part.scan()
     meaning = judge(part)
     if intermediate:

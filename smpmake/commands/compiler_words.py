@@ -15,7 +15,8 @@ from smpmake.commands.compiler_options import (
     Do,
     Language,
 )
-from smpmake.commands.model import Reason, Refusals
+from smpmake.commands.model import Files, Reason, Refusals
+from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, split_suffix
 
 
@@ -43,6 +44,7 @@ class Line:
         "argv",
         "assembler",
         "cpp",
+        "files",
         "first",
         "language",
         "linker",
@@ -66,11 +68,13 @@ class Line:
         argv0: str,
         words: Sequence[str],
         responses: Sequence[str],
+        files: Files,
         tool: Tool | None = None,
     ) -> None:
         self.argv = argv0
         self.words = words
-        self.responses = responses
+        self.responses = list(responses)
+        self.files = files
         self.tool = tool or tool_of(basename(argv0))
         self.on: set[Do] = set()
         self.language: str | None = None
@@ -217,11 +221,11 @@ class Line:
 
     def do_library(self, word: str, value: str) -> None:
         """-l"""
-        self.linker.extend(("-l", value))
+        self._hand_on("-l", value)
 
     def do_library_folder(self, word: str, value: str) -> None:
         """-L"""
-        self.linker.extend(("-L", value))
+        self._hand_on("-L", value)
 
     def do_script(self, word: str, value: str) -> None:
         """-T"""
@@ -254,7 +258,21 @@ class Line:
         elif path != NULL_DEVICE:
             self.sides.append(path)
 
+    def _hand_on(self, option: str, value: str) -> None:
+        """In one word, as the driver does: an @ in it names no response file."""
+        self.linker.extend((option + value,) if value else (option, value))
+
     # Words for the other stages, once all of them are there.
+
+    def expanded(self, words: Sequence[str]) -> list[str]:
+        """Words for another stage, which reads the response files among them itself."""
+        try:
+            found, responses = expand(words, self.files)
+        except UnreadableError as error:
+            self.refusals.refuse(Reason.UNREADABLE_RESPONSE_FILE, str(error.args[0]))
+            return []
+        self.responses += responses
+        return found
 
     def read_stages(self) -> None:
         """What -Wp and -Wa have handed on."""
@@ -281,7 +299,7 @@ class Line:
 
     def _read_assembler(self) -> None:
         lines = Assembly()
-        lines.scan(self.assembler)
+        lines.scan(self.expanded(self.assembler))
         if lines.output is not None or lines.query:
             self.refusals.refuse(Reason.UNKNOWN_OPTION, "-Wa,")
         if lines.refusals.reason is not None:

@@ -164,7 +164,8 @@ def analyse(inv: Invocation) -> Analysis:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNREADABLE_RESPONSE_FILE, detail=detail)
     words = Words()
     words.read(expanded)
-    line = Line(inv.argv[0], words.rest, responses, Tool((GCC,), words.languages(), exe=False))
+    tool = Tool((GCC,), words.languages(), exe=False)
+    line = Line(inv.argv[0], words.rest, responses, inv.files, tool)
     for name in UNUSUAL_VARIABLES:
         if inv.getenv(name) is not None:
             line.refusals.refuse(Reason.UNUSUAL_ENVIRONMENT, name)

@@ -68,6 +68,7 @@ class Reason(enum.StrEnum):
     DISCARDED_OUTPUT = "discarded-output", False, "writes to /dev/null: only its status matters"
     PROBE_NAME = "probe-name", False, "a configure-time check, known by its file or folder name"
     CAPTURED_OUTPUT = "captured-output", False, "its output is captured, redirected or discarded"
+    SPECIAL_FILE = "special-file", False, "an operand that is a FIFO, a device or a socket"
     FRESH_SOURCE = "fresh-source", False, "a small source that the calling script has just written"
     STATUS_ASKED = (
         "status-asked",

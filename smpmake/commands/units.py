@@ -45,7 +45,7 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
     if len(inv.argv) <= start or not is_compiler(inv.argv[start]):
         return ()
     words, responses = expand(inv.argv[start + 1 :], inv.files)
-    line = Line(inv.argv[start], words, responses)
+    line = Line(inv.argv[start], words, responses, inv.files)
     line.scan()
     if line.query or line.on & _NOT_COMPILED:
         return ()

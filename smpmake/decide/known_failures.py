@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from smpmake import folders
+from smpmake.redact import SHOWN, Redactor
 
 
 def digest_of(cwd: bytes, argv: bytes) -> str:
@@ -21,9 +22,15 @@ def digest_of(cwd: bytes, argv: bytes) -> str:
 
 
 class KnownFailures:
-    """The commands of one project.  A file that cannot be read or written is as none."""
+    """The commands of one project.  A file that cannot be read or written is as none.
 
-    def __init__(self, project: str, base: Path | None = None) -> None:
+    secrets  more names of what is not to be stored (redact.DEFAULT_NAMES).
+    """
+
+    def __init__(
+        self, project: str, base: Path | None = None, secrets: tuple[str, ...] = ()
+    ) -> None:
+        self._secrets = secrets
         self._commands: dict[str, str] = {}
         self._changed = False
         self._path: Path | None = None
@@ -40,6 +47,7 @@ class KnownFailures:
             digest, _, command = line.partition("\t")
             if len(digest) == 32:
                 self._commands[digest] = command
+        self._forget_secrets()
 
     def __len__(self) -> int:
         return len(self._commands)
@@ -49,9 +57,20 @@ class KnownFailures:
 
     def add(self, digest: str, argv: bytes) -> None:
         """From now on the driver is told the truth about this command."""
-        words = argv[:-1].decode(errors="replace").split("\0")
+        words = self._redactor().argv(argv[:-1]).decode(errors="replace").split("\0")
         self._commands[digest] = shlex.join(words).replace("\n", " ")
         self._changed = True
+
+    def _forget_secrets(self) -> None:
+        """Older versions stored commands as they came."""
+        redactor = self._redactor() if self._commands else None
+        for digest, command in self._commands.items():
+            if redactor is not None and SHOWN not in command:
+                self._commands[digest] = redactor.text(command)
+                self._changed |= self._commands[digest] != command
+
+    def _redactor(self) -> Redactor:
+        return Redactor(self._secrets, os.environ)
 
     def discard(self, digest: str) -> None:
         """It has succeeded: its failure was an error that was mended."""

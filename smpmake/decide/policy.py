@@ -21,6 +21,9 @@ class Context(Protocol):
     def captured(self) -> bool:
         """Whether somebody other than the user gets the command's output."""
 
+    def special_file(self) -> str:
+        """An operand that is neither a regular file nor a folder, links followed; "" for none."""
+
     def fresh_source(self) -> bool:
         """Whether the calling script has just written the source, as probes do."""
 
@@ -78,27 +81,33 @@ def matches(patterns: tuple[str, ...], tool: str, real: str) -> bool:
 def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Context) -> Decision:
     """The verdict on one command."""
     exclusive = bool(rules.exclusive) and matches(rules.exclusive, tool, real)
+    special = context.special_file()
     if analysis.kind is Kind.FILE:
-        return _decide_file(analysis, rules, context)
+        return _decide_file(analysis, rules, context, special)
     reason, detail = analysis.refusal, analysis.detail
     if analysis.kind is Kind.BUILD:
         # One that takes no guard would not see what is pending.
         barrier = rules.guard and not context.tool_takes_guard()
         return Decision(reason, detail, barrier, light=True)
+    if reason is None and special:
+        reason, detail = Reason.SPECIAL_FILE, special
     if reason is None and rules.foreground and matches(rules.foreground, tool, real):
         reason, detail = Reason.USER_FOREGROUND, tool
     if reason is None:
         reason, detail = _objection(analysis, rules, context)
     # The two ends of a pipe need each other: one must not hold the slot that the other waits for.
-    light = reason in (Reason.READS_STDIN, Reason.WRITES_STDOUT, Reason.CALLERS_FILE)
+    ends = (Reason.READS_STDIN, Reason.WRITES_STDOUT, Reason.CALLERS_FILE)
+    light = reason in ends or bool(special)
     return Decision(reason, detail, reason is not None and reason.barrier, light, exclusive)
 
 
-def _decide_file(analysis: Analysis, rules: Rules, context: Context) -> Decision:
+def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: str) -> Decision:
     if analysis.refusal is not None and analysis.refusal is not Reason.NOT_PENDING:
         # A guarded mv, cp or rm waits by itself for exactly what it touches.
         barrier = analysis.refusal.barrier and not (rules.guard and context.tool_takes_guard())
         return Decision(analysis.refusal, analysis.detail, barrier, light=True)
+    if special:
+        return Decision(Reason.SPECIAL_FILE, special, light=True)
     paths = [*analysis.reads, *(write.path for write in analysis.writes)]
     if any(context.is_pending(path) for path in paths):
         return Decision(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import Rules
@@ -29,6 +29,10 @@ class Wrong(NamedTuple):
     argv: bytes
     caller: bytes
     failure: Failure
+
+
+_MOST_SHARED: Final = 1000
+_NOT_ALL: Final = "there were more commands than are remembered: the oldest are not in this outcome"
 
 
 @dataclass(slots=True)
@@ -71,6 +75,7 @@ class Build:
     owed           failures whose very command is still to be told, or to succeed.
     environments   the environments of its commands, each once, by its bytes.
     texts          texts that its commands have in common, each once.
+    most_records   of so many commands a build that does not end is remembered, 0 for all.
     """
 
     id: str
@@ -109,10 +114,26 @@ class Build:
     owed: dict[str, Failure] = field(default_factory=dict)
     environments: dict[bytes, Environment] = field(default_factory=dict)
     texts: dict[bytes, bytes] = field(default_factory=dict)
+    most_records: int = 0
     _undone: int = 0
 
     def __post_init__(self) -> None:
         self.empty.set()
+
+    def add(self, record: CommandRecord) -> None:
+        """One more command."""
+        self.records.append(record)
+        if self.most_records and len(self.records) > self.most_records:
+            del self.records[: self.most_records // 2]
+            self.promised.clear()
+            if _NOT_ALL not in self.notices:
+                self.notices.append(_NOT_ALL)
+
+    def spare_memory(self) -> None:
+        """What commands have in common is few things, as a rule."""
+        for kept in (self.environments, self.texts):
+            if len(kept) >= _MOST_SHARED:
+                kept.clear()
 
     def entered(self) -> None:
         """A command of this build entered the engine."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from typing import Final
 
 from smpmake.commands import wmake
 from smpmake.commands.makes import MAKES, READ_BACK
-from smpmake.commands.model import Analysis, Kind
+from smpmake.commands.model import Analysis, Kind, Reason
+from smpmake.commands.paths import NULL_DEVICE, is_device
 from smpmake.decide.procfs import Processes, asks_for_status, is_captured, is_fresh
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
@@ -58,6 +60,24 @@ class Context:
             self._build.driver_output,
             one_program=one_program,
         )
+
+    def special_file(self) -> str:
+        """See policy.Context."""
+        analysis = self._analysis
+        paths = [write.path for write in analysis.writes if not write.removed]
+        paths += [path for path in analysis.reads if path != NULL_DEVICE]
+        if analysis.refusal is Reason.UNREADABLE_RESPONSE_FILE:
+            paths.append(analysis.detail)
+        return next((path for path in paths if self._is_special(path)), "")
+
+    def _is_special(self, path: str) -> bool:
+        if is_device(path):  # a descriptor's name is another file's in another process
+            return True
+        try:
+            mode = os.stat(os.path.join(self._cwd, path)).st_mode
+        except (OSError, ValueError):
+            return False
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
     def fresh_source(self) -> bool:
         """See policy.Context."""

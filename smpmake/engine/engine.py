@@ -141,9 +141,12 @@ class Engine:
             build.undo.grow(wanted=question.kind == wire.ASK_ROOM)
             if build.squashing and not is_job:
                 return lambda: None  # it will not live to hear the answer
-            if question.kind == wire.ASK_ROOM or (question.kind == wire.ASK_COMMIT and is_job):
+            if question.kind == wire.ASK_COMMIT and is_job:
                 settle(GO_ON)
                 return None
+        if question.kind == wire.ASK_ROOM:  # for a journal, which the build may have no more
+            settle(GO_ON)
+            return None
 
         def answer(data: bytes) -> None:
             if build is not None and build.squashing and not is_job:

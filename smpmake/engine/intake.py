@@ -157,7 +157,7 @@ class Intake:
             light=decision.light,
         )
         self._count += 1
-        build.records.append(record)
+        build.add(record)
         guarded = build.rules.guard and not invoke.unguarded
         if build.rules.guard and invoke.unguarded:
             caller = self._processes.caller(invoke.unguarded)
@@ -372,6 +372,7 @@ def _shared(build: Build, invoke: Invoke) -> Environment:
     """The invocation's environment; most commands share it and more, once in memory."""
     known = build.environments.get(invoke.env)
     if known is None:
+        build.spare_memory()
         known = build.environments[invoke.env] = Environment(invoke.env)
     share = build.texts.setdefault
     invoke.env = known.blob

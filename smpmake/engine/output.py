@@ -8,6 +8,7 @@ import stat
 from smpmake.engine.command import Command
 from smpmake.engine.sinks import Printer, Sinks
 from smpmake.guard.pending import File
+from smpmake.units import one_line
 
 
 class JobOutput:
@@ -43,7 +44,7 @@ class JobOutput:
             self._write(command, out, err)
 
     def _write(self, command: Command, out: bytes, err: bytes) -> None:
-        head = f"smpmake: {command.record.command}\n".encode(errors="replace")
+        head = f"smpmake: {one_line(command.record.command)}\n".encode(errors="replace")
         for sink, text, first in (
             (command.invoke.out, out, not err),
             (command.invoke.err, err, True),

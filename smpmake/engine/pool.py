@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import socket
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Protocol
 
 from smpmake import native
 from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import Result
 
+log = logging.getLogger("smpmake")
+
 _CHUNK: Final = 1 << 18
+_RETRY: Final = 0.1  # s until a worker that could not be started is tried again
 
 OnResult = Callable[[int, Result], None]
 OnLost = Callable[[int], None]
@@ -50,7 +55,10 @@ class Workers(Protocol):
 
 
 class Worker:
-    """One worker.  `on_result` gets what a job did; `on_lost` is called if the process dies."""
+    """One worker.  `on_result` gets what a job did; `on_lost` is called if the process dies.
+
+    slot  whose jobs it runs.  Raises OSError if it cannot be started.
+    """
 
     def __init__(
         self,
@@ -72,13 +80,16 @@ class Worker:
         ours, theirs = socket.socketpair()
         # `alive` is only open as long as the worker lives: the keeper waits for that.
         passed = [theirs.fileno(), *([alive] if alive >= 0 else [])]
-        self.process = subprocess.Popen(
-            [native.program("worker"), str(theirs.fileno()), str(cpu), str(niceness), str(alive)],
-            pass_fds=passed,
-            stdin=subprocess.DEVNULL,
-            close_fds=True,
-        )
-        theirs.close()
+        words = [native.program("worker"), *map(str, (theirs.fileno(), cpu, niceness, alive))]
+        try:
+            self.process = subprocess.Popen(
+                words, pass_fds=passed, stdin=subprocess.DEVNULL, close_fds=True
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
         ours.setblocking(False)
         self._socket = ours
         loop.add_reader(ours.fileno(), self._readable)
@@ -142,7 +153,8 @@ class Pool:
     """As many workers as slots, started when their slot is first used (slots are taken from the
     lowest up, so a build that never needs the last ones never starts them).
 
-    Makes this process the one that orphans come to.
+    Where the system gives no process more, those that are there run all the jobs: one that has no
+    worker waits for the next that is free.  Makes this process the one that orphans come to.
     """
 
     def __init__(
@@ -157,6 +169,10 @@ class Pool:
         self.keepers: set[int] = set()
         self._loop = asyncio.get_running_loop()
         self._workers: dict[int, Worker] = {}
+        self._busy: set[int] = set()  # slots whose workers have a job
+        self._unmanned: dict[int, bytes] = {}  # jobs that wait for a worker, by slot
+        self._retry: asyncio.TimerHandle | None = None
+        self._is_short = False
         self._slots = slots
         self._on_result: OnResult
         self._on_lost: OnLost
@@ -169,16 +185,34 @@ class Pool:
         self._on_result, self._on_lost = on_result, on_lost
 
     def start(self, slots: int) -> None:
-        """Starts the first `slots` workers."""
+        """Starts the first `slots` workers, or as many as can be; raises OSError for none."""
         for slot in range(min(slots, self._slots)):
-            self._worker(slot)
+            try:
+                self._start(slot)
+            except OSError as error:
+                if not self._workers:
+                    raise
+                self._complain(error)
+                break
 
     def send(self, slot: int, frame: bytes) -> None:
         """See Workers."""
-        self._worker(slot).send(frame)
+        worker = self._worker(slot)
+        if worker is None:
+            self._unmanned[slot] = frame
+            if self._retry is None:
+                self._retry = self._loop.call_later(_RETRY, self._try_again)
+            return
+        self._busy.add(slot)
+        worker.send(frame)
 
     def signal(self, slot: int, number: int) -> None:
         """See Workers."""
+        frame = self._unmanned.pop(slot, None)
+        if frame is not None:  # it will not begin
+            ended = replace(wire.failed_result(wire.job_of(frame), 0), wait_status=number)
+            self._loop.call_soon(self._on_result, slot, ended)
+            return
         worker = self._workers.get(slot)
         if worker is not None:
             worker.send(wire.encode_signal(number))
@@ -190,6 +224,8 @@ class Pool:
 
     def close(self) -> list[str]:
         """See Workers."""
+        if self._retry is not None:
+            self._retry.cancel()
         for worker in self._workers.values():
             worker.close()
         complaints = []
@@ -200,22 +236,59 @@ class Pool:
         self._workers.clear()
         return complaints
 
-    def _worker(self, slot: int) -> Worker:
+    def _worker(self, slot: int) -> Worker | None:
+        """Who is to run a slot's job: its own worker, or else one that has nothing to do."""
         worker = self._workers.get(slot)
-        if worker is None:
-            cpu = self._cpus[slot % len(self._cpus)] if self._cpus else -1
-            worker = self._workers[slot] = Worker(
-                slot,
-                self._loop,
-                self._on_result,
-                self._lost,
-                cpu=cpu,
-                niceness=self._niceness,
-                alive=self._alive,
-            )
+        if worker is not None:
+            return worker
+        try:
+            return self._start(slot)
+        except OSError as error:
+            self._complain(error)
+        idle = next((each for each in self._workers if each not in self._busy), None)
+        return self._move(idle, slot) if idle is not None else None
+
+    def _start(self, slot: int) -> Worker:
+        cpu = self._cpus[slot % len(self._cpus)] if self._cpus else -1
+        worker = self._workers[slot] = Worker(
+            slot,
+            self._loop,
+            self._ended,
+            self._lost,
+            cpu=cpu,
+            niceness=self._niceness,
+            alive=self._alive,
+        )
         return worker
 
+    def _move(self, slot: int, to: int) -> Worker:
+        worker = self._workers[to] = self._workers.pop(slot)
+        worker.slot = to
+        return worker
+
+    def _complain(self, error: OSError) -> None:
+        if not self._is_short:
+            self._is_short = True
+            count = len(self._workers)
+            log.warning("worker processes: %d, and no more: %s", count, error.strerror)
+
+    def _try_again(self) -> None:
+        self._retry = None
+        waiting, self._unmanned = self._unmanned, {}
+        for slot, frame in waiting.items():
+            self.send(slot, frame)
+
+    def _ended(self, slot: int, result: Result) -> None:
+        self._busy.discard(slot)
+        if self._unmanned:  # who has waited is first
+            next_slot = next(iter(self._unmanned))
+            frame = self._unmanned.pop(next_slot)
+            self._busy.add(next_slot)
+            self._move(slot, next_slot).send(frame)
+        self._on_result(slot, result)
+
     def _lost(self, slot: int) -> None:
+        self._busy.discard(slot)
         worker = self._workers.pop(slot, None)
         if worker is not None:
             worker.reap()

@@ -28,8 +28,14 @@ class Printer:
     def write(self, fd: int, data: bytes) -> None:
         """Queues a piece."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="printer", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="printer", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system gives none: then the server waits for the reader
+                with contextlib.suppress(OSError):
+                    write_all(fd, data)
+                return
+            self._thread = thread
         self._queue.put((fd, data))
 
     def discard(self, fd: int) -> None:
@@ -68,7 +74,9 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def _wait_writable(fd: int) -> None:
-    select.select([], [fd], [])
+    poll = select.poll()  # select() knows no descriptor beyond 1023
+    poll.register(fd, select.POLLOUT)
+    poll.poll()
 
 
 class Sinks:

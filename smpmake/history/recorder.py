@@ -56,14 +56,21 @@ class Recorder:
     def turn(self) -> None:
         """Writes what is new, unless the last turn is still under way."""
         if not self.fault and (self._turn is None or self._turn.done()):
-            self._turn = self._thread.submit(self._write, False)
+            self._turn = self._submit(last=False)
 
     def end(self) -> int:
         """Writes the rest and prunes; returns the build's number, 0 if it was not written."""
         if not self.fault:
-            self._thread.submit(self._write, True)
+            self._submit(last=True)
         self._thread.shutdown()
         return self._build if not self.fault else 0
+
+    def _submit(self, *, last: bool) -> Future[None] | None:
+        try:
+            return self._thread.submit(self._write, last)
+        except RuntimeError as error:  # the system gives no thread
+            self.fault = str(error)
+            return None
 
     # ------------------------------------------------------------------ in the thread
 

@@ -57,6 +57,7 @@ _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIII")
 _JOB: Final = struct.Struct("<QqIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
+_LIMIT: Final = struct.Struct("<QQ")
 _SIGNAL: Final = struct.Struct("<i")
 _DRIVER: Final = struct.Struct("<IiQQQ")
 _QUESTION: Final = struct.Struct("<IIIIII")
@@ -191,6 +192,8 @@ def decode_invoke(payload: bytes) -> Invoke:
     )
     if not argv or argv[-1] or (env and env[-1]) or not real or cwd[:1] != b"/":
         raise WireError("an invocation without command, tool or folder")
+    if len(limits) % _LIMIT.size:
+        raise WireError("limits that are no pairs")
     if b"\0" in real or b"\0" in cwd:
         raise WireError("a NUL inside a path")
     return Invoke(
@@ -338,6 +341,11 @@ def encode_job(
             invoke.limits,
         )
     )
+
+
+def job_of(frame: bytes) -> int:
+    """The number of the job that an order (`encode_job`) is about."""
+    return int(_JOB.unpack_from(frame, HEADER.size)[0])
 
 
 def decode_result(payload: bytes) -> Result:

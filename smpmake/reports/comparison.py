@@ -9,7 +9,7 @@ from typing import Any
 
 from smpmake.records import BuildRecord
 from smpmake.timing.compare import Change, Comparison
-from smpmake.units import cut, cut_left, printable, seconds
+from smpmake.units import cut, cut_left, one_line, seconds
 
 
 def lines(
@@ -38,7 +38,7 @@ def lines(
     fresh = sum(change.before is None for change in comparison.commands)
     if gone or fresh:
         out += ["", f"{gone} commands ran only before, {fresh} only after"]
-    return [printable(line) for line in out]
+    return [one_line(line) for line in out]
 
 
 def document(comparison: Comparison, before: BuildRecord, after: BuildRecord) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def history(heads: list[BuildRecord], width: int) -> list[str]:
             f"{head.id:5}  {_when(head)}  {seconds(wall):>9}  {mark + times:>8}  {state:>6}  "
             f"{cut(text, width - 58)}"
         )
-    return [printable(line) for line in [*out, "~ estimated"]]
+    return [one_line(line) for line in [*out, "~ estimated"]]
 
 
 def _when(record: BuildRecord) -> str:

@@ -7,7 +7,7 @@ import os
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.timing import Against, Timing, Wait
-from smpmake.units import printable, seconds
+from smpmake.units import one_line, seconds
 
 _WIDTH = 72
 
@@ -101,7 +101,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
     if surprises:
         rows.append(f"  surprises  {surprises}: jobs did what their command lines did not say")
     rows += [f"  notice     {notice}" for notice in record.notices[:5]]
-    return [printable(row) for row in rows]
+    return [one_line(row) for row in rows]
 
 
 def failures(record: BuildRecord) -> bytes:
@@ -112,9 +112,8 @@ def failures(record: BuildRecord) -> bytes:
         if output and not output.endswith(b"\n"):
             output += b"\n"
         pieces.append(
-            f"smpmake: failed: {failure.record.command}\n  in {failure.record.cwd}\n".encode(
-                errors="replace"
-            )
+            f"smpmake: failed: {one_line(failure.record.command)}\n"
+            f"  in {one_line(failure.record.cwd)}\n".encode(errors="replace")
             + output
             + f"  {failure.why}\n".encode()
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from smpmake.reports.document import Document
-from smpmake.units import cut, cut_left, printable, seconds, size
+from smpmake.units import cut, cut_left, one_line, seconds, size
 
 _LABEL: Final = 200  # characters of a command without outputs
 _FAILURES: Final = 20
@@ -36,7 +36,7 @@ def page(document: Document, width: int = 80, rows: int = 10) -> list[str]:
     lines += _section("Costliest commands", _commands(document, rows, width))
     lines += _section("Critical path", _path(document, rows, width))
     lines += _section("Failures", _failures(document))
-    return [printable(line) for line in lines]
+    return [one_line(line) for line in lines]
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:

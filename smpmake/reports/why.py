@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpmake.commands.model import Reason
 from smpmake.records import REUSED, BuildRecord, CommandRecord
-from smpmake.units import printable, seconds
+from smpmake.units import one_line, seconds
 
 _EXAMPLES = 5
 
@@ -28,7 +28,7 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
             rows.append(f"        {_cut(command.command)}{detail}")
         if len(shown) < len(commands):
             rows.append(f"        … and {len(commands) - len(shown)} more")
-    return [printable(row) for row in rows + _stalls(record) + _surprises(record)]
+    return [one_line(row) for row in rows + _stalls(record) + _surprises(record)]
 
 
 def about(record: BuildRecord, path: str) -> list[str]:
@@ -41,7 +41,7 @@ def about(record: BuildRecord, path: str) -> list[str]:
             return []
         rows = [f"{path}: made by no command that smpmake saw; read by {len(readers)}:"]
         rows += [f"  {_cut(command.command)}" for command in readers[:_EXAMPLES]]
-        return [printable(row) for row in rows]
+        return [one_line(row) for row in rows]
     rows = [f"{path}:"]
     for command in makers:
         rows += [f"  {command.command}", f"    in {command.cwd}", f"    {_verdict(command)}"]
@@ -59,7 +59,7 @@ def about(record: BuildRecord, path: str) -> list[str]:
                     f"    {stall.who} waited {seconds(stall.duration)} for it ({stall.cause} "
                     f"{stall.path})"
                 )
-    return [printable(row) for row in rows]
+    return [one_line(row) for row in rows]
 
 
 def _verdict(command: CommandRecord) -> str:

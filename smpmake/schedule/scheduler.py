@@ -299,6 +299,15 @@ class Scheduler:
         if job.state in _UNSTARTED:
             self._withdraw(job, actions, cause)
             self._retire(job, now, actions, cause=cause or job)
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Takes those out of the queues that went away meanwhile; else only a free slot does."""
+        wanted = self.counts[State.READY] + self.counts[State.RESUMING]
+        if len(self._urgent) + len(self._queue) > 2 * wanted + _LOOK_AHEAD:
+            for queue in (self._urgent, self._queue):
+                queue[:] = [entry for entry in queue if entry[2].state in _WANTS_SLOT]
+                heapq.heapify(queue)
 
     def _withdraw(self, job: Job, actions: list[Action], cause: Job | None) -> None:
         """It will not run: a blocker that ends later must not find it."""

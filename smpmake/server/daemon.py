@@ -33,6 +33,7 @@ from smpmake.server.socket import Server
 
 LONGEST_NAME: Final = 40
 _PATIENCE: Final = 5.0  # s
+_MOST_RECORDS: Final = 50_000  # of a shell's commands, until somebody asks for them
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -114,6 +115,7 @@ class Service:
                 self._settings.keep_going,
                 began=time.time(),
                 wmakes=True,  # a shell may start one
+                most_records=_MOST_RECORDS,
             )
             ready(self._path / "socket", slots)
             await self._stopped.wait()

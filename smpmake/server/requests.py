@@ -27,6 +27,7 @@ from smpmake.server.socket import Connection
 
 #: The build of shims whose shell evaluated `smpmake env`.
 SHELL_BUILD: Final = "shell"
+_MOST_WAITING: Final = 64  # requests of one connection
 _ROWS_A_REPLY: Final = 500
 _PATIENCE: Final = 10.0  # s for those who do not read their outcome
 _BYTES_A_REPLY: Final = 1 << 20  # of words and names, about
@@ -73,6 +74,7 @@ class Requests:
         self._owners: dict[Connection, Build] = {}
         self._ending: set[Connection] = set()  # builds that end; they are their owners' until then
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: dict[Connection, set[asyncio.Task[None]]] = {}
         self._handlers: dict[str, Callable[[Request], None]] = {
             "begin": self._begin,
             "counts": self._counts,
@@ -100,7 +102,9 @@ class Requests:
             request.refuse(f"a malformed request: {error!r}")
 
     def gone(self, client: Connection) -> None:
-        """A client that was killed takes its build with it."""
+        """A client that was killed takes its build with it, and what it waited for."""
+        for task in self._waiting.pop(client, ()):
+            task.cancel()
         build = self._owners.pop(client, None)
         if build is not None:
             self._engine.stop(build, signal.SIGKILL)
@@ -186,17 +190,21 @@ class Requests:
         build = self._engine.builds.get(str(name))
         if build is None:
             raise RequestError(f"no such build: {name!r}")
-        self._later(self._answer_wait(request, build))
+        waiting = self._waiting.setdefault(request.client, set())
+        if len(waiting) >= _MOST_WAITING:
+            raise RequestError("too many requests of this connection wait already")
+        waiting.add(self._later(self._answer_wait(request, build)))
 
     def _stop(self, request: Request) -> None:
         if self._on_stop is None:
             raise RequestError("this server ends with its build")
         self._later(self._answer_stop(request, self._on_stop))
 
-    def _later(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def _later(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _forget(self, build: Build) -> None:
         await build.empty.wait()
@@ -212,6 +220,7 @@ class Requests:
 
     async def _answer_wait(self, request: Request, build: Build) -> None:
         await build.empty.wait()
+        self._no_longer_waits(request.client)  # from here on an outcome could be lost
         outcome = _outcome_of(build)
         if build.id == SHELL_BUILD:  # other builds end, and have their outcome then
             build.forgive()
@@ -230,6 +239,12 @@ class Requests:
             stalls=[dataclasses.astuple(stall) for stall in outcome.stalls],
         )
         return await request.client.drained()
+
+    def _no_longer_waits(self, client: Connection) -> None:
+        waiting = self._waiting.get(client, set())
+        waiting.discard(asyncio.current_task())
+        if not waiting:
+            self._waiting.pop(client, None)
 
     async def _answer_stop(self, request: Request, on_stop: Callable[[], None]) -> None:
         for build in list(self._engine.builds.values()):

@@ -1,4 +1,4 @@
-"""The Unix socket: accepts shims and clients, checks who they are, and brings them to the engine.
+"""The Unix socket: hears shims and clients that `door` lets in, and brings them to the engine.
 
 Whatever arrives that is not a whole frame of ours, from our own user, is refused with a line in
 the log and harms nobody.  Descriptors travel beside the first bytes, which is why asyncio's streams
@@ -10,10 +10,10 @@ from __future__ import annotations
 import array
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import socket
-import struct
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Protocol
@@ -21,12 +21,12 @@ from typing import Any, Final, Protocol
 from smpmake.engine.engine import Engine
 from smpmake.protocol import frames, wire
 from smpmake.schedule.job import Job
+from smpmake.server.door import Door
 
 log = logging.getLogger("smpmake")
 
 _CHUNK: Final = 1 << 16
 _SPACE: Final = socket.CMSG_SPACE(2 * array.array("i").itemsize)
-_CREDENTIALS: Final = struct.Struct("iII")
 _ACCEPTED: Final = wire.answer_exit(0)
 _MOST_UNREAD: Final = 4 << 20  # bytes of replies that a client may leave unread
 
@@ -50,17 +50,13 @@ class Server:
         self._engine = engine
         self._requests = requests
         self._loop = asyncio.get_running_loop()
-        self._uid = os.getuid()
         self._open: set[Connection] = set()
         self._leases: set[int] = set()
-        self._socket = listener
-        self._loop.add_reader(self._socket.fileno(), self._accept)
+        self._door = Door(listener, self._welcome)
 
     def close(self) -> None:
         """Stops listening and removes the socket."""
-        self._loop.remove_reader(self._socket.fileno())
-        path = self._socket.getsockname()
-        self._socket.close()
+        path = self._door.close()
         for connection in list(self._open):
             connection.close()
         for pidfd in self._leases:
@@ -69,27 +65,15 @@ class Server:
         with contextlib.suppress(OSError):
             os.unlink(path)
 
-    def _accept(self) -> None:
-        # One at a time: a driver issues one command after the other.
-        try:
-            accepted, _address = self._socket.accept()
-        except BlockingIOError:
-            return
-        except OSError as error:
-            log.error("accept: %s", error)
-            return
-        accepted.setblocking(False)
-        pid, uid, _ = _CREDENTIALS.unpack(
-            accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        )
-        if uid not in (self._uid, 0):
-            log.warning("refused: a connection of user %d (process %d)", uid, pid)
-            accepted.close()
-            return
+    def _welcome(self, accepted: socket.socket, pid: int) -> None:
         # What the shim sent is usually there already; then no reader is ever registered.
         Connection(self, accepted, pid).readable()
 
     # ------------------------------------------------------------------ for connections
+
+    def complain(self, error: OSError) -> None:
+        """Says what is short, once."""
+        self._door.complain(error)
 
     def opened(self, connection: Connection) -> None:
         """A connection that will be heard of again."""
@@ -204,7 +188,10 @@ class Connection:
         if control:
             self._take_descriptors(control)
         if flags & socket.MSG_CTRUNC:
-            log.warning("refused: process %d sent too many descriptors", self.pid)
+            if len(self._fds) < 2:  # there was no room for more
+                self._server.complain(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+            else:
+                log.warning("refused: process %d sent too many descriptors", self.pid)
             self._end()
             return
         if not data:

@@ -96,7 +96,7 @@ class LocalBackend:
         if self._settings.guard and self._settings.undo >= 0 and takes_guard(self._program):
             self._keep_journal(folder.path)
         build.began = time.time()
-        build.known_failures = KnownFailures(os.getcwd())
+        build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
         self.environment = driver_environment(
             self._shims,
             folder.socket,
@@ -143,7 +143,8 @@ class LocalBackend:
         if self._settings.history:
             engine.priority.await_forecast(self._slots)
             looking_back = (asyncio.get_running_loop(), os.getcwd())
-            threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
+            with contextlib.suppress(RuntimeError):  # no thread is left: then without
+                threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
 
     def abandon(self) -> None:
         """See Backend."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Final
@@ -29,16 +30,18 @@ class Sampler:
         self._counts = counts
         self._started = started
         self._interval = interval
+        self._machine = (0.0, 0)
         psutil.cpu_percent()  # the first call only sets its mark
 
     def take(self) -> Sample:
         """One sample, now."""
-        sample = Sample(
-            (time.monotonic_ns() - self._started) / 1e9,
-            self._psutil.cpu_percent() / 100,
-            self._psutil.virtual_memory().used,
-            *self._counts(),
-        )
+        with contextlib.suppress(OSError):  # no descriptor for a look at /proc: as it was
+            self._machine = (
+                self._psutil.cpu_percent() / 100,
+                self._psutil.virtual_memory().used,
+            )
+        at = (time.monotonic_ns() - self._started) / 1e9
+        sample = Sample(at, *self._machine, *self._counts())
         self._samples.append(sample)
         return sample
 

@@ -8,7 +8,6 @@ import errno
 import gc
 import logging
 import os
-import resource
 import signal
 import sys
 import time
@@ -26,8 +25,15 @@ from smpmake.errors import SmpmakeError
 from smpmake.protocol import wire
 from smpmake.protocol.wire import DriverEvent
 from smpmake.records import BuildRecord, Failure, Sample
+from smpmake.said import say
 from smpmake.session.backend import Backend, TakenBack
 from smpmake.session.driver import Driver
+from smpmake.session.means import (
+    SHORT,
+    in_a_thread,
+    raise_descriptor_limit,
+    restore_descriptor_limit,
+)
 from smpmake.session.rerun import Input, can_run_again, reads_its_input
 from smpmake.session.sampler import Sampler
 from smpmake.status import Display, display
@@ -57,21 +63,6 @@ class Outcome:
     faults: list[str]
 
 
-def raise_descriptor_limit() -> int:
-    """Many shims may wait at once.  Returns the soft limit that the driver is to have."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):
-        wanted = 65536 if hard == resource.RLIM_INFINITY else hard
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
-    return soft
-
-
-def restore_descriptor_limit(soft: int) -> None:
-    """As it was before `raise_descriptor_limit`, which returned `soft`."""
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 def spare_the_collector() -> None:
     """A server makes few cycles and many objects that stay: searching them again is time lost."""
     gc.collect()
@@ -89,6 +80,7 @@ class Session:
     """Runs one command, its jobs on a backend.
 
     recorder  what writes the record down meanwhile; `get_ready` (see `run`) may set it.
+    is_begun  the driver has been started: the build is not to be begun once more.
     """
 
     recorder: Recorder | None = None
@@ -96,6 +88,7 @@ class Session:
     def __init__(
         self, settings: Settings, command: list[str], slots: int, backend: Backend
     ) -> None:
+        self.is_begun = False
         self._settings = settings
         self._backend = backend
         backend.on_squash = self._squash
@@ -147,11 +140,11 @@ class Session:
         driver = self._start(soft)
         try:
             self._backend.adopt(driver)
-        except SmpmakeError as error:
-            print(f"smpmake: {error}; the build goes on plainly", file=sys.stderr, flush=True)
+        except (SmpmakeError, *SHORT) as error:
+            say(f"{error}; the build goes on plainly")
             self._backend.abandon()
             return self._note_driver(await driver.ended)
-        ready = asyncio.get_running_loop().run_in_executor(None, get_ready)
+        ready = asyncio.create_task(self._in_time(get_ready))
         faults = await self._see_through(driver)
         while not faults and await self._is_to_be_repeated(driver):
             driver.close()
@@ -167,6 +160,13 @@ class Session:
             await self._take_back()
         return faults
 
+    async def _in_time(self, get_ready: Callable[[], None]) -> None:
+        """What the build can do without: where there is too little for it, it is not recorded."""
+        try:
+            await in_a_thread(get_ready)
+        except Exception as error:
+            self.record.notices.append(f"this build is not in the history: {error}")
+
     def _start(self, soft: int) -> Driver:
         """Raises DriverError."""
         backend = self._backend
@@ -178,6 +178,7 @@ class Session:
             nofile=soft,
             output=backend.output,
         )
+        self.is_begun = True
         return driver
 
     def _squash(self) -> None:
@@ -232,11 +233,9 @@ class Session:
         self._killed = False
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         undone = "what followed is undone, and " if taken_back.done else ""
-        print(
-            f"smpmake: failed after its success was promised: {wrong[0]}{more}; {undone}"
-            f"{os.path.basename(record.command[0])} is run again, to let it decide",
-            file=sys.stderr,
-            flush=True,
+        say(
+            f"failed after its success was promised: {wrong[0]}{more}; {undone}"
+            f"{os.path.basename(record.command[0])} is run again, to let it decide"
         )
         return True
 
@@ -249,7 +248,7 @@ class Session:
 
     async def _take_back(self, *, everything: bool = False) -> TakenBack:
         """In a thread: who interrupts meanwhile is heard."""
-        taken_back = await asyncio.to_thread(self._backend.take_back, everything=everything)
+        taken_back = await in_a_thread(lambda: self._backend.take_back(everything=everything))
         for complaint in taken_back.complaints[:_MOST_COMPLAINTS]:
             self.record.notices.append(f"could not be undone: {complaint}")
         return taken_back
@@ -303,10 +302,7 @@ class Session:
         record.driver_max_rss = event.max_rss_kib
         if event.event == wire.DRIVER_FAILED:
             record.driver_status = NOT_FOUND if event.status == errno.ENOENT else CANNOT_RUN
-            print(
-                f"smpmake: {record.command[0]}: cannot be run: {os.strerror(event.status)}",
-                file=sys.stderr,
-            )
+            say(f"{record.command[0]}: cannot be run: {os.strerror(event.status)}")
         elif os.WIFSIGNALED(event.status):
             record.driver_status = 128 + os.WTERMSIG(event.status)
         else:

@@ -290,9 +290,10 @@ class UndoJournal:
     def _empty_stores(self) -> None:
         self._words[_KEPT] = 0
         for store in self._stores:
-            for entry in os.scandir(store):
-                if not entry.is_dir(follow_symlinks=False):  # what is to be used again
-                    os.unlink(entry.path)
+            with contextlib.suppress(OSError):  # somebody else has removed it
+                for entry in os.scandir(store):
+                    if not entry.is_dir(follow_symlinks=False):  # what is to be used again
+                        os.unlink(entry.path)
 
     @property
     def shelf(self) -> Path:

@@ -84,6 +84,9 @@ SOURCES = {
     "low.s": ".globl low\nlow: nop\n",
     "big.S": "#define N nop\n.globl big\nbig: N\n",
     "tcc.rsp": '-c "-DX=a b" one.c\n',
+    "link.rsp": "-Map='f map' @nested.rsp",
+    "nested.rsp": "--dependency-file=f.d",
+    "listing.rsp": "-ahl=f.lst",
     "words.rsp": "-DX='a b' one.c\n",
     "out/keep": "",
     "mod.f90": "module Alpha\n  interface\n    module subroutine part(x)\n      integer :: x\n"

@@ -15,6 +15,9 @@ FILES = FakeFiles(
         "outer.rsp": "-O2 @inner.rsp\n'-DA=x y' \"b c.c\"",
         "inner.rsp": "-c \\\n a\\ b.c",
         "loop.rsp": "@loop.rsp",
+        "map.rsp": "-Map=p.map @libs.rsp",
+        "libs.rsp": "libx.a",
+        "listing.rsp": "-ahl=m.lst",
     },
     ["dir", "src", "/abs"],
 )
@@ -73,6 +76,9 @@ REFUSED = {
     "ar rc @nowhere": Reason.UNREADABLE_RESPONSE_FILE,
     "ld @nowhere": Reason.UNREADABLE_RESPONSE_FILE,
     "as @nowhere": Reason.UNREADABLE_RESPONSE_FILE,
+    "gcc a.o -Wl,@nowhere": Reason.UNREADABLE_RESPONSE_FILE,
+    "gcc a.o -Wl,@loop.rsp": Reason.UNREADABLE_RESPONSE_FILE,
+    "gcc -c a.c -Wa,@nowhere": Reason.UNREADABLE_RESPONSE_FILE,
     # Where it goes.
     "gcc -c -": Reason.READS_STDIN,
     "gcc -x c -E -": Reason.READS_STDIN,
@@ -163,6 +169,10 @@ READS = {
     "gcc a.o b.o libx.a -T s.ld -o p": "a.o b.o libx.a s.ld",
     "gcc a.o -Wl,--version-script=v.map,--dynamic-list,d.map": "a.o v.map d.map",
     "gcc a.o -Wl,--whole-archive,libx.a": "a.o libx.a",
+    "gcc a.o -Wl,@map.rsp": "a.o libx.a map.rsp libs.rsp",
+    "gcc a.o -Lout -l@nowhere": "a.o out/lib@nowhere.so out/lib@nowhere.a",
+    "gcc -c a.c -Wl,@nowhere": "a.c",
+    "gcc -c a.c -Wa,@listing.rsp": "a.c listing.rsp",
     "gcc a.o -Lout -L sub -lx -l:y.a": "a.o out/libx.so out/libx.a sub/libx.so sub/libx.a "
     "out/y.a sub/y.a",
     "gcc -c a.c -specs=nano.specs": "a.c",
@@ -192,6 +202,9 @@ def test_reads(line: str, reads: str) -> None:
 WRITES = {
     "gcc -MD -MF a.d -c a.c -o a.o": "a.o a.d/s",
     "gcc a.c": "a.out",
+    "gcc a.o -Wl,@map.rsp": "a.out p.map/s",
+    "gcc a.c b.c -Wl,@map.rsp": "a.out p.map/s",
+    "gcc -c a.c -Wa,@listing.rsp": "a.o m.lst/s",
     "gcc -M -MF a.d a.c": "a.d",
     "x86_64-w64-mingw32-gcc a.c": "a.exe",
     "x86_64-w64-mingw32-gcc a.c -o p": "p.exe",

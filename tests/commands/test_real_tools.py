@@ -63,6 +63,7 @@ BOTH = """
     -r sub/s.c a.c -o all.o
     -Wl,-Map=f.map one.c
     -Wl,-Map,f.map one.c -o prog
+    -Wl,@link.rsp one.c -o prog
     -Xlinker -Map -Xlinker f.map one.c
     -Wl,--dependency-file=f.d one.c
     -Wl,--version-script=script.map -shared -fPIC a.c sub/s.c -o l.so
@@ -201,6 +202,7 @@ def command_rows() -> list[str]:
 
 
 OTHERS = """
+    gcc -Wa,@listing.rsp -c one.c
     tcc -c one.c
     tcc -c sub/s.c
     tcc -c one.c -o out/x.o

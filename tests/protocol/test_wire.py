@@ -137,7 +137,7 @@ def test_p5_a_server_that_hangs_up_leaves_the_real_tool(space: Space, shims: Pat
         st.lists(st.binary(max_size=9).map(lambda b: b.replace(b"\0", b""))).map(
             frames.join_strings
         ),
-        st.binary(max_size=32),
+        st.sampled_from([b"", bytes(range(16)), b"\xff" * 32]),
     )
 )
 def test_what_is_encoded_is_decoded(invoke: Invoke) -> None:
@@ -147,6 +147,15 @@ def test_what_is_encoded_is_decoded(invoke: Invoke) -> None:
     assert [(kind, wire.decode_invoke(payload)) for kind, payload in whole] == [
         (wire.INVOKE, invoke)
     ]
+
+
+@pytest.mark.parametrize("size", [1, 8, 15, 17])
+def test_limits_that_are_no_pairs_are_refused(size: int) -> None:
+    file = FileId(0, 0)
+    invoke = Invoke(1, 0, file, file, "t", b"/t", b"/", "b", b"t\0", b"", bytes(size))
+    ((_, payload),) = frames.Splitter().feed(wire.encode_invoke(invoke))
+    with pytest.raises(frames.WireError, match="pairs"):
+        wire.decode_invoke(payload)
 
 
 @given(st.binary(max_size=400))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import signal
@@ -342,6 +343,76 @@ def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> No
             os.close(fd)
 
     play(tmp_path, part)
+
+
+class Short:
+    """A listening socket in a process that has no descriptor left, the first few times."""
+
+    def __init__(self, listener: socket.socket, times: int) -> None:
+        self._listener = listener
+        self.times = times
+        self.accepts = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._listener, name)
+
+    def accept(self) -> object:
+        self.accepts += 1
+        if self.accepts <= self.times:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return self._listener.accept()
+
+
+def test_without_a_descriptor_for_a_connection_it_waits_and_so_do_we(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One message; no loop around a socket that stays readable."""
+
+    async def part(served: Served) -> None:
+        door, loop = served.server._door, asyncio.get_running_loop()
+        short = door._socket = Short(door._socket, 3)  # type: ignore[assignment]
+        turns = 0
+
+        def turn() -> None:
+            nonlocal turns
+            turns += 1
+            if short.accepts <= short.times:
+                loop.call_later(0.001, turn)
+
+        turn()
+        client = served.client()
+        assert (await client.ask("env"))["build"] == "shell"
+        assert short.accepts == 4
+        assert turns > 10  # others had their time meanwhile
+        client.close()
+
+    play(tmp_path, part)
+    assert caplog.text.count("Too many open files") == 1
+
+
+def test_connections_leave_descriptors_for_everything_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def part(served: Served) -> None:
+        # Both ends of each connection are ours.
+        served.server._door._most = len(os.listdir("/proc/self/fd")) + 60
+        idle = []
+        for _ in range(40):
+            peer = socket.socket(socket.AF_UNIX)
+            peer.connect(os.fspath(served.path))
+            idle.append(peer)
+            await asyncio.sleep(0)
+        while "Too many open files" not in caplog.text:
+            await asyncio.sleep(0)
+        assert 0 < len(served.server._open) < 40
+        for peer in idle:
+            peer.close()
+        client = served.client()
+        assert (await client.ask("env"))["build"] == "shell"
+        client.close()
+
+    play(tmp_path, part)
+    assert caplog.text.count("Too many open files") == 1
 
 
 def test_who_waits_may_not_ask_for_more(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""What the system gives this process: descriptors, threads; and what is done where it is little."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from smpmake.errors import SmpmakeError
+
+_FEWEST_DESCRIPTORS: Final = 48  # for listening, a few shims and what their jobs print
+T = TypeVar("T")
+
+#: What is raised where the system gives no more of something: OSError, no thread, no memory.
+SHORT: Final = (OSError, RuntimeError, MemoryError)
+
+
+class ScarceError(SmpmakeError):
+    """What this process may have is too little for a session."""
+
+
+def most_slots() -> int:
+    """How many slots the limit of open files leaves room for.  Raises ScarceError for none."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if most == resource.RLIM_INFINITY:
+        return sys.maxsize
+    try:
+        left = most - len(os.listdir("/proc/self/fd"))
+    except OSError:  # it takes a descriptor to look
+        left = 0
+    if left <= _FEWEST_DESCRIPTORS:
+        raise ScarceError(f"at most {most} open files are allowed (ulimit -n), which is too few")
+    return left - _FEWEST_DESCRIPTORS
+
+
+def raise_descriptor_limit() -> int:
+    """Many shims may wait at once.  Returns the soft limit that the driver is to have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        wanted = 65536 if hard == resource.RLIM_INFINITY else hard
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    return soft
+
+
+def restore_descriptor_limit(soft: int) -> None:
+    """As it was before `raise_descriptor_limit`, which returned `soft`."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def in_a_thread(what: Callable[[], T]) -> T:
+    """Does it beside the build; where the system gives no thread, in its way."""
+    # Not the loop's own executor, whose end needs one more thread.
+    executor = ThreadPoolExecutor(1)
+    try:
+        future = executor.submit(what)
+    except RuntimeError:
+        return what()
+    finally:
+        executor.shutdown(wait=False)
+    return await asyncio.wrap_future(future)

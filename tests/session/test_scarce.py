@@ -1,0 +1,108 @@
+"""Where the system gives little: the plain build, or one without a record; never a traceback."""
+
+from __future__ import annotations
+
+import resource
+
+import psutil
+import pytest
+
+from tests.support.held import Held
+from tests.support.space import SMPMAKE, Space, objects
+
+pytestmark = pytest.mark.slow
+
+FILES = {
+    **objects(4),
+    "Makefile": "all: f0.o f1.o f2.o f3.o\n%.o: %.c\n\tgcc -c $<\n",
+}
+
+
+def short_of(space: Space, limit: str, *command: str, **environment: str) -> str:
+    """Builds plainly and under smpmake, within a limit; returns what smpmake said."""
+    command = command or ("make",)
+    space.write(FILES)
+    plain = space.run("sh", "-c", f'{limit}; exec "$@"', "sh", *command)
+    expected = space.tree()
+    space.clear()
+    space.write(FILES)
+    ended = space.run(
+        "sh", "-c", f'{limit}; exec "$@"', "sh", SMPMAKE, "-j16", *command, **environment
+    )
+    assert "Traceback" not in ended.err, ended.err
+    assert (ended.status, space.tree()) == (plain.status, expected), ended.err
+    assert len(ended.err) < len(plain.err) + 2000
+    return ended.err
+
+
+@pytest.mark.parametrize("count", [11, 16, 20, 22, 30, 48])
+def test_p5_few_descriptors(space: Space, count: int) -> None:
+    said = short_of(space, f"ulimit -n {count}")
+    assert said.count("smpmake:") == 1
+    assert f"at most {count} open files" in said
+    assert "running the build plainly" in said
+
+
+def test_p5_descriptors_for_fewer_workers_than_were_wanted(space: Space) -> None:
+    assert "4 deferred" in short_of(space, "ulimit -n 60")
+
+
+def test_p5_more_tools_wait_than_there_are_descriptors(space: Space) -> None:
+    """Each has a connection; what is left over is not theirs."""
+    held = Held(space)
+    many = " ".join(f"wait{n}" for n in range(70))
+    make = f"all: {many}\nwait%:\n\t@cat held.o > /dev/null\n"
+    space.write({"held.c": "int held;\n", "many.mk": make})
+    process = held.start("sh", "-c", "gcc -c held.c; make -j70 -f many.mk")
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (70, 70))
+    server = psutil.Process(process.pid)
+    while process.poll() is None and server.num_fds() < 70 - 20:
+        pass
+    held.release(process)
+    ended = space.finish(process)
+    assert ended.status == 0, ended.err
+    assert "Traceback" not in ended.err
+    assert ended.err.count("Too many open files") <= 1
+
+
+@pytest.mark.parametrize("limit", ["ulimit -f 1", "ulimit -f 512", "ulimit -v 60000"])
+def test_p5_short_files_and_little_memory(space: Space, limit: str) -> None:
+    short_of(space, limit)
+
+
+@pytest.mark.parametrize("kilobytes", [30_000, 40_000])
+def test_p5_too_little_memory_for_us(space: Space, kilobytes: int) -> None:
+    """Which piece fails depends on the machine; that the plain build follows does not."""
+    short_of(space, f"ulimit -v {kilobytes}", "sh", "-c", "echo > made")
+
+
+@pytest.mark.parametrize("output", ["live", "serial"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "gcc -c f1.c; rm -r $TMPDIR; mkdir $TMPDIR; make",
+        "gcc -c f1.c; gcc -c bad.c; rm -r $TMPDIR; mkdir $TMPDIR; gcc -c f2.c",
+    ],
+)
+def test_p5_the_sessions_folder_is_removed_during_the_build(
+    space: Space, script: str, output: str
+) -> None:
+    short_of(space, "ulimit -c 0", "sh", "-c", script, SMPMAKE_OUTPUT=output)
+
+
+@pytest.mark.parametrize("script", ["make; mv $STATE $STATE.gone", "mv $STATE $STATE.gone; make"])
+def test_p5_the_state_folder_is_removed_during_the_build(space: Space, script: str) -> None:
+    state = space.root / "state"
+    state.mkdir()
+    space.environment["STATE"] = str(state)
+    short_of(space, f"rm -rf {state}.gone; mkdir -p {state}", "sh", "-c", script)
+
+
+def test_p5_the_state_folder_is_a_file(space: Space) -> None:
+    (space.root / "state").write_text("")
+    assert "is not in the history" in short_of(space, ":")
+
+
+def test_p5_what_is_run_plainly_has_the_signals_that_it_would_have(space: Space) -> None:
+    """Python ignores SIGPIPE and SIGXFSZ; `yes` would complain of a pipe that breaks."""
+    assert "Broken pipe" not in short_of(space, "ulimit -n 20", "sh", "-c", "yes | head -1")
