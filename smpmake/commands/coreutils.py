@@ -210,7 +210,9 @@ def analyse_ln(inv: Invocation) -> Analysis:
             reads.append(behind)
         # A symbolic link has a time of its own.
         symbolic = request.has(Do.SYMBOLIC)
-        writes.append(Write(destination, timed=symbolic, replaces=force, symbolic=symbolic))
+        writes.append(
+            Write(destination, timed=symbolic, replaces=force, symbolic=symbolic, same_as=behind)
+        )
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
 
 

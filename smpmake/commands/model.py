@@ -127,6 +127,7 @@ class Write:
     header   a compiler may read it although no command line names it (as far as its name tells).
     kept     the tool leaves it, and its time, where it would be as it was: a Fortran module.
     symbolic it is a symbolic link: who looks at it sees what is behind it.
+    same_as  another path by which the same file is reached: what a link leads to.
     vouches  it may stand for commands of the same caller that were issued before, and how.
     """
 
@@ -140,6 +141,7 @@ class Write:
     kept: bool = False
     header: bool = True
     symbolic: bool = False
+    same_as: str = ""
     vouches: Vouch | None = None
 
 
@@ -180,6 +182,11 @@ class Analysis:
     alone: tuple[str, ...] = ()
     argv: Callable[[Keep], tuple[str, ...]] | None = None
     search: tuple[str, ...] = ()
+
+    def without_targets(self) -> Analysis:
+        """The same command where guards know links: a symbolic one does not read its target."""
+        targets = {write.same_as for write in self.writes if write.symbolic}
+        return replace(self, reads=tuple(path for path in self.reads if path not in targets))
 
     def refused(self, reason: Reason, detail: str) -> Analysis:
         """The same command, not to be deferred: for this reason, or for a worse one it had."""

@@ -5,7 +5,9 @@ Questions about names go to `paths`; everything that changes something is a meth
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import time
 from pathlib import Path
 
@@ -31,9 +33,17 @@ class Disk:
         except OSError:
             return time.time_ns()  # nothing can be written there: the tool will say so
 
-    def rename(self, source: str, destination: str) -> None:
-        """Raises OSError."""
+    def rename(self, source: str, destination: str, issued_ns: int) -> None:
+        """As the command would that was issued at `issued_ns`.  Raises OSError."""
+        folders = {os.path.dirname(path): 0 for path in (source, destination)}
+        for folder in folders:
+            folders[folder] = os.stat(folder).st_mtime_ns
         os.rename(source, destination)
+        for folder, changed in folders.items():
+            with contextlib.suppress(OSError):
+                info = os.stat(folder)
+                if info.st_mtime_ns != changed and not info.st_mode & stat.S_ISVTX:
+                    os.utime(folder, ns=(info.st_atime_ns, max(changed, issued_ns)))
 
     def remove(self, *paths: str) -> None:
         """Removes what is there of some files."""

@@ -207,7 +207,7 @@ class Executor:
                 self._observer.replaces(job, path)
             if undo is not None:
                 undo.renames(job.number, *command.rename)
-            self._disk.rename(*command.rename)
+            self._disk.rename(*command.rename, job.issued_ns)
         except OSError:
             self._todo.extend(self._scheduler.again(job))
             return

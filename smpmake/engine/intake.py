@@ -81,6 +81,8 @@ class Intake:
         environment = _shared(build, invoke)
         files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
+        if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
+            analysis = analysis.without_targets()
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
@@ -280,9 +282,12 @@ class Intake:
             if written or os.path.lexists(output.name):
                 return Promise(None)
         if write.timed and not write.symbolic:  # who looks, looks through a link
-            return Promise(job.issued_ns, mode & ~command.invoke.mask)
+            anew = command.record.kind != Kind.FILE and not write.in_place
+            return Promise(job.issued_ns, mode & ~command.invoke.mask, anew=anew)
+        source = self._paths.canonical(command.record.cwd, write.same_as) if write.same_as else ""
         if command.rename is not None:
             source = command.rename[0]
+        if source:
             known = self._pending.promise(source)
             if known is not None:
                 return known

@@ -41,7 +41,7 @@ class Observer:
         """A job is about to start; returns the file in which its guards take notes, or b""."""
         links = command.record.kind in (Kind.LINK, Kind.ARCHIVE)
         watched = job.guarded and job.operands.undeclared and not links
-        trace = self._traces.begin(slot, job.issued_ns if watched else 0)
+        trace = self._traces.begin(slot, job.issued_ns, watched=watched)
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notices.append(self._traces.fault)
         return trace

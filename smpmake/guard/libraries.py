@@ -14,10 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.dynamic import DynamicSegment
-from elftools.elf.elffile import ELFFile
-
 from smpmake.schedule.job import Job
 
 _MOST: Final = 1000  # libraries that one program is followed to
@@ -99,6 +95,10 @@ def _loaded(path: str) -> _Loaded:
 @lru_cache(4096)
 def _read(path: str, inode: int, mtime_ns: int, size: int) -> _Loaded:
     """Of a file that is as it was nothing is read twice."""
+    from elftools.common.exceptions import ELFError  # hardly any build asks
+    from elftools.elf.dynamic import DynamicSegment
+    from elftools.elf.elffile import ELFFile
+
     del inode, mtime_ns, size
     needed: list[str] = []
     search: list[str] = []

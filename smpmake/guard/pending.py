@@ -42,11 +42,13 @@ class Promise:
     mtime_ns  its time, or None where only the command itself will tell.
     mode      its permissions.
     absent    it will be gone.
+    anew      it is made anew where it is there already: its folder changes, too.
     """
 
     mtime_ns: int | None
     mode: int = 0o644
     absent: bool = False
+    anew: bool = False
 
 
 @dataclass(slots=True)

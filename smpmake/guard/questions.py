@@ -121,7 +121,7 @@ class Questions:
             self._pending.link_made(question.other, writers)
             answer(GO_ON)
             return [], None
-        if question.kind == wire.ASK_READ and job is not None:
+        if question.kind == wire.ASK_READ and job is not None and job.mode is Mode.DEFERRED:
             view = self._views.of(question, job)
             if view is not None:
                 answer(view)
@@ -200,6 +200,8 @@ class Questions:
         if kind == wire.ASK_LIBRARIES:
             return self._libraries.blockers(question.path, question.other, before)
         path = self._paths.canonical("/", question.path)
+        if kind == wire.ASK_STAT and os.path.isdir(path):
+            return hazards.in_folder(self._paths.folder(path), before)
         if kind in (wire.ASK_READ, wire.ASK_STAT):
             return self._writers(path, before)
         asker = self._pending.running(question.command) if question.command >= 0 else None
@@ -317,9 +319,13 @@ class Questions:
         """What a make that only looks is told of what is pending; None: it has to wait."""
         if question.kind == wire.ASK_NAMES:
             return self._names(question)
-        if question.kind != wire.ASK_STAT or question.command >= 0:
+        if question.kind != wire.ASK_STAT:
             return None
         path = self._paths.canonical("/", question.path)
+        if os.path.isdir(path):
+            return self._folder(self._paths.folder(path))
+        if question.command >= 0:
+            return None
         promise = self._pending.promise(path) or self._pending.promise(os.path.realpath(path))
         if promise is None:
             return None
@@ -328,6 +334,16 @@ class Questions:
         if promise.mtime_ns is None:
             return None
         return wire.encode_guard_answer(wire.GUARD_FILE, promise.mode, promise.mtime_ns)
+
+    def _folder(self, folder: str) -> bytes:
+        """A folder's time, once what is pending has made its entries, or has removed them."""
+        changed = os.stat(folder).st_mtime_ns
+        for name, job in self._hazards.pending_names(folder).items():
+            path = f"{folder}/{name}"
+            promise = self._pending.promise_of(job, path)
+            if promise.absent or promise.anew or not os.path.lexists(path):
+                changed = max(changed, job.issued_ns)
+        return wire.encode_guard_answer(wire.GUARD_FOLDER, 0, changed)
 
     def _names(self, question: Question) -> bytes | None:
         folder = self._paths.folder(question.path)

@@ -20,8 +20,8 @@ from smpmake.schedule.names import is_product
 from smpmake.undo.journal import now_ns
 
 _SIZE: Final = 1 << 18
-_BEGIN: Final = struct.Struct("<IIqq")
-_HEAD: Final = 24
+_BEGIN: Final = struct.Struct("<IIqqII")
+_HEAD: Final = 32
 _FOREIGN: Final = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/")  # not noted: guard/notes.c
 
 
@@ -47,10 +47,11 @@ class Traces:
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
 
-    def begin(self, slot: int, issued_ns: int) -> bytes:
+    def begin(self, slot: int, issued_ns: int, *, watched: bool = False) -> bytes:
         """Empties a slot's file; returns its path, b"" where there is no room for one.
 
-        issued_ns  what was made later the job is not to find unasked; 0: it may.
+        issued_ns  when its command was issued.
+        watched    what was made later it is not to find unasked.
         """
         path = self._folder / f"trace-{slot}"
         known = self._maps.get(slot)
@@ -60,7 +61,7 @@ class Traces:
             except NoRoomError as error:
                 self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
                 return b""
-        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns(), issued_ns)
+        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns(), issued_ns, watched, 0)
         return os.fsencode(path)
 
     def end(self, slot: int) -> Trace:

@@ -121,7 +121,8 @@ enum guard_answer_state {
 	GUARD_FILE = 1,      /* the path is a regular file with this mode and time */
 	GUARD_ABSENT = 2,    /* there is no such file */
 	GUARD_ELSEWHERE = 3, /* look at this other path */
-	GUARD_AGAIN = 4      /* ask once more */
+	GUARD_AGAIN = 4,     /* ask once more */
+	GUARD_FOLDER = 5     /* the path is a folder of this time */
 };
 
 /* Blob: the other path (no final NUL). */

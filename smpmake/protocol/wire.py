@@ -52,6 +52,7 @@ GUARD_FILE: Final = 1
 GUARD_ABSENT: Final = 2
 GUARD_ELSEWHERE: Final = 3
 GUARD_AGAIN: Final = 4
+GUARD_FOLDER: Final = 5
 
 _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIII")

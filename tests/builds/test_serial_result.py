@@ -115,3 +115,65 @@ LOADED = {
 @pytest.mark.parametrize("name", LOADED)
 def test_a_program_is_run_with_the_libraries_that_are_to_come(space: Space, name: str) -> None:
     space.expect_same(FILES, ["bash", "-c", LOADED[name]], "-j1")
+
+
+LINKED = {
+    "an older link of another name": (
+        "all: prog\nprog: m.o foo.lnk\n\tgcc -o $@ m.o foo.lnk\n"
+        "foo-1.o: v.c\n\tgcc -DV=1 -c v.c -o $@\n"
+        "foo.lnk: foo-1.o\n\ttest -h $@ || ln -s foo-1.o $@\nm.o: m.c\n\tgcc -c m.c\n"
+    ),
+    "a library and its links": (
+        "all: t\nlibv.so.1.0: v.c\n\tgcc -fPIC -shared -DV=1 -Wl,-soname,libv.so.1 v.c -o $@\n"
+        "libv.so.1: libv.so.1.0\n\tln -sf libv.so.1.0 $@\n"
+        "libv.so: libv.so.1\n\tln -sf libv.so.1 $@\n"
+        "t: t.c libv.so\n\tgcc t.c -o $@ -L. -lv -Wl,-rpath,.\n"
+    ),
+    "a program of two names": (
+        "all: prog-add prog-del\nprog: m.c\n\tgcc -o $@ m.c\n"
+        "prog-add prog-del: prog\n\tln -f prog $@\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("touched", ["", "v.c", "m.c"])
+def test_links_to_what_is_pending(space: Space, name: str, touched: str) -> None:
+    """Built anew, then after an edit, then there is nothing to do: as with plain make."""
+    files = {**FILES, "Makefile": LINKED[name]}
+    again = f"sed -i s/V=1/V=2/ Makefile; touch {touched}; " if touched else ""
+    script = f"make && cp -a Makefile n && {again}make && make > names"
+    ended = space.expect_same(files, ["sh", "-c", script])
+    assert ended.status == 0
+
+
+FOLDERS = {
+    "an archive of what is made in it": (
+        "all: x.tar\nd/a.o: a.c\n\tgcc -c a.c -o d/a.o\n"
+        "x.tar: d/a.o\n\ttar --mtime=@0 --sort=name -cf $@ d\n"
+    ),
+    "a folder that is a prerequisite": (
+        "all: list\nd/a.o: a.c\n\tgcc -c a.c -o d/a.o\nd: d/a.o\n"
+        "list: d\n\tls d > $@; echo x >> count\n"
+    ),
+    "a program behind a folder": (
+        "all: prog\nprog: m.o d\n\tgcc -o $@ m.o; echo x >> count\nd: d/a.o\nd/a.o: a.c\n"
+        "\tgcc -c a.c -o d/a.o\nm.o: m.c\n\tgcc -c m.c\n"
+    ),
+    "which is newer": (
+        "all: d/a.o\n\ttouch ref; gcc -c a.c -o d/b.o; if test d -nt ref; then echo newer; "
+        "else echo older; fi > names\nd/a.o: a.c\n\tgcc -c a.c -o d/a.o\n"
+    ),
+    "a copy of it": (
+        "all: d/a.o\n\trm -rf e; cp -a d e; test e -nt d || test d -nt e || echo same > names\n"
+        "d/a.o: a.c\n\tgcc -c a.c -o d/a.o\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folders_that_are_looked_at(space: Space, name: str) -> None:
+    files = {**FILES, "Makefile": FOLDERS[name], "d/file": ""}
+    slow = "gcc -O2 -c slow.c -o s.o"
+    script = f"{slow}; make && make && make && rm -f x.tar && make"
+    space.expect_same(files, ["sh", "-c", script], "-j1")

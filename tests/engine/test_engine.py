@@ -231,7 +231,7 @@ def test_ten_thousand_that_need_what_failed(bench: Bench) -> None:
 class NoRenames(Disk):
     """A disk on which nothing can be renamed."""
 
-    def rename(self, source: str, destination: str) -> None:
+    def rename(self, source: str, destination: str, issued_ns: int) -> None:
         raise OSError(errno.EXDEV, "another file system")
 
 

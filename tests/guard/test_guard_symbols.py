@@ -13,7 +13,7 @@ import pytest
 from smpmake import native
 
 GUARD = Path(native.__file__).parent / "guard"
-_HOOK = re.compile(r"^(?:(?:HOOK|LOOK|OPEN|GONE|OWN)\([^,]+, |TEMP\()(\w+),", re.MULTILINE)
+_HOOK = re.compile(r"^(?:(?:HOOK|ENTRY|LOOK|OPEN|GONE|OWN)\([^,]+, |TEMP\()(\w+),", re.MULTILINE)
 _ABOUT_FILES = re.compile(
     r"(open|stat|dir|link|path|exec|spawn|temp|tmp|chmod|chown|utime|rename|mknod|mkfifo|access|"
     r"glob|ftw|fts|xattr|trunc|walk|mount|acct|swap|chroot|quota|uselib|handle|watch|mntent|exp$)"

@@ -11,6 +11,7 @@ extern char **environ;
 /* The functions that we stand for are declared by hooks.def; <unistd.h> and <stdio.h> stay out,
  * which declare some of them a little otherwise. */
 #define HOOK(type, name, params, args, before)
+#define ENTRY(type, name, params, args, dir, path, before)
 #define LOOK(type, name, params, args, dir, path, shown)
 #define OPEN(type, name, params, args, dir, path, how, failed)
 #define TEMP(name, params, args, tail, flags)
@@ -18,6 +19,7 @@ extern char **environ;
 #define OWN(type, name, params) EXPORT type name params;
 #include "hooks.def"
 #undef HOOK
+#undef ENTRY
 #undef LOOK
 #undef OPEN
 #undef TEMP

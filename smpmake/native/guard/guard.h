@@ -56,13 +56,14 @@ extern struct guard guard __attribute__((visibility("hidden"))); /* reached with
 
 /* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended.
  * Began: when the job was about to be started, by the file system's clock.  Issued: when its
- * command was; what was made later it does not find unasked; 0: it finds everything. */
+ * command was.  Watched: what was made later it does not find unasked. */
 #define TRACE_SIZE (1u << 18)
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
 	int64_t began_ns, issued_ns;
-	char text[TRACE_SIZE - 24];
+	uint32_t watched, reserved;
+	char text[TRACE_SIZE - 32];
 };
 
 /* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
@@ -80,6 +81,7 @@ void guard_see_removal(int dir, const char *path);
 void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind);
 void guard_see_alias(const char *target, int dir, const char *path);
 void guard_see_folder(int fd);
+void guard_see_opening(int dir, const char *path, int folder);
 void guard_see_tree(const char *path);
 void guard_see_listing(int dir, const char *path);
 void guard_see_everything(const char *program);
@@ -91,6 +93,12 @@ void guard_see_libraries(const char *path, const char *search, const char *const
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer);
 /* For a make: a folder that holds the names of the one open as `fd`, pending ones included. */
 int guard_names(int fd, char *elsewhere);
+
+/* Whether a folder is to be shown with the time that it will have; then `answer` holds that. */
+int guard_folder(int dir, const char *path, struct wire_guard_answer *answer);
+
+/* Whether a folder is to be shown with the time that it will have; then `answer` holds that. */
+int guard_folder(int dir, const char *path, struct wire_guard_answer *answer);
 
 /* Whether anything pending has to do with a name like this. */
 int guard_knows(const char *path);

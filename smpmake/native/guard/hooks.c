@@ -5,6 +5,7 @@
  */
 #include "hooks.h"
 #include "exec.h"
+#include "folder.h"
 #include "intents.h"
 #include "kernel.h"
 #include "view.h"
@@ -62,7 +63,7 @@ __attribute__((constructor(101))) static void find_first(void)
 
 static int exists(const struct wire_guard_answer *answer)
 {
-	if (answer->state == GUARD_FILE)
+	if (answer->state != GUARD_ABSENT)
 		return 0;
 	errno = ENOENT;
 	return -1;
@@ -74,28 +75,39 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "a machine with two
 static int show(void *to, const struct wire_guard_answer *answer)
 {
 	struct stat *info = to;
+	const struct timespec changed = {answer->mtime_ns / 1000000000,
+	                                 answer->mtime_ns % 1000000000};
+	if (answer->state == GUARD_FOLDER) {
+		if (S_ISDIR(info->st_mode))
+			info->st_mtim = changed;
+		return 0;
+	}
 	memset(info, 0, sizeof *info);
 	info->st_mode = S_IFREG | answer->mode;
 	info->st_nlink = 1;
 	info->st_size = 1;
 	info->st_blksize = 4096;
-	info->st_mtim.tv_sec = answer->mtime_ns / 1000000000;
-	info->st_mtim.tv_nsec = answer->mtime_ns % 1000000000;
-	info->st_atim = info->st_ctim = info->st_mtim;
+	info->st_atim = info->st_ctim = info->st_mtim = changed;
 	return exists(answer);
 }
 
 static int showx(struct statx *info, const struct wire_guard_answer *answer)
 {
+	const struct statx_timestamp changed = {.tv_sec = answer->mtime_ns / 1000000000,
+	                                        .tv_nsec =
+	                                            (uint32_t)(answer->mtime_ns % 1000000000)};
+	if (answer->state == GUARD_FOLDER) {
+		if (S_ISDIR(info->stx_mode))
+			info->stx_mtime = changed;
+		return 0;
+	}
 	memset(info, 0, sizeof *info);
 	info->stx_mask = STATX_BASIC_STATS;
 	info->stx_mode = (uint16_t)(S_IFREG | answer->mode);
 	info->stx_nlink = 1;
 	info->stx_size = 1;
 	info->stx_blksize = 4096;
-	info->stx_mtime.tv_sec = answer->mtime_ns / 1000000000;
-	info->stx_mtime.tv_nsec = (uint32_t)(answer->mtime_ns % 1000000000);
-	info->stx_atime = info->stx_ctime = info->stx_mtime;
+	info->stx_atime = info->stx_ctime = info->stx_mtime = changed;
 	return exists(answer);
 }
 
@@ -168,6 +180,16 @@ extern int fclose(void *file);
 		return LIBC(name) args;                                                            \
 	}
 
+#define ENTRY(type, name, params, args, dir, path, before)                                         \
+	EXPORT type name params;                                                                   \
+	EXPORT type name params                                                                    \
+	{                                                                                          \
+		type made;                                                                         \
+		before;                                                                            \
+		WITH_FOLDER(1, dir, path, made = LIBC(name) args);                                 \
+		return made;                                                                       \
+	}
+
 #define LOOK(type, name, params, args, dir, path, shown)                                           \
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
@@ -179,7 +201,10 @@ extern int fclose(void *file);
 		if (guard.is_make ? guard_pretends(dir, path, &answer)                             \
 		                  : !finds(dir, &path, elsewhere, &answer))                        \
 			return shown;                                                              \
-		return LIBC(name) args;                                                            \
+		type result = LIBC(name) args;                                                     \
+		if (result == 0 && guard_folder(dir, path, &answer))                               \
+			(void)(shown);                                                             \
+		return result;                                                                     \
 	}
 
 #define OPEN(type, name, params, args, dir, path, how, failed)                                     \
@@ -214,7 +239,8 @@ extern int fclose(void *file);
 			return found;                                                              \
 		}                                                                                  \
 		enum opening aim = opens(dir, path, how);                                          \
-		type opened = LIBC(name) args;                                                     \
+		type opened;                                                                       \
+		WITH_FOLDER((how) & O_CREAT, dir, path, opened = LIBC(name) args);                 \
 		if (aim == MAKING && sizeof(type) == sizeof(int) && !(opened failed))              \
 			undo_opened((int)(intptr_t)opened);                                        \
 		if (guard.trace != NULL && !(opened failed))                                       \
@@ -226,7 +252,10 @@ extern int fclose(void *file);
 	EXPORT int name params;                                                                    \
 	EXPORT int name params                                                                     \
 	{                                                                                          \
-		int made = undo_is_on() ? undo_temporary(path, tail, flags, 0) : LIBC(name) args;  \
+		int made;                                                                          \
+		WITH_FOLDER(1, AT_FDCWD, path,                                                     \
+		            made = undo_is_on() ? undo_temporary(path, tail, flags, 0)             \
+		                                : LIBC(name) args);                                \
 		if (guard.trace != NULL && made >= 0)                                              \
 			guard_note('w', AT_FDCWD, path);                                           \
 		return made;                                                                       \
@@ -236,15 +265,16 @@ extern int fclose(void *file);
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
-		if (goes(dir, path, kinds))                                                        \
-			return 0;                                                                  \
-		return LIBC(name) args;                                                            \
+		type gone;                                                                         \
+		WITH_FOLDER(1, dir, path, gone = goes(dir, path, kinds) ? 0 : LIBC(name) args);    \
+		return gone;                                                                       \
 	}
 
 #define OWN(type, name, params)
 
 #include "hooks.def"
 #undef HOOK
+#undef ENTRY
 #undef LOOK
 #undef OPEN
 #undef TEMP

@@ -9,6 +9,7 @@
 struct statx;
 
 #define HOOK(type, name, params, args, before) type(*name) params;
+#define ENTRY(type, name, params, args, dir, path, before) type(*name) params;
 #define LOOK(type, name, params, args, dir, path, shown) type(*name) params;
 #define OPEN(type, name, params, args, dir, path, how, failed) type(*name) params;
 #define TEMP(name, params, args, tail, flags) int(*name) params;
@@ -18,6 +19,7 @@ struct libc {
 #include "hooks.def"
 };
 #undef HOOK
+#undef ENTRY
 #undef LOOK
 #undef OPEN
 #undef TEMP

@@ -27,6 +27,9 @@ static inline enum opening opens(int dir, const char *path, int flags)
 		return FOR_WRITING;
 	if (!WRITES(flags)) {
 		reads(dir, path);
+		if (!guard_quiet()) /* a folder: tar looks at its time before and behind its listing
+		                     */
+			guard_see_opening(dir, path, flags & O_DIRECTORY);
 		return FOR_READING;
 	}
 	changes(dir, path);

@@ -88,7 +88,7 @@ static int is_stale(int dir, const char *path)
 {
 	struct stat info;
 	char target[1];
-	if (guard.board->stale == 0)
+	if (guard.board->stale == 0 && kernel(SYS_readlinkat, dir, path, target, 1) < 0)
 		return 0;
 	if (kernel(SYS_newfstatat, dir, path, &info, 0) == 0)
 		return (roles_of_file(&info) & ROLE_STALE) != 0;
@@ -230,6 +230,35 @@ static int is_listed(const struct stat *info)
 	return guard.board->unknown > 0 || roles_of_file(info) & ROLE_LISTED;
 }
 
+/* Whether a path may lead to a folder that something pending lies in or below. */
+static int may_be_above(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+	int dots = *name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+	return dots || (roles_of_name(path) & ROLE_ABOVE) != 0;
+}
+
+int guard_folder(int dir, const char *path, struct wire_guard_answer *answer)
+{
+	int before = errno, shown = 0;
+	struct stat info;
+	if (guard.trace == NULL && path != NULL && may_be_above(path) &&
+	    kernel(SYS_newfstatat, dir, path, &info, 0) == 0 && S_ISDIR(info.st_mode) &&
+	    is_listed(&info)) {
+		ask_about(ASK_STAT, dir, path, answer);
+		shown = answer->state == GUARD_FOLDER;
+	}
+	errno = before;
+	return shown;
+}
+
+void guard_see_opening(int dir, const char *path, int folder)
+{
+	if (path != NULL && !guard.is_make && (folder || may_be_above(path)))
+		guard_see_listing(dir, path);
+}
+
 void guard_see_folder(int fd)
 {
 	int before = errno;
@@ -315,7 +344,8 @@ void guard_see_libraries(const char *path, const char *search, const char *const
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer)
 {
 	int before = errno, answered = 0;
-	if (path != NULL && *path != '\0' && roles_of_name(path) & ROLE_OUTPUT) {
+	if (path != NULL && *path != '\0' &&
+	    (roles_of_name(path) & ROLE_OUTPUT || is_stale(dir, path))) {
 		ask_about(ASK_STAT, dir, path, answer);
 		answered = answer->state == GUARD_FILE || answer->state == GUARD_ABSENT;
 	}

@@ -71,7 +71,7 @@ enum view view_of(int dir, const char *path, char *elsewhere)
 	int before = errno;
 	enum view view = view_of_named(dir, path, elsewhere);
 	if (view == AS_IT_IS && path != NULL && *path != '\0' && guard.trace != NULL &&
-	    guard.trace->issued_ns != 0)
+	    guard.trace->watched)
 		view = look(-1, dir, path, elsewhere);
 	errno = before;
 	return view;
@@ -81,7 +81,7 @@ enum view view_of_opened(int fd, int dir, const char *path, char *elsewhere)
 {
 	int before = errno;
 	enum view view = AS_IT_IS;
-	if (guard.trace != NULL && guard.trace->issued_ns != 0 && fd >= 0)
+	if (guard.trace != NULL && guard.trace->watched && fd >= 0)
 		view = look(fd, dir, path, elsewhere);
 	errno = before;
 	return view;
