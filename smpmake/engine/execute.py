@@ -276,7 +276,8 @@ class Executor:
         job = self._running.pop(slot)
         command = command_of(job)
         if command.guarded:
-            self._observer.ended(slot, job, command)
+            asking = self._observer.ended(slot, job, command)
+            self.perform(self._scheduler.relax(asking, self._clock.now()))
         self._conclude(job, command, result)
 
     def _conclude(self, job: Job, command: Command, result: Result) -> None:

@@ -236,7 +236,7 @@ class Intake:
         command.makes = tuple(output.name for output in outputs if output.made)
         command.set_aside = tuple((o.name, o.stale) for o in outputs if o.stale)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
-        command.record.inputs = operands.reads
+        command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
         build = command.build
         build.promised.update(command.record.outputs)
         promises = {output.name: self._promise(command, output, job) for output in outputs}
@@ -308,7 +308,7 @@ class Intake:
         if analysis.undeclared:
             job.issued_ns = self._resolver.issue_time([], cwd)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
-        command.record.inputs = operands.reads
+        command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
         self._executor.perform(self._executor.issue(job))
         if command.reply is not None:
             command.reply.wait(lambda: self._executor.withdraw(job))

@@ -10,7 +10,7 @@ import os
 
 from smpmake.commands.model import Kind
 from smpmake.disk.elf import takes_guard
-from smpmake.engine.command import Command
+from smpmake.engine.command import Command, command_of
 from smpmake.guard.traces import Traces, surprises
 from smpmake.guard.versions import Versions
 from smpmake.schedule.hazards import Hazards
@@ -46,8 +46,11 @@ class Observer:
             command.build.notices.append(self._traces.fault)
         return trace
 
-    def ended(self, slot: int, job: Job, command: Command) -> None:
-        """What it did, beside what its command line said."""
+    def ended(self, slot: int, job: Job, command: Command) -> list[Job]:
+        """What it did, beside what its command line said.
+
+        Returns commands of which it is known now that they ask for what they read.
+        """
         trace = self._traces.end(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
@@ -55,10 +58,16 @@ class Observer:
         tool = _tool(command)
         before = self._has_guard.get(tool)
         self._has_guard[tool] = trace.whole and before is not False
-        if self._has_guard[tool] is not before:
-            for other in self._hazards.present():
-                if isinstance(other.payload, Command) and _tool(other.payload) == tool:
-                    other.guarded = self.is_guarded(other.payload)
+        if self._has_guard[tool] is before:
+            return []
+        alike = [
+            other
+            for other in self._hazards.present()
+            if isinstance(other.payload, Command) and _tool(other.payload) == tool
+        ]
+        for other in alike:
+            other.guarded = self.is_guarded(command_of(other))
+        return [other for other in alike if other.guarded]
 
     def left(self, job: Job, command: Command) -> None:
         """A command has ended, or will not run."""

@@ -96,6 +96,12 @@ class OperandResolver:
         )
         return Resolved(operands, outputs, files)
 
+    def inputs(self, cwd: str, analysis: Analysis, operands: Operands) -> tuple[str, ...]:
+        """What is to be known of a command's inputs: what its links lead to belongs to them."""
+        targets = (write.same_as for write in analysis.writes if write.symbolic)
+        names = (self._paths.canonical(cwd, path) for path in targets if path)
+        return tuple(dict.fromkeys((*operands.reads, *names)))
+
     def _reads(self, cwd: str, analysis: Analysis, files: dict[str, File]) -> list[str]:
         """The names that are read; of a symbolic link the one that it leads to, too."""
         reads = []

@@ -45,6 +45,7 @@ class Hazards:
         self._undeclared: dict[Job, None] = {}
         self._could_be_read: dict[Job, None] = {}
         self._headers: dict[Job, None] = {}
+        self._guesses: dict[Job, set[Job]] = {}
         self._present: dict[Job, None] = {}
         self._alone: dict[str, dict[Job, None]] = {}
         self._folders: dict[str, dict[Job, None]] = {}
@@ -104,8 +105,6 @@ class Hazards:
         for path in operands.reads:
             if path in writers:
                 waits.update(writers[path])
-        if operands.undeclared:
-            waits.update(self._headers if job.guarded else self._could_be_read)
         for path in operands.writes:
             if path in writers:
                 waits.update(writers[path])
@@ -120,8 +119,18 @@ class Hazards:
                 for reader in self._undeclared
                 if reader.issued_ns >= changed_ns and not (job.guarded and reader.guarded)
             )
+        if operands.undeclared:
+            waits.update(self._headers)
+            guesses = set() if job.guarded else self._could_be_read.keys() - waits
+            if guesses:
+                self._guesses[job] = guesses
+                waits |= guesses
         self._register(job)
         return waits
+
+    def guesses(self, job: Job) -> set[Job]:
+        """Whom a command waits for only because nobody knew what it reads; asked once."""
+        return self._guesses.pop(job, set())
 
     def _register(self, job: Job) -> None:
         operands = job.operands
@@ -148,6 +157,7 @@ class Hazards:
         self._undeclared.pop(job, None)
         self._could_be_read.pop(job, None)
         self._headers.pop(job, None)
+        self._guesses.pop(job, None)
         if job not in self._present:
             return
         del self._present[job]

@@ -10,7 +10,9 @@ _PRODUCT: Final = re.compile(
     r"gcno|gcda|ci|pdb|map|os|ko|elf|bin|hex|err|res|mbr|sym|ilk|bak|lbc|lnk|"
     # manuals, scripts, packages: no compiler reads these either
     r"[1-9]|[1-9]x|[1-9]pm|html|info|texi|pod|pdf|ps|dvi|log|trs|mo|gmo|"
-    r"py|pyc|pl|pm|rb|sh|gz|xz|bz2|zst|zip|tar|whl)|.*\.so\.[0-9.]+)\Z",
+    r"py|pyc|pl|pm|rb|sh|gz|xz|bz2|zst|zip|tar|whl)|.*\.so\.[0-9.]+|"
+    # what CMake's makefiles write while they build
+    r"(?:.*/)?[0-9]+|.*\.(?:ts|make|cmake|internal|marks)|(?:.*/)?CMakeFiles/.*\.txt)\Z",
     re.DOTALL,
 )
 _HEADER: Final = re.compile(r".*\.(?:[hH][^./]{0,3}|in[cl]|ipp|tcc|tpp|txx|def)\Z", re.DOTALL)

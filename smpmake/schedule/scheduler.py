@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from smpmake.schedule.hazards import Hazards
@@ -130,6 +130,18 @@ class Scheduler:
         """A waiter went away."""
         actions: list[Action] = []
         self._cancel(waiter, now, actions, None)
+        return actions
+
+    def relax(self, jobs: Iterable[Job], now: int) -> list[Action]:
+        """Of commands it is known now that they ask for what they read."""
+        actions: list[Action] = []
+        for job in jobs:
+            for blocker in self.hazards.guesses(job) & job.blockers:
+                job.blockers.discard(blocker)
+                del blocker.followers[job]
+            if job.state is State.WAITING and not job.blockers:
+                self._ready(job, now, actions)
+        self._dispatch(actions)
         return actions
 
     def pause(self, job: Job) -> list[Action]:

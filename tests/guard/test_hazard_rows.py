@@ -87,7 +87,7 @@ ROWS = {
         + python("import ctypes; open('loaded', 'w').write(str(bool(ctypes.CDLL('./held.so'))))"),
     ),
     "links to it": Row("links to", "gcc -c held.c; " + python("import os; os.link('held.o', 'b')")),
-    "lists its folder": Row("lists", "gcc -c held.c; echo *.o > names"),
+    "lists its folder": Row("lists", "gcc -c held.c; ls *.c . > names"),
     "walks its folder": Row("walks", f"gcc -c sub/held.c -o sub/held.o; {python(NFTW)}"),
     "overwrites it": Row("changes", "gcc -c held.c; echo text > held.o"),
     "removes it": Row("changes", "gcc -c held.c; " + python("import os; os.unlink('held.o')")),
@@ -239,6 +239,19 @@ def test_a_make_lists_a_folder_with_the_pending_names(space: Space) -> None:
     ended, tree = held.parallel(files, ["make"], witness="after")
     assert (ended.status, tree) == (status, expected), ended.err
     assert (space.folder / "sub/names").read_text() == "held.o other.c\n"
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["echo *.o", "bash -c 'echo *.[co]'", python("import os; print(sorted(os.listdir('.')))")],
+)
+def test_who_wants_names_alone_is_shown_them(space: Space, names: str) -> None:
+    held = Held(space)
+    command = ["sh", "-c", f"gcc -Dheld -c c.c; {names} > n; echo > after"]
+    status, expected = held.serial(FILES, command)
+    ended, tree = held.parallel(FILES, command, witness="after")
+    assert (ended.status, tree) == (status, expected), ended.err
+    space.expect_clean()
 
 
 def test_a_job_that_waits_gives_its_slot_back(space: Space) -> None:

@@ -113,6 +113,10 @@ def test_nothing_is_left_when_all_have_left() -> None:
         ".deps/a.Tpo",
         "a.Plo",
         "m.gch",
+        "CMakeFiles/Progress/6",
+        "CMakeFiles/p.dir/link.txt",
+        "CMakeFiles/p.dir/compiler_depend.ts",
+        "CMakeFiles/p.dir/depend.make",
     ],
 )
 def test_products(name: str) -> None:

@@ -100,10 +100,13 @@ static int parent_is_guarded(char *caller)
 static void know_the_program(char **argv)
 {
 	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
+	static const char *const readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", NULL};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
 	guard.is_make = is_among(name, makes);
+	guard.lists_names = guard.is_make || (!guard.is_part && is_among(name, readers)) ||
+	                    (!guard.is_part && strncmp(name, "python", 6) == 0);
 	if (strlen(name) < sizeof guard.name)
 		strcpy(guard.name, name);
 }

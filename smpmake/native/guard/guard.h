@@ -46,8 +46,9 @@ struct guard {
 	int active;                /* there is a session */
 	int is_make;               /* this program reads makefiles */
 	int is_part;               /* this process is part of a command */
-	char name[64];             /* this program's */
-	char interpreter[128];     /* the dynamic loader that we came with */
+	int lists_names;       /* what it wants of a listing are names: make, a shell's pattern */
+	char name[64];         /* this program's */
+	char interpreter[128]; /* the dynamic loader that we came with */
 	/* "SMPMAKE_SOCKET=..." and so on, and where their values begin; NULL: not set */
 	char variables[V_COUNT][512];
 	const char *values[V_COUNT];
@@ -91,7 +92,8 @@ void guard_see_libraries(const char *path, const char *search, const char *const
 
 /* For a make: whether the server gives the answer itself; then `answer` holds it. */
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer);
-/* For a make: a folder that holds the names of the one open as `fd`, pending ones included. */
+/* For who wants names alone: a folder that holds the names of the one open as `fd`, pending ones
+ * included. */
 int guard_names(int fd, char *elsewhere);
 
 /* Whether a folder is to be shown with the time that it will have; then `answer` holds that. */

@@ -299,7 +299,7 @@ EXPORT void *opendir(const char *path)
 	if (folder == NULL || guard_quiet())
 		return folder;
 	char elsewhere[PATH_MAX];
-	if (!guard.is_make) {
+	if (!guard.lists_names) {
 		guard_see_folder(dirfd(folder));
 	} else if (guard_names(dirfd(folder), elsewhere)) {
 		void *shown = LIBC(opendir)(elsewhere);
