@@ -79,6 +79,7 @@ class Reason(enum.StrEnum):
     LINK_WAITS = "link-waits", False, "links and archives run in the foreground (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
+    NAMESPACE = "other-namespace", False, "called where other file systems are mounted"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
     STATUS_MATTERS = "status-matters", False, "it failed once, and the driver looked at its status"
     DRIVER_READS_BACK = "driver-reads-back", False, "the driver reads side outputs at once"

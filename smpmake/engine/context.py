@@ -89,6 +89,10 @@ class Context:
         """See policy.Context."""
         return takes_guard(os.fsdecode(self._invoke.real))
 
+    def other_mounts(self) -> bool:
+        """See policy.Context."""
+        return not self._processes.sees_our_files(self._invoke.parent)
+
     def unguarded_caller(self) -> str:
         """See policy.Context."""
         if not self._build.rules.guard or not self._invoke.unguarded:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.support.space import MAIN, Space
@@ -177,3 +179,13 @@ def test_folders_that_are_looked_at(space: Space, name: str) -> None:
     slow = "gcc -O2 -c slow.c -o s.o"
     script = f"{slow}; make && make && make && rm -f x.tar && make"
     space.expect_same(files, ["sh", "-c", script], "-j1")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has mounts of its own without more ado")
+def test_mounts_of_a_process_of_its_own(space: Space) -> None:
+    files = {**FILES, "q.c": '#include "q.h"\n', "i1/q.h": "int one;\n", "i2/q.h": "int two;\n"}
+    space.write(files)
+    if space.run("unshare", "-m", "true").status != 0:
+        pytest.skip("no namespaces here")
+    script = "gcc -c a.c; unshare -m sh -c 'mount --bind i2 i1; gcc -Ii1 -c q.c'"
+    space.expect_same(files, ["sh", "-c", script])
