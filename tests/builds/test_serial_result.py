@@ -21,7 +21,7 @@ FILES = {
         f"int s{n}(int x) {{ return x * {n} + s{n - 1}(x); }}\n"
         if n
         else "int s0(int x) { return x; }\n"
-        for n in range(1500)
+        for n in range(400)
     ),
 }
 SLOW = "gcc -O2 -c slow.c; "
@@ -179,6 +179,28 @@ def test_folders_that_are_looked_at(space: Space, name: str) -> None:
     slow = "gcc -O2 -c slow.c -o s.o"
     script = f"{slow}; make && make && make && rm -f x.tar && make"
     space.expect_same(files, ["sh", "-c", script], "-j1")
+
+
+GONE = {
+    "where it works": (
+        "mkdir bld; (cd bld && gcc -c ../a.c -o ../a.o && ar rc ../l.a ../a.o); rmdir bld"
+    ),
+    "a temporary folder": (
+        "T=$(mktemp -d); R=$PWD; (cd $T && gcc -I$R -c $R/a.c -o $R/a.o); rm -rf $T"
+    ),
+    "what is renamed": "mkdir w; R=$PWD; cd w; gcc -c $R/a.c -o $R/a.o; cd ..; mv w w2",
+    "for temporary files": "export TMPDIR=$PWD/tt; mkdir tt; gcc -O1 -c slow.c -o s.o; rm -rf tt",
+    "for those of a script": (
+        "tmp=$(mktemp -d); export TMPDIR=$tmp; trap 'rm -rf $tmp' EXIT; gcc -O1 -c slow.c -o s.o"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GONE)
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_folders_that_go(space: Space, name: str, jobs: str) -> None:
+    ended = space.expect_same(FILES, ["sh", "-c", SLOW + GONE[name]], jobs)
+    assert ended.status == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has mounts of its own without more ado")

@@ -138,6 +138,22 @@ POPT = Project(
     products=("src/.libs/libpopt.so.0.0.2", "src/.libs/libpopt.a"),
 )
 
+_STAGE = (
+    "make && rm -rf stage && make install DESTDIR=$PWD/stage && tar --sort=name --mtime=@0 "
+    "--owner=0 --group=0 --numeric-owner -cf stage.tar stage && ls -R stage > stage.list"
+)
+POPT_STAGED = Project(
+    name="popt-staged",
+    driver="make, make install, tar, ls -R in a script",
+    source=POPT.source,
+    prepare=POPT.prepare,
+    build=(("sh", "-c", _STAGE),),
+    touch="src/popt.c",
+    products=("stage.tar", "stage.list", "stage/usr/local/lib/libpopt.so.0.0.2"),
+    anew=True,
+    tools=POPT.tools,
+)
+
 S_NAIL = Project(
     name="s-nail",
     driver="GNU make, .NOTPARALLEL",
@@ -196,6 +212,18 @@ C_ARES_MAKE = Project(
     parallel=("-j2",),
     touch="src/lib/ares_init.c",
     products=("build/lib/libcares.so.2.5.1", "build/bin/adig"),
+    tools=_tools(cmake="cmake"),
+)
+
+C_ARES_BOTH = Project(
+    name="c-ares-both",
+    driver="CMake, makefiles, several libraries",
+    source=_C_ARES,
+    prepare=(("cmake", "-S", ".", "-B", "build", "-DCARES_STATIC=ON", "-DCARES_STATIC_PIC=ON"),),
+    build=(("make", "-C", "build"),),
+    parallel=("-j2",),
+    touch="src/lib/ares_init.c",
+    products=("build/lib/libcares.so.2.5.1", "build/lib/libcares_static.a", "build/bin/adig"),
     tools=_tools(cmake="cmake"),
 )
 
@@ -446,10 +474,12 @@ PROJECTS = (
     PCIUTILS,
     GPERF,
     POPT,
+    POPT_STAGED,
     S_NAIL,
     CDPARANOIA,
     BMAKE,
     C_ARES_MAKE,
+    C_ARES_BOTH,
     C_ARES_NINJA,
     LEVELDB,
     MKSH,
