@@ -163,7 +163,8 @@ FOLDERS = {
         "\tgcc -c a.c -o d/a.o\nm.o: m.c\n\tgcc -c m.c\n"
     ),
     "which is newer": (
-        "all: d/a.o\n\ttouch ref; gcc -c a.c -o d/b.o; if test d -nt ref; then echo newer; "
+        "all: d/a.o\n\ttouch -d @1100000000 ref; touch -d @1000000000 d; "
+        "gcc -c a.c -o d/b.o; if test d -nt ref; then echo newer; "
         "else echo older; fi > names\nd/a.o: a.c\n\tgcc -c a.c -o d/a.o\n"
     ),
     "a copy of it": (
