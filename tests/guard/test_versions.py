@@ -75,6 +75,13 @@ WHILE_IT_IS_HELD = {
         for name in ("t.c", "y.tab.c", "t.x", "bare", "late.h")
         for how in ("cp new.h", "mv new.h", "ln -s ../new.h", "ln new.h", "install -m 644 new.h")
     },
+    **{  # Python takes longer than any clock's tick: the time tells nothing of an older file
+        f"some time later, {how}": (
+            f"cp one/v.h two/t.x; gcc -Dheld -Iinc -Itwo -DSUFFIX='\"t.x\"' -c any.c; "
+            f"python3 -I -c pass; python3 -I -c pass; {how} inc/t.x"
+        )
+        for how in ("mv new.h", "ln -s ../new.h", "ln new.h", "cp new.h x; mv x")
+    },
     "a header is looked for in vain": "gcc -Dheld -I. -c has.c; echo > late.h",
     "a precompiled header comes": (
         "gcc -Dheld -Iinc -c a.c; "

@@ -98,10 +98,8 @@ static inline void links(int from_dir, const char *from, int to_dir, const char 
 
 static inline void aliases(const char *target, int dir, const char *path)
 {
-	if (!guard_quiet()) {
-		guard_see_change(dir, path);
+	if (!guard_quiet())
 		guard_see_alias(target, dir, path);
-	}
 	if (undo_is_on())
 		undo_new(dir, path);
 }

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#define ANY ~0u /* to be asked about in any case: what a link leads to has an age of its own */
 #define MOMENT 20000000 /* ns; more than a turn of the file system's clock */
 
 /* ------------------------------------------------------------------ looking a name up */
@@ -161,11 +163,22 @@ static int may_be_read(int dir, const char *path)
 	return ns_of(&info.st_ctim) <= newest && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
 }
 
+/* Whether a file shows by its age, whatever its name, that pending commands are not to see it. */
+static int is_born_since(int dir, const char *path, int64_t issued)
+{
+	struct statx info;
+	return kernel(SYS_statx, dir, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_BTIME, &info) ==
+	           0 &&
+	       S_ISREG(info.stx_mode) && info.stx_mask & STATX_BTIME &&
+	       info.stx_btime.tv_sec * 1000000000 + info.stx_btime.tv_nsec > issued;
+}
+
 static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
 {
 	int before = errno;
 	if (path != NULL && *path != '\0' &&
-	    (roles_of_name(path) & roles || may_be_read(dir, path) || is_stale(dir, path))) {
+	    (roles == ANY || roles_of_name(path) & roles || may_be_read(dir, path) ||
+	     is_stale(dir, path))) {
 		struct wire_guard_answer answer;
 		ask_about(kind, dir, path, &answer);
 	}
@@ -196,9 +209,10 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 {
 	const unsigned roles = ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE;
 	int before = errno;
+	int64_t newest = newest_undeclared();
 	if (from != NULL && to != NULL &&
-	    (newest_undeclared() != 0 || (roles_of_name(from) | roles_of_name(to)) & roles ||
-	     may_be_read(from_dir, from) || may_be_read(to_dir, to)))
+	    ((roles_of_name(from) | roles_of_name(to)) & roles || may_be_read(from_dir, from) ||
+	     may_be_read(to_dir, to) || (newest != 0 && !is_born_since(from_dir, from, newest))))
 		ask_about_two((uint32_t)kind, from_dir, from, to_dir, to);
 	errno = before;
 }
@@ -208,6 +222,7 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 void guard_see_alias(const char *target, int dir, const char *path)
 {
 	int before = errno;
+	see_change(ASK_WRITE, dir, path, newest_undeclared() != 0 ? ANY : ROLE_OUTPUT | ROLE_INPUT);
 	char link[PATH_MAX], full[PATH_MAX];
 	struct wire_guard_answer answer;
 	if (target != NULL && path != NULL && roles_of_name(target) & ROLE_OUTPUT &&
