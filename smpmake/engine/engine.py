@@ -36,6 +36,7 @@ from smpmake.protocol import wire
 from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Scheduler
+from smpmake.undo.journal import UndoJournal
 
 log = logging.getLogger("smpmake")
 
@@ -72,8 +73,8 @@ class Engine:
         self._traces = Traces(disk.folder)
         versions = Versions(
             disk.folder / "versions",
-            self._pending.version_kept,
-            self._pending.version_gone,
+            self._pending.keeps,
+            self._pending.keeps_no_more,
             lambda job, path: job.slot is None or self._traces.has_opened(job.slot, path),
         )
         self._questions = Questions(
@@ -81,7 +82,7 @@ class Engine:
             disk.paths,
             self._pending,
             versions,
-            Views(disk.paths, self._pending, versions, self._traces),
+            Views(disk.paths, self._pending, versions, self._traces, self._journal_of),
             disk.folder,
             clock.now,
         )
@@ -112,6 +113,10 @@ class Engine:
             observer=observer,
             chaos=self._chaos,
         )
+
+    def _journal_of(self, build: str) -> UndoJournal | None:
+        found = self.builds.get(build)
+        return found.undo if found is not None else None
 
     def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""

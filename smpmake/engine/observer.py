@@ -40,7 +40,8 @@ class Observer:
     def started(self, slot: int, job: Job, command: Command) -> bytes:
         """A job is about to start; returns the file in which its guards take notes, or b""."""
         links = command.record.kind in (Kind.LINK, Kind.ARCHIVE)
-        watched = job.guarded and job.operands.undeclared and not links
+        # Who is waited for has nobody behind, and is to find what there is.
+        watched = job.guarded and job.operands.undeclared and not (links or command.digest)
         trace = self._traces.begin(slot, job.issued_ns, watched=watched)
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notices.append(self._traces.fault)
@@ -81,7 +82,8 @@ class Observer:
             changed_ns = os.lstat(path).st_ctime_ns
         except OSError:
             changed_ns = 0
-        readers = self._hazards.may_read(path, job.number, changed_ns)
+        after = self._versions.maker(path)
+        readers = self._hazards.may_read(path, job.number, changed_ns, after)
         self._versions.keep(path, readers, job.number, in_place=False)
 
     def forget(self) -> None:

@@ -30,6 +30,7 @@ from smpmake.schedule.names import is_library
 
 _FOLDERS: Final = 0xFFFFFE  # the owner of what belongs to several commands
 _VERSIONS: Final = 0xFFFFFD
+_PRODUCTS: Final = 0xFFFFFC
 
 File = tuple[int, int]
 """A file whatever its name: device and inode."""
@@ -134,7 +135,7 @@ class Pending:
         self._stale: dict[File, dict[Job, None]] = {}
         self._files = _Files()
         self._held = 0
-        self._kept: Counter[int] = Counter()
+        self._kept: Counter[tuple[int, int]] = Counter()
         self._libraries: dict[str, set[Job]] = {}
 
     def close(self) -> None:
@@ -279,19 +280,21 @@ class Pending:
         """Who will write a shared library of that name, in whatever folder."""
         return {job for job in self._libraries.get(name, ()) if job.number < before}
 
-    def version_kept(self, path: str) -> None:
-        """Of a file some commands are to find an older version, or none."""
-        name = _name(path)
-        self._kept[name] += 1
-        self._board.put_up(_VERSIONS, [(name, KEPT)])
+    def keeps(self, path: str, product: bool) -> None:
+        """Of a file some commands are to find an older version, or it may not change unasked."""
+        owner, claim = _kept(path, product)
+        self._kept[owner, claim[0]] += 1
+        self._board.put_up(owner, [claim])
+        self._board.versions(len(self._kept))
 
-    def version_gone(self, path: str) -> None:
+    def keeps_no_more(self, path: str, product: bool) -> None:
         """The inverse."""
-        name = _name(path)
-        self._kept[name] -= 1
-        if self._kept[name] == 0:
-            del self._kept[name]
-            self._board.take_down(_VERSIONS, [(name, KEPT)])
+        owner, claim = _kept(path, product)
+        self._kept[owner, claim[0]] -= 1
+        if self._kept[owner, claim[0]] == 0:
+            del self._kept[owner, claim[0]]
+            self._board.take_down(owner, [claim])
+        self._board.versions(len(self._kept))
 
     # ------------------------------------------------------------------ files by their inode
 
@@ -342,6 +345,10 @@ def _folders(job: Job) -> set[str]:
     operands = (*_operands(job), *job.operands.through)
     places = {job.operands.cwd, job.operands.temporary} - {""}
     return places | set(map(os.path.dirname, operands))
+
+
+def _kept(path: str, product: bool) -> tuple[int, Claim]:
+    return (_PRODUCTS, (_name(path), INPUT)) if product else (_VERSIONS, (_name(path), KEPT))
 
 
 def _hash(name: str) -> int:

@@ -21,18 +21,18 @@ from smpmake.disk.paths import Paths
 from smpmake.guard.libraries import Libraries
 from smpmake.guard.listings import Listings
 from smpmake.guard.pending import Pending, file_of
+from smpmake.guard.searches import Searches
 from smpmake.guard.versions import Versions
 from smpmake.guard.views import NOT_THERE, Views
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
 from smpmake.schedule.hazards import EVERYBODY
-from smpmake.schedule.job import Job, Mode, Operands, Search
+from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.names import is_header, is_product
 from smpmake.schedule.scheduler import Action, Scheduler
 
 GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
-_MOST_MOVED: Final = 256  # files with their folder, for which versions are kept
 _AGAIN: Final = wire.encode_guard_answer(wire.GUARD_AGAIN)
 
 #: What a stall is called in records, by the kind of question.
@@ -91,6 +91,7 @@ class Questions:
         self._pending = pending
         self._versions = versions
         self._views = views
+        self._searches = Searches(self._hazards, paths, versions)
         self._libraries = Libraries(self._writers, self._pending.making_library)
         self._listings = Listings(folder / "names")
         self._waits: Counter[Job] = Counter()
@@ -208,15 +209,17 @@ class Questions:
         if asker is not None and path not in asker.operands.writes and kind != wire.ASK_MOVE:
             return self._sharers(path, before)
         waits = self._users(path, before, in_place=kind == wire.ASK_WRITE)
+        if kind == wire.ASK_REMOVE and os.path.isdir(path) and not os.path.islink(path):
+            return waits | self._searches.through((path,), before)
         if kind in (wire.ASK_WRITE, wire.ASK_REMOVE):
-            return waits
+            return waits | self._searches.linked(question.other, path, before)
         # A link changes the time by which it is told what could have been read, and no more.
         other = self._paths.canonical("/", question.other)
         waits |= self._users(other, before, in_place=False)
         if kind == wire.ASK_MOVE and os.path.isdir(path):
             self._paths.forget()
-            waits |= self._searching((path, other), before)
-            waits |= self._moving(path, other, before)
+            waits |= self._searches.through((path, other), before)
+            waits |= self._searches.moved(path, other, before)
         return waits
 
     def _writers(self, path: str, before: int) -> set[Job]:
@@ -238,7 +241,9 @@ class Questions:
         changed_ns = _changed_ns(path)
         if changed_ns is None:
             return waits
-        readers = hazards.may_read(path, before, changed_ns)
+        if self._writers(path, before):  # what those behind them are to read has still to come
+            return waits | hazards.may_read(path, before)
+        readers = hazards.may_read(path, before, changed_ns, self._versions.maker(path))
         limit = min(before, hazards.next_number)
         late = self._versions.keep(path, readers, limit, in_place=in_place)
         if late and changed_ns == 0 and not (is_header(path) and hides(path, hazards.searches())):
@@ -272,40 +277,6 @@ class Questions:
         if stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
             waits |= self._pending.using((info.st_dev, info.st_ino), before)
         return waits | self._replacing(path, before) | hazards.in_other_case(path, before)
-
-    def _searching(self, folders: tuple[str, ...], before: int) -> set[Job]:
-        """Who searches folders, or others below them: a compiler drops those that are not there."""
-
-        def comes_near(search: Search) -> bool:
-            cwd, places = search
-            named = {os.path.normpath(os.path.join(cwd, each)) for each in (".", *places)}
-            return any(
-                name == folder or name.startswith(f"{folder}/")
-                for name in named | set(map(self._paths.folder, named))
-                for folder in folders
-            )
-
-        return self._hazards.searching(comes_near, before)
-
-    def _moving(self, folder: str, other: str, before: int) -> set[Job]:
-        """Who may read a file that goes with its folder."""
-        limit = min(before, self._hazards.next_number)
-        if limit == 0:
-            return set()
-        waits: set[Job] = set()
-        count = 0
-        for where, _, names in os.walk(folder):
-            for name in names:
-                count += 1
-                if count > _MOST_MOVED:
-                    return waits | self._hazards.may_read(f"{folder}/{name}", before)
-                path = f"{where}/{name}"
-                waits |= self._users(path, before, in_place=False)
-                new = f"{other}{path[len(folder) :]}"
-                waits |= self._versions.keep(
-                    new, self._hazards.may_read(new, before), limit, in_place=False
-                )
-        return waits
 
     def _replacing(self, path: str, before: int) -> set[Job]:
         """Who will replace the older file that a hard link leads to."""

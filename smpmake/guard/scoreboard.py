@@ -25,9 +25,11 @@ STALE: Final = 16
 KEPT: Final = 32
 
 SLOTS: Final = 65536
-_HEADER: Final = struct.Struct("<QIIIIqIIII")
+_HEADER: Final = struct.Struct("<QIIIIqIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
-_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = 4, 5, 8, 9, 10, 11  # words of 32 bits
+_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS = (
+    *(4, 5, 8, 9, 10, 11, 12),
+)  # words of 32 bits
 _MAGIC: Final = 0x44524F42
 _VERSION: Final = 3
 _FIRST: Final = _HEADER.size // 8
@@ -60,7 +62,7 @@ class Scoreboard:
     def __init__(self, path: Path) -> None:
         """Raises NoRoomError."""
         self._map = shared_map(path, _HEADER.size + 8 * SLOTS)
-        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, 0, 0, 0, 0, 0, 0, 0)
+        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 9))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
@@ -84,6 +86,10 @@ class Scoreboard:
     def unknown_folders(self, count: int) -> None:
         """How many pending outputs will appear in folders that do not exist yet."""
         self._halves[_UNKNOWN] = count
+
+    def versions(self, count: int) -> None:
+        """How many names there are of files that were changed, or made, under commands."""
+        self._halves[_VERSIONS] = count
 
     def libraries(self, count: int) -> None:
         """How many names of shared libraries are pending."""

@@ -14,14 +14,17 @@ import shutil
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from smpmake.guard.pending import File
+from smpmake.schedule.hazards import EVERYBODY
 from smpmake.schedule.job import Job
 
 _MOST_COPIED: Final = 1 << 20  # bytes; a copy is made while the server serves nobody else
+_SMALL: Final = 1 << 14  # what is removed or replaced is not copied beyond this, but linked
+_LONGEST_WAY: Final = 40  # links
 ABSENT: Final = ""
 
 
@@ -30,7 +33,8 @@ class _Version:
     """What was at a path.
 
     limit   the commands below this number are to find it, if they were issued when it was there:
-    since   its last change (ns); 0 where there was nothing.
+    since   its last change (ns); 0 where there was nothing,
+    after   or behind the command of this number, which has made it.
     kept    where it is now, or ABSENT.
     file    which file is there since, if it is the same one.
     private whether `kept` is a file of ours.
@@ -42,24 +46,28 @@ class _Version:
     kept: str
     file: File | None
     private: bool
+    after: int = EVERYBODY
 
     def is_for(self, job: Job) -> bool:
-        return job.number < self.limit and job.issued_ns >= self.since
+        """Whether a command was issued when it was there, or was to be there."""
+        was_there = job.issued_ns >= self.since or job.number > self.after
+        return job.number < self.limit and was_there
 
 
 class Versions:
     """One per engine.
 
     folder  where copies lie.
-    put_up  makes a name known to guards, take_down the inverse.
+    put_up  makes a name known to guards, take_down the inverse; of a version, or (product) of what
+            a command has made, which may be changed now under those that were issued behind it.
     opened  whether a running command has opened a file of that name, as far as is known.
     """
 
     def __init__(
         self,
         folder: Path,
-        put_up: Callable[[str], None],
-        take_down: Callable[[str], None],
+        put_up: Callable[[str, bool], None],
+        take_down: Callable[[str, bool], None],
         opened: Callable[[Job, str], bool],
     ) -> None:
         self._folder = folder
@@ -70,6 +78,7 @@ class Versions:
         self._by_path: dict[str, list[_Version]] = {}
         self._by_file: dict[File, list[_Version]] = {}
         self._made: dict[str, tuple[int, int]] = {}
+        self._products: deque[tuple[int, str]] = deque()
         self._shared: set[str] = set()
         self._count = 0
 
@@ -83,6 +92,7 @@ class Versions:
         readers = set(readers)
         waits = {job for job in readers if not job.guarded}
         readers -= waits
+        self._rename(path)
         if not readers:
             return waits
         try:
@@ -90,20 +100,31 @@ class Versions:
         except OSError:
             self._add(_Version(path, limit, 0, ABSENT, None, private=False))
             return waits
+        after = self.maker(path)
         if stat.S_ISLNK(info.st_mode):
             if os.path.isdir(path):
                 return waits | readers
             kept = os.path.realpath(path)
-            self._add(_Version(path, limit, info.st_ctime_ns, kept, None, private=False))
+            self._add(_Version(path, limit, info.st_ctime_ns, kept, None, False, after))
             return waits
+        inode = info.st_dev, info.st_ino
         kept = self._kept(path, info, in_place=in_place)
         if not kept:
             return waits | readers
-        file = (info.st_dev, info.st_ino) if in_place else None
-        self._add(_Version(path, limit, info.st_ctime_ns, kept, file, private=True))
+        file = inode if in_place else None
+        self._add(_Version(path, limit, info.st_ctime_ns, kept, file, True, after))
         if in_place:  # guards know now that there is another: who has not opened it will not
             waits |= {job for job in readers if job.slot is not None and self._opened(job, path)}
         return waits
+
+    def _rename(self, path: str) -> None:
+        """A file that was written to under another name will not be found by its inode any more."""
+        if self._by_file:
+            with contextlib.suppress(OSError):
+                info = os.stat(path)
+                for older in self._by_file.get((info.st_dev, info.st_ino), [])[:]:
+                    if older.path != path:
+                        self._add(replace(older, path=path, file=None, private=False))
 
     def of(self, job: Job, path: str) -> str | None:
         """What a command is to find at a path: another path, ABSENT, or None for what is there."""
@@ -117,8 +138,7 @@ class Versions:
     def _of(self, job: Job, path: str) -> str | None:
         if not self._by_path:
             return None
-        real = os.path.realpath(path)
-        for name in dict.fromkeys((path, real)):
+        for name in _on_the_way(path):
             for version in self._by_path.get(name, ()):
                 if version.is_for(job):
                     return version.kept
@@ -139,7 +159,13 @@ class Versions:
         if limit > 0:
             for path in paths:
                 self._made[path] = number, limit
+                self._products.append((limit, path))
+                self._put_up(path, True)
             self._shared.update(shared)
+
+    def maker(self, path: str) -> int:
+        """The number of the command that has made a file while others waited."""
+        return self._made[path][0] if path in self._made else EVERYBODY
 
     def was_made_before(self, job: Job, path: str) -> bool:
         """Whether a file that came into being behind a command's issue is the work of earlier ones.
@@ -151,8 +177,12 @@ class Versions:
 
     def forget(self, oldest: int | None) -> None:
         """Nobody below the number `oldest` may read anything any more (None: nobody at all)."""
+        while self._products and (oldest is None or self._products[0][0] <= oldest):
+            limit, path = self._products.popleft()
+            self._take_down(path, True)
+            if self._made.get(path, (0, 0))[1] == limit:
+                del self._made[path]
         if oldest is None:
-            self._made.clear()
             self._shared.clear()
         while self._in_order and (oldest is None or self._in_order[0].limit <= oldest):
             version = self._in_order.popleft()
@@ -160,14 +190,14 @@ class Versions:
             if version.file is not None:
                 _drop(self._by_file, version.file, version)
             if version.path not in self._by_path:
-                self._take_down(version.path)
+                self._take_down(version.path, False)
             if version.private:
                 with contextlib.suppress(OSError):
                     os.unlink(version.kept)
 
     def _add(self, version: _Version) -> None:
         if version.path not in self._by_path:
-            self._put_up(version.path)
+            self._put_up(version.path, False)
         self._by_path.setdefault(version.path, []).append(version)
         if version.file is not None:
             self._by_file.setdefault(version.file, []).append(version)
@@ -182,7 +212,7 @@ class Versions:
         kept = f"{self._folder}/{self._count}"
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            if info.st_size <= _MOST_COPIED:
+            if info.st_size <= (_MOST_COPIED if in_place else _SMALL):
                 shutil.copyfile(path, kept)
                 os.utime(kept, ns=(info.st_atime_ns, info.st_mtime_ns))
                 return kept
@@ -193,6 +223,19 @@ class Versions:
             with contextlib.suppress(OSError):
                 os.unlink(kept)
         return ""
+
+
+def _on_the_way(path: str) -> list[str]:
+    """A path, and those that it leads to by links, one after the other."""
+    found = [path]
+    while len(found) < _LONGEST_WAY:
+        try:
+            target = os.readlink(found[-1])
+        except OSError:
+            break
+        folder, name = os.path.split(os.path.join(os.path.dirname(found[-1]), target))
+        found.append(f"{os.path.realpath(folder)}/{name}")
+    return found
 
 
 def _drop(table: dict[Any, list[_Version]], key: Any, version: _Version) -> None:

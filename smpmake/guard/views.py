@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Final
 
 from smpmake.disk.paths import Paths
@@ -12,6 +13,7 @@ from smpmake.guard.versions import ABSENT, Versions
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Question
 from smpmake.schedule.job import Job
+from smpmake.undo.journal import UndoJournal
 
 #: What a job's guard says of a file that has come into being after the job was issued.
 MADE_SINCE: Final = "made since"
@@ -21,17 +23,33 @@ NOT_THERE: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
 class Views:
     """One per engine."""
 
-    def __init__(self, paths: Paths, pending: Pending, versions: Versions, traces: Traces) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        pending: Pending,
+        versions: Versions,
+        traces: Traces,
+        journal_of: Callable[[str], UndoJournal | None],
+    ) -> None:
         self._paths = paths
         self._pending = pending
         self._versions = versions
         self._traces = traces
+        self._journal_of = journal_of
+        self._read_to: dict[str, tuple[int, int]] = {}
+        self._makers: dict[str, set[int]] = {}
 
     def of(self, question: Question, job: Job) -> bytes | None:
         """The answer to a job that is about to read something; None: what is there."""
         path = self._paths.canonical("/", question.path)
         kept = self._versions.of(job, path)
-        if kept is None and question.other == MADE_SINCE and not self._is_its_own(job, path):
+        if kept is None:  # by a link to a folder that was not there
+            kept = self._versions.of(job, os.path.normpath(question.path))
+        if (
+            kept is None
+            and question.other == MADE_SINCE
+            and not self._is_its_own(question, job, path)
+        ):
             kept = ABSENT
         if kept is None:
             return None
@@ -39,7 +57,7 @@ class Views:
             return NOT_THERE
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(kept))
 
-    def _is_its_own(self, job: Job, path: str) -> bool:
+    def _is_its_own(self, question: Question, job: Job, path: str) -> bool:
         """Whether a file that is younger than a job is there for it all the same.
 
         By it, or by an earlier command; or in common use, or who made it cannot be told.
@@ -49,7 +67,25 @@ class Views:
             or self._versions.was_made_before(job, path)
             or self._is_shared(path)
             or not self._seen_of(job).whole
+            or not self._is_by_later_ones(question, job, path)
         )
+
+    def _is_by_later_ones(self, question: Question, job: Job, path: str) -> bool:
+        """Whether a process with a guard was seen to make it, none of the job's nor before it.
+
+        What nobody was seen to make (a daemon's answer) is there for all.
+        """
+        undo = self._journal_of(question.build)
+        if undo is None:
+            return False
+        since = self._read_to.get(question.build, (0, 0))
+        changes = undo.changes(since if since <= undo.end else (0, 0))
+        self._read_to[question.build] = undo.end
+        for change in changes:
+            for name in change.made:
+                self._makers.setdefault(self._paths.canonical("/", name), set()).add(change.command)
+        makers = self._makers.get(path, set())
+        return bool(makers) and all(number < 0 or number > job.number for number in makers)
 
     def _is_shared(self, path: str) -> bool:
         """Whether a command that is at work was seen to write it, without having said so."""

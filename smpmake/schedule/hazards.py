@@ -176,15 +176,18 @@ class Hazards:
         """Who will write a path, or has said that it reads it."""
         return self.writers(path, before) | _deferred(self._readers.get(path, ()), before)
 
-    def may_read(self, path: str, before: int = EVERYBODY, changed_ns: int = 0) -> set[Job]:
+    def may_read(
+        self, path: str, before: int = EVERYBODY, changed_ns: int = 0, after: int = EVERYBODY
+    ) -> set[Job]:
         """Who may read a path without having said so.
 
         changed_ns  when its inode last changed; 0 if it is not there.  Who was issued earlier has
-                    nothing to do with what is there now.
+                    nothing to do with what is there now,
+        after       unless it was issued after the command of this number, which has made it.
         """
         may, found = _may_read(path), set()
         for job in reversed(self._undeclared):  # in the order of their issue
-            if job.issued_ns < changed_ns:
+            if job.issued_ns < changed_ns and job.number < after:
                 break
             if job.number < before and job.mode is Mode.DEFERRED and may(job):
                 found.add(job)

@@ -50,6 +50,15 @@ class Change(NamedTuple):
     other: str
 
     @property
+    def made(self) -> tuple[str, ...]:
+        """Names that are new by it."""
+        if self.kind == NEW:
+            return (self.path,)
+        if self.kind == MOVE:
+            return (self.other,)
+        return (self.path, self.other) if self.kind == SWAP else ()
+
+    @property
     def paths(self) -> set[str]:
         """The names that it changes."""
         return {self.path, self.other} - {"", "/"}

@@ -110,7 +110,7 @@ class Reusable:
         """Puts aside what the commands made, where it is theirs alone."""
         self._by_key.clear()
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        self._names.update(path for c in changes for path in _made(c))
+        self._names.update(path for c in changes for path in c.made)
         past = _Past(changes)
         for each in finished:
             results = past.results_of(each) if each.is_known else None
@@ -169,7 +169,7 @@ class Reusable:
 
     def _finds_the_same(self, results: _Results, undo: UndoJournal) -> bool:
         """Whether nothing has appeared, where it looks, that was not made the last time."""
-        made = (path for c in undo.changes(self._seen) for path in _made(c))
+        made = (path for c in undo.changes(self._seen) for path in c.made)
         self._new += [path for path in made if path not in self._names]
         self._seen = undo.end
         links = results.finished.record.kind != "compile"
@@ -251,15 +251,6 @@ class _Past:
             return False
         results.files.append(_File(path, now, bool(kinds & {DATA, META}) and NEW not in kinds))
         return True
-
-
-def _made(change: Change) -> tuple[str, ...]:
-    """Names that are new by a change."""
-    if change.kind == NEW:
-        return (change.path,)
-    if change.kind == MOVE:
-        return (change.other,)
-    return (change.path, change.other) if change.kind == SWAP else ()
 
 
 _FOLDERS_OF = ("CPATH", "LIBRARY_PATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH")

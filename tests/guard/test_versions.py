@@ -22,6 +22,14 @@ FILES = {
     "has.c": '#if __has_include("late.h")\nint late;\n#endif\nint a;\n',
     "bare": "",
     "proof.c": "int proof;\n",
+    "x.c": '#include "x.h"\n',
+    "x.h": "int old;\n",
+    "gen.c": "int gen;\n",
+    "gen2.c": "int anew;\n",
+    "data.c": 'char data[] = "data";\n',
+    "xb.S": '.data\n.incbin "x.bin"\n',
+    "x.bin": "old",
+    "sub.c": '#if __has_include("sub/late.h")\nint late;\n#endif\nint a;\n',
     "proof.S": ".data\n.byte 1\n",
     "main.c": MAIN,
     "lib/f.c": "int f(void) { return 1; }\n",
@@ -87,6 +95,37 @@ WHILE_IT_IS_HELD = {
         "gcc -Dheld -Iinc -c a.c; "
         "gcc -x c-header new.h -o inc/v.h.gch; echo > after; rm inc/v.h.gch"
     ),
+    "made by one before, appended to by one behind": (
+        "gcc -Dheld -E -P gen.c -o x.h; gcc -c x.c; echo 'int more;' >> x.h"
+    ),
+    "made by one before, by no header's name": (
+        "gcc -Dheld -c data.c; objcopy -O binary -j .data data.o x.bin; gcc -c xb.S; "
+        "echo more >> x.bin"
+    ),
+    "made by one before, replaced": (
+        "echo 'int q;' > q.h; gcc -Dheld -E -P gen.c -o x.h; gcc -c x.c; mv -f q.h x.h"
+    ),
+    "made by one before, removed": ("gcc -Dheld -E -P gen.c -o x.h; gcc -c x.c; rm x.h"),
+    "made by one before, made anew by one behind": (
+        "gcc -Dheld -E -P gen.c -o x.h; gcc -Dheld -c x.c; gcc -E -P gen2.c -o x.h"
+    ),
+    "its folder is removed": "gcc -Dheld -Iinc -Itwo -c a.c; rm -rf inc",
+    "a link in the middle is retargeted": (
+        "ln -s ../one/v.h inc/m.h; ln -s m.h inc/l.h; "
+        "gcc -Dheld -Iinc -DSUFFIX='\"l.h\"' -c any.c; ln -sf ../two/v.h inc/m.h"
+    ),
+    "what a link leads to becomes a link": (
+        "cp one/v.h inc/m.h; ln -s m.h inc/l.h; "
+        "gcc -Dheld -Iinc -DSUFFIX='\"l.h\"' -c any.c; ln -sf ../two/v.h inc/m.h"
+    ),
+    "a link to a folder appears": (
+        "cp new.h two/late.h; gcc -Dheld -c sub.c; python3 -I -c pass; python3 -I -c pass; "
+        "ln -s two sub"
+    ),
+    "changed under one name, replaced under another": (
+        "ln one/v.h inc/l.h; gcc -Dheld -Iinc -DSUFFIX='\"l.h\"' -c any.c; "
+        "cat new.h >> one/v.h; mv -f two/v.h inc/l.h"
+    ),
     "a library of an older folder": (
         "gcc -c lib/f.c -o f.o; ar rc lib/libf.a f.o; gcc -c f2.c; ar rc two/libf.a f2.o; "
         "export LIBRARY_PATH=$PWD/lib; gcc -o t0 use.c -lf; ls t0 > started2; "
@@ -118,3 +157,30 @@ def test_a_pending_command_finds_what_it_was_issued_for(space: Space, name: str)
     ended, tree = held.parallel(FILES, command, since=since)
     assert (ended.status, tree) == (status, expected), ended.err
     space.expect_clean()
+
+
+WRAPPERS = {
+    "a folder of its own, renamed": """#!/bin/sh
+d=$3.d; rm -rf $d $d.new; mkdir $d.new; echo 'int g;' > $d.new/g.c; mv $d.new $d
+/usr/bin/gcc -c $d/g.c -o $3; r=$?; rm -rf $d; exit $r
+""",
+    "opened for what it starts": """#!/usr/bin/python3
+import os, sys
+name = sys.argv[3] + ".g.c"
+how = [(os.POSIX_SPAWN_OPEN, 1, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)]
+os.waitpid(os.posix_spawn("/bin/echo", ["echo", "int g;"], os.environ, file_actions=how), 0)
+os.execv("/usr/bin/gcc", ["/usr/bin/gcc", "-c", name, "-o", sys.argv[3]])
+""",
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_command_finds_what_it_has_made_itself(space: Space, name: str) -> None:
+    tools = space.root / "tools"
+    tools.mkdir()
+    (tools / "gcc").write_text(WRAPPERS[name])
+    (tools / "gcc").chmod(0o755)
+    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    script = "gcc -c -o p.o a.c; cat p.o > seen; gcc -c -o a.o a.c"
+    ended = space.expect_same(FILES, ["sh", "-c", script])
+    assert ended.status == 0

@@ -37,6 +37,8 @@ struct board {
 	uint32_t unknown;   /* folders of pending outputs that do not exist yet */
 	uint32_t journal;   /* what is changed is written into the undo journal (../undo.h) */
 	uint32_t libraries; /* pending outputs that are called as shared libraries are */
+	uint32_t versions;  /* names of files that were changed, or made, under pending commands */
+	uint32_t reserved;
 	uint64_t slots[BOARD_SLOTS];
 };
 

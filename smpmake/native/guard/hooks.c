@@ -202,6 +202,11 @@ extern int fclose(void *file);
 		                  : !finds(dir, &path, elsewhere, &answer))                        \
 			return shown;                                                              \
 		type result = LIBC(name) args;                                                     \
+		if (result != 0 && guard.trace != NULL && errno == ENOENT &&                       \
+		    view_of_named(dir, path, elsewhere) == ELSEWHERE) { /* gone meanwhile */       \
+			path = elsewhere;                                                          \
+			result = LIBC(name) args;                                                  \
+		}                                                                                  \
 		if (result == 0 && guard_folder(dir, path, &answer))                               \
 			(void)(shown);                                                             \
 		return result;                                                                     \
@@ -222,12 +227,17 @@ extern int fclose(void *file);
 				path = elsewhere;                                                  \
 			if (view != NOT_THERE)                                                     \
 				found = LIBC(name) args;                                           \
-			if (!(found failed) && view == AS_IT_IS)                                   \
+			if (found failed && view == AS_IT_IS && errno == ENOENT)                   \
+				view = view_of_named(dir, path, elsewhere); /* gone meanwhile */   \
+			else if (found failed)                                                     \
+				view = AS_IT_IS;                                                   \
+			else if (view == AS_IT_IS)                                                 \
 				view = view_of_opened(FD(type, found), dir, path, elsewhere);      \
 			else                                                                       \
 				view = AS_IT_IS;                                                   \
 			if (view != AS_IT_IS) {                                                    \
-				CLOSE(type, found);                                                \
+				if (!(found failed))                                               \
+					CLOSE(type, found);                                        \
 				found = NONE(type);                                                \
 				errno = ENOENT;                                                    \
 				path = elsewhere;                                                  \

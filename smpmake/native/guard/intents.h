@@ -36,6 +36,14 @@ static inline enum opening opens(int dir, const char *path, int flags)
 	return undo_is_on() && undo_open(dir, path, flags) ? MAKING : FOR_WRITING;
 }
 
+/* What will be opened by others, or in the place of something open: whatever comes of it. */
+static inline void reopens(const char *path, int flags)
+{
+	opens(AT_FDCWD, path, flags);
+	if (guard.trace != NULL)
+		guard_note(WRITES(flags) ? 'w' : 'r', AT_FDCWD, path);
+}
+
 static inline void cuts(int dir, const char *path)
 {
 	changes(dir, path);

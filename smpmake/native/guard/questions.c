@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ANY ~0u /* to be asked about in any case: what a link leads to has an age of its own */
 #define MOMENT 20000000 /* ns; more than a turn of the file system's clock */
 
 /* ------------------------------------------------------------------ looking a name up */
@@ -177,7 +176,7 @@ static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
 {
 	int before = errno;
 	if (path != NULL && *path != '\0' &&
-	    (roles == ANY || roles_of_name(path) & roles || may_be_read(dir, path) ||
+	    (roles == ~0u || roles_of_name(path) & roles || may_be_read(dir, path) ||
 	     is_stale(dir, path))) {
 		struct wire_guard_answer answer;
 		ask_about(kind, dir, path, &answer);
@@ -192,7 +191,15 @@ void guard_see_change(int dir, const char *path)
 
 void guard_see_removal(int dir, const char *path)
 {
-	see_change(ASK_REMOVE, dir, path, ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE);
+	const unsigned roles = ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE;
+	int before = errno;
+	struct stat info;
+	/* A compiler drops search folders that are not there. */
+	int searched = path != NULL && newest_undeclared() != 0 &&
+	               kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	               S_ISDIR(info.st_mode);
+	errno = before;
+	see_change(ASK_REMOVE, dir, path, searched ? ~0u : roles);
 }
 
 static SLOW void ask_about_two(uint32_t kind, int from_dir, const char *from, int to_dir,
@@ -217,25 +224,33 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 	errno = before;
 }
 
-/* A symbolic link of another name will lead to what is pending: the board is to know that name too.
+/* Where a symbolic link will lead, without a look at what is on the way; 0 where that is too long.
  */
+static int target_of(const char *link, const char *target, char full[PATH_MAX])
+{
+	size_t folder = *target == '/' ? 0 : (size_t)(strrchr(link, '/') - link) + 1;
+	if (folder + strlen(target) >= PATH_MAX)
+		return 0;
+	memcpy(full, link, folder);
+	strcpy(full + folder, target);
+	return 1;
+}
+
+/* A symbolic link: what it leads to has an age of its own, and may be a folder; where that is
+ * pending, the board is to know the link's name, too. */
 void guard_see_alias(const char *target, int dir, const char *path)
 {
 	int before = errno;
-	see_change(ASK_WRITE, dir, path, newest_undeclared() != 0 ? ANY : ROLE_OUTPUT | ROLE_INPUT);
 	char link[PATH_MAX], full[PATH_MAX];
 	struct wire_guard_answer answer;
-	if (target != NULL && path != NULL && roles_of_name(target) & ROLE_OUTPUT &&
-	    absolute(dir, path, link, sizeof link) == 0) {
-		size_t folder = (size_t)(strrchr(link, '/') - link);
-		if (*target == '/')
-			ask(ASK_ALIAS, target, link, NULL, &answer);
-		else if (folder + strlen(target) + 2 < sizeof full) {
-			memcpy(full, link, folder);
-			full[folder] = '/';
-			strcpy(full + folder + 1, target);
+	if (target != NULL && path != NULL && absolute(dir, path, link, sizeof link) == 0 &&
+	    target_of(link, target, full)) {
+		if (newest_undeclared() != 0)
+			ask(ASK_WRITE, link, full, NULL, &answer);
+		else
+			see_change(ASK_WRITE, dir, path, ROLE_OUTPUT | ROLE_INPUT);
+		if (roles_of_name(target) & ROLE_OUTPUT)
 			ask(ASK_ALIAS, full, link, NULL, &answer);
-		}
 	}
 	errno = before;
 }

@@ -18,16 +18,24 @@ static int64_t ns_of(const struct statx_timestamp *time)
 	return time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
-/* Whether it is we who made a file: our compiler's text for our assembler. */
+/* Whether it is we who made a file: our compiler's text for our assembler, what lies in a folder
+ * that we have moved. */
 static int is_own(int dir, const char *path)
 {
-	char note[PATH_MAX + 1] = "w";
+	char full[PATH_MAX];
 	uint32_t used = __atomic_load_n(&guard.trace->used, __ATOMIC_RELAXED);
-	if (absolute(dir, path, note + 1, PATH_MAX) != 0)
+	const char *note = guard.trace->text, *end;
+	if (absolute(dir, path, full, sizeof full) != 0)
 		return 0;
-	if (used > sizeof guard.trace->text)
-		used = sizeof guard.trace->text;
-	return memmem(guard.trace->text, used, note, strlen(note) + 1) != NULL;
+	end = note + (used < sizeof guard.trace->text ? used : sizeof guard.trace->text);
+	while (note < end) {
+		size_t size = strnlen(note, (size_t)(end - note));
+		if (*note == 'w' && size > 1 && strncmp(full, note + 1, size - 1) == 0 &&
+		    (full[size - 1] == '\0' || full[size - 1] == '/'))
+			return 1;
+		note += size + 1;
+	}
+	return 0;
 }
 
 static enum view seen(int dir, const char *path, const char *how, char *elsewhere)
@@ -56,11 +64,20 @@ static SLOW enum view look(int fd, int dir, const char *path, char *elsewhere)
 	return seen(dir, path, made ? MADE_SINCE : "", elsewhere);
 }
 
+/* A link whose way may lead over what has been changed under us. */
+static int leads_to_versions(int dir, const char *path)
+{
+	char target[1];
+	return guard.board->versions != 0 && guard.trace != NULL &&
+	       kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
+}
+
 enum view view_of_named(int dir, const char *path, char *elsewhere)
 {
 	int before = errno;
 	enum view view = AS_IT_IS;
-	if (path != NULL && *path != '\0' && guard_concerns(dir, path))
+	if (path != NULL && *path != '\0' &&
+	    (guard_concerns(dir, path) || leads_to_versions(dir, path)))
 		view = seen(dir, path, "", elsewhere);
 	errno = before;
 	return view;
