@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from smpmake.commands import wmake
+from smpmake.commands.model import Kind
 from smpmake.config import Settings
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import rules_of
@@ -243,7 +244,9 @@ class LocalBackend:
         read = {
             record.number: record.reads + record.inputs
             for record in self._build.records
-            if record.state == "done" and record.verdict == "deferred" and record.reads
+            if record.state == "done"
+            and record.verdict == "deferred"
+            and (record.reads or record.kind == Kind.FILE)  # a rename of ours opens nothing
         }
         failed = sorted(failure.record.number for failure in self._build.failures)
         return staying(undo.changes(), read) + failed[:1]

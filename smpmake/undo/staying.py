@@ -48,18 +48,14 @@ def staying(changes: Sequence[Change], read: Mapping[int, tuple[str, ...]]) -> l
     for at, number in places:
         if (at, number) < point:
             continue
-        mine = wrote.get(number, set())
-        reads = read.get(number)
-        if (
-            reads is None
-            or number not in ended
-            or at in followed
-            or _touches(mine, undone)
-            or _touches(reads, undone)
-        ):
-            undone |= mine
-        else:
+        if number in read and number in ended and at not in followed:
             stay.append(number)
+        else:
+            undone |= wrote.get(number, set())
+    # One that goes takes with it what it was made of, and what has been made of it.
+    while gone := [n for n in stay if _touches((*wrote.get(n, ()), *read[n]), undone)]:
+        stay = [number for number in stay if number not in gone]
+        undone.update(*(wrote.get(number, ()) for number in gone))
     return stay
 
 
