@@ -16,7 +16,7 @@ from smpmake import native
 from smpmake.guard.scoreboard import INPUT, OUTPUT, SLOTS, Scoreboard, file_hash, name_hash
 from smpmake.protocol import frames, wire
 
-_HEADER = struct.Struct("<QIIIIqIIII")
+_HEADER = struct.Struct("<QIIIIqIIIIII")
 
 
 def header(path: Path) -> tuple[int, ...]:
