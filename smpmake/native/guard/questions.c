@@ -89,7 +89,8 @@ static int is_stale(int dir, const char *path)
 {
 	struct stat info;
 	char target[1];
-	if (guard.board->stale == 0 && kernel(SYS_readlinkat, dir, path, target, 1) < 0)
+	if (guard.board->stale == 0 && /* jobs look at thousands of names */
+	    (guard.trace != NULL || kernel(SYS_readlinkat, dir, path, target, 1) < 0))
 		return 0;
 	if (kernel(SYS_newfstatat, dir, path, &info, 0) == 0)
 		return (roles_of_file(&info) & ROLE_STALE) != 0;
