@@ -72,6 +72,7 @@ class Engine:
         self._pending = Pending(hazards, board)
         self._traces = Traces(disk.folder)
         versions = Versions(
+            hazards,
             disk.folder / "versions",
             self._pending.keeps,
             self._pending.keeps_no_more,
@@ -137,9 +138,6 @@ class Engine:
         is_job = job is not None and job.mode is Mode.DEFERRED
         if question.kind == wire.ASK_ROOM:  # the session's, also where the asker's build has ended
             build = next((each for each in self.builds.values() if each.undo is not None), None)
-            if build is None:
-                settle(GO_ON)
-                return None
         if build is not None and build.undo is not None:
             if question.kind == wire.ASK_COMMIT and is_job:  # it cannot wait for itself
                 build.undo.lose()
@@ -149,7 +147,7 @@ class Engine:
             if question.kind == wire.ASK_COMMIT and is_job:
                 settle(GO_ON)
                 return None
-        if question.kind == wire.ASK_ROOM:  # for a journal, which the build may have no more
+        if question.kind == wire.ASK_ROOM:  # it is there now; or there is no journal
             settle(GO_ON)
             return None
 

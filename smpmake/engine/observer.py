@@ -74,21 +74,15 @@ class Observer:
         """A command has ended, or will not run."""
         declared = job.operands.writes
         shared = set(command.wrote).difference(declared)
-        self._versions.made(job.number, declared, self._hazards.next_number, shared)
+        self._versions.made(job.number, declared, shared)
 
     def replaces(self, job: Job, path: str) -> None:
         """We do a command's work ourselves: what earlier ones may still read is kept for them."""
-        try:
-            changed_ns = os.lstat(path).st_ctime_ns
-        except OSError:
-            changed_ns = 0
-        after = self._versions.maker(path)
-        readers = self._hazards.may_read(path, job.number, changed_ns, after)
-        self._versions.keep(path, readers, job.number, in_place=False)
+        self._versions.keep(path, job.number, in_place=False)
 
     def forget(self) -> None:
         """What nobody is left to find need not be kept."""
-        self._versions.forget(self._hazards.oldest_undeclared)
+        self._versions.forget()
 
 
 def _tool(command: Command) -> _Tool:

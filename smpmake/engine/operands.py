@@ -119,12 +119,10 @@ class OperandResolver:
 
     def _through(self, cwd: str, analysis: Analysis) -> tuple[str, ...]:
         """The links to folders that lie on the way to an operand."""
-        found: dict[str, None] = {}
-        for path in (*analysis.reads, *(write.path for write in analysis.writes)):
-            folder = os.path.dirname(path)
-            if folder and folder not in found:
-                found.update(dict.fromkeys(self._paths.links(cwd, folder)))
-        return tuple(found)
+        paths = (*analysis.reads, *(write.path for write in analysis.writes))
+        folders = dict.fromkeys(map(os.path.dirname, paths))
+        links = (link for folder in folders if folder for link in self._paths.links(cwd, folder))
+        return tuple(dict.fromkeys(links))
 
     def _hides(self, name: str) -> bool:
         return is_header(name) and hides(name, self._hazards.searches())

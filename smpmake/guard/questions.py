@@ -109,12 +109,10 @@ class Questions:
         """A guard's question: answered now, or by a waiter that is returned with what to do.
 
         ignored  causes (see CAUSES) that nobody waits for: to show in tests what they are for.
-
-        Who asks for room in a build without a journal needs none.
         """
         job = self._pending.running(question.command) if question.command >= 0 else None
         before = question.command if question.command >= 0 else EVERYBODY
-        if question.kind == wire.ASK_ROOM or CAUSES[question.kind] in ignored:
+        if CAUSES[question.kind] in ignored:
             answer(GO_ON)
             return [], None
         if question.kind == wire.ASK_ALIAS:
@@ -127,7 +125,7 @@ class Questions:
             if view is not None:
                 answer(view)
                 return [], None
-        blockers = self._blockers(question, before)
+        blockers = self._blockers(question, job, before)
         shown = self._shown(question) if blockers else GO_ON
         if shown is not None:
             answer(shown)
@@ -190,7 +188,7 @@ class Questions:
 
     # ------------------------------------------------------------------ who stands in the way
 
-    def _blockers(self, question: Question, before: int) -> set[Job]:
+    def _blockers(self, question: Question, asker: Job | None, before: int) -> set[Job]:
         hazards, kind = self._hazards, question.kind
         if kind in (wire.ASK_ALL, wire.ASK_COMMIT):
             return hazards.everybody(before)
@@ -205,7 +203,6 @@ class Questions:
             return hazards.in_folder(self._paths.folder(path), before)
         if kind in (wire.ASK_READ, wire.ASK_STAT):
             return self._writers(path, before)
-        asker = self._pending.running(question.command) if question.command >= 0 else None
         if asker is not None and path not in asker.operands.writes and kind != wire.ASK_MOVE:
             return self._sharers(path, before)
         waits = self._users(path, before, in_place=kind == wire.ASK_WRITE)
@@ -243,9 +240,7 @@ class Questions:
             return waits
         if self._writers(path, before):  # what those behind them are to read has still to come
             return waits | hazards.may_read(path, before)
-        readers = hazards.may_read(path, before, changed_ns, self._versions.maker(path))
-        limit = min(before, hazards.next_number)
-        late = self._versions.keep(path, readers, limit, in_place=in_place)
+        late = self._versions.keep(path, before, in_place=in_place)
         if late and changed_ns == 0 and not (is_header(path) and hides(path, hazards.searches())):
             return waits
         return waits | late

@@ -42,10 +42,8 @@ class Searches:
         for below in self._below(folder):
             if below is None:
                 return waits | self._hazards.may_read(f"{folder}/", before)
-            path = f"{folder}/{below}"
-            changed = os.lstat(path).st_ctime_ns
-            readers = self._hazards.may_read(path, before, changed, self._versions.maker(path))
-            waits |= self._keep(path, readers, before) | self._hidden(f"{other}/{below}", before)
+            for path in (f"{folder}/{below}", f"{other}/{below}"):
+                waits |= self._versions.keep(path, before, in_place=False)
         return waits
 
     def linked(self, target: str, link: str, before: int) -> set[Job]:
@@ -56,15 +54,8 @@ class Searches:
         for below in self._below(target):
             if below is None:
                 return waits | self._hazards.may_read(f"{link}/", before)
-            waits |= self._hidden(f"{link}/{below}", before)
+            waits |= self._versions.keep(f"{link}/{below}", before, in_place=False)
         return waits
-
-    def _hidden(self, path: str, before: int) -> set[Job]:
-        return self._keep(path, self._hazards.may_read(path, before), before)
-
-    def _keep(self, path: str, readers: set[Job], before: int) -> set[Job]:
-        limit = min(before, self._hazards.next_number)
-        return self._versions.keep(path, readers, limit, in_place=False) if readers else set()
 
     @staticmethod
     def _below(folder: str) -> Iterator[str | None]:

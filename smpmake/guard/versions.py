@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from smpmake.guard.pending import File
-from smpmake.schedule.hazards import EVERYBODY
+from smpmake.schedule.hazards import EVERYBODY, Hazards
 from smpmake.schedule.job import Job
 
 _MOST_COPIED: Final = 1 << 20  # bytes; a copy is made while the server serves nobody else
@@ -43,10 +43,10 @@ class _Version:
     path: str
     limit: int
     since: int
-    kept: str
-    file: File | None
-    private: bool
-    after: int = EVERYBODY
+    after: int
+    kept: str = ABSENT
+    file: File | None = None
+    private: bool = False
 
     def is_for(self, job: Job) -> bool:
         """Whether a command was issued when it was there, or was to be there."""
@@ -65,11 +65,13 @@ class Versions:
 
     def __init__(
         self,
+        hazards: Hazards,
         folder: Path,
         put_up: Callable[[str, bool], None],
         take_down: Callable[[str, bool], None],
         opened: Callable[[Job, str], bool],
     ) -> None:
+        self._hazards = hazards
         self._folder = folder
         self._put_up = put_up
         self._take_down = take_down
@@ -82,37 +84,40 @@ class Versions:
         self._shared: set[str] = set()
         self._count = 0
 
-    def keep(self, path: str, readers: Iterable[Job], limit: int, *, in_place: bool) -> set[Job]:
+    def keep(self, path: str, before: int, *, in_place: bool) -> set[Job]:
         """A path is about to be changed, and some commands may still read what is there.
 
-        limit     a number above theirs, and not above that of who may see the change.
+        before    the number of the command that changes it; EVERYBODY for the driver.
         in_place  the file itself is written to, rather than removed or replaced.
         Returns who has to be waited for.
         """
-        readers = set(readers)
-        waits = {job for job in readers if not job.guarded}
-        readers -= waits
         self._rename(path)
-        if not readers:
-            return waits
         try:
             info = os.lstat(path)
         except OSError:
-            self._add(_Version(path, limit, 0, ABSENT, None, private=False))
+            info = None
+        if info is not None and not (stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)):
+            return set()
+        since, after = info.st_ctime_ns if info is not None else 0, self._maker(path)
+        readers = self._hazards.may_read(path, before, since, after)
+        waits = {job for job in readers if not job.guarded}
+        readers -= waits
+        if not readers:
             return waits
-        after = self.maker(path)
+        version = _Version(path, min(before, self._hazards.next_number), since, after=after)
+        if info is None:
+            self._add(version)
+            return waits
         if stat.S_ISLNK(info.st_mode):
             if os.path.isdir(path):
                 return waits | readers
-            kept = os.path.realpath(path)
-            self._add(_Version(path, limit, info.st_ctime_ns, kept, None, False, after))
+            self._add(replace(version, kept=os.path.realpath(path)))
             return waits
-        inode = info.st_dev, info.st_ino
         kept = self._kept(path, info, in_place=in_place)
         if not kept:
             return waits | readers
-        file = inode if in_place else None
-        self._add(_Version(path, limit, info.st_ctime_ns, kept, file, True, after))
+        file = (info.st_dev, info.st_ino) if in_place else None
+        self._add(replace(version, kept=kept, file=file, private=True))
         if in_place:  # guards know now that there is another: who has not opened it will not
             waits |= {job for job in readers if job.slot is not None and self._opened(job, path)}
         return waits
@@ -150,20 +155,21 @@ class Versions:
                         return version.kept
         return None
 
-    def made(self, number: int, paths: Iterable[str], limit: int, shared: Iterable[str]) -> None:
-        """Command `number` has made files; those below `limit` had been issued before.
+    def made(self, number: int, paths: Iterable[str], shared: Iterable[str]) -> None:
+        """Command `number` has made files.
 
         shared  files that it has written without having said so: several commands may keep common
                 books, with locks of their own, and each must find them as they are.
         """
+        limit = self._hazards.next_number
         if limit > 0:
-            for path in paths:
-                self._made[path] = number, limit
-                self._products.append((limit, path))
-                self._put_up(path, True)
             self._shared.update(shared)
+        for path in paths if limit > number + 1 else ():  # somebody was issued behind it
+            self._made[path] = number, limit
+            self._products.append((limit, path))
+            self._put_up(path, True)
 
-    def maker(self, path: str) -> int:
+    def _maker(self, path: str) -> int:
         """The number of the command that has made a file while others waited."""
         return self._made[path][0] if path in self._made else EVERYBODY
 
@@ -175,8 +181,9 @@ class Versions:
         number, limit = self._made.get(path, (job.number, 0))
         return number < job.number < limit or path in self._shared
 
-    def forget(self, oldest: int | None) -> None:
-        """Nobody below the number `oldest` may read anything any more (None: nobody at all)."""
+    def forget(self) -> None:
+        """What nobody is left to find need not be kept."""
+        oldest = self._hazards.oldest_undeclared
         while self._products and (oldest is None or self._products[0][0] <= oldest):
             limit, path = self._products.popleft()
             self._take_down(path, True)
@@ -206,8 +213,6 @@ class Versions:
 
     def _kept(self, path: str, info: os.stat_result, *, in_place: bool) -> str:
         """Where the file of now is to be found from now on; "" where it cannot be kept."""
-        if not stat.S_ISREG(info.st_mode):
-            return ""
         self._count += 1
         kept = f"{self._folder}/{self._count}"
         try:
