@@ -179,7 +179,7 @@ class Executor:
 
     def _order(self, job: Job, slot: int, command: Command) -> bytes:
         """What a worker is told."""
-        more = b""
+        more, undo = b"", command.build.undo
         if command.build.rules.guard:  # its caller may have none, and the tool may have one
             more = b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
         if command.guarded:
@@ -193,6 +193,7 @@ class Executor:
             command.argv,
             command.outputs,
             merged=command.invoke.out == command.invoke.err,
+            journaled=undo is not None and not undo.is_lost,
             more_env=more,
         )
 
@@ -374,7 +375,10 @@ class Executor:
         if job is None:
             return
         command = command_of(job)
-        self._disk.remove(*command.makes)
+        for path in command.makes:
+            if command.build.undo is not None:
+                command.build.undo.removes(job.number, path)
+            self._disk.remove(path)
         log.warning("the worker of slot %d died under: %s", slot, command.record.command)
         if command.restarted or command.signalled:
             self._running[slot] = job

@@ -53,8 +53,10 @@ class Outcome:
         promised = not command.signalled and not command.digest and command.group is None
         if not promised or build.undo is None:
             self._output.skip(command, job.number)  # else what comes behind is not to be shown
-        if command.signalled:
-            return False  # we ended it ourselves
+        if command.signalled:  # we ended it ourselves
+            if build.undo is not None and build.undo.is_lost:
+                self._disk.remove(*command.makes)  # else what is older would be believed
+            return False
         output = result.out + result.err
         if build.undo is not None and (command.digest or command.group is not None):
             build.undo.ended(job.number)  # as it does serially

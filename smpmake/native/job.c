@@ -54,7 +54,7 @@ int parse(char *payload, size_t size, struct job *job)
 		char *aside = end + 1, *last = memchr(aside, '\0', (size_t)(real - aside));
 		if (last == NULL)
 			return -1;
-		*o = (struct output){(unsigned char)*at, path, aside};
+		*o = (struct output){.flags = (unsigned char)*at, .path = path, .aside = aside};
 		job->output_count++;
 		at = last + 1;
 	}
@@ -69,11 +69,27 @@ void forget(struct job *job)
 	free((void *)(uintptr_t)job->limits);
 }
 
+void note_older(struct job *job)
+{
+	struct stat info;
+	if ((job->fixed.flags & JOB_JOURNALED) == 0)
+		return;
+	for (size_t i = 0; i < job->output_count; i++)
+		if (lstat(job->outputs[i].path, &info) == 0)
+			job->outputs[i].older = info.st_ino;
+}
+
+static bool is_older(const struct output *o)
+{
+	struct stat info;
+	return o->older != 0 && lstat(o->path, &info) == 0 && info.st_ino == o->older;
+}
+
 void remove_unfinished(const struct job *job)
 {
 	for (size_t i = 0; i < job->output_count; i++) {
 		const struct output *o = &job->outputs[i];
-		if (o->flags & OUTPUT_MADE)
+		if (o->flags & OUTPUT_MADE && !is_older(o))
 			unlink(o->path);
 		if (o->aside[0] != '\0')
 			unlink(o->aside);

@@ -11,6 +11,7 @@ struct output {
 	unsigned flags;
 	const char *path;
 	const char *aside; /* "" : no stale copy was set aside */
+	uint64_t older;    /* the inode that it had before a journaled job, or 0 */
 };
 
 struct job {
@@ -27,7 +28,11 @@ struct job {
 int parse(char *payload, size_t size, struct job *job);
 void forget(struct job *job);
 
-/* What did not finish does not exist, nor does the stale copy: make would believe it. */
+/* Before the job starts: of a journaled one, what its outputs are. */
+void note_older(struct job *job);
+
+/* What did not finish does not exist, nor does the stale copy: make would believe it.  But an
+ * older output stays that a journaled job has not replaced: its contents come back, not itself. */
 void remove_unfinished(const struct job *job);
 
 /* A tool that failed by itself leaves what it leaves; where it wrote nothing, as gcc does, the old

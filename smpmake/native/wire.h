@@ -61,6 +61,7 @@ struct wire_answer {
 };
 
 #define JOB_MERGED_OUTPUT 1u /* stdout and stderr are one file: keep their order */
+#define JOB_JOURNALED 2u     /* if it does not finish, what it has changed is undone */
 
 /* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits. */
 struct wire_job {

@@ -263,12 +263,13 @@ static int report(struct worker *w, struct wire_result *result, const struct rus
 	return sent;
 }
 
-static int run(struct worker *w, const struct job *job)
+static int run(struct worker *w, struct job *job)
 {
 	struct wire_result result = {.id = job->fixed.id, .wait_status = -1};
 	struct rusage usage;
 	memset(&usage, 0, sizeof usage);
 	w->told_to_end = 0;
+	note_older(job);
 	result.start_ns = monotonic_ns();
 	pid_t tool = start(w, job, &result.error);
 	if (tool > 0)

@@ -26,6 +26,7 @@ GUARD_ANSWER: Final = 11
 OUTPUT_TIMED: Final = 1
 OUTPUT_MADE: Final = 2
 JOB_MERGED_OUTPUT: Final = 1
+JOB_JOURNALED: Final = 2
 
 DRIVER_STARTED: Final = 1
 DRIVER_ENDED: Final = 2
@@ -300,6 +301,7 @@ def encode_job(
     outputs: bytes,
     *,
     merged: bool,
+    journaled: bool,
     more_env: bytes = b"",
 ) -> bytes:
     """An order for a worker: `argv` in the invocation's context, with `more_env` added."""
@@ -323,7 +325,7 @@ def encode_job(
                 job_id,
                 issued_ns,
                 invoke.mask,
-                JOB_MERGED_OUTPUT if merged else 0,
+                (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0),
                 len(outputs),
                 len(invoke.real) + 1,
                 len(invoke.cwd) + 1,

@@ -177,9 +177,13 @@ class UndoJournal:
     def renames(self, number: int, source: str, destination: str) -> None:
         """A command's rename is about to be done by us.  Raises OSError."""
         before = os.lstat(source)
-        with contextlib.suppress(FileNotFoundError):
-            self._replaces(number, destination, os.lstat(destination))
+        self.removes(number, destination)
         self._write(self._entry(MOVE, number, source, destination, info=before))
+
+    def removes(self, number: int, path: str) -> None:
+        """What a command has made, or was to make, is about to be removed by us."""
+        with contextlib.suppress(FileNotFoundError):
+            self._replaces(number, path, os.lstat(path))
 
     def keeps(self, number: int, path: str, info: os.stat_result) -> None:
         """A command that has no guard will write an older file: its contents are copied."""

@@ -298,13 +298,17 @@ def test_nothing_is_compiled_twice(space: Space) -> None:
 # ------------------------------------------------------------------ interrupts and kills
 
 
+@pytest.mark.parametrize("older", [{}, {"good.o": "older\n"}], ids=["first time", "again"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_p3_what_followed_an_unfinished_compile_is_undone(held: Held, number: int) -> None:
+def test_p3_what_followed_an_unfinished_compile_is_undone(
+    held: Held, number: int, older: dict[str, str]
+) -> None:
     """Serially it would not have been done: no stamp, no counter, no removed file."""
     space = held.space
     lines = ["echo before > before", BAD.replace("bad", "good"), "echo ok > stamp"]
     lines += ["rm m.sh", "echo more >> n.log", "gcc -c other.c", AFTER, "sleep 100"]
     files = {**make(*lines), "other.c": "int o;\n", "n.log": "7\n", "m.sh": "m\n"}
+    files |= older
     space.write(files)
     process = held.start("-j2", "make")
     while not (space.folder / "after").exists() or not (space.folder / "other.o").exists():
@@ -316,8 +320,28 @@ def test_p3_what_followed_an_unfinished_compile_is_undone(held: Held, number: in
     assert (space.folder / "n.log").read_text() == "7\n"
     assert "before" in tree
     assert "m.sh" in tree
-    assert not {"stamp", "after", "good.o"} & set(tree)
+    assert not {"stamp", "after", "good.o"} - older.keys() & set(tree)
+    assert all((space.folder / name).read_text() == text for name, text in older.items())
     assert "other.o" not in tree or "after" not in tree
+    space.expect_clean()
+
+
+def test_p3_what_an_unfinished_compile_has_rewritten_is_undone(held: Held) -> None:
+    """Its dependencies are written over before the assembler starts, which is held."""
+    space = held.space
+    assembler = f'#!/bin/sh\n[ -p {held.gate} ] && read word < {held.gate}\nexec as "$@"\n'
+    lines = ["gcc -B bin/ -MMD -c good.c", ": > after; sleep 100"]
+    older = {"good.o": "older\n", "good.d": "older\n"}
+    space.write({**make(*lines), **older, "bin/as": assembler})
+    (space.folder / "bin/as").chmod(0o755)
+    before = space.tree()
+    process = held.start("-j2", "make")
+    while (space.folder / "good.d").read_text() in ("", "older\n"):
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert space.finish(process).status == 128 + signal.SIGTERM
+    held.release(process)
+    assert space.tree() == before
     space.expect_clean()
 
 
@@ -328,6 +352,7 @@ def test_p3_after_a_kill_the_next_session_undoes(held: Held, victims: str) -> No
     lines += ["gcc -Dheld -c good.c", "echo ok > stamp", "rm m.sh"]
     lines += ["echo more >> n.log", "sed -i s/x/y/ x.sh", "mv old new", AFTER, "sleep 100"]
     files = {**make(*lines), "n.log": "7\n", "old/file": "x", "m.sh": "m\n", "x.sh": "x\n"}
+    files["good.o"] = "older\n"
     space.write(files)
     before = space.tree()
     process = held.start("-j2", "make")
@@ -344,7 +369,7 @@ def test_p3_after_a_kill_the_next_session_undoes(held: Held, victims: str) -> No
         process.kill()
     space.finish(process)
     psutil.wait_procs(below, timeout=20)
-    held._go.unlink(missing_ok=True)
+    held.gate.unlink(missing_ok=True)
     if victims == "all":
         assert space.smpmake("true").status == 0
     while any(space.temporary.iterdir()):  # the keeper cleans up

@@ -34,11 +34,11 @@ class Held:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self._go = space.root / "go"
+        self.gate = space.root / "go"
         tools = space.root / "tools"
         tools.mkdir()
         gcc = tools / "gcc"
-        gcc.write_text(_GCC.format(go=self._go, gcc=shutil.which("gcc")))
+        gcc.write_text(_GCC.format(go=self.gate, gcc=shutil.which("gcc")))
         gcc.chmod(0o755)
         space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
 
@@ -78,7 +78,7 @@ class Held:
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Starts smpmake; the next command that is to be held will be."""
-        os.mkfifo(self._go)
+        os.mkfifo(self.gate)
         return self.space.start(SMPMAKE, *arguments)
 
     def let_go_when_stuck(self, process: subprocess.Popen[bytes]) -> None:
@@ -100,13 +100,13 @@ class Held:
         """Lets all held commands go, now and from now on."""
         while process.poll() is None:
             try:
-                end = os.open(self._go, os.O_WRONLY | os.O_NONBLOCK)
+                end = os.open(self.gate, os.O_WRONLY | os.O_NONBLOCK)
             except OSError:  # nobody reads yet
                 continue
-            self._go.unlink()
+            self.gate.unlink()
             os.close(end)
             return
-        self._go.unlink(missing_ok=True)
+        self.gate.unlink(missing_ok=True)
 
     def _is_time(self, witness: str, alone: bool, since: str) -> bool:
         folder = self.space.folder
