@@ -17,6 +17,7 @@ import pytest
 
 from . import fetch
 from .catalogue import PACKAGES, Package
+from .projects import Project
 from .workshop import Workshop
 
 
@@ -68,6 +69,19 @@ def pytest_configure(config: pytest.Config) -> None:
     """Watch the run."""
     run = config.stash[RUN] = PackageRun()
     config.pluginmanager.register(run)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who runs several at once (`--dist loadgroup`) gives a package's tests to one of them.
+
+    No table of times is printed then: builds beside each other tell nothing.
+    """
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        for value in parameters.values():
+            if isinstance(value, Package | Project):
+                item.add_marker(pytest.mark.xdist_group(value.name))
 
 
 @pytest.fixture(scope="session")
