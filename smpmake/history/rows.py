@@ -24,7 +24,7 @@ BUILD: Final = (
     *("cwd", "command", "wall_clock", "wall_ns", "driver_ns", "slots", "cpus", "status"),
     *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
     *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
-    "notices",
+    *("notices", "by_shims"),
 )
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
@@ -119,6 +119,7 @@ def build_row(
         *(pid, pid_start, record.runs, record.driver_status, record.driver_max_rss),
         *(record.serial, record.estimate, record.memory),
         json.dumps([storable(clean(notice)) for notice in record.notices]),
+        int(record.by_shims),
     ]
 
 
@@ -156,5 +157,6 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         complete=v["pid"] == 0,
         running=v["pid"] != 0 and start_of(v["pid"]) == v["pid_start"],
         notices=json.loads(v["notices"]),
+        by_shims=bool(v["by_shims"]),
         id=number,
     )

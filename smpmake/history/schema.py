@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-VERSION: Final = 4
+VERSION: Final = 5
 
 #: Times are ns from the build's start unless a comment says otherwise; 0: never came to that.
 SCHEMA: Final = """
@@ -30,7 +30,8 @@ create table build (
     serial_s     real,             -- the same build without smpmake, where it was measured
     estimate_s   real,             -- serial work in it, by the timing model
     memory       integer not null default 0, -- bytes that the machine has
-    notices      text not null default '[]'  -- JSON
+    notices      text not null default '[]', -- JSON
+    by_shims     integer not null default 0  -- nobody ran the driver: its status is not known
 );
 create index build_cwd on build (cwd, id);
 create table command (
@@ -172,4 +173,8 @@ _FROM_3: Final = """
 alter table failure add column reported integer not null default 0;
 """
 
-MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2, 3: _FROM_3}
+_FROM_4: Final = """
+alter table build add column by_shims integer not null default 0;
+"""
+
+MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2, 3: _FROM_3, 4: _FROM_4}

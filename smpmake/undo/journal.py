@@ -185,10 +185,9 @@ class UndoJournal:
         """What a command has made, or was to make, is about to be removed by us."""
         try:
             self._replaces(number, path, os.lstat(path))
-        except FileNotFoundError:
-            pass
         except OSError:
-            self.lose()
+            if os.path.lexists(path):
+                self.lose()
 
     def keeps(self, number: int, path: str, info: os.stat_result) -> None:
         """A command that has no guard will write an older file: its contents are copied."""
@@ -213,9 +212,9 @@ class UndoJournal:
             info = os.lstat(target)
         except OSError:
             self._write(self._entry(NEW, number, target))
-        else:
-            if target != link and not stat.S_ISLNK(info.st_mode):  # else it leads round
-                self.keeps(number, target, info)
+            return
+        if target != link and not stat.S_ISLNK(info.st_mode):  # else it leads round
+            self.keeps(number, target, info)
 
     def _copies(self, kind: int, number: int, path: str, info: os.stat_result) -> None:
         self._affords(info.st_size)
@@ -223,7 +222,7 @@ class UndoJournal:
         self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
 
     def _affords(self, size: int) -> None:
-        # Guards count here, too; one that does so in this very moment is forgotten by us.
+        # Guards count here, too; one that does so at this moment is forgotten.
         self._words[_KEPT] += size
         if self.kept > self._budget:
             raise OSError(errno.EDQUOT, "beyond the budget")
