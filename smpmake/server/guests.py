@@ -8,6 +8,7 @@ for a while; or when somebody waits for it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import time
@@ -168,9 +169,10 @@ class Guests:
         return guest
 
     async def _look_back(self, guest: Guest) -> None:
-        known = await asyncio.to_thread(guest.notebook.past)
-        if known is not None:
-            self._engine.expect(known)
+        with contextlib.suppress(OSError, RuntimeError):  # no thread is left: then without
+            known = await asyncio.to_thread(guest.notebook.past)
+            if known is not None:
+                self._engine.expect(known)
 
     def _watch(self, guest: Guest) -> None:
         """Its driver's end is to be seen."""
@@ -239,7 +241,7 @@ class Guests:
         record.driver_ended = guest.gone
         record.ended = max(last, guest.gone, record.started + 1)
         first = min(record.failures, key=lambda f: f.record.number, default=None)
-        record.status = (first.record.status or 1) if first is not None else 0
+        record.status = (first.record.status or 1) if first is not None else guest.build.stopping
         record.server_cpu_us = own_cpu_us() - guest.spent_us  # for all that run at once
         record.notices.append(_NOT_KNOWN.format(os.path.basename(record.command[0])))
         known = guest.build.known_failures
@@ -257,7 +259,10 @@ class Guests:
         record = guest.record
         for failure in record.failures:  # before all that took time
             log.error("failed: %s (%s)", failure.record.command, failure.why)
-        summary = await asyncio.to_thread(guest.notebook.end)
+        try:
+            summary = await asyncio.to_thread(guest.notebook.end)
+        except Exception as error:  # a fault of ours costs the summary, never the build
+            summary = [f"no summary: {error!r}"]
         for line in summary:
             log.info("%s", line.removeprefix("smpmake: "))
         untold = self._untold
