@@ -65,6 +65,7 @@ class Build:
     outer          the build in which this one was started, if that can be taken back.
     undo           the journal by which what it did can be taken back; None where nothing can.
     finished       commands that have succeeded, as long as what they made may be needed again.
+    tells_folders  a make has said which folder it enters, as an inner one does.
     reusable       results of a run that was undone.
     on_squash      called once, when a promise was wrong and what followed is to be taken back.
     squashed       that has happened.
@@ -103,6 +104,7 @@ class Build:
     outer: Build | None = None
     undo: UndoJournal | None = None
     finished: list[Finished] = field(default_factory=list)
+    tells_folders: bool = False
     reusable: Reusable | None = None
     on_squash: Callable[[], None] | None = None
     squashed: bool = False

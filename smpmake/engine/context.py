@@ -180,19 +180,26 @@ _WITH_VALUE: Final = "CEfIjloOW"  # make's letters whose rest of the word is a v
 
 
 def make_keeps_going(environment: Environment) -> bool:
-    """Whether the make that issued a command was told -k or -i.
+    """Whether the make that issued a command was told -k or -i."""
+    return _make_was_told(environment, "ki", ("--keep-going", "--ignore-errors"))
 
-    MAKEFLAGS has them among the letters of its first word, or with dashes, as words of their own.
-    """
+
+def make_tells_folders(environment: Environment) -> bool:
+    """Whether the make that issued a command says which folder it enters: -w, or an inner one."""
+    return _make_was_told(environment, "w", ("--print-directory",))
+
+
+def _make_was_told(environment: Environment, letters: str, names: tuple[str, ...]) -> bool:
+    """MAKEFLAGS has options among the letters of its first word, or with dashes, each a word."""
     for at, word in enumerate((environment.get("MAKEFLAGS") or "").split(" ")):
         if word == "--":  # variables follow
             return False
         if word.startswith("--"):
-            if word in ("--keep-going", "--ignore-errors"):
+            if word in names:
                 return True
         elif word.startswith("-") or (at == 0 and "=" not in word):
             for letter in word.removeprefix("-"):
-                if letter in "ki":
+                if letter in letters:
                     return True
                 if letter in _WITH_VALUE:
                     break

@@ -24,7 +24,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, Group, OutputFile, Reply, replaced
-from smpmake.engine.context import Context
+from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.environment import Environment
 from smpmake.engine.execute import Executor
 from smpmake.engine.observer import Observer
@@ -79,6 +79,7 @@ class Intake:
         words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
         cwd = os.fsdecode(invoke.cwd)
         environment = _shared(build, invoke)
+        build.tells_folders |= make_tells_folders(environment)
         files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:

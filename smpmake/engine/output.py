@@ -51,9 +51,10 @@ class JobOutput:
         ):
             # A log that somebody may read holds what it would hold serially, and in time.
             is_log = sink in command.log_files
-            if text:
-                shown = head + text if first and not is_log else text
-                self._sinks.write(sink, shown, at_once=is_log)
+            if text and is_log:
+                self._sinks.write(sink, text, at_once=True)
+            elif text:
+                self._sinks.write(sink, _placed(command, head + text if first else text))
 
     @staticmethod
     def skip(command: Command, number: int) -> None:
@@ -64,6 +65,19 @@ class JobOutput:
     def close(self) -> None:
         """Gives everything back."""
         self._sinks.close()
+
+
+def _placed(command: Command, text: bytes) -> bytes:
+    """A message in its folder, which the driver may have left meanwhile.
+
+    Editors open files by what make says of the folders that it enters; `make -O` does the same.
+    """
+    if not command.build.tells_folders:
+        return text
+    folder = command.invoke.cwd
+    end = b"" if text.endswith(b"\n") else b"\n"
+    lines = (b"make: %b directory '%b'\n" % (word, folder) for word in (b"Entering", b"Leaving"))
+    return next(lines) + text + end + next(lines)
 
 
 def logs(command: Command) -> list[File]:
