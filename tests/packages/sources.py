@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from . import fetch
-from .projects import Debian, GoModule, Project, Sdist, Wheel
+from .project import Debian, GoModule, Project, Sdist, Wheel
 
 DATA = Path(__file__).parent / "data"
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from .corpus import HEADER, Report, arguments, row
-from .projects import PROJECTS, Debian, Project, chosen
+from .project import Debian, Project
+from .projects import PROJECTS, chosen
 from .sources import DATA, _escaped
 from .trees import Entry, Snapshot
 from .trials import STEPS, Result, Trial
