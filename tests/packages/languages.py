@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .catalogue import Excuse
-from .project import Debian, GoModule, Project, Sdist, Wheel, tools
+from .project import Debian, GoModule, NpmPackage, Project, Sdist, Wheel, tools
 
 _SETUPTOOLS = Wheel(
     "setuptools", "84.2.1", "ca140b45d5325a9478f880e351484f62fef15f336462e449ca0c03c873d589c2"
@@ -134,4 +134,41 @@ ZSTD_GO = Project(
     products=("packer",),
     tools=tools(go="golang-go"),
     ignored=(Excuse(".gocache/*", "go's own cache, whose entries hold times"),),
+)
+
+CLASSIC_LEVEL = Project(
+    name="classic-level",
+    driver="npm rebuild, node-gyp",
+    source=NpmPackage(
+        "classic-level",
+        "3.0.0",
+        "d9e6af24197bcc8a4575c89df3d6d3aab8be0b182d26d0ee80355d4c8ee442d7",
+        (
+            NpmPackage(
+                "napi-macros",
+                "2.2.2",
+                "38d89034a07786f39b0d4ddc505ae8aaeb1b1c319e14fcff8f5bd116c63d631a",
+            ),
+            NpmPackage(
+                "node-gyp-build",
+                "4.8.4",
+                "940450fb4158bddc23ae156432a67338a4d7ab6a585b639c61b3b0a14d2bac24",
+            ),
+        ),
+    ),
+    data="node-addon",
+    build=(("npm", "rebuild"),),
+    environment=(
+        ("npm_config_build_from_source", "true"),
+        # The headers are there; node-gyp would download them.
+        ("npm_config_nodedir", "/usr"),
+        ("npm_config_offline", "true"),
+        ("npm_config_update_notifier", "false"),
+    ),
+    parallel=("--jobs=2",),
+    # node-gyp cleans first.
+    anew=True,
+    touch="node_modules/classic-level/deps/leveldb/leveldb-1.20/db/db_impl.cc",
+    products=("node_modules/classic-level/build/Release/classic_level.node",),
+    tools=(*tools(npm="npm"), ("/usr/include/node/node_api.h", "libnode-dev")),
 )

@@ -52,6 +52,17 @@ class GoModule:
 
 
 @dataclass(frozen=True)
+class NpmPackage:
+    """A package of npm's registry, with those that building it needs beside it."""
+
+    name: str
+    version: str
+    sha256: str
+    requires: tuple[NpmPackage, ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
 class Project:
     """A source, the driver it is built with, and how.
 
@@ -64,7 +75,7 @@ class Project:
 
     name: str
     driver: str
-    source: Debian | Sdist | GoModule
+    source: Debian | Sdist | GoModule | NpmPackage
     build: tuple[Command, ...]
     touch: str
     products: tuple[str, ...]

@@ -7,7 +7,7 @@ takes over.
 from __future__ import annotations
 
 from .catalogue import LUA, MAKE, REDIS, XZ, ZLIB, Package
-from .languages import DBI, DIGEST, LXML, OJ, PSUTIL, PYCRYPTODOME, ZSTD_GO
+from .languages import CLASSIC_LEVEL, DBI, DIGEST, LXML, OJ, PSUTIL, PYCRYPTODOME, ZSTD_GO
 from .project import Debian, Project, tools
 
 
@@ -290,6 +290,7 @@ PROJECTS = (
     DIGEST,
     OJ,
     ZSTD_GO,
+    CLASSIC_LEVEL,
     BZIP2,
     COREUTILS,
 )
