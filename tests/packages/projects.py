@@ -262,6 +262,27 @@ COREUTILS = Project(
     slow=True,
 )
 
+LINUX = Project(
+    name="linux-tinyconfig",
+    driver="kbuild",
+    source=Debian(
+        "linux", "6.1.176", "9aad4025973feea3f0d978e82ab7db97d8d5ce3f59fcc6b1f316153d66e3a504"
+    ),
+    prepare=(("make", "tinyconfig"),),
+    # The kernel says when, by whom and where it was built.
+    environment=(
+        ("KBUILD_BUILD_HOST", "host"),
+        ("KBUILD_BUILD_TIMESTAMP", "2001-09-09"),
+        ("KBUILD_BUILD_USER", "user"),
+    ),
+    build=(("make",),),
+    parallel=("-j2",),
+    touch="kernel/fork.c",
+    products=("vmlinux", "System.map", "arch/*/boot/*Image"),
+    tools=tools(bc="bc", bison="bison", flex="flex"),
+    slow=True,
+)
+
 PROJECTS = (
     _known(LUA, "GNU make -C"),
     _known(ZLIB, "own configure, GNU make"),
@@ -293,6 +314,7 @@ PROJECTS = (
     CLASSIC_LEVEL,
     BZIP2,
     COREUTILS,
+    LINUX,
 )
 
 
