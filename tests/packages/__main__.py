@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from . import fetch, sources
-from .projects import PROJECTS, Project, chosen
+from .project import Project
+from .projects import PROJECTS, chosen
 
 
 def arguments() -> argparse.Namespace:

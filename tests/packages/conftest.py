@@ -17,7 +17,7 @@ import pytest
 
 from . import fetch
 from .catalogue import PACKAGES, Package
-from .projects import Project
+from .project import Project
 from .workshop import Workshop
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import fetch
-from .projects import PROJECTS, Project, chosen
+from .project import Project
+from .projects import PROJECTS, chosen
 from .trials import Result, Timing, Trial, stand
 from .verdicts import Verdict, judged
 from .workshop import SerialBuildError

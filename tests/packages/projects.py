@@ -1,86 +1,14 @@
 """The corpus: real packages, each with a driver, as people build them.
 
-This file is data, like `catalogue`, whose five packages it takes over.  In commands and variables
-`{folder}` stands for the build folder, `{cache}` for what was fetched, `{python}` for the Python
-that runs the tests.
+This file is data, like `languages`, which has some of them, and `catalogue`, whose five packages it
+takes over.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from .catalogue import COMPILER, LUA, MAKE, REDIS, XZ, ZLIB, Edit, Excuse, Package
-
-Command = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Debian:
-    """The upstream tarball of a Debian source package."""
-
-    name: str
-    version: str
-    sha256: str
-    edits: tuple[Edit, ...] = ()
-
-
-@dataclass(frozen=True)
-class Wheel:
-    """A wheel that builds need, pure Python."""
-
-    name: str
-    version: str
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Sdist:
-    """A source distribution of a Python package, with the wheels that building it needs."""
-
-    name: str
-    version: str
-    sha256: str
-    requires: tuple[Wheel, ...]
-    edits: tuple[Edit, ...] = ()
-
-
-@dataclass(frozen=True)
-class GoModule:
-    """A module that the project's `go.mod` names; `go.sum` there pins it."""
-
-    name: str
-    version: str
-
-
-@dataclass(frozen=True)
-class Project:
-    """A source, the driver it is built with, and how.
-
-    `data` is a folder below `data/` that is laid over the source.  `prepare` is done before
-    anything is measured or compared; each command of `build` is run by itself, under smpmake with
-    smpmake before it.  `parallel` is what makes the last of them parallel by the driver's own
-    means.  `products` must be there in the end.  Where the driver builds everything `anew` each
-    time, fewer steps say as much.
-    """
-
-    name: str
-    driver: str
-    source: Debian | Sdist | GoModule
-    build: tuple[Command, ...]
-    touch: str
-    products: tuple[str, ...]
-    prepare: tuple[Command, ...] = ()
-    environment: tuple[tuple[str, str], ...] = ()
-    parallel: Command = ()
-    data: str = ""
-    tools: tuple[tuple[str, str], ...] = tuple(COMPILER.items())
-    ignored: tuple[Excuse, ...] = ()
-    slow: bool = False
-    anew: bool = False
-
-
-def _tools(**more: str) -> tuple[tuple[str, str], ...]:
-    return tuple((COMPILER | more).items())
+from .catalogue import LUA, MAKE, REDIS, XZ, ZLIB, Package
+from .languages import CLASSIC_LEVEL, DBI, DIGEST, LXML, OJ, PSUTIL, PYCRYPTODOME, ZSTD_GO
+from .project import Debian, Project, tools
 
 
 def _known(package: Package, driver: str, slow: bool = False) -> Project:
@@ -196,7 +124,7 @@ BMAKE = Project(
     parallel=("-j2",),
     touch="parse.c",
     products=("bmake",),
-    tools=_tools(bmake="bmake"),
+    tools=tools(bmake="bmake"),
 )
 
 _C_ARES = Debian(
@@ -212,7 +140,7 @@ C_ARES_MAKE = Project(
     parallel=("-j2",),
     touch="src/lib/ares_init.c",
     products=("build/lib/libcares.so.2.5.1", "build/bin/adig"),
-    tools=_tools(cmake="cmake"),
+    tools=tools(cmake="cmake"),
 )
 
 C_ARES_BOTH = Project(
@@ -224,7 +152,7 @@ C_ARES_BOTH = Project(
     parallel=("-j2",),
     touch="src/lib/ares_init.c",
     products=("build/lib/libcares.so.2.5.1", "build/lib/libcares_static.a", "build/bin/adig"),
-    tools=_tools(cmake="cmake"),
+    tools=tools(cmake="cmake"),
 )
 
 C_ARES_NINJA = Project(
@@ -236,7 +164,7 @@ C_ARES_NINJA = Project(
     parallel=("-j2",),
     touch="src/lib/ares_init.c",
     products=("build/lib/libcares.so.2.5.1", "build/bin/adig"),
-    tools=_tools(cmake="cmake", ninja="ninja-build"),
+    tools=tools(cmake="cmake", ninja="ninja-build"),
 )
 
 LEVELDB = Project(
@@ -255,7 +183,7 @@ LEVELDB = Project(
     parallel=("-j2",),
     touch="db/db_impl.cc",
     products=("build/libleveldb.a", "build/leveldbutil"),
-    tools=_tools(cmake="cmake"),
+    tools=tools(cmake="cmake"),
 )
 
 MKSH = Project(
@@ -305,137 +233,6 @@ DASH = Project(
     products=("src/dash",),
 )
 
-_SETUPTOOLS = Wheel(
-    "setuptools", "84.2.1", "ca140b45d5325a9478f880e351484f62fef15f336462e449ca0c03c873d589c2"
-)
-_CYTHON = Wheel(
-    "cython", "3.2.9", "a2b0e87f6b80790c929308ca0831d686f7a180feab684fe8cd4a4380bd96aaca"
-)
-_PIP_WHEEL = ("{python}", "-m", "pip", "wheel", "--no-deps", "-w", "wheels", ".")
-#: Everything comes from the folder of fetched wheels.
-_OFFLINE = (
-    ("PIP_NO_INDEX", "1"),
-    ("PIP_FIND_LINKS", "{cache}/wheels"),
-    ("PIP_CONSTRAINT", "{cache}/wheels/constraints.txt"),
-    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
-    ("PYTHONHASHSEED", "0"),
-)
-
-PSUTIL = Project(
-    name="psutil",
-    driver="pip wheel",
-    source=Sdist(
-        "psutil",
-        "7.2.2",
-        "0746f5f8d406af344fd547f1c8daa5f5c33dbc293bb8d6a16d80b4bb88f59372",
-        (_SETUPTOOLS,),
-    ),
-    build=(_PIP_WHEEL,),
-    environment=_OFFLINE,
-    touch="psutil/arch/linux/proc.c",
-    products=("wheels/psutil-*.whl",),
-)
-
-PYCRYPTODOME = Project(
-    name="pycryptodome",
-    anew=True,
-    driver="pip wheel",
-    source=Sdist(
-        "pycryptodome",
-        "4.4.0",
-        "eab7620c60c85f3fa251d026ec06e094f036d96187bebb9752e46fbcebabbb55",
-        (_SETUPTOOLS,),
-    ),
-    build=(_PIP_WHEEL,),
-    environment=_OFFLINE,
-    touch="src/AES.c",
-    products=("wheels/pycryptodome-*.whl",),
-)
-
-LXML = Project(
-    name="lxml",
-    anew=True,
-    driver="pip wheel",
-    source=Sdist(
-        "lxml",
-        "6.1.3",
-        "45222d94ddd511536f3b2f7d9deae3b2339b4ce0f075f1ca25703b07cad9dd21",
-        (_SETUPTOOLS, _CYTHON),
-    ),
-    build=(_PIP_WHEEL,),
-    # Two files of ten megabytes would take a minute otherwise.
-    environment=(*_OFFLINE, ("CFLAGS", "-O0")),
-    touch="src/lxml/etree.c",
-    products=("wheels/lxml-*.whl",),
-    tools=(*_tools(), ("xml2-config", "libxml2-dev"), ("xslt-config", "libxslt1-dev")),
-)
-
-DBI = Project(
-    name="libdbi-perl",
-    driver="Perl MakeMaker",
-    source=Debian(
-        "libdbi-perl", "1.643", "8a2b993db560a2c373c174ee976a51027dd780ec766ae17620c20393d2e836fa"
-    ),
-    prepare=(("perl", "Makefile.PL"),),
-    build=(("make",),),
-    parallel=("-j2",),
-    touch="DBI.xs",
-    products=("blib/arch/auto/DBI/DBI.so",),
-    tools=(*_tools(perl="perl"), ("/usr/lib/*/perl/*/CORE/perl.h", "libperl-dev")),
-)
-
-DIGEST = Project(
-    name="r-cran-digest",
-    driver="R CMD INSTALL",
-    source=Debian(
-        "r-cran-digest",
-        "0.6.31",
-        "5a284f490eaca6750f695f00a584cfca3f180ca1046ac1107202141149d431b9",
-    ),
-    prepare=(("mkdir", "library"),),
-    build=(("R", "CMD", "INSTALL", "--library=library", "."),),
-    touch="src/sha1.c",
-    products=("library/digest/libs/digest.so",),
-    tools=_tools(R="r-base-core"),
-)
-
-OJ = Project(
-    name="ruby-oj",
-    driver="Ruby extconf",
-    source=Debian(
-        "ruby-oj", "3.14.2", "48eaf85809c6f5e227ad394f16aa5bd5a9236132a408119a9f4f890d2a7a5766"
-    ),
-    prepare=(("ruby", "-C", "ext/oj", "extconf.rb"),),
-    build=(("make", "-C", "ext/oj"),),
-    parallel=("-j2",),
-    touch="ext/oj/parse.c",
-    products=("ext/oj/oj.so",),
-    tools=(*_tools(ruby="ruby"), ("/usr/include/ruby-*/ruby.h", "ruby-dev")),
-)
-
-ZSTD_GO = Project(
-    name="zstd-go",
-    driver="go build, cgo",
-    source=GoModule("github.com/DataDog/zstd", "v1.5.6"),
-    data="zstd-go",
-    # Go's own library is not what is to be measured; its parts in C are built with ours.
-    prepare=(("go", "build", "runtime", "fmt"),),
-    build=(("go", "build", "-o", "packer", "."),),
-    environment=(
-        ("CGO_CFLAGS", "-O1"),
-        ("CGO_ENABLED", "1"),
-        ("GOCACHE", "{folder}/.gocache"),
-        ("GOFLAGS", "-p=1 -mod=readonly -buildvcs=false"),
-        ("GOMODCACHE", "{cache}/go"),
-        ("GOPROXY", "off"),
-        ("GOTOOLCHAIN", "local"),
-    ),
-    touch="main.go",
-    products=("packer",),
-    tools=_tools(go="golang-go"),
-    ignored=(Excuse(".gocache/*", "go's own cache, whose entries hold times"),),
-)
-
 BZIP2 = Project(
     name="bzip2-scons",
     driver="scons",
@@ -447,7 +244,7 @@ BZIP2 = Project(
     parallel=("-j2",),
     touch="compress.c",
     products=("bzip2", "bzip2recover", "libbz2.a"),
-    tools=_tools(scons="scons"),
+    tools=tools(scons="scons"),
 )
 
 COREUTILS = Project(
@@ -462,6 +259,27 @@ COREUTILS = Project(
     parallel=("-j2",),
     touch="src/ls.c",
     products=("src/ls", "src/sort", "src/cp"),
+    slow=True,
+)
+
+LINUX = Project(
+    name="linux-tinyconfig",
+    driver="kbuild",
+    source=Debian(
+        "linux", "6.1.176", "9aad4025973feea3f0d978e82ab7db97d8d5ce3f59fcc6b1f316153d66e3a504"
+    ),
+    prepare=(("make", "tinyconfig"),),
+    # The kernel says when, by whom and where it was built.
+    environment=(
+        ("KBUILD_BUILD_HOST", "host"),
+        ("KBUILD_BUILD_TIMESTAMP", "2001-09-09"),
+        ("KBUILD_BUILD_USER", "user"),
+    ),
+    build=(("make",),),
+    parallel=("-j2",),
+    touch="kernel/fork.c",
+    products=("vmlinux", "System.map", "arch/*/boot/*Image"),
+    tools=tools(bc="bc", bison="bison", flex="flex"),
     slow=True,
 )
 
@@ -493,8 +311,10 @@ PROJECTS = (
     DIGEST,
     OJ,
     ZSTD_GO,
+    CLASSIC_LEVEL,
     BZIP2,
     COREUTILS,
+    LINUX,
 )
 
 

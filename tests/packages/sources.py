@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from . import fetch
-from .projects import Debian, GoModule, Project, Sdist, Wheel
+from .project import Debian, GoModule, NpmPackage, Project, Sdist, Wheel
 
 DATA = Path(__file__).parent / "data"
 
@@ -22,6 +22,8 @@ def fetched(project: Project, cache: Path) -> Path | None:
     with fetch.locked(cache, "fetch"):
         if isinstance(source, Sdist):
             return _sdist(source, cache)
+        if isinstance(source, NpmPackage):
+            return _npm_package(source, cache)
         _go_module(source, DATA / project.data, cache)
     return None
 
@@ -87,6 +89,34 @@ def _pip_download(
             *("-d", str(folder), *options, "-r", str(pinned)),
             more=more,
         )
+
+
+def _npm_package(source: NpmPackage, cache: Path) -> Path:
+    """A folder with the package and what it needs where npm would install them."""
+    target = cache / "source" / f"{source.name}-{source.version}"
+    if not target.is_dir():
+        archives = [(one, _npm_archive(one, cache)) for one in (source, *source.requires)]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            whole = Path(scratch) / "whole"
+            for one, archive in archives:
+                fetch.unpack(archive, whole / "node_modules" / one.name, one.edits)
+            whole.rename(target)
+    return target
+
+
+def _npm_archive(package: NpmPackage, cache: Path) -> Path:
+    folder = cache / "archives"
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = folder / f"{package.name}-{package.version}.tgz"
+    if not archive.exists():
+        # npm leaves half an archive behind when it is ended.
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            pinned = f"{package.name}@{package.version}"
+            fetch.run("npm", "pack", "--fetch-retries=1", pinned, cwd=Path(scratch))
+            Path(scratch, archive.name).rename(archive)
+    fetch.verify(archive, package.sha256)
+    return archive
 
 
 def _go_module(source: GoModule, data: Path, cache: Path) -> None:

@@ -15,7 +15,8 @@ import pytest
 from . import fetch
 from .conftest import PackageRun
 from .corpus import explained, seconds
-from .projects import PROJECTS, Project
+from .project import Project
+from .projects import PROJECTS
 from .trials import Trial, stand, steps_of
 from .verdicts import judged
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import tarfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from .corpus import HEADER, Report, arguments, row
-from .projects import PROJECTS, Debian, Project, chosen
-from .sources import DATA, _escaped
+from .project import Debian, NpmPackage, Project
+from .projects import PROJECTS, chosen
+from .sources import DATA, _escaped, fetched
 from .trees import Entry, Snapshot
 from .trials import STEPS, Result, Trial
 from .verdicts import judged
@@ -124,3 +128,19 @@ def test_a_row_has_all_cells() -> None:
 
 def test_a_module_is_stored_under_an_escaped_path() -> None:
     assert _escaped("github.com/DataDog/zstd") == "github.com/!data!dog/zstd"
+
+
+def test_what_an_npm_package_needs_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "archives").mkdir()
+    (tmp_path / "package.json").write_text("{}")
+
+    def packed(name: str, *requires: NpmPackage) -> NpmPackage:
+        archive = tmp_path / f"archives/{name}-1.tgz"
+        with tarfile.open(archive, "w:gz") as tar:
+            tar.add(tmp_path / "package.json", "package/package.json")
+        return NpmPackage(name, "1", hashlib.sha256(archive.read_bytes()).hexdigest(), requires)
+
+    source = fetched(replace(PROJECT, source=packed("addon", packed("macros"))), tmp_path)
+    assert source is not None
+    found = {path.relative_to(source).as_posix() for path in source.rglob("*.json")}
+    assert found == {"node_modules/addon/package.json", "node_modules/macros/package.json"}

@@ -20,7 +20,7 @@ from typing import Any
 
 from . import fetch
 from .builds import Outcome, build
-from .projects import Project
+from .project import Project
 from .sources import DATA, fetched, lay_out
 from .trees import Snapshot, age, changes, snapshot
 from .workshop import SerialBuildError, copy_tree

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .projects import Project
+from .project import Project
 from .trees import Entries, Lens, differences, matches
 from .trials import Result, Step, Trial, steps_of
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 
 from tests.packages import corpus
-from tests.packages.projects import Project
+from tests.packages.project import Project
 from tests.packages.verdicts import Verdict
 from tests.soak.section import Section, SkippedError, UnavailableError
 from tests.support.findings import DifferenceError
