@@ -15,36 +15,21 @@ from typing import Any, Final
 import click
 
 from smpmake import __version__
+from smpmake.cli.names import COMMANDS
 
 FAULT: Final = 125
-#: Name: module, and a line for the help, which so need not import them all.
-_COMMANDS: Final = {
-    "bench": ("bench", "Time a build with and without smpmake, on one CPU and on more."),
-    "compare": ("compare", "Say what got slower between two builds."),
-    "doctor": ("doctor", "Show tools, CPUs and server, and probe the CPUs."),
-    "env": ("serve", "Print what a shell has to eval to use a server."),
-    "export": ("export", "Write a build down for clangd (compile-commands) or ninja."),
-    "history": ("history", "List the builds that are remembered."),
-    "report": ("report", "Show how much it helped and what held it back."),
-    "run": ("run", "Run a build command (for commands named like one of these)."),
-    "serve": ("serve", "Run a server until it is stopped; builds share its slots."),
-    "shims": ("shims", "Install, list or remove shims in a folder for your PATH."),
-    "stop": ("serve", "End a server, after everything deferred."),
-    "wait": ("serve", "Wait for everything deferred; the status is the outcome."),
-    "why": ("why", "Say which commands of the last build were not deferred, and why."),
-}
 
 
 class LazyGroup(click.Group):
     """Knows its commands by name and loads them when called; what is none of them is a build."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"smpmake.cli.{_COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"smpmake.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
         return command
@@ -54,7 +39,7 @@ class LazyGroup(click.Group):
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("smpmake", "[OPTIONS] [--] COMMAND [ARGS]...")
-        names = "|".join(sorted(_COMMANDS))
+        names = "|".join(sorted(COMMANDS))
         formatter.write_usage("smpmake", f"{{{names}}} ...", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -66,7 +51,7 @@ class LazyGroup(click.Group):
         with formatter.section("Options"):
             formatter.write_dl(rows)
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     @staticmethod
     def _takes_value() -> set[str]:
@@ -95,7 +80,7 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
         if word in ("--help", "-h", "--version"):
             return words
         at += 2 if word in takes_value else 1
-    if at < len(words) and words[at] in _COMMANDS:
+    if at < len(words) and words[at] in COMMANDS:
         if words[at] != "run" or at == 0:
             return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
         return ["run", *words[:at], *words[at + 1 :]]

@@ -28,7 +28,10 @@ def build_name(ctx: click.Context, param: click.Parameter, value: str) -> int | 
 
 
 def find(name: int | str) -> BuildRecord:
-    """The build.  `last` means this folder's, or where there is none the last at all."""
+    """The build.  `last` means this folder's, or where there is none the last at all.
+
+    Builds that ran no tool do not count there (a typo, a make that found all up to date).
+    """
     history = History()
     if isinstance(name, int):
         record = history.load(name)
@@ -36,11 +39,17 @@ def find(name: int | str) -> BuildRecord:
             raise NoBuildError(f"build {name} is not in the history (smpmake history lists it)")
         return record
     back = int(name.partition("-")[2] or 0)
-    heads = history.heads(os.getcwd(), limit=back + 1) or history.heads(limit=back + 1)
+    here = history.heads(os.getcwd(), limit=back + 1, worked=True)
+    heads = here or history.heads(limit=back + 1, worked=True)
     if not heads:
-        raise NoBuildError("No build is in the history yet: put smpmake in front of one.")
+        raise NoBuildError(
+            "No build is in the history yet in which a compiler or another known tool was run: "
+            "put smpmake in front of one."
+        )
     if back >= len(heads):
-        raise NoBuildError(f"there are only {len(heads)} builds of this folder in the history")
+        count = "only one build" if len(heads) == 1 else f"only {len(heads)} builds"
+        place = "this folder has" if here else "there is" if len(heads) == 1 else "there are"
+        raise NoBuildError(f"{place} {count} in which a tool was run (smpmake history lists all)")
     record = history.load(heads[back].id)
     assert record is not None
     return record
@@ -48,6 +57,6 @@ def find(name: int | str) -> BuildRecord:
 
 def earlier(record: BuildRecord, most: int = 20) -> list[BuildRecord]:
     """The heads of builds of the same folder and command before this one, newest first."""
-    heads = History().heads(record.cwd, limit=10 * most)
+    heads = History().heads(record.cwd, limit=10 * most, worked=True)
     same = [h for h in heads if h.id < record.id and h.command == record.command]
     return same[:most]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -222,8 +223,10 @@ def build(settings: Settings, command: list[str]) -> int:
         why = str(error) if known else f"{type(error).__name__}: {error}"
         say(f"{why}; running the build plainly")
         return plainly(command)
+    if outcome.refused:
+        _refuse(command, outcome.refused)
     try:
-        _report(settings, outcome.record, begun[0].recorder)
+        _report(settings, outcome.record, begun[0].recorder, silent=bool(outcome.refused))
     except (ImportError, RuntimeError, MemoryError) as error:
         say(f"no summary: {error!r}")
     for fault in outcome.faults:
@@ -271,8 +274,18 @@ def plainly(command: list[str]) -> int:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        say(f"{command[0]}: cannot be run: {error.strerror}")
+        _refuse(command, error.errno or 0)
         return 127 if isinstance(error, FileNotFoundError) else 126
+
+
+def _refuse(command: list[str], error: int) -> None:
+    """Says why a command cannot be run, and what was probably meant."""
+    from smpmake.cli.hints import hint
+
+    missing = error == errno.ENOENT
+    why = "not found on PATH" if missing and "/" not in command[0] else os.strerror(error)
+    instead = hint(command) if missing else ""
+    say(f"{command[0]}: cannot be run: {why}{f'; {instead}' if instead else ''}")
 
 
 def _recorder(settings: Settings, record: BuildRecord) -> Recorder:
@@ -284,7 +297,9 @@ def _recorder(settings: Settings, record: BuildRecord) -> Recorder:
     return Recorder(History(), record, redactor, days=settings.history_days, size=size)
 
 
-def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) -> None:
+def _report(
+    settings: Settings, record: BuildRecord, recorder: Recorder | None, *, silent: bool
+) -> None:
     from smpmake import timing
     from smpmake.reports import summary, why
 
@@ -296,6 +311,8 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
             recorder.end()
     if recorder is not None and recorder.fault:
         record.notices.append(f"this build is not in the history: {recorder.fault}")
+    if silent:
+        return
     rows = summary.lines(record, model)
     if settings.verbosity < 0:
         rows = rows[:1]

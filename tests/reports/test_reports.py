@@ -201,7 +201,7 @@ def test_report_history_compare_and_why_on_a_real_build(space: Space) -> None:
     ("arguments", "says"),
     [
         (("report", "99"), "build 99 is not in the history"),
-        (("report", "last-5"), "there are only 1 builds"),
+        (("report", "last-5"), "this folder has only one build in which a tool was run"),
         (("report", "soon"), "'soon' is no build"),
         (("compare", "1", "99"), "build 99 is not in the history"),
         (("why", "nothing.o"), "no command of that build made or read nothing.o"),
