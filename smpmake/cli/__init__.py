@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 
 from smpmake import __version__
-from smpmake.cli.names import COMMANDS
+from smpmake.cli.names import COMMANDS, UNNAMED
 
 FAULT: Final = 125
 
@@ -35,7 +35,9 @@ class LazyGroup(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, insert_run(args, self._takes_value()))
+        words = insert_run(args, self._takes_value())
+        ctx.meta[UNNAMED] = len(words) > len(args)
+        return super().parse_args(ctx, words)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("smpmake", "[OPTIONS] [--] COMMAND [ARGS]...")
@@ -47,7 +49,10 @@ class LazyGroup(click.Group):
 
         options = [p for p in run.params if isinstance(p, click.Option)]
         rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
-        rows += [("--version", "Show the version and exit."), ("--help", "Show this and exit.")]
+        rows += [
+            ("-V, --version", "Show the version and exit."),
+            ("-h, --help", "Show this and exit."),
+        ]
         with formatter.section("Options"):
             formatter.write_dl(rows)
         with formatter.section("Commands"):
@@ -77,7 +82,7 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
         word = words[at]
         if word == "--" or not word.startswith("-") or word == "-":
             break
-        if word in ("--help", "-h", "--version"):
+        if word in ("--help", "-h", "--version", "-V"):
             return words
         at += 2 if word in takes_value else 1
     if at < len(words) and words[at] in COMMANDS:
@@ -93,7 +98,9 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="smpmake", message="%(prog)s %(version)s")
+@click.version_option(
+    __version__, "-V", "--version", prog_name="smpmake", message="%(prog)s %(version)s"
+)
 def group() -> None:
     """Run a build command in parallel, safely, with its makefile untouched.
 
@@ -139,6 +146,12 @@ def guarded(call: Callable[[], Any]) -> int:
         return leave.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130
+    except click.NoSuchOption as error:
+        from smpmake.cli.hints import nearest
+
+        known = nearest(error.option_name, error.possibilities or ())
+        click.NoSuchOption(error.option_name, possibilities=known, ctx=error.ctx).show()
+        return FAULT
     except click.ClickException as error:
         error.show()
         return FAULT

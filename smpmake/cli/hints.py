@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from typing import Final
 
 from smpmake.cli.names import COMMANDS
@@ -34,12 +35,17 @@ def hint(command: list[str]) -> str:
 
 def near(word: str) -> str:
     """The command or option of ours that a word is nearly, or the beginning of; "" if none."""
-    import difflib
-
     known = [*COMMANDS, *_OPTIONS]
     begun = [name for name in known if len(word) > 2 and name.startswith(word)]
-    found = begun or difflib.get_close_matches(word, known, 1, _NEAR)
+    found = begun or nearest(word, known)
     return _OPTIONS.get(found[0], found[0]) if found else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """The one that a word is nearly, if there is one."""
+    import difflib
+
+    return difflib.get_close_matches(word, list(known), 1, _NEAR)
 
 
 def _in_a_shell(line: str) -> str:

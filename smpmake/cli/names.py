@@ -20,3 +20,5 @@ COMMANDS: Final = {
     "wait": ("serve", "Wait for everything deferred; the status is the outcome."),
     "why": ("why", "Say which commands of the last build were not deferred, and why."),
 }
+#: Key of a click context's meta: whether `run` was left out on the command line.
+UNNAMED: Final = "smpmake.unnamed"

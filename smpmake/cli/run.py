@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smpmake.cli.names import UNNAMED
 from smpmake.commands import families
 from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
 from smpmake.said import say, say_what_is_logged
@@ -34,15 +36,25 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     return size
 
 
+def _jobs(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    if not re.fullmatch(r"\d{1,4}", value, re.ASCII) or int(value) > 4096:
+        raise click.BadParameter(
+            f"'{value}' is no number of jobs: 1 to 4096, or 0 for all CPUs", ctx, param
+        )
+    return int(value)
+
+
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that `run` and `serve` share."""
     options = [
         click.option(
             "-j",
             "--jobs",
-            type=click.IntRange(1, 4096),
+            callback=_jobs,
             envvar="SMPMAKE_JOBS",
-            help="Run N tools at once.  [default: usable CPUs]",
+            help="Run N tools at once; 0: as many as there are usable CPUs, the default.",
             metavar="N",
         ),
         click.option(
@@ -133,7 +145,25 @@ def settings_from(options: dict[str, Any]) -> Settings:
     return replace(settings, **given, verbosity=verbosity)
 
 
-@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+class _Context(click.Context):
+    """Calls itself what was typed: `run` may have been left out."""
+
+    @property
+    def command_path(self) -> str:
+        """See click.Context."""
+        if self.parent is not None and self.meta.get(UNNAMED):
+            return self.parent.command_path
+        return super().command_path
+
+
+class _Command(click.Command):
+    context_class = _Context
+
+
+@click.command(
+    cls=_Command,
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+)
 @settings_options
 @_show_variable(
     click.option(
