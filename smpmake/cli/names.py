@@ -8,7 +8,7 @@ from typing import Final
 COMMANDS: Final = {
     "bench": ("bench", "Time a build with and without smpmake, on one CPU and on more."),
     "compare": ("compare", "Say what got slower between two builds."),
-    "doctor": ("doctor", "Show tools, CPUs and server, and probe the CPUs."),
+    "doctor": ("doctor", "Say whether smpmake works here, and what it sees of this machine."),
     "env": ("serve", "Print what a shell has to eval to use a server."),
     "export": ("export", "Write a build down for clangd (compile-commands) or ninja."),
     "history": ("history", "List the builds that are remembered."),

@@ -256,26 +256,6 @@ def test_a_damaged_history_does_not_stop_a_build(space: Space) -> None:
 
 
 @pytest.mark.slow
-def test_doctor(space: Space) -> None:
-    ended = space.smpmake("doctor")
-    assert ended.status == 0, ended.err
-    for word in ("CPUs", "usable", "smpmake-shim", "gcc", "in cache", "in memory"):
-        assert word in ended.out
-
-
-@pytest.mark.slow
-def test_doctor_looks_behind_a_masquerade(space: Space) -> None:
-    folder = space.root / "masquerade"
-    folder.mkdir()
-    (folder / "ccache").write_text("#!/bin/sh\n")
-    (folder / "ccache").chmod(0o755)
-    (folder / "gcc").symlink_to("ccache")
-    path = f"{folder}:{space.environment['PATH']}"
-    shown = space.smpmake("doctor", "--no-probe", PATH=path)
-    assert "(ccache in front of /usr/bin/gcc)" in shown.out
-
-
-@pytest.mark.slow
 def test_affinity_nice_and_exclusive(space: Space) -> None:
     tool = space.root / "tools" / "gcc"
     tool.parent.mkdir()
