@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import click
 
@@ -15,16 +18,62 @@ class NoBuildError(SmpmakeError):
     """The history does not hold the build."""
 
 
-def build_name(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
-    """Checks the name of a build: a number, `last`, or `last-N`, the Nth before the last."""
-    if value.isdigit():
-        return int(value)
-    word, _, back = value.partition("-")
-    if word == "last" and (not back or back.isdigit()):
-        return value
-    raise click.BadParameter(
-        f"'{value}' is no build: a number (smpmake history shows them), last, or last-N", ctx, param
-    )
+class BuildType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
+    """The name of a build: a number, `last`, or `last-N`, the Nth before the last."""
+
+    name = "build"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """See click.ParamType."""
+        if isinstance(value, int):
+            return value
+        if not is_build(value):
+            self.fail(
+                f"'{value}' is no build: a number (smpmake history shows them), last, or last-N",
+                param,
+                ctx,
+            )
+        return int(value) if value.isdigit() else str(value)
+
+
+BUILD: Final = BuildType()
+
+
+def is_build(word: str) -> bool:
+    """Whether a word has the form of a build's name."""
+    return re.fullmatch(r"\d+|last(-\d+)?", word, re.ASCII) is not None
+
+
+def build_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--build BUILD`, which is the same as BUILD alone."""
+    return click.option(
+        "--build",
+        type=BUILD,
+        metavar="BUILD",
+        help="A number that smpmake history shows, last or last-N.  [default: last]",
+    )(function)
+
+
+def one_build(first: int | str | None, second: int | str | None) -> int | str:
+    """The build that is named as an argument, as an option, or not at all."""
+    if first is not None and second is not None and first != second:
+        raise click.UsageError(f"Two builds are named, {first} and {second}: which one?")
+    if first is not None:
+        return first
+    return second if second is not None else "last"
+
+
+def build_and_path(words: Sequence[str], option: int | str | None) -> tuple[int | str, str | None]:
+    """What the words of a `[BUILD] [PATH]` mean.  A file called as builds are is ./12."""
+    rest = list(words)
+    first = None
+    if rest and is_build(rest[0]) and (len(rest) > 1 or not os.path.lexists(rest[0])):
+        first = BUILD.convert(rest.pop(0), None, None)
+    if len(rest) > 1:
+        raise click.UsageError(f"One path at a time: '{rest[1]}' is a second one.")
+    return one_build(first, option), rest[0] if rest else None
 
 
 def find(name: int | str) -> BuildRecord:

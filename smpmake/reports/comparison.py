@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from smpmake.records import BuildRecord
+from smpmake.reports.document import brief
 from smpmake.timing.compare import Change, Comparison
 from smpmake.units import cut, cut_left, one_line, seconds
 
@@ -77,6 +78,28 @@ def history(heads: list[BuildRecord], width: int) -> list[str]:
             f"{cut(text, width - 58)}"
         )
     return [one_line(line) for line in [*out, "~ estimated"]]
+
+
+def history_document(heads: list[BuildRecord]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "format": "smpmake-history",
+        "version": 1,
+        "builds": [
+            {
+                **brief(head),
+                "command": head.command,
+                "cwd": head.cwd,
+                "complete": head.complete,
+                "running": head.running,
+                "slots": head.slots,
+                "cpus": head.cpus,
+                "serial_measured": head.serial,
+                "serial_estimated": head.estimate,
+            }
+            for head in heads
+        ],
+    }
 
 
 def _when(record: BuildRecord) -> str:
