@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import signal
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ import click
 
 from smpmake.cli.names import UNNAMED
 from smpmake.commands import families
-from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
+from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size
 from smpmake.said import say, say_what_is_logged
 from smpmake.status.template import Wording
 
@@ -256,7 +255,9 @@ def build(settings: Settings, command: list[str]) -> int:
     if outcome.refused:
         _refuse(command, outcome.refused)
     try:
-        _report(settings, outcome.record, begun[0].recorder, silent=bool(outcome.refused))
+        from smpmake.cli import closing
+
+        closing.report(settings, outcome.record, begun[0].recorder, silent=bool(outcome.refused))
     except (ImportError, RuntimeError, MemoryError) as error:
         say(f"no summary: {error!r}")
     for fault in outcome.faults:
@@ -277,11 +278,11 @@ def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcom
 
     def get_ready() -> None:
         """What the end needs is imported while the first commands run."""
-        from smpmake import timing
+        from smpmake.cli import closing
         from smpmake.reports import summary, why
 
         session.recorder = _recorder(settings, session.record)
-        del timing, summary, why
+        del closing, summary, why
 
     backend: Backend
     most = most_slots()
@@ -325,57 +326,3 @@ def _recorder(settings: Settings, record: BuildRecord) -> Recorder:
     redactor = Redactor(settings.redact, os.environ)
     size = settings.history_size << 20
     return Recorder(History(), record, redactor, days=settings.history_days, size=size)
-
-
-def _report(
-    settings: Settings, record: BuildRecord, recorder: Recorder | None, *, silent: bool
-) -> None:
-    from smpmake import timing
-    from smpmake.reports import summary, why
-
-    try:
-        model = timing.analyse(record)
-        record.estimate = model.estimated.seconds
-    finally:
-        if recorder is not None:
-            recorder.end()
-    if recorder is not None and recorder.fault:
-        record.notices.append(f"this build is not in the history: {recorder.fault}")
-    if silent:
-        return
-    rows = summary.lines(record, model)
-    if settings.verbosity < 0:
-        rows = rows[:1]
-    elif settings.verbosity > 0:
-        rows += why.lines(record)
-    if use_color(settings.color, sys.stderr.isatty()):
-        rows[0] = f"\033[1m{rows[0]}\033[0m"
-    sys.stderr.flush()
-    data = "".join(f"{row}\n" for row in rows).encode(errors="replace") + summary.failures(record)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        data += _for_github(settings, record)
-    from smpmake.engine.sinks import write_all
-
-    try:
-        write_all(2, data)
-    except OSError:
-        return
-
-
-def _for_github(settings: Settings, record: BuildRecord) -> bytes:
-    """Annotations to be printed; the step's summary goes to its file.  Others read both."""
-    from smpmake.redact import Redactor
-    from smpmake.reports import github
-    from smpmake.reports.document import document
-
-    Redactor(settings.redact, os.environ).record(record)
-    page = document(record)
-    lines = github.error_lines(page, os.environ.get("GITHUB_WORKSPACE", ""))
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if path:
-        try:
-            with open(path, "a", encoding="utf-8", errors="replace") as file:
-                file.write(github.summary(page))
-        except OSError as error:
-            lines.append(f"smpmake: {path}: the summary cannot be written: {error.strerror}")
-    return "".join(f"{line}\n" for line in lines).encode(errors="replace")

@@ -9,6 +9,7 @@ from typing import Any
 
 from smpmake.records import BuildRecord
 from smpmake.reports.document import brief
+from smpmake.reports.ending import tells_gain
 from smpmake.timing.compare import Change, Comparison
 from smpmake.units import cut, cut_left, one_line, seconds
 
@@ -68,7 +69,7 @@ def history(heads: list[BuildRecord], width: int) -> list[str]:
     for head in heads:
         wall = (head.ended - head.started) / 1e9
         serial = head.serial if head.serial is not None else head.estimate
-        times = f"{serial / wall:.2f} x" if serial and wall > 0 else "-"
+        times = f"{serial / wall:.2f} x" if serial and tells_gain(head.status, wall) else "-"
         mark = "" if head.serial is not None or times == "-" else "~"
         state = str(head.status) if head.complete else "runs" if head.running else "killed"
         place = posixpath.basename(head.cwd)
