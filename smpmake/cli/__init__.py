@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 
 from smpmake import __version__
-from smpmake.cli.names import COMMANDS, UNNAMED
+from smpmake.cli.names import COMMANDS, UNNAMED, first_word, options_with_values
 
 FAULT: Final = 125
 
@@ -35,7 +35,9 @@ class LazyGroup(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words = insert_run(args, self._takes_value())
+        from smpmake.cli.run import run
+
+        words = insert_run(args, options_with_values(run))
         ctx.meta[UNNAMED] = len(words) > len(args)
         return super().parse_args(ctx, words)
 
@@ -58,17 +60,6 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
-    @staticmethod
-    def _takes_value() -> set[str]:
-        from smpmake.cli.run import run
-
-        return {
-            name
-            for param in run.params
-            if isinstance(param, click.Option) and not param.is_flag and not param.count
-            for name in param.opts
-        }
-
 
 def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     """The command line with `run` made explicit.
@@ -77,14 +68,9 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     `--` stands before it) it is that command.
     """
     words = list(args)
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if word == "--" or not word.startswith("-") or word == "-":
-            break
-        if word in ("--help", "-h", "--version", "-V"):
-            return words
-        at += 2 if word in takes_value else 1
+    at = first_word(words, takes_value)
+    if set(words[:at]) & {"--help", "-h", "--version", "-V"}:
+        return words
     if at < len(words) and words[at] in COMMANDS:
         if words[at] != "run" or at == 0:
             return [*words[at : at + 1], *words[:at], *words[at + 1 :]]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from smpmake.errors import SmpmakeError
 from smpmake.history import History
@@ -37,6 +39,19 @@ class BuildType(click.ParamType):  # type: ignore[type-arg]  # generic since cli
             )
         return int(value) if value.isdigit() else str(value)
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The last builds of this folder, or else of all."""
+        try:
+            heads = History().heads(os.getcwd()) or History().heads()
+        except SmpmakeError:
+            heads = []
+        names = [("last", "the last one"), *((str(h.id), shlex.join(h.command)) for h in heads)]
+        return [
+            CompletionItem(name, help=text) for name, text in names if name.startswith(incomplete)
+        ]
+
 
 BUILD: Final = BuildType()
 
@@ -54,6 +69,13 @@ def build_option(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="BUILD",
         help="A number that smpmake history shows, last or last-N.  [default: last]",
     )(function)
+
+
+def complete_paths(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """For the words of a `[BUILD] [PATH]`."""
+    return [CompletionItem(incomplete, type="file")]
 
 
 def one_build(first: int | str | None, second: int | str | None) -> int | str:

@@ -12,7 +12,14 @@ from typing import Any, Final
 
 import click
 
-from smpmake.cli.builds import NoBuildError, build_and_path, build_option, earlier, find
+from smpmake.cli.builds import (
+    NoBuildError,
+    build_and_path,
+    build_option,
+    complete_paths,
+    earlier,
+    find,
+)
 from smpmake.commands import families
 from smpmake.commands.model import Files
 from smpmake.config import load
@@ -62,7 +69,10 @@ class _Disk:
 
 def _options(command: Any) -> Any:
     """What both exports take."""
-    return click.argument("words", nargs=-1, metavar="[BUILD] [FILE]")(build_option(command))
+    words = click.argument(
+        "words", nargs=-1, metavar="[BUILD] [FILE]", shell_complete=complete_paths
+    )
+    return words(build_option(command))
 
 
 @click.group()

@@ -7,13 +7,13 @@ import time
 
 import click
 
-from smpmake.cli.builds import build_and_path, build_option, find
+from smpmake.cli.builds import build_and_path, build_option, complete_paths, find
 from smpmake.said import say
 from smpmake.units import one_line
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[BUILD] [PATH]")
+@click.argument("words", nargs=-1, metavar="[BUILD] [PATH]", shell_complete=complete_paths)
 @click.option("--all", "everything", is_flag=True, help="All commands, not a few of each reason.")
 @build_option
 def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> int:
