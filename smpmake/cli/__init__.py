@@ -78,8 +78,18 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     return ["run", *words] if words else words
 
 
+_STATUSES: Final = """\b
+The status is the build's own.  Otherwise:
+  1        a command failed whose success had been promised, and nobody could be told
+  125      a fault of smpmake's, or a usage error
+  126, 127 the command cannot be run, or is not there
+  128+n    ended by signal n (Ctrl-C: 130)
+"""
+
+
 @click.group(
     cls=LazyGroup,
+    epilog=_STATUSES,
     invoke_without_command=True,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
