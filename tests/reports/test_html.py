@@ -156,7 +156,7 @@ def test_without_a_script_everything_that_matters_is_said() -> None:
     for words in (
         "make failed, status 2: ",
         "failed with status 2",
-        "all.a kept ld waiting for 6.0 s",
+        "ld waited 6.0 s for ",
         "bad.c:1: error: no",
         "gcc lib/alpha.o",
         "(archives)",

@@ -79,7 +79,7 @@ def test_the_terminals_page_has_all_its_parts() -> None:
         "Folders",
     ):
         assert f"\n{title}\n" in text
-    assert "prog kept sh waiting for 5.0 s" in text
+    assert "sh waited 5.0 s for prog to be finished" in text
     assert "x.c:1: error: no" in text
     assert max(map(len, lines)) <= 130
 
