@@ -49,10 +49,10 @@ def _said(settings: Settings, record: BuildRecord, model: Timing, color: bool) -
     failed = record.status != 0
     rows = summary.lines(record, model)
     if settings.verbosity < 0:
-        rows = rows[:1]
-    if failed:
-        rows = summary.notices(record) + (rows[1:] if settings.verbosity > 0 else [])
-    elif color:
+        rows = rows[:0] if failed else rows[:1]
+    elif failed:  # what hides it is left out
+        rows = rows[1:] if settings.verbosity else summary.notices(record)
+    if color and not failed:
         rows[0] = f"{_BOLD}{rows[0]}{_PLAIN}"
     if settings.verbosity > 0:
         rows += why.lines(record)

@@ -107,6 +107,7 @@ def test_the_failure_is_the_last_line(space: Space, options: tuple[str, ...]) ->
     assert last.startswith("smpmake: make failed, status 2: cc -c -o bad.o bad.c (")
     assert last.endswith("; `smpmake report` has more")
     assert ended.err.count("make failed") == 1
+    assert ("  CPU  " in ended.err) == ("-v" in options)
     assert " x on " not in ended.err
 
 
