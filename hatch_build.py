@@ -69,6 +69,18 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts])
 
 
+def write_man_page(root: Path) -> Path:
+    """Writes smpmake(1) beside the programs; it is made from the texts of the commands' help."""
+    path = root / "smpmake" / "_bin" / "smpmake.1"
+    sys.path.insert(0, str(root))
+    try:
+        from smpmake.cli.man import page  # needs click alone
+    finally:
+        sys.path.remove(str(root))
+    path.write_text(page(), encoding="utf-8")
+    return path
+
+
 def _names_of_tools(root: Path) -> list[str]:
     """What only smpmake.commands knows, as macros that fill a table: DISK_TOOLS="cp","ln"..."""
     sys.path.insert(0, str(root))
@@ -103,7 +115,9 @@ class NativePrograms(BuildHookInterface[Any]):
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
-        build_data["artifacts"].append("smpmake/_bin/*")
+        build_data["artifacts"].append("smpmake/_bin/smpmake-*")
+        page = write_man_page(Path(self.root))
+        build_data["shared_data"][str(page)] = f"share/man/man1/{page.name}"
 
 
 if __name__ == "__main__":

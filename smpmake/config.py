@@ -26,6 +26,7 @@ OUTPUTS: Final = ("live", "serial")
 CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "links to", "runs")
 #: The server that `serve`, `env`, `wait` and `stop` mean without --socket.
 DEFAULT_NAME: Final = "default"
+_NEAR: Final = 0.65  # how much of an unknown key a known one must have to be suggested
 COLORS: Final = ("auto", "always", "never")
 
 
@@ -174,7 +175,7 @@ def merge(settings: Settings, path: Path) -> Settings:
         if key not in KEYS:
             import difflib
 
-            near = difflib.get_close_matches(key, KEYS, 1, 0.0)
+            near = difflib.get_close_matches(key, KEYS, 1, _NEAR)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise ConfigError(
                 f"{path}: unknown key '{key}'{hint} (known: {', '.join((*KEYS, 'tools'))})"

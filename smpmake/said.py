@@ -19,6 +19,11 @@ def say(text: str) -> None:
     print(f"smpmake: {one_line(text)}", file=sys.stderr, flush=True)
 
 
+def show(text: str) -> None:
+    """A line of an answer, on stdout."""
+    print(one_line(text))
+
+
 class _Formatter(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
         return one_line(super().formatMessage(record))

@@ -28,7 +28,7 @@ MAY: dict[str, set[str]] = {
     "commands": set(),
     "config": {"commands", "errors", "folders"},
     "protocol": {"errors", "records"},
-    "timing": {"records", "units"},
+    "timing": {"commands", "records", "units"},
     "schedule": set(),
     "history": {"__init__", "errors", "folders", "forecast", "records", "redact", "timing"},
     "bench": {"errors", "history", "records", "timing"},

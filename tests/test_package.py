@@ -52,6 +52,10 @@ def test_the_wheel_is_for_this_platform_and_holds_the_programs(built: Path) -> N
     assert not [name for name in entries if name.startswith(("tests", "fixtures"))]
     for page in (ROOT / "smpmake" / "reports" / "page").iterdir():
         assert f"smpmake/reports/page/{page.name}" in entries
+    for shell in ("bash", "fish", "zsh"):
+        assert f"smpmake/cli/shells/{shell}" in entries
+    assert not [name for name in entries if name.startswith("smpmake/") and name.endswith(".1")]
+    assert f"smpmake-{__version__}.data/data/share/man/man1/smpmake.1" in entries
     assert f"smpmake-{__version__}.dist-info/licenses/LICENSE" in entries
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from smpmake import __version__
-from smpmake.cli import _COMMANDS
+from smpmake.cli.names import COMMANDS as OURS
 from smpmake.commands.model import Reason
 from smpmake.config import KEYS
 
@@ -89,7 +89,7 @@ def test_readme_and_package_agree_on_licence_and_version() -> None:
 
 
 def test_every_command_has_a_help_line() -> None:
-    for name, (module, text) in _COMMANDS.items():
+    for name, (module, text) in OURS.items():
         assert (ROOT / "smpmake" / "cli" / f"{module}.py").exists()
         assert text.endswith("."), name
 

@@ -15,47 +15,35 @@ from typing import Any, Final
 import click
 
 from smpmake import __version__
+from smpmake.cli.names import COMMANDS, UNNAMED, first_word, options_with_values
 
 FAULT: Final = 125
-#: Name: module, and a line for the help, which so need not import them all.
-_COMMANDS: Final = {
-    "bench": ("bench", "Time a build with and without smpmake, on one CPU and on more."),
-    "compare": ("compare", "Say what got slower between two builds."),
-    "doctor": ("doctor", "Show tools, CPUs and server, and probe the CPUs."),
-    "env": ("serve", "Print what a shell has to eval to use a server."),
-    "export": ("export", "Write a build down for clangd (compile-commands) or ninja."),
-    "history": ("history", "List the builds that are remembered."),
-    "report": ("report", "Show how much it helped and what held it back."),
-    "run": ("run", "Run a build command (for commands named like one of these)."),
-    "serve": ("serve", "Run a server until it is stopped; builds share its slots."),
-    "shims": ("shims", "Install, list or remove shims in a folder for your PATH."),
-    "status": ("serve", "Show who is on a server."),
-    "stop": ("serve", "End a server, after everything deferred."),
-    "wait": ("serve", "Wait for everything deferred; the status is the outcome."),
-    "why": ("why", "Say which commands of the last build were not deferred, and why."),
-}
 
 
 class LazyGroup(click.Group):
     """Knows its commands by name and loads them when called; what is none of them is a build."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"smpmake.cli.{_COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"smpmake.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, insert_run(args, self._takes_value()))
+        from smpmake.cli.run import run
+
+        words = insert_run(args, options_with_values(run))
+        ctx.meta[UNNAMED] = len(words) > len(args)
+        return super().parse_args(ctx, words)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("smpmake", "[OPTIONS] [--] COMMAND [ARGS]...")
-        names = "|".join(sorted(_COMMANDS))
+        names = "|".join(sorted(COMMANDS))
         formatter.write_usage("smpmake", f"{{{names}}} ...", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -63,22 +51,14 @@ class LazyGroup(click.Group):
 
         options = [p for p in run.params if isinstance(p, click.Option)]
         rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
-        rows += [("--version", "Show the version and exit."), ("--help", "Show this and exit.")]
+        rows += [
+            ("-V, --version", "Show the version and exit."),
+            ("-h, --help", "Show this and exit."),
+        ]
         with formatter.section("Options"):
             formatter.write_dl(rows)
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-    @staticmethod
-    def _takes_value() -> set[str]:
-        from smpmake.cli.run import run
-
-        return {
-            name
-            for param in run.params
-            if isinstance(param, click.Option) and not param.is_flag and not param.count
-            for name in param.opts
-        }
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
 def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
@@ -88,28 +68,35 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     `--` stands before it) it is that command.
     """
     words = list(args)
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if word == "--" or not word.startswith("-") or word == "-":
-            break
-        if word in ("--help", "-h", "--version"):
-            return words
-        at += 2 if word in takes_value else 1
-    if at < len(words) and words[at] in _COMMANDS:
+    at = first_word(words, takes_value)
+    if set(words[:at]) & {"--help", "-h", "--version", "-V"}:
+        return words
+    if at < len(words) and words[at] in COMMANDS:
         if words[at] != "run" or at == 0:
             return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
         return ["run", *words[:at], *words[at + 1 :]]
     return ["run", *words] if words else words
 
 
+_STATUSES: Final = """\b
+The status is the build's own.  Otherwise:
+  1        a command failed whose success had been promised, and nobody could be told
+  125      a fault of smpmake's, or a usage error
+  126, 127 the command cannot be run, or is not there
+  128+n    ended by signal n (Ctrl-C: 130)
+"""
+
+
 @click.group(
     cls=LazyGroup,
+    epilog=_STATUSES,
     invoke_without_command=True,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="smpmake", message="%(prog)s %(version)s")
+@click.version_option(
+    __version__, "-V", "--version", prog_name="smpmake", message="%(prog)s %(version)s"
+)
 def group() -> None:
     """Run a build command in parallel, safely, with its makefile untouched.
 
@@ -155,6 +142,12 @@ def guarded(call: Callable[[], Any]) -> int:
         return leave.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130
+    except click.NoSuchOption as error:
+        from smpmake.cli.hints import nearest
+
+        known = nearest(error.option_name, error.possibilities or ())
+        click.NoSuchOption(error.option_name, possibilities=known, ctx=error.ctx).show()
+        return FAULT
     except click.ClickException as error:
         error.show()
         return FAULT

@@ -1,45 +1,208 @@
-"""`smpmake doctor`: what smpmake sees of this machine."""
+"""`smpmake doctor`: whether smpmake works here, and what it sees of this machine."""
 
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
-_PROBE_MS = 200
+from smpmake.said import show
+from smpmake.units import size
+
+if TYPE_CHECKING:
+    from smpmake.config import Settings
+    from smpmake.server.shims import Tool
+
+_PROBE_MS: Final = 200
+_COMPILERS: Final = 8
+_PATIENCE: Final = 10.0  # s for a compiler to say its version
 
 
 @click.command()
-@click.option("--no-probe", is_flag=True, help="Leave out the CPU probe (a second or two).")
-def doctor(no_probe: bool) -> int:
-    """Show tools, CPUs and server, and probe what the CPUs give together."""
-    from smpmake import cpus, native
+@click.option("-v", "--verbose", is_flag=True, help="Also show every tool, and probe the CPUs.")
+@click.option("--no-probe", is_flag=True, help="Leave out the CPU probe (a second or two) of -v.")
+def doctor(verbose: bool, no_probe: bool) -> int:
+    """Say whether smpmake works here, and what it sees of this machine.
+
+    It builds one file in a folder of its own to find out.  The status is 0 if that works, else 1.
+    """
+    from smpmake import __version__, cpus
     from smpmake.commands import families
-    from smpmake.config import load
+    from smpmake.config import Settings, load
+    from smpmake.errors import SmpmakeError
     from smpmake.server import shims
 
-    families.learn(load(Path.cwd()).tools)
+    faults = []
+    settings = Settings()
+    try:
+        settings = load(Path.cwd())
+        families.learn(settings.tools)
+    except SmpmakeError as error:
+        faults.append(str(error))
+    tools = shims.find_tools(os.environ.get("PATH", os.defpath))
+    compilers = [tool for tool in tools if families.is_compiler(tool.name)]
     usable = cpus.usable()
-    click.echo(f"CPUs      {usable.count} usable ({usable.explanation})")
-    for name in ("shim", "worker", "keeper"):
-        click.echo(f"{name:9} {native.program(name)}")
-    click.echo(f"server    {_server()}")
-    found = shims.find_tools(os.environ.get("PATH", os.defpath))
-    click.echo(f"tools     {len(found)} known tools on PATH" + (":" if found else ""))
-    for tool in found:
-        click.echo(f"  {tool.name:28} {describe(tool.path)}")
-    if not any(families.is_compiler(tool.name) for tool in found):
-        click.echo("warning   no C compiler on PATH: nothing would be deferred", err=True)
-    if not no_probe:
-        click.echo(
-            f"probe     work done by n at a time, in units of one alone ({_PROBE_MS} ms each)"
+    with tempfile.TemporaryDirectory(prefix="smpmake-doctor-", ignore_cleanup_errors=True) as place:
+        guard = _guard(compilers, Path(place), settings)
+        if not guard.startswith("works"):
+            faults.append(f"guard: {guard}")
+        show(f"smpmake {__version__} {_verdict(faults, usable.count)}")
+        show(f"guard     {guard}")
+        for line in _versions(compilers, place):
+            show(line)
+    show(f"CPUs      {usable.count} usable ({usable.explanation})")
+    show(f"sessions  {_sessions()}")
+    show(f"settings  {', '.join(settings.sources) or 'no file: all is as it comes'}")
+    show(f"history   {_history()}")
+    show(f"server    {_server()}")
+    show(f"system    {_system()}")
+    if verbose:
+        _details(tools, None if no_probe else usable.count)
+    else:
+        show(f"tools     {len(tools)} known tools on PATH (smpmake doctor -v shows them)")
+    return 1 if faults else 0
+
+
+def _verdict(faults: list[str], count: int) -> str:
+    if faults:
+        return f"does not work here as it should: {'; '.join(faults)}"
+    several = f"builds run on {count} CPUs" if count > 1 else "but there is only one CPU to use"
+    return f"works here; {several}"
+
+
+def _guard(compilers: list[Tool], folder: Path, settings: Settings) -> str:
+    """Whether it does what it is for: "works", or what is wrong."""
+    from smpmake.cli import trial
+    from smpmake.errors import SmpmakeError
+
+    if not compilers:
+        return "not tried: there is no C compiler on PATH (install one; or set PATH)"
+    name = min((tool.name for tool in compilers), key=lambda name: (len(name), name))
+    try:
+        wrong = trial.fault(name, folder)
+    except (SmpmakeError, OSError) as error:
+        wrong = str(error)
+    if wrong:
+        return wrong
+    off = "" if settings.guard else "; but your settings say guard = false"
+    return f"works: a compile by {name} was deferred, and who read its object waited for it{off}"
+
+
+def _versions(compilers: list[Tool], folder: str) -> Iterable[str]:
+    """A line for each compiler that has a file of its own, and all its names."""
+    from smpmake.commands import families
+
+    names: dict[str, list[Tool]] = {}
+    for tool in compilers:
+        real = os.path.realpath(tool.path)
+        key = tool.path if families.is_launcher(os.path.basename(real)) else real
+        names.setdefault(key, []).append(tool)
+    groups = sorted(names.values(), key=lambda group: min(len(tool.name) for tool in group))
+    for number, group in enumerate(groups[:_COMPILERS]):
+        group.sort(key=lambda tool: (len(tool.name), tool.name))
+        label = "" if number else "compilers"
+        called = ", ".join(tool.name for tool in group[:3])
+        yield f"{label:9} {called}: {_version(group[0].path, folder)}"
+    if len(groups) > _COMPILERS:
+        yield f"{'':9} … and {len(groups) - _COMPILERS} more"
+
+
+def _version(path: str, folder: str) -> str:
+    """What a compiler says of itself.  It is run in a folder in which it may leave anything."""
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_PATIENCE,
+            check=False,
         )
-        click.echo(f"  {'n':>4} {'ideal':>7} {'in cache':>9} {'in memory':>10}")
-        for row in probe(usable.count):
-            click.echo(f"  {row[0]:4} {row[0]:7.2f} {row[1]:9.2f} {row[2]:10.2f}")
-    return 0
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"its version is not known ({error})"
+    first = done.stdout.decode(errors="replace").strip().partition("\n")[0]
+    return first if done.returncode == 0 and first else "its version is not known"
+
+
+def _sessions() -> str:
+    """Where builds have their sockets, and whether there is room."""
+    import shutil
+
+    from smpmake.server import rundir
+
+    base = rundir.base()
+    try:
+        free = size(shutil.disk_usage(base).free)
+    except OSError as error:
+        return f"{base}: {error.strerror}"
+    writable = "" if os.access(base, os.W_OK) else ", but it cannot be written to"
+    return f"in {base}, {free} free{writable}"
+
+
+def _history() -> str:
+    from smpmake.errors import SmpmakeError
+    from smpmake.history import History
+
+    history = History()
+    try:
+        heads = history.heads(limit=1)
+        return f"{history.path}, {f'up to build {heads[0].id}' if heads else 'with no build yet'}"
+    except SmpmakeError as error:
+        return str(error)
+
+
+def _server() -> str:
+    from smpmake.protocol.client import Client, ServerGoneError
+
+    path = os.environ.get("SMPMAKE_SOCKET")
+    if not path:
+        return "none in this shell (smpmake make brings its own; smpmake serve for a lasting one)"
+    try:
+        Client(path).close()
+    except ServerGoneError as error:
+        return str(error)
+    return f"answers at {path}"
+
+
+def _system() -> str:
+    import sqlite3
+    from importlib.metadata import version
+
+    try:
+        libc = os.confstr("CS_GNU_LIBC_VERSION") or "no glibc"
+    except (OSError, ValueError):
+        libc = "no glibc"
+    return (
+        f"{platform.system()} {platform.release()} {platform.machine()}, {libc}, "
+        f"Python {platform.python_version()}, click {version('click')}, "
+        f"psutil {version('psutil')}, SQLite {sqlite3.sqlite_version}"
+    )
+
+
+def _details(tools: list[Tool], cpus: int | None) -> None:
+    from smpmake import native
+    from smpmake.errors import SmpmakeError
+
+    for name in ("shim", "worker", "keeper"):
+        try:
+            show(f"{name:9} {native.program(name)}")
+        except SmpmakeError as error:
+            show(f"{name:9} {error}")
+    show(f"tools     {len(tools)} known tools on PATH" + (":" if tools else ""))
+    for tool in tools:
+        show(f"  {tool.name:28} {describe(tool.path)}")
+    if cpus is not None:
+        show(f"probe     work done by n at a time, in units of one alone ({_PROBE_MS} ms each)")
+        show(f"  {'n':>4} {'ideal':>7} {'in cache':>9} {'in memory':>10}")
+        for row in probe(cpus):
+            show(f"  {row[0]:4} {row[0]:7.2f} {row[1]:9.2f} {row[2]:10.2f}")
 
 
 def describe(path: str) -> str:
@@ -66,19 +229,6 @@ def _behind(path: str) -> str | None:
         if os.access(file, os.X_OK) and not families.is_launcher(real):
             return file
     return None
-
-
-def _server() -> str:
-    from smpmake.protocol.client import Client, ServerGoneError
-
-    path = os.environ.get("SMPMAKE_SOCKET")
-    if not path:
-        return "none in this shell (smpmake make brings its own; smpmake serve for a lasting one)"
-    try:
-        Client(path).close()
-    except ServerGoneError as error:
-        return str(error)
-    return f"answers at {path}"
 
 
 def probe(count: int) -> list[tuple[int, float, float]]:

@@ -12,7 +12,14 @@ from typing import Any, Final
 
 import click
 
-from smpmake.cli.builds import NoBuildError, build_name, earlier, find
+from smpmake.cli.builds import (
+    NoBuildError,
+    build_and_path,
+    build_option,
+    complete_paths,
+    earlier,
+    find,
+)
 from smpmake.commands import families
 from smpmake.commands.model import Files
 from smpmake.config import load
@@ -62,15 +69,10 @@ class _Disk:
 
 def _options(command: Any) -> Any:
     """What both exports take."""
-    command = click.option(
-        "--build",
-        callback=build_name,
-        default="last",
-        metavar="BUILD",
-        help="A number that smpmake history shows, last or last-N.  [default: last]",
-    )(command)
-    path = click.Path(dir_okay=False, allow_dash=True)
-    return click.argument("file", type=path, required=False)(command)
+    words = click.argument(
+        "words", nargs=-1, metavar="[BUILD] [FILE]", shell_complete=complete_paths
+    )
+    return words(build_option(command))
 
 
 @click.group()
@@ -80,15 +82,17 @@ def export() -> None:
 
 @export.command("compile-commands")
 @_options
-def compile_commands(file: str | None, build: int | str) -> int:
+def compile_commands(words: tuple[str, ...], build: int | str | None) -> int:
     """Write a compilation database, for clangd and its like.
 
     FILE is compile_commands.json here if none is named; - is standard output.  What an older FILE
-    has stays, but for what the build compiled anew and for sources that are gone.
+    has stays, but for what the build compiled anew and for sources that are gone.  BUILD is a
+    number that smpmake history shows, `last` or `last-N`.
     """
     from smpmake.exports import compile_commands as database
 
-    record = _find(build)
+    named, file = build_and_path(words, build)
+    record = _find(named)
     target = file or "compile_commands.json"
     old = []
     if target != "-" and os.path.exists(target):
@@ -108,14 +112,16 @@ def compile_commands(file: str | None, build: int | str) -> int:
 
 @export.command("ninja")
 @_options
-def ninja(file: str | None, build: int | str) -> int:
+def ninja(words: tuple[str, ...], build: int | str | None) -> int:
     """Write a build.ninja with which ninja rebuilds what the build made.
 
     FILE is build.ninja here if none is named; - is standard output.  Run ninja in FILE's folder.
+    BUILD is a number that smpmake history shows, `last` or `last-N`.
     """
     from smpmake.exports import ninja as exports
 
-    record = _find(build)
+    named, file = build_and_path(words, build)
+    record = _find(named)
     target = file or "build.ninja"
     folder = os.path.dirname(target) if target != "-" else ""
     root = os.path.realpath(folder or ".")

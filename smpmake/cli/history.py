@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 
@@ -11,7 +12,8 @@ import click
 @click.command()
 @click.option("--all", "everywhere", is_flag=True, help="Builds of all folders, not of this one.")
 @click.option("-n", "--number", type=click.IntRange(1), default=20, help="How many.  [default: 20]")
-def history(everywhere: bool, number: int) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def history(everywhere: bool, number: int, as_json: bool) -> int:
     """List the builds that are remembered, newest first: this folder's, or, without any, all."""
     from smpmake.history import History
     from smpmake.reports import comparison
@@ -19,6 +21,9 @@ def history(everywhere: bool, number: int) -> int:
     known = History()
     heads = known.heads(None if everywhere else os.getcwd(), limit=number)
     heads = heads or known.heads(limit=number)
+    if as_json:
+        click.echo(json.dumps(comparison.history_document(heads), indent=1))
+        return 0
     if not heads:
         click.echo("No build is in the history yet: put smpmake in front of one.", err=True)
         return 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from smpmake.cli.builds import build_name, earlier, find
+from smpmake.cli.builds import BUILD, build_option, earlier, find, one_build
 from smpmake.errors import SmpmakeError
 from smpmake.history import default_path
 from smpmake.records import BuildRecord
@@ -25,7 +25,8 @@ class ReportError(SmpmakeError):
 
 
 @click.command()
-@click.argument("build", callback=build_name, default="last")
+@click.argument("argument", type=BUILD, required=False, metavar="[BUILD]")
+@build_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option(
     "--trace",
@@ -42,7 +43,13 @@ class ReportError(SmpmakeError):
 @click.option("--open", "show", is_flag=True, help="Show that page in your browser.")
 @click.option("--rows", type=click.IntRange(1), default=10, help="Rows of a table.  [default: 10]")
 def report(
-    build: int | str, as_json: bool, trace: str | None, html: str | None, show: bool, rows: int
+    argument: int | str | None,
+    build: int | str | None,
+    as_json: bool,
+    trace: str | None,
+    html: str | None,
+    show: bool,
+    rows: int,
 ) -> int:
     """Show how much it helped, what held it back, and what more CPUs would give.
 
@@ -51,7 +58,7 @@ def report(
     """
     from smpmake.reports.document import document
 
-    record = find(build)
+    record = find(one_build(argument, build))
     page = document(record)
     if trace is not None:
         from smpmake.reports.trace import trace as make_trace

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import re
 import signal
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smpmake.cli.names import UNNAMED
 from smpmake.commands import families
-from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
+from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size
 from smpmake.said import say, say_what_is_logged
 from smpmake.status.template import Wording
 
@@ -33,15 +35,25 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     return size
 
 
+def _jobs(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    if not re.fullmatch(r"\d{1,4}", value, re.ASCII) or int(value) > 4096:
+        raise click.BadParameter(
+            f"'{value}' is no number of jobs: 1 to 4096, or 0 for all CPUs", ctx, param
+        )
+    return int(value)
+
+
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that `run` and `serve` share."""
     options = [
         click.option(
             "-j",
             "--jobs",
-            type=click.IntRange(1, 4096),
+            callback=_jobs,
             envvar="SMPMAKE_JOBS",
-            help="Run N tools at once.  [default: usable CPUs]",
+            help="Run N tools at once; 0: as many as there are usable CPUs, the default.",
             metavar="N",
         ),
         click.option(
@@ -132,7 +144,25 @@ def settings_from(options: dict[str, Any]) -> Settings:
     return replace(settings, **given, verbosity=verbosity)
 
 
-@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+class _Context(click.Context):
+    """Calls itself what was typed: `run` may have been left out."""
+
+    @property
+    def command_path(self) -> str:
+        """See click.Context."""
+        if self.parent is not None and self.meta.get(UNNAMED):
+            return self.parent.command_path
+        return super().command_path
+
+
+class _Command(click.Command):
+    context_class = _Context
+
+
+@click.command(
+    cls=_Command,
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+)
 @settings_options
 @_show_variable(
     click.option(
@@ -222,8 +252,12 @@ def build(settings: Settings, command: list[str]) -> int:
         why = str(error) if known else f"{type(error).__name__}: {error}"
         say(f"{why}; running the build plainly")
         return plainly(command)
+    if outcome.refused:
+        _refuse(command, outcome.refused)
     try:
-        _report(settings, outcome.record, begun[0].recorder)
+        from smpmake.cli import closing
+
+        closing.report(settings, outcome.record, begun[0].recorder, silent=bool(outcome.refused))
     except (ImportError, RuntimeError, MemoryError) as error:
         say(f"no summary: {error!r}")
     for fault in outcome.faults:
@@ -244,11 +278,11 @@ def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcom
 
     def get_ready() -> None:
         """What the end needs is imported while the first commands run."""
-        from smpmake import timing
+        from smpmake.cli import closing
         from smpmake.reports import summary, why
 
         session.recorder = recorder_of(settings, session.record)
-        del timing, summary, why
+        del closing, summary, why
 
     backend: Backend
     most = most_slots()
@@ -271,8 +305,18 @@ def plainly(command: list[str]) -> int:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        say(f"{command[0]}: cannot be run: {error.strerror}")
+        _refuse(command, error.errno or 0)
         return 127 if isinstance(error, FileNotFoundError) else 126
+
+
+def _refuse(command: list[str], error: int) -> None:
+    """Says why a command cannot be run, and what was probably meant."""
+    from smpmake.cli.hints import hint
+
+    missing = error == errno.ENOENT
+    why = "not found on PATH" if missing and "/" not in command[0] else os.strerror(error)
+    instead = hint(command) if missing else ""
+    say(f"{command[0]}: cannot be run: {why}{f'; {instead}' if instead else ''}")
 
 
 def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:
@@ -283,61 +327,3 @@ def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:
     redactor = Redactor(settings.redact, os.environ)
     size = settings.history_size << 20
     return Recorder(History(), record, redactor, days=settings.history_days, size=size)
-
-
-def conclude(settings: Settings, record: BuildRecord, recorder: Recorder | None) -> list[str]:
-    """Writes the end of a build down; returns its summary's lines."""
-    from smpmake import timing
-    from smpmake.reports import summary, why
-
-    try:
-        model = timing.analyse(record)
-        record.estimate = model.estimated.seconds
-    finally:
-        if recorder is not None:
-            recorder.end()
-    if recorder is not None and recorder.fault:
-        record.notices.append(f"this build is not in the history: {recorder.fault}")
-    rows = summary.lines(record, model)
-    if settings.verbosity < 0:
-        rows = rows[:1]
-    elif settings.verbosity > 0:
-        rows += why.lines(record)
-    return rows
-
-
-def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) -> None:
-    from smpmake.reports import summary
-
-    rows = conclude(settings, record, recorder)
-    if use_color(settings.color, sys.stderr.isatty()):
-        rows[0] = f"\033[1m{rows[0]}\033[0m"
-    sys.stderr.flush()
-    data = "".join(f"{row}\n" for row in rows).encode(errors="replace") + summary.failures(record)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        data += _for_github(settings, record)
-    from smpmake.engine.sinks import write_all
-
-    try:
-        write_all(2, data)
-    except OSError:
-        return
-
-
-def _for_github(settings: Settings, record: BuildRecord) -> bytes:
-    """Annotations to be printed; the step's summary goes to its file.  Others read both."""
-    from smpmake.redact import Redactor
-    from smpmake.reports import github
-    from smpmake.reports.document import document
-
-    Redactor(settings.redact, os.environ).record(record)
-    page = document(record)
-    lines = github.error_lines(page, os.environ.get("GITHUB_WORKSPACE", ""))
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if path:
-        try:
-            with open(path, "a", encoding="utf-8", errors="replace") as file:
-                file.write(github.summary(page))
-        except OSError as error:
-            lines.append(f"smpmake: {path}: the summary cannot be written: {error.strerror}")
-    return "".join(f"{line}\n" for line in lines).encode(errors="replace")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpmake.cli.run import conclude, recorder_of, settings_from, settings_options
+from smpmake.cli.run import recorder_of, settings_from, settings_options
 from smpmake.config import DEFAULT_NAME, Settings
 from smpmake.said import say, say_what_is_logged
 
@@ -56,7 +56,10 @@ class Notes:
 
     def end(self) -> list[str]:
         """See Notebook."""
-        return conclude(self._settings, self._record, self._recorder)
+        from smpmake.cli.closing import conclude
+        from smpmake.reports import summary
+
+        return summary.lines(self._record, conclude(self._record, self._recorder))
 
 
 def machine() -> Callable[[], tuple[float, int]]:

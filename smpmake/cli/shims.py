@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
+
+from smpmake.said import say, show
 
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
@@ -29,9 +32,9 @@ def install(folder: Path) -> None:
     families.learn(load(Path.cwd()).tools)
     made = shims.install(folder, os.environ.get("PATH", os.defpath))
     for tool in made:
-        click.echo(f"{tool.name} -> {tool.path}")
-    click.echo(f"{len(made)} shims; put the folder first on your PATH:", err=True)
-    click.echo(f'  PATH="{folder.resolve()}:$PATH"', err=True)
+        show(f"{tool.name} -> {tool.path}")
+    say(f"{len(made)} shims; put the folder first on your PATH:")
+    say(f'PATH={shlex.quote(str(folder.resolve()))}:"$PATH"')
 
 
 @shims.command("list")
@@ -41,7 +44,7 @@ def list_(folder: Path) -> None:
     from smpmake.server import shims
 
     for name in shims.installed(folder):
-        click.echo(name)
+        show(name)
 
 
 @shims.command("remove")
@@ -51,4 +54,4 @@ def remove(folder: Path) -> None:
     from smpmake.server import shims
 
     removed = shims.uninstall(folder)
-    click.echo(f"{len(removed)} shims removed")
+    show(f"{len(removed)} shims removed")

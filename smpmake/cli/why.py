@@ -7,25 +7,28 @@ import time
 
 import click
 
-from smpmake.cli.builds import build_name, find
+from smpmake.cli.builds import build_and_path, build_option, complete_paths, find
 from smpmake.said import say
 from smpmake.units import one_line
 
 
 @click.command()
-@click.argument("path", required=False)
+@click.argument("words", nargs=-1, metavar="[BUILD] [PATH]", shell_complete=complete_paths)
 @click.option("--all", "everything", is_flag=True, help="All commands, not a few of each reason.")
-@click.option("--build", callback=build_name, default="last", help="Which build.  [default: last]")
-def why(path: str | None, everything: bool, build: int | str) -> int:
+@build_option
+def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> int:
     """Say which commands of the last build were not deferred, and why.
 
-    With a PATH: the commands that made it, their verdicts, times, and what they waited for.
+    With the PATH of a file: the commands that made it, their verdicts, times, and what they waited
+    for; of a folder: what was made in it.  BUILD is a number that smpmake history shows, `last` or
+    `last-N`.
     """
     from smpmake.reports import why as report
 
-    record = find(build)
+    named, path = build_and_path(words, build)
+    record = find(named)
     if path is not None:
-        lines = report.about(record, os.path.abspath(path))
+        lines = report.about(record, os.path.abspath(path), everything=everything)
         if not lines:
             say(f"no command of that build made or read {path}")
             return 1

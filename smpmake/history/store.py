@@ -21,6 +21,10 @@ KEPT_DAYS: Final = 180
 KEPT_BYTES: Final = 256 << 20
 _PAST_BUILDS: Final = 5
 _PATIENCE: Final = 10.0  # s for others who write
+#: Builds that ran some tool, and not only to ask it about itself.
+_WORKED: Final = (
+    "exists (select 1 from command where command.build = build.id and reason != 'query')"
+)
 
 
 class HistoryError(SmpmakeError):
@@ -151,12 +155,18 @@ class History:
                     (record.reported if reported else record.failures).append(failure)
         return record
 
-    def heads(self, cwd: str | None = None, limit: int = 20) -> list[BuildRecord]:
-        """The newest builds without their commands, newest first."""
+    def heads(
+        self, cwd: str | None = None, limit: int = 20, *, worked: bool = False
+    ) -> list[BuildRecord]:
+        """The newest builds without their commands, newest first.
+
+        worked  only those that had something to do: not a typo, nor an up-to-date make.
+        """
+        where = _WORKED if worked else "1"
         with self.open() as connection:
             if cwd is None:
-                return self._heads(connection, "1", (), limit)
-            return self._heads(connection, "cwd = ?", (rows.storable(cwd),), limit)
+                return self._heads(connection, where, (), limit)
+            return self._heads(connection, f"cwd = ? and {where}", (rows.storable(cwd),), limit)
 
     def _heads(
         self,
@@ -178,7 +188,7 @@ class History:
             builds = [
                 number
                 for (number,) in connection.execute(
-                    "select id from build where cwd = ? order by id desc limit ?",
+                    f"select id from build where cwd = ? and {_WORKED} order by id desc limit ?",
                     (rows.storable(cwd), _PAST_BUILDS),
                 )
             ]
@@ -200,7 +210,7 @@ class History:
             found = connection.execute(
                 "select build, count(*) from command where verdict = 'deferred' "
                 "and state in ('done', 'undone') and detail != ? and build in "
-                "(select id from build where cwd = ? order by id desc limit ?) "
+                f"(select id from build where cwd = ? and {_WORKED} order by id desc limit ?) "
                 "group by build order by 2 desc, 1 desc limit 1",
                 (REUSED, rows.storable(cwd), _PAST_BUILDS),
             ).fetchone()

@@ -8,6 +8,8 @@ import time
 from typing import Any
 
 from smpmake.records import BuildRecord
+from smpmake.reports.document import brief
+from smpmake.reports.ending import tells_gain
 from smpmake.timing.compare import Change, Comparison
 from smpmake.units import cut, cut_left, one_line, seconds
 
@@ -67,7 +69,7 @@ def history(heads: list[BuildRecord], width: int) -> list[str]:
     for head in heads:
         wall = (head.ended - head.started) / 1e9
         serial = head.serial if head.serial is not None else head.estimate
-        times = f"{serial / wall:.2f} x" if serial and wall > 0 else "-"
+        times = f"{serial / wall:.2f} x" if serial and tells_gain(head.status, wall) else "-"
         mark = "" if head.serial is not None or times == "-" else "~"
         state = "runs" if head.running else "killed"
         if head.complete:
@@ -79,6 +81,28 @@ def history(heads: list[BuildRecord], width: int) -> list[str]:
             f"{cut(text, width - 58)}"
         )
     return [one_line(line) for line in [*out, "~ estimated"]]
+
+
+def history_document(heads: list[BuildRecord]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "format": "smpmake-history",
+        "version": 1,
+        "builds": [
+            {
+                **brief(head),
+                "command": head.command,
+                "cwd": head.cwd,
+                "complete": head.complete,
+                "running": head.running,
+                "slots": head.slots,
+                "cpus": head.cpus,
+                "serial_measured": head.serial,
+                "serial_estimated": head.estimate,
+            }
+            for head in heads
+        ],
+    }
 
 
 def _when(record: BuildRecord) -> str:

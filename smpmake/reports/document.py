@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
+from smpmake.reports.ending import failures, tells_gain
 from smpmake.timing import Against, Depth, Timing, analyse, explore
 from smpmake.timing.groups import Group, folder, language
 
@@ -60,22 +61,24 @@ def document(record: BuildRecord) -> Document:
         "commands": [_command(command, record, timing) for command in record.commands],
         "stalls": _stalls(record, timing),
         "samples": _samples(record),
-        "failures": _failures(record),
+        "failures": failures(record),
     }
 
 
 def brief(head: BuildRecord) -> Document:
     """A build in one line, from its head alone (without commands).
 
-    `wall` is None where it did not end, `speedup` where nobody measured the serial time.
+    `wall` is None where it did not end, `speedup` where nobody measured the serial time, or the
+    build is none to measure.
     """
     wall = (head.ended - head.started) / 1e9 if head.complete else None
+    measured = wall is not None and tells_gain(head.status, wall) and head.serial is not None
     return {
         "id": head.id,
         "started_unix": head.wall_clock,
         "wall": _s(wall) if wall is not None else None,
         "status": head.known_status,
-        "speedup": round(head.serial / wall, 4) if head.serial is not None and wall else None,
+        "speedup": round((head.serial or 0.0) / wall, 4) if measured and wall else None,
     }
 
 
@@ -128,7 +131,7 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
         "deferred": timing.deferred,
         "foreground": timing.foreground,
         "cancelled": timing.cancelled,
-        "failed": len(_failures(record)),
+        "failed": len(failures(record)),
         "stalled": _s(timing.stalled),
         "queue_wait": _s(timing.queue_wait),
         "held_by_memory": _s(timing.held),
@@ -142,22 +145,6 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
         "surprises": sum(len(command.surprises) for command in record.commands),
         "unguarded": sorted({c.unguarded for c in record.commands if c.unguarded}),
     }
-
-
-def _failures(record: BuildRecord) -> list[Document]:
-    """First what the driver was not told; of a command that failed in several runs the last."""
-    last = {(f.record.cwd, f.record.argv): f for f in record.reported}
-    both = [(failure, False) for failure in record.failures]
-    both += [(failure, True) for failure in last.values()]
-    return [
-        {
-            "command": failure.record.number,
-            "why": failure.why,
-            "output": failure.output.decode(errors="replace"),
-            "reported": reported,
-        }
-        for failure, reported in both
-    ]
 
 
 def _group(group: Group) -> Document:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from smpmake.reports.document import Document
+from smpmake.reports.ending import tells_gain
 from smpmake.reports.markup import plain
 from smpmake.reports.terminal import best_serial, headline, label, used
 from smpmake.units import printable, seconds, size
@@ -65,7 +66,8 @@ def summary(document: Document) -> str:
     figures = document["figures"]
     serial, kind = best_serial(document)
     rows = [("CPU", f"{figures['utilisation']:.0%} of {document['build']['cpus']} CPUs")]
-    if serial["extra_utilisation"] is not None:
+    gain = tells_gain(document["build"]["status"], figures["wall"])
+    if serial["extra_utilisation"] is not None and gain:
         share = used(serial["extra_utilisation"])
         rows.append(("extra CPUs used", f"{share}, serial time {kind.split()[-1]}"))
     bound = f"{seconds(figures['lower_bound'])}, reached to {figures['closeness']:.0%}"

@@ -8,6 +8,7 @@ from typing import Final
 
 from smpmake.reports import charts
 from smpmake.reports.document import Document
+from smpmake.reports.ending import of_document, tells_gain
 from smpmake.reports.markup import NOTHING, TIMES, Markup, join, plain, section, tag
 from smpmake.reports.terminal import best_serial, label
 from smpmake.units import cut, seconds, size
@@ -30,6 +31,8 @@ def title(document: Document) -> str:
     """What a browser's tab shows."""
     build = document["build"]
     name = cut(shlex.join(build["command"]), 60)
+    if build["status"]:
+        return f"failed: {name} - smpmake"
     return f"{name} in {seconds(document['figures']['wall'])} - smpmake"
 
 
@@ -61,8 +64,12 @@ def head(document: Document) -> Markup:
 
 def _headline(document: Document) -> list[str]:
     figures = document["figures"]
-    if not document["commands"]:
+    if not document["commands"] and not document["build"]["status"]:
         return [f"{seconds(figures['wall'])}, and nothing to run in parallel"]
+    if document["build"]["status"]:
+        return [cut(of_document(document), 300)]
+    if not tells_gain(document["build"]["status"], figures["wall"]):
+        return [tag("strong", _whole(figures["wall"]))]
     serial, kind = best_serial(document)
     return [
         tag("strong", f"{serial['speedup']:.2f} {TIMES}"),
@@ -82,7 +89,12 @@ def _whole(value: float) -> Markup:
 def _share(document: Document) -> list[str]:
     if not document["commands"]:
         return ["No compiler, linker or other tool that smpmake knows was called."]
-    figures = document["figures"]
+    figures, status = document["figures"], document["build"]["status"]
+    if not tells_gain(status, figures["wall"]):
+        why = "It was too short" if status == 0 else "It ended early"
+        if document["build"]["running"]:
+            why = "It has not ended"
+        return [f"{why}, so nothing is said of how much smpmake helped."]
     serial, kind = best_serial(document)
     cpus = figures["extra_cpus"]
     if serial["extra_utilisation"] is None:
@@ -126,6 +138,7 @@ def findings(document: Document) -> Markup:
 def figures(document: Document) -> Markup:
     """The key figures."""
     f, cpus = document["figures"], document["build"]["cpus"]
+    gain = tells_gain(document["build"]["status"], f["wall"])
     spent = (
         f"{seconds(f['user'])} user, {seconds(f['system'])} system, "
         f"smpmake {seconds(f['server_cpu'])}"
@@ -135,15 +148,15 @@ def figures(document: Document) -> Markup:
         (
             "Serial, estimated",
             seconds(f["serial_estimated"]["seconds"]),
-            f"{f['serial_estimated']['speedup']:.2f} {TIMES} as long",
+            f"{f['serial_estimated']['speedup']:.2f} {TIMES} as long" if gain else "",
         ),
     ]
     if f["serial_measured"] is not None:
         measured = f["serial_measured"]
-        words = f"{measured['speedup']:.2f} {TIMES} as long"
+        words = f"{measured['speedup']:.2f} {TIMES} as long" if gain else ""
         rows.append(("Serial, measured", seconds(measured["seconds"]), words))
     serial, kind = best_serial(document)
-    if serial["extra_utilisation"] is not None:
+    if serial["extra_utilisation"] is not None and gain:
         share = serial["extra_utilisation"]
         words = f"by the {kind.split()[-1]} serial time"
         rows.append(("Extra CPUs used", f"{share:.0%}" if share >= 0 else "nothing gained", words))

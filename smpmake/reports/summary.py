@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 
 from smpmake import records
+from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
+from smpmake.reports import ending
+from smpmake.reports.ending import tells_gain
 from smpmake.timing import Against, Timing, Wait
 from smpmake.units import one_line, seconds
 
 _WIDTH = 72
+_NOTICES = 5
 
 
 def short(command: CommandRecord) -> str:
@@ -38,13 +42,26 @@ def _used(extra: float) -> str:
 
 def headline(record: BuildRecord, timing: Timing) -> str:
     """One line: how much it helped."""
-    state = "" if record.status == 0 else f", status {record.status}"
+    cpus = f"on {timing.extra_cpus} CPU{'s' if timing.extra_cpus != 1 else ''}"
+    if not tells_gain(record.status, timing.wall):
+        return f"smpmake: {seconds(timing.wall)} {cpus}"
     serial, kind = _serial(timing)
     return (
         f"smpmake: {seconds(timing.wall)} for {kind} {seconds(serial.seconds)} "
-        f"of serial work: {serial.speedup:.2f} x on {timing.extra_cpus} "
-        f"CPU{'s' if timing.extra_cpus != 1 else ''}{state}"
+        f"of serial work: {serial.speedup:.2f} x {cpus}"
     )
+
+
+def failed(record: BuildRecord) -> str:
+    """The last line of a build whose status is not 0."""
+    worked = any(command.reason != Reason.QUERY.value for command in record.commands)
+    more = "; `smpmake report` has more" if worked else ""
+    return f"smpmake: {ending.of_record(record)}{more}"
+
+
+def notices(record: BuildRecord) -> list[str]:
+    """What a failed build has to say besides."""
+    return [one_line(f"smpmake: {notice}") for notice in record.notices[:_NOTICES]]
 
 
 def _serial(timing: Timing) -> tuple[Against, str]:
@@ -71,7 +88,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
         f"{timing.utilisation:.0%} of {timing.cpus} CPU{'s' if timing.cpus != 1 else ''}"
     )
     serial, kind = _serial(timing)
-    if serial.extra is not None:
+    if serial.extra is not None and tells_gain(record.status, timing.wall):
         rows.append(
             f"  extra CPUs {_used(serial.extra)} = ({serial.seconds:.1f} - {timing.wall:.1f}) / "
             f"({serial.seconds:.1f} x (1 - 1/{timing.extra_cpus})), serial time "
@@ -100,7 +117,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
     surprises = sum(len(command.surprises) for command in record.commands)
     if surprises:
         rows.append(f"  surprises  {surprises}: jobs did what their command lines did not say")
-    rows += [f"  notice     {notice}" for notice in record.notices[:5]]
+    rows += [f"  notice     {notice}" for notice in record.notices[:_NOTICES]]
     return [one_line(row) for row in rows]
 
 

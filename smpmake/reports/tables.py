@@ -7,6 +7,7 @@ from typing import Final
 
 from smpmake.reports import charts
 from smpmake.reports.document import Document
+from smpmake.reports.ending import tells_gain
 from smpmake.reports.markup import NOTHING, TIMES, Markup, section, tag
 from smpmake.reports.terminal import best_serial, label
 from smpmake.units import cut, seconds, size
@@ -160,12 +161,13 @@ def builds(document: Document, earlier: list[Document]) -> Markup:
         return NOTHING
     build, wall = document["build"], document["figures"]["wall"]
     serial, kind = best_serial(document)
+    measured = kind == "a measured" and tells_gain(build["status"], wall)
     this = {
         "id": build["id"],
         "started_unix": build["started_unix"],
         "wall": wall,
         "status": build["status"],
-        "speedup": serial["speedup"] if kind == "a measured" else None,
+        "speedup": serial["speedup"] if measured else None,
     }
     rows = sorted([*earlier, this], key=lambda row: (row["started_unix"], row["id"]))
     cells = []

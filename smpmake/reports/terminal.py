@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from smpmake.reports.document import Document
+from smpmake.reports.ending import of_document, tells_gain
 from smpmake.units import cut, cut_left, one_line, seconds, size
 
 _LABEL: Final = 200  # characters of a command without outputs
@@ -25,7 +26,11 @@ _SPLIT: Final = {
 def page(document: Document, width: int = 80, rows: int = 10) -> list[str]:
     """The lines; `rows` at most in each table."""
     width = max(40, width)
-    lines = [*_head(document, width), *_figures(document)]
+    failed = document["build"]["status"] not in (0, None)
+    lines = _head(document, width)
+    if failed:
+        lines += [f"  {headline(document)}", *_section("Failures", _failures(document)), ""]
+    lines += _figures(document)
     lines += _section("What held it back", _findings(document, width))
     lines += _section("Use of the machine", _graph(document, width))
     lines += _section("Where the time went", _split(document))
@@ -35,7 +40,8 @@ def page(document: Document, width: int = 80, rows: int = 10) -> list[str]:
         lines += _section(title, _groups(document[name], rows, width))
     lines += _section("Costliest commands", _commands(document, rows, width))
     lines += _section("Critical path", _path(document, rows, width))
-    lines += _section("Failures", _failures(document))
+    if not failed:
+        lines += _section("Failures", _failures(document))
     return [one_line(line) for line in lines]
 
 
@@ -58,8 +64,12 @@ def _head(document: Document, width: int) -> list[str]:
 
 
 def headline(document: Document) -> str:
-    """One line: how much it helped."""
-    figures = document["figures"]
+    """One line: how much it helped, or how it failed."""
+    figures, build = document["figures"], document["build"]
+    if build["status"]:
+        return of_document(document)
+    if not tells_gain(build["status"], figures["wall"]):
+        return seconds(figures["wall"])
     serial, kind = best_serial(document)
     cpus = figures["extra_cpus"]
     return (
@@ -84,8 +94,10 @@ def used(share: float) -> str:
 def _figures(document: Document) -> list[str]:
     figures = document["figures"]
     serial, kind = best_serial(document)
-    rows = [("", headline(document))]
-    if serial["extra_utilisation"] is not None:
+    rows = [] if document["build"]["status"] else [("", headline(document))]
+    if serial["extra_utilisation"] is not None and tells_gain(
+        document["build"]["status"], figures["wall"]
+    ):
         share = used(serial["extra_utilisation"])
         rows.append(("extra CPUs", f"{share} used (serial time {kind.split()[-1]})"))
     cpu = (

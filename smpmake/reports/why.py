@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from smpmake.commands.model import Reason
 from smpmake.records import REUSED, BuildRecord, CommandRecord
 from smpmake.units import one_line, seconds
@@ -31,10 +33,16 @@ def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
     return [one_line(row) for row in rows + _stalls(record) + _surprises(record)]
 
 
-def about(record: BuildRecord, path: str) -> list[str]:
-    """All commands that made a path (or, if none did, read it), and who waited for them."""
+def about(record: BuildRecord, path: str, *, everything: bool = False) -> list[str]:
+    """All commands that made a path (or, if none did, read it), and who waited for them.
+
+    Of a folder: those that made something in it, the longest first; a few, or all.
+    """
     numbers = {command.number: command for command in record.commands}
     makers = [command for command in record.commands if path in command.outputs]
+    inside = [] if makers else [c for c in record.commands if _made_in(c, path)]
+    if inside:
+        return [one_line(row) for row in _folder(record, path, inside, everything)]
     if not makers:
         readers = [c for c in record.commands if path in c.inputs or path in c.reads]
         if not readers:
@@ -60,6 +68,36 @@ def about(record: BuildRecord, path: str) -> list[str]:
                     f"{stall.path})"
                 )
     return [one_line(row) for row in rows]
+
+
+def _made_in(command: CommandRecord, folder: str) -> bool:
+    return any(output.startswith(f"{folder.rstrip('/')}/") for output in command.outputs)
+
+
+def _folder(
+    record: BuildRecord, path: str, commands: list[CommandRecord], everything: bool
+) -> list[str]:
+    counts = Counter(command.verdict for command in commands)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    took, cpu = sum(c.duration for c in commands), sum(c.cpu for c in commands)
+    several = f"{len(commands)} commands" if len(commands) > 1 else "one command"
+    times = f"{seconds(took)} all in all, {seconds(cpu)} of CPU"
+    rows = [f"{path}: {several} made files in it ({verdicts}); {times}"]
+    longest = sorted(commands, key=lambda command: -command.duration)
+    shown = longest if everything else longest[:_EXAMPLES]
+    for command in shown:
+        reason = f": {command.reason}" if command.reason else ""
+        rows.append(f"{seconds(command.duration):>11}  {command.verdict}{reason}")
+        rows.append(f"{'':13}{_cut(command.command)}")
+    if len(shown) < len(longest):
+        rows.append(f"{'':13}… and {len(longest) - len(shown)} more (--all shows them)")
+    numbers = {command.number for command in commands}
+    waits = [stall for stall in record.stalls if stall.waited_for in numbers and stall.ended]
+    if waits:
+        total = sum(stall.duration for stall in waits)
+        who = ", ".join(name for name, _ in Counter(s.who for s in waits).most_common(3))
+        rows.append(f"  waited for them: {who}; {seconds(total)} all in all")
+    return rows
 
 
 def _verdict(command: CommandRecord) -> str:

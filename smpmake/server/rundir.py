@@ -21,6 +21,7 @@ from smpmake import native
 from smpmake.errors import SmpmakeError
 
 LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
+_SHARED: Final = "/tmp"
 _STILLBORN: Final = 3600  # s
 
 
@@ -36,15 +37,12 @@ class SessionFolder:
         """Raises FolderError."""
         with contextlib.suppress(OSError):  # the next session tries again
             clean_up_after_the_dead()
-        prefix = f"smpmake-{os.getuid()}-"
-        base = "/tmp"
+        where = _SHARED
         try:
-            base = tempfile.gettempdir()
-            if not is_suitable(Path(base, f"{prefix}{'x' * 8}")):
-                base = "/tmp"
-            self.path = path = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+            where = base()
+            self.path = path = Path(tempfile.mkdtemp(prefix=_prefix(), dir=where))
         except OSError as error:
-            raise _no_folder(base, error) from None
+            raise _no_folder(where, error) from None
         self.socket = path / "socket"
         try:
             self._lock = _lock(path)
@@ -57,6 +55,16 @@ class SessionFolder:
         """Removes the folder with all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
+
+
+def base() -> str:
+    """Where sessions have their folders.  Raises OSError where there is no such place."""
+    place = tempfile.gettempdir()
+    return place if is_suitable(Path(place, f"{_prefix()}{'x' * 8}")) else _SHARED
+
+
+def _prefix() -> str:
+    return f"smpmake-{os.getuid()}-"
 
 
 def is_suitable(folder: Path) -> bool:
@@ -105,14 +113,13 @@ def _lock(folder: Path) -> int:
 def clean_up_after_the_dead() -> int:
     """Puts back and removes what killed sessions of this user left; returns how many."""
     cleaned = 0
-    prefix = f"smpmake-{os.getuid()}-"
-    for base in {tempfile.gettempdir(), "/tmp"}:
+    for place in {tempfile.gettempdir(), _SHARED}:
         try:
-            names = [name for name in os.listdir(base) if name.startswith(prefix)]
+            names = [name for name in os.listdir(place) if name.startswith(_prefix())]
         except OSError:
             continue
         for name in names:
-            folder = Path(base, name)
+            folder = Path(place, name)
             lock = _lock_of_the_dead(folder)
             if lock < 0:
                 _remove_stillborn(folder)

@@ -57,10 +57,14 @@ _MOST_COMPLAINTS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What to tell the user: the record, and complaints about ourselves."""
+    """What to tell the user: the record, and complaints about ourselves.
+
+    refused  the errno by which the driver could not be run, 0 where it was.
+    """
 
     record: BuildRecord
     faults: list[str]
+    refused: int = 0
 
 
 def spare_the_collector() -> None:
@@ -97,6 +101,7 @@ class Session:
         self._input = Input()
         self._late: signal.Signals | None = None
         self._killed = False
+        self._refused = 0
         self._driver: Driver | None = None
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
@@ -133,7 +138,7 @@ class Session:
                     self._driver.close()
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
-        return Outcome(record, faults)
+        return Outcome(record, faults, self._refused)
 
     async def _drive(self, soft: int, get_ready: Callable[[], None]) -> list[str]:
         """Runs the driver, again if need be, until it and all that it issued has ended."""
@@ -302,7 +307,7 @@ class Session:
         record.driver_max_rss = event.max_rss_kib
         if event.event == wire.DRIVER_FAILED:
             record.driver_status = NOT_FOUND if event.status == errno.ENOENT else CANNOT_RUN
-            say(f"{record.command[0]}: cannot be run: {os.strerror(event.status)}")
+            self._refused = event.status
         elif os.WIFSIGNALED(event.status):
             record.driver_status = 128 + os.WTERMSIG(event.status)
         else:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from smpmake import units
+from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.timing.model import Timing
 from smpmake.timing.spans import Span, length, union, without
@@ -19,23 +20,37 @@ _MOST: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """seconds of wall time (or of waiting), and a sentence about them."""
+    """seconds of wall time (or of waiting), and a sentence about them, with one thing to do.
+
+    is_cause  whether it cost this very build something; else it is good to know.
+    """
 
     seconds: float
     text: str
+    is_cause: bool = True
 
 
-def label(command: CommandRecord) -> str:
-    """A command by what it makes."""
+def _place(path: str, record: BuildRecord) -> str:
+    """A path as one who stands in the build's folder would write it."""
+    inside = path.startswith(f"{record.cwd.rstrip('/')}/")
+    return posixpath.relpath(path, record.cwd) if inside else path
+
+
+def _named(command: CommandRecord, record: BuildRecord) -> str:
+    """A command by the place of what it makes."""
     if command.outputs:
-        return f"{command.tool} {posixpath.basename(command.outputs[0])}"
+        return f"{command.tool} {_place(command.outputs[0], record)}"
     return command.tool
+
+
+def _driver(record: BuildRecord) -> str:
+    return posixpath.basename(record.command[0])
 
 
 def find(
     record: BuildRecord, timing: Timing, what_if: tuple[tuple[int, float], ...]
 ) -> tuple[Finding, ...]:
-    """Sentences about what would be worth changing."""
+    """Sentences about what would be worth changing: causes first, each kind the costliest first."""
     found = [
         *_stalls(record, timing),
         *_gaps(record, timing),
@@ -45,7 +60,7 @@ def find(
         *_cpus(timing, what_if),
     ]
     worth = [each for each in found if each.seconds >= _LEAST * timing.wall]
-    worth.sort(key=lambda finding: -finding.seconds)
+    worth.sort(key=lambda finding: (not finding.is_cause, -finding.seconds))
     return tuple(worth[:_MOST])
 
 
@@ -56,23 +71,25 @@ def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
     base = record.started
     for stall in timing.stalls:
         span = ((stall.began - base) / 1e9, (stall.ended - base) / 1e9)
-        name = posixpath.basename(stall.path) or stall.path
-        waits.setdefault(name, []).append((span, stall.who))
+        waits.setdefault(_place(stall.path, record), []).append((span, stall.who))
     for wait in timing.waits:
         if wait.cause is None or wait.for_slot > wait.seconds / 2:
             continue
         span = ((wait.waiter.issued - base) / 1e9, (wait.waiter.started - base) / 1e9)
         cause = by_number.get(wait.cause.number, wait.cause)
-        outputs = cause.outputs or (cause.tool,)
-        who = "links" if wait.waiter.kind == "link" else label(wait.waiter)
-        waits.setdefault(posixpath.basename(outputs[0]), []).append((span, who))
+        name = _place(cause.outputs[0], record) if cause.outputs else cause.tool
+        who = "links" if wait.waiter.kind == "link" else _named(wait.waiter, record)
+        waits.setdefault(name, []).append((span, who))
     found = []
     for name, entries in waits.items():
         seconds = length(union(span for span, _ in entries))
         who, count = Counter(who for _, who in entries).most_common(1)[0]
         others = " and others" if count < len(entries) else ""
         more = f", {len(entries)} times" if len(entries) > 1 else ""
-        text = f"{name} kept {who}{others} waiting for {units.seconds(seconds)}{more}"
+        text = (
+            f"{who}{others} waited {units.seconds(seconds)}{more} for {name} to be finished: "
+            f"let it be made earlier, or needed later"
+        )
         found.append(Finding(seconds, text))
     return found
 
@@ -89,7 +106,9 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
     if not idle:
         return []
     issued = sorted((c.issued - record.started) / 1e9 for c in record.commands)
-    names = sorted(((c.issued - record.started) / 1e9, label(c), c.cwd) for c in record.commands)
+    names = sorted(
+        ((c.issued - record.started) / 1e9, _named(c, record), c.cwd) for c in record.commands
+    )
     found = []
     for start, end in sorted(idle, key=lambda hole: hole[0] - hole[1])[:3]:
         before = [name for name in names if name[0] <= start]
@@ -105,12 +124,16 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
             where = "after its last command"
         seconds = end - start
         idle_for = units.seconds(seconds)
-        text = f"the driver brought nothing to do for {idle_for} {where}: a CPU stood idle"
+        text = (
+            f"{_driver(record)} gave nothing to do for {idle_for} {where}: a CPU stood idle; look "
+            "at what it does there by itself"
+        )
         found.append(Finding(seconds, text))
     total = length(idle)
     if len(idle) > 3 and total > 1.5 * sum(finding.seconds for finding in found) and issued:
         text = (
-            f"the driver by itself left CPUs idle for {units.seconds(total)}, in {len(idle)} places"
+            f"{_driver(record)} left CPUs idle for {units.seconds(total)} in {len(idle)} places, "
+            "by what it did itself between the commands"
         )
         found.append(Finding(total, text))
     return found
@@ -144,12 +167,16 @@ def _tail(record: BuildRecord, timing: Timing) -> list[Finding]:
     by_number = {command.number: command for command in record.commands}
     if not jobs or len(jobs) > 3:
         return []
-    names = ", ".join(label(by_number[number]) for number in jobs)
-    return [Finding(seconds, f"at the end {names} ran alone for {units.seconds(seconds)}")]
+    names = ", ".join(_named(by_number[number], record) for number in jobs)
+    text = (
+        f"at the end {names} ran alone for {units.seconds(seconds)}: have it started earlier, or "
+        "split it"
+    )
+    return [Finding(seconds, text)]
 
 
 def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:
-    """Commands that were not deferred, by reason."""
+    """Commands that did not run in parallel, by reason."""
     sums: dict[str, list[float]] = {}
     for command in record.commands:
         if (
@@ -163,8 +190,9 @@ def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:
     return [
         Finding(
             seconds,
-            f"{int(count)} command{'s' if count > 1 else ''} ran in the foreground ({reason}): "
-            f"{units.seconds(seconds)}",
+            f"{int(count)} command{'s' if count > 1 else ''} ran in place for "
+            f"{units.seconds(seconds)}, not in parallel: {Reason.text_of(reason)} ({reason}; "
+            "`smpmake why` shows them)",
         )
         for reason, (count, seconds) in sums.items()
     ]
@@ -173,7 +201,11 @@ def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:
 def _memory(timing: Timing) -> list[Finding]:
     if not timing.held:
         return []
-    return [Finding(timing.held, f"memory, not CPUs, limited you for {units.seconds(timing.held)}")]
+    text = (
+        f"jobs waited {units.seconds(timing.held)} for memory, not for a CPU: `--memory` says how "
+        "much is to stay free"
+    )
+    return [Finding(timing.held, text)]
 
 
 def _cpus(timing: Timing, what_if: tuple[tuple[int, float], ...]) -> list[Finding]:
@@ -194,4 +226,4 @@ def _cpus(timing: Timing, what_if: tuple[tuple[int, float], ...]) -> list[Findin
         f"{size} CPUs would take about {seconds / here:.0%} of the time; more than {enough} "
         f"would gain nothing"
     )
-    return [Finding(gain, text)]
+    return [Finding(gain, text, is_cause=False)]

@@ -37,10 +37,11 @@ def test_p2_a_failed_job_fails_the_build_and_is_shown_last(space: Space) -> None
     script = "for f in *.c; do gcc -O1 -c -o ${f%.c}.o $f; done"
     ended = space.smpmake("--no-guard", "sh", "-c", script)
     assert ended.status != 0
-    last = ended.err.splitlines()[-6:]
+    last = ended.err.splitlines()[-7:]
     assert last[0].startswith("smpmake: failed: gcc -O1 -c -o bad.o bad.c")
     assert last[1] == f"  in {space.folder}"
-    assert last[-1] == "  exit status 1"
+    assert last[-2] == "  exit status 1"
+    assert last[-1].startswith("smpmake: sh failed, status 1: gcc -O1 -c -o bad.o bad.c (")
     assert ended.err.count("'oops' undeclared") == 1  # shown once
     assert "bad.o" not in space.tree()
     assert "prog" not in space.tree()

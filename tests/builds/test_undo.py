@@ -398,7 +398,7 @@ def test_a_probe_is_seen_by_who_holds_its_output(space: Space, name: str, shell:
 
 @pytest.mark.parametrize("text", ["if %s; then echo 1; fi", "%s && echo 1", "%s || echo 0", "! %s"])
 def test_a_program_whose_status_a_recipe_asks_for_is_a_probe(space: Space, text: str) -> None:
-    err = space.expect_same(make(text % "gcc -o prog bad.c"), ["make"]).err
+    err = space.expect_same(make(text % "gcc -o prog bad.c"), ["make"], "-v").err
     assert "is run again" not in err
     assert "1 status-asked" in err
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from smpmake import __version__
+from smpmake import __version__, cpus
 from smpmake.cli import insert_run
 from smpmake.config import ConfigError, Settings, load, merge, use_color
+from smpmake.history import History
 from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 VALUES = {"-j", "--jobs", "--links"}
@@ -34,6 +35,8 @@ VALUES = {"-j", "--jobs", "--links"}
         ("doctor --no-probe", "doctor --no-probe"),
         ("--help", "--help"),
         ("--version", "--version"),
+        ("-V", "-V"),
+        ("make -V", "run make -V"),
         ("./build.sh --help", "run ./build.sh --help"),
         ("-j", "run -j"),
         ("", ""),
@@ -52,6 +55,7 @@ def test_help_and_version(space: Space) -> None:
     for variable in ("OUTPUT", "VERBOSE", "QUIET", "COLOR"):
         assert f"SMPMAKE_{variable}" in shown.out
     assert space.smpmake("--version").out == f"smpmake {__version__}\n"
+    assert space.smpmake("-V").out == f"smpmake {__version__}\n"
     assert space.smpmake("run", "--help").status == 0
     assert space.smpmake().status == 0 or "Usage" in space.smpmake().err
 
@@ -60,8 +64,8 @@ def test_help_and_version(space: Space) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-j", "0", "make"], ["-j", "0"]),
-        (["-j", "many", "make"], ["many"]),
+        (["-j", "-1", "make"], ["-j", "'-1'", "0 for all CPUs"]),
+        (["-j", "many", "make"], ["'many'", "1 to 4096", "0 for all CPUs"]),
         (["--links", "perhaps", "make"], ["perhaps", "wait", "defer"]),
         (["--no-such-option", "make"], ["--no-such-option"]),
         (["-j4"], ["COMMAND"]),
@@ -76,6 +80,45 @@ def test_usage_errors_have_our_own_status(
     assert ended.status == 125
     for word in words:
         assert word in ended.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "usage"),
+    [
+        (["-j", "x", "make"], "smpmake [OPTIONS] COMMAND..."),
+        (["run", "-j", "x", "make"], "smpmake run [OPTIONS] COMMAND..."),
+        (["-k", "run", "-j", "x"], "smpmake run [OPTIONS] COMMAND..."),
+        (["report", "--jsn"], "smpmake report [OPTIONS] [BUILD]"),
+    ],
+)
+def test_errors_name_what_was_typed(space: Space, arguments: list[str], usage: str) -> None:
+    ended = space.smpmake(*arguments)
+    name = usage.partition(" [")[0]
+    assert ended.err.startswith(f"Usage: {usage}\nTry '{name} --help' for help.\n"), ended.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--jbos", "No such option '--jbos'. Did you mean '--jobs'?"),
+        ("--no-such", "No such option '--no-such'.\n"),
+        ("--frobnicate", "No such option '--frobnicate'.\n"),
+    ],
+)
+def test_only_what_is_near_is_suggested(space: Space, option: str, says: str) -> None:
+    assert says in space.smpmake(option, "make").err
+
+
+@pytest.mark.slow
+def test_no_jobs_are_as_many_as_there_are_cpus(space: Space) -> None:
+    space.write({**objects(1), ".smpmake.toml": "jobs = 1\n"})
+    assert space.smpmake("sh", "-c", "gcc -c f0.c").status == 0
+    assert space.smpmake("-j0", "sh", "-c", "gcc -c f0.c").status == 0
+    assert space.smpmake("sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="0").status == 0
+    heads = History(space.root / "state" / "smpmake" / "history.db").heads()
+    assert [head.slots for head in heads] == [cpus.usable().count] * 2 + [1]
 
 
 @pytest.mark.slow
@@ -114,6 +157,7 @@ def test_project_file_wins_over_the_users_and_lists_add_up(
     ("text", "words"),
     [
         ("job = 3", ["unknown key 'job'", "did you mean 'jobs'?"]),
+        ("color-scheme = 3", ["unknown key 'color-scheme' (known: affinity"]),
         ("keep_going = true", ["unknown key 'keep_going'", "did you mean 'keep-going'?"]),
         ("jobs = -1", ["'jobs' is -1", "whole number"]),
         ("jobs = true", ["'jobs' is True"]),
@@ -151,8 +195,8 @@ def test_the_command_line_wins_over_the_environment_over_the_file(space: Space) 
     assert "1 user-foreground" in by_file.err
     space.write({".smpmake.toml": "jobs = 3\n"})
     space.write({"count.sh": "echo\n"})
-    assert "x on 1 CPU" in space.smpmake("sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="1").err
-    assert "x on 1 CPU" in space.smpmake("-j1", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="2").err
+    assert "s on 1 CPU" in space.smpmake("sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="1").err
+    assert "s on 1 CPU" in space.smpmake("-j1", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="2").err
     pattern = space.smpmake("--foreground", "/usr/*/g?c", "-v", "sh", "-c", "gcc -c f1.c")
     assert "1 user-foreground" in pattern.err
 
@@ -181,7 +225,7 @@ def test_summary_quiet_and_verbose(space: Space) -> None:
     space.write(objects(2))
     script = "gcc -c f0.c; gcc -c f1.c; gcc -dumpversion"
     normal = space.smpmake("sh", "-c", script)
-    for word in ("commands", "CPU ", "extra CPUs", "slowest", "memory", "2 deferred, 1 in the"):
+    for word in ("commands", "CPU ", "slowest", "memory", "2 deferred, 1 in the"):
         assert word in normal.err
     quiet = space.smpmake("-q", "sh", "-c", script)
     assert len(quiet.err.splitlines()) == 1
@@ -209,26 +253,6 @@ def test_a_damaged_history_does_not_stop_a_build(space: Space) -> None:
     assert ended.status == 0
     assert "not in the history" in ended.err
     assert str(path) in ended.err
-
-
-@pytest.mark.slow
-def test_doctor(space: Space) -> None:
-    ended = space.smpmake("doctor")
-    assert ended.status == 0, ended.err
-    for word in ("CPUs", "usable", "smpmake-shim", "gcc", "in cache", "in memory"):
-        assert word in ended.out
-
-
-@pytest.mark.slow
-def test_doctor_looks_behind_a_masquerade(space: Space) -> None:
-    folder = space.root / "masquerade"
-    folder.mkdir()
-    (folder / "ccache").write_text("#!/bin/sh\n")
-    (folder / "ccache").chmod(0o755)
-    (folder / "gcc").symlink_to("ccache")
-    path = f"{folder}:{space.environment['PATH']}"
-    shown = space.smpmake("doctor", "--no-probe", PATH=path)
-    assert "(ccache in front of /usr/bin/gcc)" in shown.out
 
 
 @pytest.mark.slow

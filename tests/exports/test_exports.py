@@ -600,7 +600,7 @@ def test_a_rebuild_with_nothing_to_do_leaves_the_database(space: Space) -> None:
     before = (space.folder / "compile_commands.json").read_text()
     keep_for(space)
     ended = space.smpmake("export", "compile-commands")
-    assert ended.status == 0 and "compiled nothing" in ended.err
+    assert (ended.status, ended.err) == (0, "")  # the last build that did anything
     assert (space.folder / "compile_commands.json").read_text() == before
     ended = space.smpmake("export", "ninja")
     assert ended.status == 125 and not (space.folder / "build.ninja").exists()

@@ -125,6 +125,20 @@ def test_size_bounds_the_history(tmp_path: Path) -> None:
             assert least is None or least == heads[-1].id  # nothing of forgotten builds
 
 
+def test_builds_without_work_are_no_past_to_go_by(tmp_path: Path) -> None:
+    """An up-to-date make, or a typo, calls nothing, or only asks its compiler about itself."""
+    history = History(tmp_path / "h.db")
+    keep(history.path, build(ran(0, 0, 1, 2)))
+    for _ in range(10):
+        keep(history.path, build())
+        keep(history.path, build(command(0, "foreground", reason="query")))
+    assert [head.id for head in history.heads(worked=True)] == [1]
+    assert [head.id for head in history.heads("/src", worked=True)] == [1]
+    assert len(history.heads(limit=100)) == 21
+    assert history.past("/src").keys() == {"/src/0.o"}
+    assert history.fullest("/src") == 1
+
+
 def shape(connection: sqlite3.Connection) -> dict[str, object]:
     tables = [
         name for (name,) in connection.execute("select name from sqlite_master where type='table'")

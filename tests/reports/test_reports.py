@@ -79,7 +79,7 @@ def test_the_terminals_page_has_all_its_parts() -> None:
         "Folders",
     ):
         assert f"\n{title}\n" in text
-    assert "prog kept sh waiting for 5.0 s" in text
+    assert "sh waited 5.0 s for prog to be finished" in text
     assert "x.c:1: error: no" in text
     assert max(map(len, lines)) <= 130
 
@@ -157,6 +157,18 @@ def test_why_one_output_is_as_it_is() -> None:
     assert why.about(record(), "/src/none") == []
 
 
+def test_why_of_a_folder_is_what_was_made_in_it() -> None:
+    one = record()
+    lines = why.about(one, "/src")
+    assert lines[0].startswith("/src: 6 commands made files in it (6 deferred); 11.0 s all in all")
+    assert lines[-2] == "             … and 1 more (--all shows them)"
+    assert lines[-1] == "  waited for them: sh; 5.0 s all in all"
+    assert len(why.about(one, "/src", everything=True)) == 1 + 2 * 6 + 1
+    assert why.about(one, "/")[0].startswith("/: 6 commands")
+    assert why.about(one, "/src/sub")[0].startswith("/src/sub: one command made files in it")
+    assert why.about(one, "/sr") == []
+
+
 def test_sizes_and_cuts() -> None:
     assert [units.size(v) for v in (5, 2048, 5 << 20, 3 << 30)] == [
         "5 B",
@@ -191,6 +203,21 @@ def test_report_history_compare_and_why_on_a_real_build(space: Space) -> None:
     listed = space.smpmake("history")
     assert [line.split()[0] for line in listed.out.splitlines()[1:3]] == ["2", "1"]
     assert "libsample.a" in space.smpmake("compare", "--rows", "99").out
+    assert "\n  build 1, " in space.smpmake("report", "--build", "1").out
+    assert "\n  build 1, " in space.smpmake("report", "1").out
+    assert space.smpmake("why", "1").out == space.smpmake("why", "--build", "1").out
+    assert space.smpmake("why", "1", "lib").out.startswith(f"{space.folder}/lib: ")
+    for words in ("1", "--build 1", "1 last", "--build=1 --build=2"):
+        assert "build 1 (" in space.smpmake("compare", *words.split()).out
+    for words in ("1 -", "--build 1 -"):
+        exported = space.smpmake("export", "ninja", *words.split())
+        assert exported.out.startswith("# Build 1 of "), exported
+    listed = json.loads(space.smpmake("history", "--json").out)
+    assert (listed["format"], listed["version"]) == ("smpmake-history", 1)
+    assert [build["id"] for build in listed["builds"]] == [2, 1]
+    assert listed["builds"][0]["command"] == ["make"]
+    assert listed["builds"][0]["status"] == 0
+    assert listed["builds"][0]["wall"] > 0
     about = space.smpmake("why", "lib/libsample.a")
     assert "deferred; done" in about.out
     assert "ar rcs libsample.a" in about.out
@@ -201,8 +228,13 @@ def test_report_history_compare_and_why_on_a_real_build(space: Space) -> None:
     ("arguments", "says"),
     [
         (("report", "99"), "build 99 is not in the history"),
-        (("report", "last-5"), "there are only 1 builds"),
+        (("report", "last-5"), "this folder has only one build in which a tool was run"),
         (("report", "soon"), "'soon' is no build"),
+        (("report", "1", "--build", "2"), "Two builds are named, 1 and 2: which one?"),
+        (("report", "--build", "soon"), "'soon' is no build"),
+        (("why", "a", "b"), "One path at a time: 'b' is a second one."),
+        (("compare", "1", "1", "1"), "Two builds are compared, and 3 are named."),
+        (("export", "ninja", "99"), "build 99 is not in the history"),
         (("compare", "1", "99"), "build 99 is not in the history"),
         (("why", "nothing.o"), "no command of that build made or read nothing.o"),
         (("report", "--trace", "/nowhere/t.json"), "/nowhere/t.json: cannot be written"),

@@ -94,7 +94,7 @@ def test_a_script_whose_input_is_gone_ends_where_it_failed(space: Space) -> None
     assert ended.status == 1
     assert (space.folder / "log").read_text() == "before\n"
     assert "smpmake: failed: gcc -c bad.c" in ended.err
-    assert ended.err.rstrip().endswith("exit status 1")
+    assert "\n  exit status 1\nsmpmake: sh failed, status 1: gcc -c bad.c (" in ended.err
     ended = space.smpmake("sh", "build.sh")  # knows
     assert ended.status == 0
     assert "again" not in ended.err

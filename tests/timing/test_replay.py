@@ -159,10 +159,30 @@ def texts(record: BuildRecord) -> str:
 
 def test_findings_name_what_held_the_build_back() -> None:
     compiles = [ran(n, 0.1 * n, 0.1 * n, 2, slot=n) for n in range(2)]
-    archive = ran(2, 0.3, 2, 8, tool="ar", kind="archive", outputs=("/src/libfoo.a",))
+    archive = ran(2, 0.3, 2, 8, tool="ar", kind="archive", outputs=("/src/lib/libfoo.a",))
     record = build(*compiles, archive)
-    record.stalls = [Stall("cc1", "reads", "/src/libfoo.a", 2, 1, -1, 102 * S, 108 * S)]
-    assert "libfoo.a kept cc1 waiting for 6.0 s" in texts(record)
+    record.stalls = [Stall("cc1", "reads", "/src/lib/libfoo.a", 2, 1, -1, 102 * S, 108 * S)]
+    assert (
+        "cc1 waited 6.0 s for lib/libfoo.a to be finished: let it be made earlier, or needed later"
+        in texts(record)
+    )
+
+
+def test_findings_say_what_ran_in_place_and_why() -> None:
+    asked = ran(0, 0, 0, 9, verdict="foreground", reason="reads-stdin", slot=-1)
+    assert (
+        "1 command ran in place for 9.0 s, not in parallel: reads its source from standard input "
+        "(reads-stdin; `smpmake why` shows them)" in texts(build(asked))
+    )
+
+
+def test_what_more_cpus_would_give_comes_behind_what_cost_this_build() -> None:
+    record = build(*(ran(n, 0, n // 2, n // 2 + 1, slot=n % 2) for n in range(18)))
+    record.stalls = [Stall("sh", "reads", "/elsewhere/x", 2, 1, -1, 101 * S, 102 * S)]
+    found = explore(record, analyse(record)).findings
+    assert [each.is_cause for each in found] == sorted((f.is_cause for f in found), reverse=True)
+    assert "4 CPUs would take" in found[-1].text
+    assert "sh waited 1.0 s for /elsewhere/x" in texts(record)
 
 
 def test_findings_see_the_driver_alone() -> None:
@@ -170,22 +190,25 @@ def test_findings_see_the_driver_alone() -> None:
         ran(0, 0, 0, 1), ran(1, 5, 5, 9, cwd="/src/sub", outputs=("/src/sub/x.o",)), wall=9
     )
     assert (
-        "the driver brought nothing to do for 4.0 s between gcc 0.o and gcc x.o "
-        "(on the way into sub): a CPU stood idle" in texts(record)
+        "make gave nothing to do for 4.0 s between gcc 0.o and gcc sub/x.o (on the way into sub): "
+        "a CPU stood idle; look at what it does there by itself" in texts(record)
     )
 
 
 def test_findings_see_the_last_job_alone() -> None:
     record = build(ran(0, 0, 0, 3), ran(1, 0, 0, 10, slot=1, outputs=("/src/big.o",)))
     record.driver_ended = 101 * S
-    assert "at the end gcc big.o ran alone for 7.0 s" in texts(record)
+    assert (
+        "at the end gcc big.o ran alone for 7.0 s: have it started earlier, or split it"
+        in texts(record)
+    )
 
 
 def test_findings_see_that_memory_was_short() -> None:
     record = build(ran(0, 0, 0, 10))
     record.samples = [Sample(at, 0.5, 0, 0, 1, 1, held=1) for at in (0.0, 4.0)]
     record.samples.append(Sample(8.0, 0.5, 0, 0, 1, 0))
-    assert "memory, not CPUs, limited you for 8.0 s" in texts(record)
+    assert "jobs waited 8.0 s for memory, not for a CPU" in texts(record)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""What is said after a build.  It is imported while the first commands run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from smpmake import timing
+from smpmake.config import Settings, use_color
+from smpmake.engine.sinks import write_all
+from smpmake.records import BuildRecord
+from smpmake.reports import summary, why
+from smpmake.timing import Timing
+
+if TYPE_CHECKING:
+    from smpmake.history import Recorder
+
+_BOLD: Final = "\033[1m"
+_RED: Final = "\033[1;31m"
+_PLAIN: Final = "\033[0m"
+
+
+def report(
+    settings: Settings, record: BuildRecord, recorder: Recorder | None, *, silent: bool
+) -> None:
+    """Ends the record, and prints the summary (unless silent)."""
+    model = conclude(record, recorder)
+    if silent:
+        return
+    color = use_color(settings.color, sys.stderr.isatty())
+    sys.stderr.flush()
+    data = _said(settings, record, model, color)
+    try:
+        write_all(2, data)
+    except OSError:
+        return
+
+
+def conclude(record: BuildRecord, recorder: Recorder | None) -> Timing:
+    """Writes the end of a build down; returns its figures."""
+    try:
+        model = timing.analyse(record)
+        record.estimate = model.estimated.seconds
+    finally:
+        if recorder is not None:
+            recorder.end()
+    if recorder is not None and recorder.fault:
+        record.notices.append(f"this build is not in the history: {recorder.fault}")
+    return model
+
+
+def _said(settings: Settings, record: BuildRecord, model: Timing, color: bool) -> bytes:
+    """The summary and what failed; the line that says that the build failed is the last."""
+    failed = record.status != 0
+    rows = summary.lines(record, model)
+    if settings.verbosity < 0:
+        rows = rows[:0] if failed else rows[:1]
+    elif failed:  # what hides it is left out
+        rows = rows[1:] if settings.verbosity else summary.notices(record)
+    if color and not failed:
+        rows[0] = f"{_BOLD}{rows[0]}{_PLAIN}"
+    if settings.verbosity > 0:
+        rows += why.lines(record)
+    data = _lines(rows) + summary.failures(record)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        data += _for_github(settings, record)
+    if failed:
+        line = summary.failed(record)
+        data += _lines([f"{_RED}{line}{_PLAIN}" if color else line])
+    return data
+
+
+def _lines(rows: list[str]) -> bytes:
+    return "".join(f"{row}\n" for row in rows).encode(errors="replace")
+
+
+def _for_github(settings: Settings, record: BuildRecord) -> bytes:
+    """Annotations to be printed; the step's summary goes to its file.  Others read both."""
+    from smpmake.redact import Redactor
+    from smpmake.reports import github
+    from smpmake.reports.document import document
+
+    Redactor(settings.redact, os.environ).record(record)
+    page = document(record)
+    lines = github.error_lines(page, os.environ.get("GITHUB_WORKSPACE", ""))
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        try:
+            with open(path, "a", encoding="utf-8", errors="replace") as file:
+                file.write(github.summary(page))
+        except OSError as error:
+            lines.append(f"smpmake: {path}: the summary cannot be written: {error.strerror}")
+    return _lines(lines)

@@ -1,0 +1,51 @@
+"""The names of our commands, and where on a command line one begins.  All else is a build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+import click
+
+#: Name: module, and a line for the help, which so need not import them all.
+COMMANDS: Final = {
+    "bench": ("bench", "Time a build with and without smpmake, on one CPU and on more."),
+    "compare": ("compare", "Say what got slower between two builds."),
+    "completion": ("completion", "Print what makes your shell complete smpmake's command line."),
+    "doctor": ("doctor", "Say whether smpmake works here, and what it sees of this machine."),
+    "env": ("serve", "Print what a shell has to eval to use a server."),
+    "export": ("export", "Write a build down for clangd (compile-commands) or ninja."),
+    "history": ("history", "List the builds that are remembered."),
+    "report": ("report", "Show how much it helped and what held it back."),
+    "run": ("run", "Run a build command (for commands named like one of these)."),
+    "serve": ("serve", "Run a server until it is stopped; builds share its slots."),
+    "shims": ("shims", "Install, list or remove shims in a folder for your PATH."),
+    "status": ("serve", "Show who is on a server."),
+    "stop": ("serve", "End a server, after everything deferred."),
+    "wait": ("serve", "Wait for everything deferred; the status is the outcome."),
+    "why": ("why", "Say which commands of the last build were not deferred, and why."),
+}
+#: Key of a click context's meta: whether `run` was left out on the command line.
+UNNAMED: Final = "smpmake.unnamed"
+
+
+def first_word(words: Sequence[str], takes_value: AbstractSet[str]) -> int:
+    """Where our options end: at `--`, or at the first word that is none.
+
+    It is beyond the last word where an option lacks its value.
+    """
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("--", "-"):
+        at += 2 if words[at] in takes_value else 1
+    return at
+
+
+def options_with_values(command: click.Command) -> set[str]:
+    """The options of a command that the next word belongs to."""
+    return {
+        name
+        for param in command.params
+        if isinstance(param, click.Option) and not param.is_flag and not param.count
+        for name in param.opts
+    }

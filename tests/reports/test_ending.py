@@ -1,0 +1,120 @@
+"""How builds ended: failures first and last, and no speed-up where it would mean nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from smpmake.records import BuildRecord, Failure
+from smpmake.reports import comparison, ending, github, summary, terminal
+from smpmake.reports.document import document
+from smpmake.reports.html import html
+from smpmake.timing import analyse
+from tests.reports.test_html import Read
+from tests.support.made import build, ran
+from tests.support.space import Space, objects
+
+
+def failed(status: int = 2, *, runs: int = 1) -> BuildRecord:
+    """Three jobs of which two failed."""
+    made = build(
+        ran(0, 0, 0, 2),
+        ran(1, 0.1, 0, 1.1, state="failed", status=1, argv=b"gcc\0-c\0b.c\0"),
+        ran(2, 0.2, 2, 3.5, state="failed", status=1, argv=b"gcc\0-c\0c.c\0"),
+        wall=8,
+    )
+    made.command = ["/usr/bin/make", "all"]
+    made.status, made.runs = status, runs
+    made.reported = [Failure(made.commands[n], b"no\n", "exit status 1") for n in (1, 2)]
+    made.id = 7
+    return made
+
+
+@pytest.mark.parametrize(
+    ("record", "line"),
+    [
+        (failed(), "make failed, status 2: gcc -c c.c (1.5 s) and 1 more"),
+        (failed(runs=2), "make failed, status 2: gcc -c c.c (1.5 s)"),
+        (failed(130), "make was interrupted after 8.0 s"),
+        (failed(139), "make was ended by SIGSEGV after 8.0 s"),
+        (failed(255), "make failed, status 255: gcc -c c.c (1.5 s) and 1 more"),
+    ],
+)
+def test_a_failure_is_one_line_everywhere(record: BuildRecord, line: str) -> None:
+    page = document(record)
+    assert ending.of_record(record) == ending.of_document(page) == line
+    assert summary.failed(record) == f"smpmake: {line}; `smpmake report` has more"
+    assert terminal.page(page)[2] == f"  {line}"
+    assert Read(html(page, [])).said().count(line) == 1
+    assert github.summary(page).startswith(f"### smpmake: {line}\n")
+
+
+def test_failures_come_first_in_the_report() -> None:
+    lines = terminal.page(document(failed()))
+    assert lines.index("Failures") < lines.index("Where the time went")
+    assert lines.count("Failures") == 1
+
+
+def test_nothing_known_of_the_cause() -> None:
+    record = build()
+    record.status = 2
+    assert summary.failed(record) == "smpmake: make failed, status 2"
+    record.commands.append(ran(0, 0, 0, 1, verdict="foreground", reason="query"))
+    assert summary.failed(record) == "smpmake: make failed, status 2"  # it is not `last`
+    record.commands.clear()
+    assert ending.of_document(document(record)) == "make failed, status 2"
+
+
+def short() -> BuildRecord:
+    made = build(ran(0, 0, 0, 1), ran(1, 0, 0, 1), wall=1.2)
+    made.serial = 2.0
+    return made
+
+
+@pytest.mark.parametrize("record", [failed(), failed(130), short()])
+def test_no_speed_up_where_it_means_nothing(record: BuildRecord) -> None:
+    record.serial = record.estimate = 11.0
+    page = document(record)
+    for text in (
+        "\n".join(summary.lines(record, analyse(record))),
+        "\n".join(terminal.page(page)),
+        github.summary(page),
+        Read(html(page, [])).said(),
+    ):
+        for words in (" x on ", "extra CPUs", "second CPU", "\N{MULTIPLICATION SIGN} as long"):
+            assert words not in text.partition("Serial estimate:")[0]  # what the words mean
+    assert " x " not in "\n".join(comparison.history([record], 100)[1:])
+    assert json.loads(json.dumps(page))["figures"]["serial_measured"]["seconds"] == 11
+
+
+def test_a_build_that_runs_has_not_ended() -> None:
+    record = failed(-1)
+    record.complete, record.running = False, True
+    assert "It has not ended" in Read(html(document(record), [])).said()
+    record.running = False
+    assert "It ended early" in Read(html(document(record), [])).said()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-q",), ("-v",)])
+def test_the_failure_is_the_last_line(space: Space, options: tuple[str, ...]) -> None:
+    space.write({**objects(1), "bad.c": "int x = oops;\n"})
+    space.write({"Makefile": "all: f0.o bad.o\n"})
+    ended = space.smpmake(*options, "make", GITHUB_ACTIONS="true")
+    assert ended.status == 2
+    last = ended.err.splitlines()[-1]
+    assert last.startswith("smpmake: make failed, status 2: cc -c -o bad.o bad.c (")
+    assert last.endswith("; `smpmake report` has more")
+    assert ended.err.count("make failed") == 1
+    assert ("  CPU  " in ended.err) == ("-v" in options)
+    assert " x on " not in ended.err
+
+
+@pytest.mark.slow
+def test_a_failure_is_red_where_there_are_colours(space: Space) -> None:
+    space.write(objects(1))
+    ended = space.smpmake("--color=always", "sh", "-c", "gcc -c f0.c; exit 3")
+    assert ended.err.splitlines()[-1] == (
+        "\x1b[1;31msmpmake: sh failed, status 3; `smpmake report` has more\x1b[0m"
+    )
