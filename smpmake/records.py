@@ -118,9 +118,12 @@ class Stall:
 
 @dataclass(slots=True)
 class Sample:
-    """The machine at one moment: seconds into the build, CPU busy (0..1), memory in use (bytes).
+    """The machine since the sample before: seconds into the build, CPU busy (0..1), memory in use
+    (bytes).
 
-    held  jobs that had a slot and did not start, because memory was short.
+    held      jobs that had a slot and did not start, because memory was short.
+    stolen    share of the CPUs (part of `cpu`) that the host of a virtual machine kept.
+    pressure  share of the time in which somebody waited for a CPU; -1 where nobody measures it.
     """
 
     at: float
@@ -130,6 +133,8 @@ class Sample:
     running: int
     queued: int
     held: int = 0
+    stolen: float = 0.0
+    pressure: float = -1.0
 
 
 @dataclass(slots=True)
@@ -140,6 +145,9 @@ class BuildRecord:
     ended     0 while it runs, and for ever if smpmake was killed (`complete`).
     running   whether the smpmake that runs it is there now.
     runs      how often the driver was run: more than once where a promise was wrong.
+    driver_started  when its last run began, or the first whose work was not undone.
+    again_us  CPU of the driver's runs that were undone.
+    watched   how many CPUs the samples are about; 0 where that is not known.
     status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
     serial    seconds of the same build without smpmake, where somebody measured it.
     estimate  seconds of serial work in it, by the timing model.
@@ -163,6 +171,9 @@ class BuildRecord:
     driver_user_us: int = 0
     driver_system_us: int = 0
     driver_max_rss: int = 0
+    driver_started: int = 0
+    again_us: int = 0
+    watched: int = 0
     server_cpu_us: int = 0
     serial: float | None = None
     estimate: float | None = None

@@ -179,6 +179,7 @@ class Session:
             output=backend.output,
         )
         self.is_begun = True
+        self.record.driver_started = self.record.driver_started or time.monotonic_ns()
         return driver
 
     def _squash(self) -> None:
@@ -228,6 +229,9 @@ class Session:
             self._ended_by = self._late
             return False
         backend.start_over(whole=taken_back.whole)
+        if taken_back.whole:  # all that it did will be done again
+            record.again_us = record.driver_user_us + record.driver_system_us
+            record.driver_started = 0
         record.runs += 1
         record.driver_ended = 0
         self._killed = False
@@ -265,6 +269,7 @@ class Session:
         record, backend = self.record, self._backend
         loop.set_exception_handler(lambda _, context: self._broken(driver, context))
         sampler = Sampler(record.samples, backend.counts, record.started)
+        record.watched = sampler.watched
         quiet = self._settings.verbosity < 0
         self._display = display(Wording(self._settings.status), quiet=quiet)
         watching = asyncio.create_task(sampler.run(self._sampled))

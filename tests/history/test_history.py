@@ -25,11 +25,12 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     failed = ran(1, 1, 2, 4, state="failed", status=1, reads=("/src/a.h",), inputs=("/src/a.c",))
     record = build(ran(0, 0.5, 1, 3, reads=("/src/a.h", "/src/b.h"), max_rss=77), failed)
     record.stalls = [Stall("cat", "reads", "/src/0.o", 0, 1, -1, 101 * S, 103 * S)]
-    record.samples = [Sample(0.5, 0.25, 1 << 30, 1, 2, 3, 4)]
+    record.samples = [Sample(0.5, 0.25, 1 << 30, 1, 2, 3, 4, 0.125, 0.75)]
     record.failures = [Failure(failed, b"boom\xff\n", "exit status 1")]
     record.reported = [Failure(record.commands[0], b"once\n", "exit status 1")]
     record.notices.append("something")
     record.serial, record.memory = 17.5, 1 << 34
+    record.driver_started, record.again_us, record.watched = 101 * S, 5, 3
     number = keep(tmp_path / "h.db", record)
     back = History(tmp_path / "h.db").load(number)
     assert back is not None
@@ -44,6 +45,7 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     ]
     assert [(f.record.number, f.output) for f in back.reported] == [(0, b"once\n")]
     assert (back.serial, back.memory, back.notices) == (17.5, 1 << 34, ["something"])
+    assert (back.driver_started, back.again_us, back.watched) == (S, 5, 3)
 
 
 def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ insert into command values (1, 0, 'gcc', 'compile', 'deferred', '', '', 'done', 
 """
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
     path = tmp_path / "h.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
