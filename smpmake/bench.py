@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.errors import SmpmakeError
-from smpmake.timing import extra_utilisation
+from smpmake.timing import ancestors_share
 
 _SHOWN: Final = 2000
 
@@ -74,7 +74,7 @@ class Bench:
         parallel = self.mean(Variant(most, most))
         if serial is None or parallel is None:
             return None
-        return extra_utilisation(serial, parallel, most)
+        return ancestors_share(serial, parallel, most)
 
 
 def variants(cpus: Sequence[int], jobs: Sequence[int]) -> list[Variant]:

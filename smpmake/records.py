@@ -24,6 +24,7 @@ class CommandRecord:
     max_rss     KiB, of the largest process in it.
     unguarded   the program above it that has no guard, "" where all have one.
     inputs      what its command line says that it reads.
+    delay_us    how long its processes, together, waited for a CPU; -1 where nobody measured it.
     reads       files of its own that a guarded job was seen to read (not the system's).
     surprises   what it did that its command line did not say: "read PATH", "wrote PATH".
     """
@@ -57,6 +58,7 @@ class CommandRecord:
     reads: tuple[str, ...] = ()
     surprises: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    delay_us: int = -1
 
     @property
     def command(self) -> str:
@@ -202,7 +204,7 @@ def from_row(row: list[Any]) -> CommandRecord:
     values[_ARGV] = values[_ARGV].encode("utf-8", "surrogateescape")
     for column in _TUPLES:
         values[column] = tuple(values[column])
-    return CommandRecord(*values)
+    return CommandRecord(*values[: len(_NAMES)])
 
 
 _NAMES = [f.name for f in dataclasses.fields(CommandRecord)]

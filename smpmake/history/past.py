@@ -27,7 +27,7 @@ def with_order(known: Forecast, cwd: str, history: History) -> Forecast:
     if record is None:
         return known
     timing = analyse(record)
-    graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
+    graph = build_graph(record, timing.line, timing.serial)
     outputs = {c.number: c.outputs[0] for c in record.commands if c.outputs}
     found = {outputs[n]: tail for n, tail in tails(graph).items() if n in outputs}
     jobs = [c for c in record.commands if c.verdict == "deferred" and c.outputs]

@@ -13,7 +13,7 @@ COMMAND: Final = (
     *("number", "tool", "kind", "verdict", "reason", "detail", "state", "cwd", "argv", "outputs"),
     *("issued", "ready", "started", "ended", "slot", "status", "waited_for"),
     *("user_us", "system_us", "max_rss", "unguarded", "reads", "surprises", "inputs", "light"),
-    *("minor_faults", "major_faults", "voluntary", "involuntary"),
+    *("minor_faults", "major_faults", "voluntary", "involuntary", "delay_us"),
 )
 _TIMES: Final = ("issued", "ready", "started", "ended")
 _LISTS: Final = ("outputs", "surprises")

@@ -67,6 +67,7 @@ create table command (
     major_faults integer not null default 0,
     voluntary    integer not null default 0, -- context switches
     involuntary  integer not null default 0,
+    delay_us     integer not null default -1, -- waited for a CPU, all its processes; -1: not known
     primary key (build, number)
 );
 create table stall (
@@ -181,6 +182,7 @@ _FROM_4: Final = """
 alter table build add column driver_started_ns integer not null default 0;
 alter table build add column again_us integer not null default 0;
 alter table build add column watched integer not null default 0;
+alter table command add column delay_us integer not null default -1;
 alter table sample add column stolen real not null default 0;
 alter table sample add column pressure real not null default -1;
 """

@@ -6,6 +6,7 @@ import os
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
+from smpmake.reports import phrases
 from smpmake.timing import Against, Timing, Wait
 from smpmake.units import one_line, seconds
 
@@ -32,25 +33,30 @@ def _stall(wait: records.Stall) -> str:
     return f"{seconds(wait.duration)} {wait.who} {wait.cause} {os.path.basename(wait.path)}"
 
 
-def _used(extra: float) -> str:
-    return f"{extra:.0%} used" if extra >= 0 else "nothing gained"
+def _took(command: CommandRecord, timing: Timing) -> str:
+    cpu = f" ({seconds(command.cpu)} of CPU)" if timing.loaded else ""
+    return f"{seconds(command.duration)}{cpu}"
 
 
 def headline(record: BuildRecord, timing: Timing) -> str:
     """One line: how much it helped."""
     state = "" if record.status == 0 else f", status {record.status}"
-    serial, kind = _serial(timing)
-    return (
-        f"smpmake: {seconds(timing.wall)} for {kind} {seconds(serial.seconds)} "
-        f"of serial work: {serial.speedup:.2f} x on {timing.extra_cpus} "
-        f"CPU{'s' if timing.extra_cpus != 1 else ''}{state}"
+    serial = _serial(timing)
+    said = phrases.result(
+        wall=timing.wall,
+        serial=serial.seconds,
+        measured=timing.measured is not None,
+        speedup=serial.speedup,
+        efficiency=serial.efficiency,
+        slots=timing.slots,
+        count=timing.cpus,
+        load=phrases.taken(timing.others, timing.stolen) if timing.loaded else "",
     )
+    return f"smpmake: {said}{state}"
 
 
-def _serial(timing: Timing) -> tuple[Against, str]:
-    if timing.measured is not None:
-        return timing.measured, "a measured"
-    return timing.estimated, "an estimated"
+def _serial(timing: Timing) -> Against:
+    return timing.measured if timing.measured is not None else timing.estimated
 
 
 def lines(record: BuildRecord, timing: Timing) -> list[str]:
@@ -68,14 +74,14 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
     )
     rows.append(
         f"  CPU        {timing.user:.1f} s user + {timing.system:.1f} s system, "
-        f"{timing.utilisation:.0%} of {timing.cpus} CPU{'s' if timing.cpus != 1 else ''}"
+        f"{timing.utilisation:.0%} of {phrases.cpus(timing.cpus)}"
     )
-    serial, kind = _serial(timing)
-    if serial.extra is not None:
+    serial = _serial(timing)
+    if serial.efficiency is not None and serial.speedup >= 1:
         rows.append(
-            f"  extra CPUs {_used(serial.extra)} = ({serial.seconds:.1f} - {timing.wall:.1f}) / "
-            f"({serial.seconds:.1f} x (1 - 1/{timing.extra_cpus})), serial time "
-            f"{kind.split()[-1]}"
+            f"  extra CPUs {serial.efficiency:.0%} used = "
+            f"{phrases.formula(serial.speedup, timing.extra_cpus)}, serial time "
+            f"{'measured' if timing.measured is not None else 'estimated'}"
         )
     longest = [(wait.seconds, _wait_text(wait)) for wait in timing.waits[:5]]
     longest += [
@@ -86,7 +92,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
         shown = "; ".join(text for _, text in longest[:3])
         rows.append(f"  stalls     {seconds(timing.stalled)} in all: {shown}")
     if timing.slowest:
-        shown = "; ".join(f"{seconds(c.duration)} {short(c)}" for c in timing.slowest[:3])
+        shown = "; ".join(f"{_took(c, timing)} {short(c)}" for c in timing.slowest[:3])
         rows.append(f"  slowest    {shown}")
     if timing.peak_job is not None:
         rows.append(

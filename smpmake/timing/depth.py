@@ -32,7 +32,7 @@ class Depth:
 
 def explore(record: BuildRecord, timing: Timing) -> Depth:
     """The rest of the model."""
-    graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
+    graph = build_graph(record, timing.line, timing.serial)
     weighted = timing.concurrency.weighted
     what_if = replay.curve(graph, timing.extra_cpus)
     return Depth(

@@ -105,7 +105,9 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
             where = "after its last command"
         seconds = end - start
         idle_for = units.seconds(seconds)
-        text = f"the driver brought nothing to do for {idle_for} {where}: a CPU stood idle"
+        text = f"the driver brought nothing to do for {idle_for} {where}"
+        if not timing.loaded:  # else others had it
+            text += ": a CPU stood idle"
         found.append(Finding(seconds, text))
     total = length(idle)
     if len(idle) > 3 and total > 1.5 * sum(finding.seconds for finding in found) and issued:

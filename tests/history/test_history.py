@@ -23,6 +23,7 @@ from tests.support.made import S, build, command, keep, ran
 
 def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     failed = ran(1, 1, 2, 4, state="failed", status=1, reads=("/src/a.h",), inputs=("/src/a.c",))
+    failed.delay_us = 1234
     record = build(ran(0, 0.5, 1, 3, reads=("/src/a.h", "/src/b.h"), max_rss=77), failed)
     record.stalls = [Stall("cat", "reads", "/src/0.o", 0, 1, -1, 101 * S, 103 * S)]
     record.samples = [Sample(0.5, 0.25, 1 << 30, 1, 2, 3, 4, 0.125, 0.75)]
@@ -38,6 +39,7 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     assert [c.reads for c in back.commands] == [("/src/a.h", "/src/b.h"), ("/src/a.h",)]
     assert (back.commands[0].issued, back.commands[0].ended) == (S // 2, 3 * S)
     assert back.commands[1].inputs == ("/src/a.c",)
+    assert [c.delay_us for c in back.commands] == [-1, 1234]
     assert [(s.who, s.began, s.ended) for s in back.stalls] == [("cat", S, 3 * S)]
     assert back.samples == record.samples
     assert [(f.record.number, f.output, f.why) for f in back.failures] == [

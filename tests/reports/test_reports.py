@@ -17,6 +17,7 @@ from smpmake.reports.html import html
 from smpmake.timing import analyse, explore
 from smpmake.timing.compare import compare
 from tests.reports.test_html import Read
+from tests.support.computer import Computer, Task
 from tests.support.made import S, build, command, ran
 from tests.support.space import FIXTURES, SMPMAKE, Space, objects
 
@@ -49,23 +50,63 @@ def test_every_printer_shows_the_same_figures(measured: float | None) -> None:
     short = "\n".join(summary.lines(one, analyse(one)))
     line = (
         f"{units.seconds(figures['wall'])} for {word} {units.seconds(serial['seconds'])} of serial "
-        f"work: {serial['speedup']:.2f} x on 2 CPUs"
+        f"work: {serial['speedup']:.2f} x on 2 CPUs, {serial['efficiency']:.0%} of the extra CPU"
     )
     for shown in (text, short):
         assert line in shown
-        assert f"{serial['extra_utilisation']:.0%} used" in shown
+        assert f"{serial['efficiency']:.0%} used = ({serial['speedup']:.2f} - 1) / (2 - 1)" in shown
         assert f"{figures['utilisation']:.0%} of 2 CPUs" in shown
         assert f"{figures['deferred']} deferred, {figures['foreground']} in the for" in shown
     said = Read(html(page, [])).said()
     assert f"{units.seconds(figures['wall'])} for {word}" in said
     assert f"{serial['speedup']:.2f} \N{MULTIPLICATION SIGN}" in said
-    assert f"{serial['extra_utilisation']:.0%} of the second CPU was used" in said
+    assert f"{serial['efficiency']:.0%} of the second CPU was gained" in said
     assert f"{figures['deferred']} deferred, {figures['foreground']} in the for" in said
     written = github.summary(page)
     assert f"{serial['speedup']:.2f} x" in written
-    assert f"{serial['extra_utilisation']:.0%}" in written
+    assert f"{serial['efficiency']:.0%}" in written
     assert trace.trace(page)["otherData"]["figures"] == figures
     assert json.loads(json.dumps(page)) == page
+
+
+def test_beside_other_programs_that_is_said_first() -> None:
+    """And nothing of use, or of a bound that was reached: the wall time is theirs too."""
+    one = Computer(2, lambda now: 8).build([Task(0.05, 0.0, 0.5)] * 20, 4)
+    page = document(one)
+    taken = f"{page['figures']['others']:.0%}"
+    assert page["figures"]["loaded"] and int(taken[:-1]) > 60
+    lead = f"other programs took {taken} of the CPUs"
+    text, short = terminal.page(page), summary.lines(one, analyse(one))
+    assert f"  {lead}; " in "\n".join(text)
+    assert short[0].startswith(f"smpmake: {lead}; ")
+    assert "of serial work beside the same load: " in short[0]
+    assert "with 4 slots on 2 CPUs" in short[0]
+    said = Read(html(page, [])).said()
+    assert f"{lead[0].upper()}{lead[1:]}; so" in said
+    written = github.summary(page)
+    for shown in ("\n".join(text), "\n".join(short), said, written):
+        assert "extra CPU" not in shown.replace("Extra CPUs used: (speed-up - 1) / (N - 1)", "")
+        assert "came to" not in shown and "reached" not in shown and "stood idle" not in shown
+    assert "0.5 s of CPU" in "\n".join(short)
+
+
+def test_slower_is_said_so() -> None:
+    one = record()
+    one.serial = 6.0
+    shown = "\n".join(summary.lines(one, analyse(one)))
+    assert "0.75 x on 2 CPUs, slower than serially" in shown
+    assert "-" not in shown.partition("\n")[0].partition("on 2 CPUs")[2]
+    assert "extra CPUs" not in shown
+    assert "slower than serially" in github.summary(document(one))
+
+
+def test_a_speed_up_beyond_the_cpus_names_the_slots() -> None:
+    """Compilers that sleep; and of CPUs that did not work nothing is said."""
+    jobs = [ran(n, 0, 0, 8, slot=n, user_us=1000) for n in range(6)]
+    one = build(*jobs, wall=8)
+    one.slots = 18
+    line = summary.headline(one, analyse(one))
+    assert line.endswith(" x with 18 slots on 2 CPUs")
 
 
 def test_the_terminals_page_has_all_its_parts() -> None:
@@ -302,6 +343,7 @@ def test_the_simulation_against_real_runs(space: Space, tmp_path: Path) -> None:
     for slots, other in ((1, 2), (2, 1)):
         one = records[slots]
         one.slots = other
+        one.samples = []  # nor what this machine does meanwhile
         predicted = explore(one, analyse(one)).simulated
         real = analyse(records[other]).wall
         assert predicted == pytest.approx(real, rel=0.25), (slots, other)

@@ -9,6 +9,7 @@ from smpmake.timing import analyse, explore
 from smpmake.timing.graph import Event, Graph, Job, build_graph
 from smpmake.timing.groups import folder, language
 from smpmake.timing.replay import play
+from smpmake.timing.serial import serial
 from smpmake.timing.spans import timeline, union, without
 from tests.support.made import S, build, command, ran
 
@@ -98,7 +99,8 @@ def test_the_graph_of_a_record_knows_readers_writers_and_moves() -> None:
         ran(3, 0.3, 3, 4, outputs=("/src/a.c",), inputs=()),  # what 0 may still read
         ran(4, 0.4, 4, 5, outputs=("/src/x.o",), reads=("/src/p",)),
     )
-    made = build_graph(record, timeline(record), 0.0)
+    line = timeline(record)
+    made = build_graph(record, line, serial(record, line))
     assert {n: set(job.needs) for n, job in made.jobs.items()} == {0: set(), 2: {0}, 3: {0}, 4: {2}}
 
 
