@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smpmake.commands import families
+from smpmake.commands.makes import PARALLEL
 from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size, use_color
 from smpmake.said import say, say_what_is_logged
 from smpmake.status.template import Wording
@@ -213,6 +215,9 @@ def build(settings: Settings, command: list[str]) -> int:
     from smpmake.errors import SmpmakeError
 
     begun: list[Session] = []
+    if settings.verbosity >= 0 and os.path.basename(command[0]) in PARALLEL:
+        name = os.path.basename(command[0])
+        say(f"{name} runs its commands in parallel already: smpmake gains nothing with it")
     try:
         outcome = _run(settings, command, begun)
     except Exception as error:
@@ -238,7 +243,7 @@ def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcom
     from smpmake import cpus
     from smpmake.session.backend import Backend
     from smpmake.session.local import LocalBackend
-    from smpmake.session.means import most_slots
+    from smpmake.session.means import began_ns, most_slots
     from smpmake.session.remote import RemoteBackend, running_server
     from smpmake.session.session import Session
 
@@ -259,7 +264,7 @@ def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcom
     else:
         slots = min(most, settings.jobs or cpus.usable().count)
         backend = LocalBackend(settings, slots, command[0])
-    session = Session(settings, command, slots, backend)
+    session = Session(settings, command, slots, backend, began=began_ns())
     begun.append(session)
     return asyncio.run(session.run(get_ready))
 
@@ -288,6 +293,7 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
     from smpmake import timing
     from smpmake.reports import summary, why
 
+    record.ended = time.monotonic_ns()  # with what came behind the last command
     try:
         model = timing.analyse(record)
         record.estimate = model.estimated.seconds

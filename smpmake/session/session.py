@@ -81,14 +81,22 @@ class Session:
 
     recorder  what writes the record down meanwhile; `get_ready` (see `run`) may set it.
     is_begun  the driver has been started: the build is not to be begun once more.
+    began     when the build began, monotonic clock, ns; 0: now.
     """
 
     recorder: Recorder | None = None
 
     def __init__(
-        self, settings: Settings, command: list[str], slots: int, backend: Backend
+        self,
+        settings: Settings,
+        command: list[str],
+        slots: int,
+        backend: Backend,
+        *,
+        began: int = 0,
     ) -> None:
         self.is_begun = False
+        self._began = began
         self._settings = settings
         self._backend = backend
         backend.on_squash = self._squash
@@ -101,6 +109,8 @@ class Session:
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
+        if began:
+            self.record.wall_clock -= (time.monotonic_ns() - began) / 1e9
         self.record.memory = psutil.virtual_memory().total
         self._display: Display
         self._progress = Progress(slots)
@@ -114,7 +124,7 @@ class Session:
         record, backend = self.record, self._backend
         soft = raise_descriptor_limit()
         spare_the_collector()
-        record.started = time.monotonic_ns()
+        record.started = self._began or time.monotonic_ns()
         self._stand_by_for_signals()
         faults: list[str] = []
         try:
