@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smpmake import units
+from smpmake.bench import Bench, Run, Variant
 from smpmake.history import History
 from smpmake.records import BuildRecord, Failure, Stall
 from smpmake.reports import bench as bench_tables
@@ -299,25 +300,42 @@ def test_bench_prints_the_ancestors_table(space: Space) -> None:
         ).out
     )
     assert data["format"] == "smpmake-bench"
-    assert data["extra_utilisation"] is None
+    assert data["ancestors_share"] is None and data["efficiency"] is None
     assert {run["how"] for run in data["runs"]} == {"original on 1 CPU", "smpmake -j1 on 1 CPU"}
 
 
 def test_the_ancestors_figure() -> None:
-    """104 s on two CPUs in the original way, 70 s with the hack: 65 % of the extra CPU."""
-    from smpmake.bench import Bench, Run, Variant
+    """104 s on two CPUs in the original way, 70 s with the hack: 65 % by its own formula."""
+    text = "\n".join(bench_tables.lines(benched([103], [97], [104], [70])))
+    assert "ancestor's figure, of the time that could be saved: " in text
+    assert "(104.00 - 70.00) / (104.00 x (1 - 1/2)) = 65%" in text
+    assert "speed-up 1.49 x (1.49 to 1.49): 49% of the extra CPU = (1.49 - 1) / (2 - 1)" in text
 
+
+def benched(*times: list[float]) -> Bench:
+    """Original and smpmake on one CPU, then on two."""
     table = Bench(["wmake"], (1, 2), ())
-    for variant, seconds in (
-        (Variant(0, 1), 103.0),
-        (Variant(1, 1), 97.0),
-        (Variant(0, 2), 104.0),
-        (Variant(2, 2), 70.0),
-    ):
-        table.runs[variant] = [Run(seconds, seconds, 0.0)]
-    text = "\n".join(bench_tables.lines(table))
-    assert "= 65%" in text
-    assert "speed-up 1.49 x" in text
+    ways = (Variant(0, 1), Variant(1, 1), Variant(0, 2), Variant(2, 2))
+    for variant, each in zip(ways, times, strict=True):
+        table.runs[variant] = [Run(seconds, seconds, 0.0) for seconds in each]
+    return table
+
+
+def test_bench_says_what_its_rounds_can_tell() -> None:
+    slower, unclear = [10.0, 11.0, 9.0], [10.5, 9.5, 10.0]
+    one = benched(slower, unclear, [10.0, 30.0, 11.0], [6.0, 7.0, 8.0])
+    lines = bench_tables.lines(one)
+    assert lines[2].endswith("10.00 s (9.50 to 10.50)   no difference that these rounds can tell")
+    assert lines[3].endswith(
+        "11.00 s (10.00 to 30.00)     7.00 s (6.00 to 8.00)   smpmake is faster"
+    )
+    data = bench_tables.document(one)
+    assert data["told"] == "smpmake is faster"
+    assert data["speedup"] == pytest.approx({"median": 10 / 6, "low": 11 / 8, "high": 30 / 7})
+    worse = bench_tables.lines(benched(slower, slower, slower, [20.0, 21.0, 22.0]))
+    assert worse[3].endswith("smpmake is slower")
+    assert "%" not in "".join(worse)
+    assert "ancestor" not in "".join(worse)
 
 
 @pytest.mark.slow
