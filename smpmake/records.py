@@ -150,6 +150,7 @@ class BuildRecord:
     driver_started  when its last run began, or the first whose work was not undone.
     again_us  CPU of the driver's runs that were undone.
     watched   how many CPUs the samples are about; 0 where that is not known.
+    calibration  CPU time of its commands in builds with one slot / here; None: there was none.
     status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
     serial    seconds of the same build without smpmake, where somebody measured it.
     estimate  seconds of serial work in it, by the timing model.
@@ -176,6 +177,7 @@ class BuildRecord:
     driver_started: int = 0
     again_us: int = 0
     watched: int = 0
+    calibration: float | None = None
     server_cpu_us: int = 0
     serial: float | None = None
     estimate: float | None = None

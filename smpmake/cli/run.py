@@ -291,9 +291,12 @@ def _recorder(settings: Settings, record: BuildRecord) -> Recorder:
 
 def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) -> None:
     from smpmake import timing
+    from smpmake.history import History, past
     from smpmake.reports import summary, why
 
     record.ended = time.monotonic_ns()  # with what came behind the last command
+    if recorder is not None:
+        record.calibration = past.calibration(record, History())
     try:
         model = timing.analyse(record)
         record.estimate = model.estimated.seconds

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from smpmake.forecast import Forecast
 from smpmake.history.store import History, HistoryError
+from smpmake.records import BuildRecord
 from smpmake.timing import analyse  # the face first: threads import it at the same time
+from smpmake.timing.calibration import calibrated
 from smpmake.timing.graph import build_graph
 from smpmake.timing.priority import tails
 
@@ -15,6 +17,16 @@ def of_commands(cwd: str, history: History) -> Forecast:
         return Forecast(history.past(cwd))
     except HistoryError:
         return Forecast()
+
+
+def calibration(record: BuildRecord, history: History) -> float | None:
+    """By how much several CPUs at once make CPU time longer, if builds with one slot can tell."""
+    if record.slots < 2:
+        return None
+    try:
+        return calibrated(record, history.single(record.cwd))
+    except HistoryError:
+        return None
 
 
 def with_order(known: Forecast, cwd: str, history: History) -> Forecast:

@@ -26,7 +26,7 @@ BUILD: Final = (
     *("cwd", "command", "wall_clock", "wall_ns", "driver_ns", "slots", "cpus", "status"),
     *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
     *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
-    *("notices", "driver_started_ns", "again_us", "watched"),
+    *("notices", "driver_started_ns", "again_us", "watched", "calibration"),
 )
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
@@ -122,6 +122,7 @@ def build_row(
         *(record.serial, record.estimate, record.memory),
         json.dumps([storable(clean(notice)) for notice in record.notices]),
         *(since(start, record.driver_started), record.again_us, record.watched),
+        record.calibration,
     ]
 
 
@@ -162,5 +163,6 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         driver_started=v["driver_started_ns"],
         again_us=v["again_us"],
         watched=v["watched"],
+        calibration=v["calibration"],
         id=number,
     )

@@ -33,7 +33,8 @@ create table build (
     notices      text not null default '[]', -- JSON
     driver_started_ns integer not null default 0, -- the last run's start that was not undone
     again_us     integer not null default 0, -- CPU of the driver's runs that were undone
-    watched      integer not null default 0  -- CPUs that samples are about, 0: not known
+    watched      integer not null default 0, -- CPUs that samples are about, 0: not known
+    calibration  real              -- CPU time of its commands with one slot / here, if known
 );
 create index build_cwd on build (cwd, id);
 create table command (
@@ -182,6 +183,7 @@ _FROM_4: Final = """
 alter table build add column driver_started_ns integer not null default 0;
 alter table build add column again_us integer not null default 0;
 alter table build add column watched integer not null default 0;
+alter table build add column calibration real;
 alter table command add column delay_us integer not null default -1;
 alter table sample add column stolen real not null default 0;
 alter table sample add column pressure real not null default -1;

@@ -54,6 +54,7 @@ class Load:
     others  share of the build's CPUs that other programs took; None where that cannot be told.
     stolen  share that the host of a virtual machine kept.
     host    by how much that made CPU time longer: factor.
+    share   of the CPU time that the same work takes where nothing of the build runs beside it.
     idle    see `alone`.  slow: see `beside`.
     """
 
@@ -62,6 +63,7 @@ class Load:
     host: float
     idle: Course
     slow: Course
+    share: float = 1.0
 
     @property
     def heavy(self) -> bool:
@@ -73,7 +75,7 @@ class Load:
 
         Its CPU time; and of what it waited that part which was not waiting for a CPU.
         """
-        return piece.cpu + self._slept(piece)
+        return piece.cpu * self.share + self._slept(piece)
 
     def beside(self, piece: Piece) -> float:
         """Seconds that it would take in a serial build, beside the same load of others.
@@ -81,7 +83,8 @@ class Load:
         No more than it took beside that load and its own siblings.
         """
         most = max(piece.wall, piece.cpu)
-        return min(most, piece.cpu * self.slow.mean(piece.spans) + self._slept(piece))
+        cpu = piece.cpu * self.share * self.slow.mean(piece.spans)
+        return min(most, cpu + self._slept(piece))
 
     def _slept(self, piece: Piece) -> float:
         """Seconds in which it wanted no CPU."""
@@ -123,11 +126,12 @@ def load(record: BuildRecord, line: Timeline, pieces: Sequence[Piece]) -> Load:
     """What was beside the build; `pieces` is all that was at work for it."""
     wall, server = line.wall, record.server_cpu_us / 1e6
     mine = sum(piece.cpu * piece.threads for piece in pieces) + server
+    share = record.calibration or 1.0
     # The first has nothing before it.
     samples = [sample for sample in record.samples[1:] if 0 < sample.at <= wall + _LATE]
     if not samples:  # then nobody looked; the build itself is all that is known
         idle = max(0.0, 1 - mine / (wall * record.cpus))
-        return Load(None, 0.0, 1.0, constant(wall, idle), constant(wall, 1.0))
+        return Load(None, 0.0, 1.0, constant(wall, idle), constant(wall, 1.0), share)
     edges = [0.0, *(sample.at for sample in samples[:-1]), wall]
     watched = record.watched or record.cpus
     seconds = [end - start for start, end in pairwise(edges)]
@@ -144,12 +148,12 @@ def load(record: BuildRecord, line: Timeline, pieces: Sequence[Piece]) -> Load:
     kept /= watched
     course = Course(edges, free)
     if (others or 0.0) + kept <= QUIET:
-        return Load(others, kept, host, course, constant(wall, 1.0))
+        return Load(others, kept, host, course, constant(wall, 1.0), share)
     slow = [
         _slowness(own + server / wall, at_work, all_, away, watched)
         for (own, at_work), all_, away in zip(rates, busy, stolen, strict=True)
     ]
-    return Load(others, kept, host, course, Course(edges, slow))
+    return Load(others, kept, host, course, Course(edges, slow), share)
 
 
 def _is_accounted(record: BuildRecord) -> bool:

@@ -55,13 +55,13 @@ def serial(record: BuildRecord, line: Timeline) -> Serial:
     counted = _counted(record)
     works, estimate = {}, beside.beside(rest)
     own = work = beside.alone(rest)
-    used = rest.cpu
+    used = rest.cpu * beside.share
     scale = own / rest.wall if rest.wall > 0 else 1.0
     for number, source in counted.items():
         if source in pieces:
             works[number] = beside.alone(pieces[source])
             work += works[number]
-            used += pieces[source].cpu
+            used += pieces[source].cpu * beside.share
             estimate += beside.beside(pieces[source])
         elif source in ran:
             works[number] = scale * length(line.work[source])

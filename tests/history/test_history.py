@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from smpmake.history import VERSION, History, HistoryError, Recorder
+from smpmake.history import VERSION, History, HistoryError, Recorder, past
 from smpmake.history.schema import MIGRATIONS, SCHEMA
 from smpmake.records import CommandRecord, Failure, Sample, Stall
 from smpmake.redact import SHOWN, Redactor
@@ -32,6 +32,7 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     record.notices.append("something")
     record.serial, record.memory = 17.5, 1 << 34
     record.driver_started, record.again_us, record.watched = 101 * S, 5, 3
+    record.calibration = 0.75
     number = keep(tmp_path / "h.db", record)
     back = History(tmp_path / "h.db").load(number)
     assert back is not None
@@ -48,6 +49,7 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     assert [(f.record.number, f.output) for f in back.reported] == [(0, b"once\n")]
     assert (back.serial, back.memory, back.notices) == (17.5, 1 << 34, ["something"])
     assert (back.driver_started, back.again_us, back.watched) == (S, 5, 3)
+    assert back.calibration == 0.75
 
 
 def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
@@ -209,6 +211,21 @@ def test_what_commands_took_is_found_by_output(tmp_path: Path) -> None:
     assert (past["/src/0.o"].seconds, past["/src/0.o"].max_rss) == (2.0, 500)
     assert (past["/src/1.o"].seconds, past["/src/1.o"].max_rss) == (1.0, 9)
     assert History(path).past("/elsewhere") == {}
+
+
+def test_builds_with_one_slot_calibrate_the_others(tmp_path: Path) -> None:
+    """Where CPUs share a core the same compile takes more CPU time beside another one."""
+    path = tmp_path / "h.db"
+    jobs = [ran(n, 0, 2 * n, 2 * n + 2) for n in range(3)]
+    several = build(*(ran(n, 0, 0, 2.5, slot=n) for n in range(3)))
+    assert past.calibration(several, History(path)) is None
+    single = build(*jobs)
+    single.slots = 1
+    keep(path, single)
+    assert past.calibration(several, History(path)) == pytest.approx(0.8)
+    assert past.calibration(single, History(path)) is None
+    path.write_bytes(b"this is no database" * 100)
+    assert past.calibration(several, History(path)) is None
 
 
 SECRETS = Redactor(("my_*",), {"DEPLOY_TOKEN": "t0psecret", "HOME": "/home/me", "PASSWORD": "abc"})

@@ -8,6 +8,7 @@ import pytest
 
 from smpmake.records import BuildRecord, Sample
 from smpmake.timing import analyse
+from smpmake.timing.calibration import calibrated
 from smpmake.timing.load import QUIET
 from tests.support.computer import Computer, Others, Task
 from tests.support.made import S, build, command, ran
@@ -248,3 +249,17 @@ def test_threads_of_a_job_are_not_others() -> None:
     model = analyse(record)
     assert model.others == pytest.approx(0)
     assert model.estimated.seconds == pytest.approx(5)
+
+
+def test_cpus_that_slow_each_other_down() -> None:
+    """Two compiles of 2 s take 3 s of CPU each at once: serially they would not."""
+    record = build(*(ran(n, 0, 0, 3, slot=n) for n in range(2)), wall=3)
+    record.driver_ended = record.started
+    assert calibrated(record, {"/src/0.o": 2.0, "/src/1.o": 2.0}) == pytest.approx(2 / 3)
+    assert calibrated(record, {"/src/0.o": 3.5, "/src/1.o": 3.5}) == 1.0
+    assert calibrated(record, {"/src/other.o": 2.0}) is None
+    assert analyse(record).estimated.seconds == pytest.approx(6)
+    record.calibration = 2 / 3
+    model = analyse(record)
+    assert model.estimated.seconds == pytest.approx(4)
+    assert (model.work, model.lower_bound) == pytest.approx((4, 2))
