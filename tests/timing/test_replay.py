@@ -119,6 +119,14 @@ def test_the_recorded_build_played_again_takes_as_long() -> None:
     assert dict(deep.what_if)[256] == pytest.approx(3, abs=0.1)
 
 
+def test_our_own_start_is_part_of_every_simulation() -> None:
+    record = build(ran(0, 2, 2, 6), wall=6)
+    record.driver_started = record.driver_ended = 102 * S
+    deep = explore(record, analyse(record))
+    assert deep.simulated == pytest.approx(6)
+    assert dict(deep.what_if)[256] == pytest.approx(6)
+
+
 def test_spans() -> None:
     assert union([(3, 4), (0, 1), (1, 2), (3.5, 5), (7, 7)]) == [(0, 2), (3, 5)]
     assert without((0, 10), [(1, 2), (4, 6), (9, 12)]) == [(0, 1), (2, 4), (6, 9)]
