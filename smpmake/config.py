@@ -49,6 +49,7 @@ class Settings:
     tools       tools that smpmake does not know by itself ([tools.NAME]), the nearest first.
     redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
     history_days, history_size  what is kept of builds: days, MiB.
+    idle        s without a command after which a build through shims on PATH has ended.
     """
 
     jobs: int = 0
@@ -71,6 +72,7 @@ class Settings:
     redact: tuple[str, ...] = ()
     history_days: int = 180
     history_size: int = 256
+    idle: int = 10
     tools: tuple[Custom, ...] = ()
     sources: tuple[str, ...] = field(default=(), compare=False)
 
@@ -127,6 +129,7 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "history": ("history", _is_flag, "true or false"),
     "history-days": ("history_days", _is_positive, "a number of days"),
     "history-size": ("history_size", _is_positive, "a number of MiB"),
+    "idle": ("idle", _is_positive, "a number of seconds"),
     "jobs": ("jobs", _is_count, "a whole number from 0 (all usable CPUs) to 4096"),
     "keep-going": ("keep_going", _is_flag, "true or false"),
     "links": ("links", _one_of(LINKS), 'one of "wait", "defer"'),

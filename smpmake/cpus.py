@@ -1,9 +1,10 @@
-"""How many CPUs a build may use: affinity and cgroup quota, never an error."""
+"""How many CPUs a build may use (affinity and cgroup quota, never an error); what we have used."""
 
 from __future__ import annotations
 
 import math
 import os
+import resource
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,3 +81,9 @@ def allowed() -> list[int]:
         return sorted(os.sched_getaffinity(0))
     except (AttributeError, OSError):
         return list(range(os.cpu_count() or 1))
+
+
+def own_cpu_us() -> int:
+    """Microseconds of CPU that this process has used."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return int((usage.ru_utime + usage.ru_stime) * 1e6)

@@ -157,6 +157,7 @@ class BuildRecord:
     memory    bytes that the machine has.
     failures  promises of success that were wrong, and stayed so.
     reported  other failures: the driver learned of them, by waiting or in another run.
+    by_shims  no smpmake ran the driver: of that neither status nor CPU time is known.
     """
 
     command: list[str]
@@ -184,6 +185,7 @@ class BuildRecord:
     memory: int = 0
     complete: bool = True
     running: bool = False
+    by_shims: bool = False
     id: int = 0
     commands: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -191,6 +193,11 @@ class BuildRecord:
     samples: list[Sample] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+
+    @property
+    def known_status(self) -> int | None:
+        """None where it has not ended, or nobody heard what its driver made of it."""
+        return self.status if self.complete and (self.status or not self.by_shims) else None
 
 
 def to_row(record: CommandRecord) -> list[Any]:

@@ -61,6 +61,7 @@ MAY: dict[str, set[str]] = {
         "engine",
         "errors",
         "folders",
+        "forecast",
         "guard",
         "native",
         "protocol",

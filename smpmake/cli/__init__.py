@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "run": ("run", "Run a build command (for commands named like one of these)."),
     "serve": ("serve", "Run a server until it is stopped; builds share its slots."),
     "shims": ("shims", "Install, list or remove shims in a folder for your PATH."),
+    "status": ("serve", "Show who is on a server."),
     "stop": ("serve", "End a server, after everything deferred."),
     "wait": ("serve", "Wait for everything deferred; the status is the outcome."),
     "why": ("why", "Say which commands of the last build were not deferred, and why."),

@@ -252,7 +252,7 @@ def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcom
         from smpmake import timing
         from smpmake.reports import summary, why
 
-        session.recorder = _recorder(settings, session.record)
+        session.recorder = recorder_of(settings, session.record)
         del timing, summary, why
 
     backend: Backend
@@ -280,7 +280,8 @@ def plainly(command: list[str]) -> int:
         return 127 if isinstance(error, FileNotFoundError) else 126
 
 
-def _recorder(settings: Settings, record: BuildRecord) -> Recorder:
+def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:
+    """What writes a build down while it runs."""
     from smpmake.history import History, Recorder
     from smpmake.redact import Redactor
 
@@ -289,7 +290,8 @@ def _recorder(settings: Settings, record: BuildRecord) -> Recorder:
     return Recorder(History(), record, redactor, days=settings.history_days, size=size)
 
 
-def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) -> None:
+def conclude(settings: Settings, record: BuildRecord, recorder: Recorder | None) -> list[str]:
+    """Writes the end of a build down; returns its summary's lines."""
     from smpmake import timing
     from smpmake.history import History, past
     from smpmake.reports import summary, why
@@ -310,6 +312,13 @@ def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) 
         rows = rows[:1]
     elif settings.verbosity > 0:
         rows += why.lines(record)
+    return rows
+
+
+def _report(settings: Settings, record: BuildRecord, recorder: Recorder | None) -> None:
+    from smpmake.reports import summary
+
+    rows = conclude(settings, record, recorder)
     if use_color(settings.color, sys.stderr.isatty()):
         rows[0] = f"\033[1m{rows[0]}\033[0m"
     sys.stderr.flush()

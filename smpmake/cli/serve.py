@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpmake.cli.run import settings_from, settings_options
-from smpmake.config import DEFAULT_NAME
+from smpmake.cli.run import conclude, recorder_of, settings_from, settings_options
+from smpmake.config import DEFAULT_NAME, Settings
 from smpmake.said import say, say_what_is_logged
+
+if TYPE_CHECKING:
+    from smpmake.forecast import Forecast
+    from smpmake.records import BuildRecord
 
 _SOCKET = click.option(
     "--socket",
@@ -26,9 +32,59 @@ _SOCKET = click.option(
 )
 
 
+class Notes:
+    """The record of a build that nobody began (server.guests.Notebook)."""
+
+    def __init__(self, settings: Settings, record: BuildRecord) -> None:
+        self._settings = settings
+        self._record = record
+        self._recorder = recorder_of(settings, record)
+
+    def past(self) -> Forecast | None:
+        """See Notebook."""
+        if not self._settings.history:
+            return None
+        from smpmake.history import History, past
+
+        history = History()
+        known = past.of_commands(self._record.cwd, history)
+        return past.with_order(known, self._record.cwd, history) if known.past else known
+
+    def turn(self) -> None:
+        """See Notebook."""
+        self._recorder.turn()
+
+    def end(self) -> list[str]:
+        """See Notebook."""
+        return conclude(self._settings, self._record, self._recorder)
+
+
+def machine() -> Callable[[], tuple[float, int]]:
+    """What tells how busy the machine is (0..1), and bytes of memory in use."""
+    import psutil
+
+    psutil.cpu_percent()  # the first call only sets its mark
+    state = (0.0, 0)
+
+    def look() -> tuple[float, int]:
+        nonlocal state
+        with contextlib.suppress(OSError):  # no descriptor for a look at /proc: as it was
+            state = psutil.cpu_percent() / 100, psutil.virtual_memory().used
+        return state
+
+    return look
+
+
 @click.command()
 @_SOCKET
 @settings_options
+@click.option(
+    "--idle",
+    type=click.IntRange(1),
+    metavar="SECONDS",
+    help="A build whose driver is no make has ended after so long without a command."
+    "  [default: 10]",
+)
 def serve(name: str, **options: Any) -> int:
     """Run a server until `smpmake stop`; several builds share its slots."""
     import asyncio
@@ -45,8 +101,11 @@ def serve(name: str, **options: Any) -> int:
         env_hint = "" if name == DEFAULT_NAME else f" --socket {shlex.quote(name)}"
         say(f'in a shell: eval "$(smpmake env{env_hint})"')
 
+    settings = settings_from(options)
+
     async def main() -> list[str]:
-        return await Service(name, settings_from(options)).run(ready)
+        service = Service(name, settings, lambda record: Notes(settings, record), machine())
+        return await service.run(ready)
 
     leftovers = asyncio.run(main())
     for leftover in leftovers:
@@ -82,10 +141,11 @@ def env(name: str) -> None:
 def wait(name: str) -> int:
     """Wait for everything deferred; the status is the outcome on it.
 
-    0 when all succeeded, else the first failure's status; failures are shown on stderr.
+    0 when all succeeded, else the first failure's status; failures, and how much it helped, are
+    shown on stderr.
     """
     from smpmake.engine.sinks import write_all
-    from smpmake.protocol.client import Client, outcome_of
+    from smpmake.protocol.client import Client, failures_of
     from smpmake.records import BuildRecord
     from smpmake.reports import summary
     from smpmake.server.daemon import folder_of
@@ -93,14 +153,39 @@ def wait(name: str) -> int:
     path = os.environ.get("SMPMAKE_SOCKET") or folder_of(name) / "socket"
     client = Client(path)
     build = os.environ.get("SMPMAKE_BUILD")
-    commands, failures, *_ = outcome_of(client.ask("wait", **({"build": build} if build else {})))
+    reply = client.ask("wait", **({"build": build} if build else {}))
     client.close()
-    record = BuildRecord([], os.getcwd(), 0, 0, "", commands=commands, failures=failures)
-    write_all(2, summary.failures(record))
+    failures = failures_of(reply)
+    record = BuildRecord([], os.getcwd(), 0, 0, "", failures=failures)
+    lines = "".join(f"{line}\n" for line in reply.get("summary", ()))
+    write_all(2, lines.encode(errors="replace") + summary.failures(record))
     if not failures:
         return 0
     first = min(failures, key=lambda f: f.record.number)
     return first.record.status or 1
+
+
+@click.command()
+@_SOCKET
+def status(name: str) -> None:
+    """Show who is on a server: builds, what they have done, and what is pending."""
+    import time
+
+    from smpmake.protocol.client import Client
+    from smpmake.server.daemon import folder_of
+    from smpmake.units import one_line, seconds
+
+    client = Client(folder_of(name) / "socket")
+    state, builds = client.ask("state"), client.ask("builds")
+    client.close()
+    slots = builds["slots"]
+    click.echo(f"{state['running']} running on {slots} slots, {state['queued']} queued")
+    for build in builds["builds"]:
+        words = shlex.join(build["command"]) or "smpmake"
+        folder = f" in {build['folder']}" if build["folder"] else ""
+        since = seconds(max(0.0, time.time() - build["began"]))
+        done, pending = build["done"], build["pending"]
+        click.echo(one_line(f"{words}{folder}: {since}, {done} done, {pending} pending"))
 
 
 @click.command()

@@ -16,6 +16,7 @@ from smpmake.commands.compiler_names import (
     compiled_start,
     dependencies,
     dependency_start,
+    linked_alone_start,
     linked_start,
     own_output,
     predict,
@@ -156,7 +157,9 @@ def _link(line: Line) -> Analysis:
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "a header among the sources of a link")
     dependencies(line, line.sources, dependency_start, writes)
     if on & NAMED:
-        predict(line, line.sources, linked_start, writes, False)
+        several = len(line.sources) + len(line.objects) > 1
+        start = linked_start if several else linked_alone_start
+        predict(line, line.sources, start, writes, False)
     if Do.LTO_JOBSERVER in on:
         line.refusals.refuse(Reason.USES_JOBSERVER, "-flto")
     writes.extend(link.side_writes())

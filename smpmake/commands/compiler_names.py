@@ -37,15 +37,24 @@ def dependency_start(output: str | None, source: Source, dialect: str) -> str:
 
 
 def linked_start(output: str | None, source: Source, dialect: str) -> str:
-    """What side outputs start with where the command goes on to link."""
+    """What side outputs start with where the command goes on to link several inputs."""
     own = stem(basename(source.path))
-    if dialect == CLANG:
-        return own
+    return own if dialect == CLANG else f"{_program(output)}-{own}"
+
+
+def linked_alone_start(output: str | None, source: Source, dialect: str) -> str:
+    """The same for one input: gcc does not say its name twice where the program bears it."""
+    if dialect == GCC and basename(_program(output)) == stem(basename(source.path)):
+        return _program(output)
+    return linked_start(output, source, dialect)
+
+
+def _program(output: str | None) -> str:
+    """What is linked, without its suffix where that is usual."""
     output = output or "a.out"
-    for suffix in (".exe", ".out"):
-        if suffix == ".exe" or basename(output) == "a.out":
-            output = output.removesuffix(suffix)
-    return f"{output}-{own}"
+    if basename(output) == "a.out":
+        return output.removesuffix(".out")
+    return output.removesuffix(".exe")
 
 
 def own_output(source: Source, suffix: str) -> str:
@@ -113,6 +122,8 @@ def predict(
         paths: list[str] = []
         for source in sources:
             begin = start(line.output, source, dialect)
+            if dialect == GCC and Do.TEMPS_HERE in on:
+                begin = basename(begin)
             own_suffix = split_suffix(source.path)[1]
             for side in SIDES[dialect]:
                 if side.do not in on or (side.cc_only and not source.language.cc):
@@ -149,8 +160,6 @@ def _temps(
         if Do.TEMPS_OBJ in line.on and line.output:
             folder = line.output[: line.output.rfind("/") + 1]
         start = folder + stem(basename(source.path))
-    elif Do.TEMPS_HERE in line.on:
-        start = basename(start)
     language = source.language
     suffixes = [language.temp] if language.cpp else []
     if language.cc:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import shlex
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from smpmake import folders
@@ -60,6 +61,12 @@ class KnownFailures:
         words = self._redactor().argv(argv[:-1]).decode(errors="replace").split("\0")
         self._commands[digest] = shlex.join(words).replace("\n", " ")
         self._changed = True
+
+    def learn(self, wrong: Mapping[str, bytes]) -> None:
+        """Commands of which success had been promised: from now on the truth is told."""
+        for digest, argv in wrong.items():
+            if digest not in self:
+                self.add(digest, argv)
 
     def _forget_secrets(self) -> None:
         """Older versions stored commands as they came."""

@@ -25,12 +25,14 @@ _LONGEST_CHAIN: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A process: its program's name (15 characters), parent, and start on the wall clock in s."""
+    """A process: its program's name (15 characters), parent, start on the wall clock in s, and the
+    terminal's session that it is in."""
 
     pid: int
     name: str
     parent: int
     started: float
+    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class Processes:
             name.decode(errors="replace"),
             int(fields[1]),
             boot + int(fields[19]) / self._tick,
+            int(fields[3]),
         )
 
     def usage(self, pid: int) -> Usage | None:
@@ -84,6 +87,13 @@ class Processes:
             state == b"Z",
             *(int(ticks) * 1_000_000 // self._tick for ticks in fields[9:13]),
         )
+
+    def folder(self, pid: int) -> str:
+        """Where a process works; "" where that cannot be told."""
+        try:
+            return os.readlink(f"/proc/{pid}/cwd")
+        except OSError:
+            return ""
 
     def output_ids(self, pid: int) -> tuple[FileId, FileId] | None:
         """Which files a process has as stdout and stderr."""

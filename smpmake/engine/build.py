@@ -32,7 +32,6 @@ class Wrong(NamedTuple):
 
 
 _MOST_SHARED: Final = 1000
-_NOT_ALL: Final = "there were more commands than are remembered: the oldest are not in this outcome"
 
 
 @dataclass(slots=True)
@@ -75,7 +74,6 @@ class Build:
     owed           failures whose very command is still to be told, or to succeed.
     environments   the environments of its commands, each once, by its bytes.
     texts          texts that its commands have in common, each once.
-    most_records   of so many commands a build that does not end is remembered, 0 for all.
     """
 
     id: str
@@ -114,7 +112,6 @@ class Build:
     owed: dict[str, Failure] = field(default_factory=dict)
     environments: dict[bytes, Environment] = field(default_factory=dict)
     texts: dict[bytes, bytes] = field(default_factory=dict)
-    most_records: int = 0
     _undone: int = 0
 
     def __post_init__(self) -> None:
@@ -123,11 +120,6 @@ class Build:
     def add(self, record: CommandRecord) -> None:
         """One more command."""
         self.records.append(record)
-        if self.most_records and len(self.records) > self.most_records:
-            del self.records[: self.most_records // 2]
-            self.promised.clear()
-            if _NOT_ALL not in self.notices:
-                self.notices.append(_NOT_ALL)
 
     def spare_memory(self) -> None:
         """What commands have in common is few things, as a rule."""
@@ -194,16 +186,3 @@ class Build:
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()
-
-    def forgive(self) -> None:
-        """A new start after an outcome was given: nothing is left of what is over.
-
-        Nobody runs anything again: the records, which are on their way, stay what they are.
-        """
-        self.broken, self.refused = None, False
-        for kept in (self.records, self.failures, self.reported, self.notices):
-            kept.clear()
-        for known in (self.lost, self.promised, self.wrong, self.environments, self.texts):
-            known.clear()
-        # Who still waits will write the end of its stall into the record that is in the list.
-        self.stalls[:] = [stall for stall in self.stalls if not stall.ended]

@@ -47,6 +47,8 @@ class Engine:
     disk, pool, clock  the computer that it works with; tests bring their own.
     board    the scoreboard, which guards look at from the driver's start.
     reserve  bytes of memory to be left free, -1 not to look at memory at all.
+
+    build_of tells whose build a command is; a server that knows callers may set it.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Engine:
         reserve: int = -1,
     ) -> None:
         self.builds: dict[str, Build] = {}
+        self.build_of: Callable[[Invoke], Build | None] = lambda i: self.builds.get(i.build)
         self.printer = Printer()
         self._disk = disk
         self._pool = pool
@@ -121,7 +124,7 @@ class Engine:
 
     def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""
-        build = self.builds.get(invoke.build)
+        build = self.build_of(invoke)
         if build is not None:
             self._intake.take(build, invoke, reply, out, err)
             return

@@ -263,7 +263,7 @@ class Intake:
         undo.issued(number, [o.name for o in outputs if o.made and o.before is None])
         if not takes_guard(os.fsdecode(command.invoke.real)):
             for output in outputs:
-                if output.before is not None and not output.write.removed:
+                if output.before is not None:
                     undo.keeps(number, output.name, output.before)
         for fd, file in zip(sinks, (command.invoke.out, command.invoke.err), strict=True):
             if fd >= 0 and file not in (build.driver_output or ()):

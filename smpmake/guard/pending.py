@@ -16,7 +16,6 @@ from smpmake.guard.scoreboard import (
     ABOVE,
     INPUT,
     KEPT,
-    LISTED,
     OUTPUT,
     STALE,
     Claim,
@@ -130,12 +129,13 @@ class Pending:
         self._running: dict[int, Job] = {}
         self._folders: Counter[str] = Counter()
         self._above: Counter[str] = Counter()
-        self._listed: dict[str, Claim | None] = {}
+        self._listed: dict[str, tuple[int, int] | None] = {}  # key and number on the board
         self._unknown = 0
         self._stale: dict[File, dict[Job, None]] = {}
         self._files = _Files()
         self._held = 0
-        self._kept: Counter[tuple[int, int]] = Counter()
+        self._kept: Counter[int] = Counter()
+        self._products: Counter[int] = Counter()
         self._libraries: dict[str, set[Job]] = {}
 
     def close(self) -> None:
@@ -167,6 +167,10 @@ class Pending:
             self._folders[folder] += 1
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
+        for path, promise in promises.items():
+            listed = self._listed.get(os.path.dirname(path))
+            if listed is not None and (promise.absent or promise.anew or path not in files):
+                self._board.folder_changes(listed[1], job.issued_ns)
         self.show()
 
     def left(self, job: Job) -> None:
@@ -237,8 +241,8 @@ class Pending:
             self._unknown += 1
             self._board.unknown_folders(self._unknown)
             return
-        claim = self._listed[folder] = (file_hash(info.st_dev, info.st_ino), LISTED)
-        self._board.put_up(_FOLDERS, [claim])
+        key = file_hash(info.st_dev, info.st_ino)
+        self._listed[folder] = key, self._board.folder_entered(key)
 
     def _folder_left(self, folder: str) -> None:
         for name in _parts(folder):
@@ -246,9 +250,9 @@ class Pending:
             if self._above[name] == 0:
                 del self._above[name]
                 self._board.take_down(_FOLDERS, [(_hash(name), ABOVE)])
-        claim = self._listed.pop(folder)
-        if claim is not None:
-            self._board.take_down(_FOLDERS, [claim])
+        listed = self._listed.pop(folder)
+        if listed is not None:
+            self._board.folder_left(*listed)
         else:
             self._unknown -= 1
             self._board.unknown_folders(self._unknown)
@@ -282,18 +286,20 @@ class Pending:
 
     def keeps(self, path: str, product: bool) -> None:
         """Of a file some commands are to find an older version, or it may not change unasked."""
-        owner, claim = _kept(path, product)
-        self._kept[owner, claim[0]] += 1
-        self._board.put_up(owner, [claim])
+        known = self._products if product else self._kept
+        name = _name(path)
+        known[name] += 1
+        self._board.put_up(*_kept(name, product))
         self._board.versions(len(self._kept))
 
     def keeps_no_more(self, path: str, product: bool) -> None:
         """The inverse."""
-        owner, claim = _kept(path, product)
-        self._kept[owner, claim[0]] -= 1
-        if self._kept[owner, claim[0]] == 0:
-            del self._kept[owner, claim[0]]
-            self._board.take_down(owner, [claim])
+        known = self._products if product else self._kept
+        name = _name(path)
+        known[name] -= 1
+        if known[name] == 0:
+            del known[name]
+            self._board.take_down(*_kept(name, product))
         self._board.versions(len(self._kept))
 
     # ------------------------------------------------------------------ files by their inode
@@ -347,8 +353,8 @@ def _folders(job: Job) -> set[str]:
     return places | set(map(os.path.dirname, operands))
 
 
-def _kept(path: str, product: bool) -> tuple[int, Claim]:
-    return (_PRODUCTS, (_name(path), INPUT)) if product else (_VERSIONS, (_name(path), KEPT))
+def _kept(name: int, product: bool) -> tuple[int, list[Claim]]:
+    return (_PRODUCTS, [(name, INPUT)]) if product else (_VERSIONS, [(name, KEPT)])
 
 
 def _hash(name: str) -> int:

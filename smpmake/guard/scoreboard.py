@@ -23,18 +23,21 @@ ABOVE: Final = 4
 LISTED: Final = 8
 STALE: Final = 16
 KEPT: Final = 32
+_OTHERS: Final = 64
 
 SLOTS: Final = 65536
+FOLDERS: Final = 4096
 _HEADER: Final = struct.Struct("<QIIIIqIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS = (
     *(4, 5, 8, 9, 10, 11, 12),
 )  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 3
+_VERSION: Final = 4
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
+_FIRST_FOLDER: Final = 0xFFE000 - 1
 _KEY: Final = struct.Struct("<QQ")
 
 Claim = tuple[int, int]
@@ -61,7 +64,7 @@ class Scoreboard:
 
     def __init__(self, path: Path) -> None:
         """Raises NoRoomError."""
-        self._map = shared_map(path, _HEADER.size + 8 * SLOTS)
+        self._map = shared_map(path, _HEADER.size + 8 * (SLOTS + FOLDERS))
         _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 9))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
@@ -71,6 +74,7 @@ class Scoreboard:
         self._owners: dict[int, int | dict[int, int]] = {}
         self._used = 0
         self._stale = 0
+        self._free = list(range(FOLDERS))
 
     def show(self, pending: int, undeclared_ns: int = 0) -> None:
         """How many commands are pending, and the newest issue of one that may read anything."""
@@ -94,6 +98,26 @@ class Scoreboard:
     def libraries(self, count: int) -> None:
         """How many names of shared libraries are pending."""
         self._halves[_LIBRARIES] = count
+
+    def folder_entered(self, key: int) -> int:
+        """A folder will have other entries; returns its number (FOLDERS: there is none left)."""
+        number = self._free.pop() if self._free else FOLDERS
+        if number < FOLDERS:
+            self._times[_FIRST + SLOTS + number] = 0
+        self.put_up(_FIRST_FOLDER + number, [(key, LISTED)])
+        return number
+
+    def folder_changes(self, number: int, issued_ns: int) -> None:
+        """A command of that issue will change the folder's entries: that will be its time."""
+        at = _FIRST + SLOTS + number
+        if number < FOLDERS and issued_ns > self._times[at]:
+            self._times[at] = issued_ns
+
+    def folder_left(self, key: int, number: int) -> None:
+        """Nothing is pending in the folder any more."""
+        self.take_down(_FIRST_FOLDER + number, [(key, LISTED)])
+        if number < FOLDERS:
+            self._free.append(number)
 
     def put_up(self, owner: int, claims: Iterable[Claim]) -> None:
         """Claims of the command `owner`."""
@@ -135,8 +159,11 @@ class Scoreboard:
         if isinstance(known, dict):
             for each in known.values():
                 roles |= each
+            writers = [each for each in known if known[each] & OUTPUT]
             if len(known) == 1:
                 owner = next(iter(known)) + 1
+            elif len(writers) == 1:  # what it makes others may be going to read
+                owner, roles = writers[0] + 1, roles | _OTHERS
         else:
             roles, owner = known & 0xFF, (known >> 8) + 1
         owner = min(owner, _SEVERAL)
@@ -165,7 +192,7 @@ class Scoreboard:
         halves = self._halves
         halves[_FULL] = 1
         halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF
-        self._map[_HEADER.size :] = bytes(8 * SLOTS)
+        self._map[_HEADER.size : _HEADER.size + 8 * SLOTS] = bytes(8 * SLOTS)
         self._indices.clear()
         self._used = 0
         if len(self._owners) < SLOTS // 2:

@@ -26,7 +26,7 @@ BUILD: Final = (
     *("cwd", "command", "wall_clock", "wall_ns", "driver_ns", "slots", "cpus", "status"),
     *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
     *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
-    *("notices", "driver_started_ns", "again_us", "watched", "calibration"),
+    *("notices", "by_shims", "driver_started_ns", "again_us", "watched", "calibration"),
 )
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
@@ -121,6 +121,7 @@ def build_row(
         *(pid, pid_start, record.runs, record.driver_status, record.driver_max_rss),
         *(record.serial, record.estimate, record.memory),
         json.dumps([storable(clean(notice)) for notice in record.notices]),
+        int(record.by_shims),
         *(since(start, record.driver_started), record.again_us, record.watched),
         record.calibration,
     ]
@@ -160,6 +161,7 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         complete=v["pid"] == 0,
         running=v["pid"] != 0 and start_of(v["pid"]) == v["pid_start"],
         notices=json.loads(v["notices"]),
+        by_shims=bool(v["by_shims"]),
         driver_started=v["driver_started_ns"],
         again_us=v["again_us"],
         watched=v["watched"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-VERSION: Final = 5
+VERSION: Final = 6
 
 #: Times are ns from the build's start unless a comment says otherwise; 0: never came to that.
 SCHEMA: Final = """
@@ -31,6 +31,7 @@ create table build (
     estimate_s   real,             -- serial work in it, by the timing model
     memory       integer not null default 0, -- bytes that the machine has
     notices      text not null default '[]', -- JSON
+    by_shims     integer not null default 0, -- nobody ran the driver: its status is not known
     driver_started_ns integer not null default 0, -- the last run's start that was not undone
     again_us     integer not null default 0, -- CPU of the driver's runs that were undone
     watched      integer not null default 0, -- CPUs that samples are about, 0: not known
@@ -180,6 +181,10 @@ alter table failure add column reported integer not null default 0;
 """
 
 _FROM_4: Final = """
+alter table build add column by_shims integer not null default 0;
+"""
+
+_FROM_5: Final = """
 alter table build add column driver_started_ns integer not null default 0;
 alter table build add column again_us integer not null default 0;
 alter table build add column watched integer not null default 0;
@@ -189,4 +194,4 @@ alter table sample add column stolen real not null default 0;
 alter table sample add column pressure real not null default -1;
 """
 
-MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2, 3: _FROM_3, 4: _FROM_4}
+MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2, 3: _FROM_3, 4: _FROM_4, 5: _FROM_5}

@@ -61,13 +61,18 @@ class Replies:
 
 
 def outcome_of(reply: dict[str, Any]) -> Outcome:
-    """What `end` and `wait` are answered with."""
-    failures = [
+    """What `end` is answered with."""
+    stalls = [Stall(*stall) for stall in reply["stalls"]]
+    rows = list(map(from_row, reply["rows"]))
+    return Outcome(rows, failures_of(reply), list(reply["notices"]), stalls)
+
+
+def failures_of(reply: dict[str, Any]) -> list[Failure]:
+    """Of what `end` and `wait` are answered with."""
+    return [
         Failure(from_row(f["row"]), base64.b64decode(f["output"]), f["why"])
         for f in reply["failures"]
     ]
-    stalls = [Stall(*stall) for stall in reply["stalls"]]
-    return Outcome(list(map(from_row, reply["rows"])), failures, list(reply["notices"]), stalls)
 
 
 def _checked(reply: dict[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,9 @@ def history(heads: list[BuildRecord], width: int) -> list[str]:
         serial = head.serial if head.serial is not None else head.estimate
         times = f"{serial / wall:.2f} x" if serial and wall > 0 else "-"
         mark = "" if head.serial is not None or times == "-" else "~"
-        state = str(head.status) if head.complete else "runs" if head.running else "killed"
+        state = "runs" if head.running else "killed"
+        if head.complete:
+            state = str(head.known_status) if head.known_status is not None else "?"
         place = posixpath.basename(head.cwd)
         text = f"{shlex.join(head.command)}  ({place})"
         out.append(

@@ -74,7 +74,7 @@ def brief(head: BuildRecord) -> Document:
         "id": head.id,
         "started_unix": head.wall_clock,
         "wall": _s(wall) if wall is not None else None,
-        "status": head.status if head.complete else None,
+        "status": head.known_status,
         "speedup": round(head.serial / wall, 4) if head.serial is not None and wall else None,
     }
 
@@ -92,7 +92,7 @@ def _build(record: BuildRecord) -> Document:
         "started_unix": record.wall_clock,
         "complete": record.complete,
         "running": record.running,
-        "status": record.status if record.complete else None,
+        "status": record.known_status,
         "driver_runs": record.runs,
         "slots": record.slots,
         "cpus": record.cpus,

@@ -13,27 +13,25 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from smpmake import cpus, folders, native
 from smpmake.config import Settings
-from smpmake.decide.rules import rules_of
 from smpmake.engine.assembly import assemble
-from smpmake.engine.build import Build
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import wire
 from smpmake.protocol.client import Client, ServerGoneError
-from smpmake.server.requests import SHELL_BUILD, Requests
+from smpmake.records import BuildRecord
+from smpmake.server.guests import Guests, Notebook
+from smpmake.server.requests import Requests
 from smpmake.server.rundir import is_suitable, listen
 from smpmake.server.shims import shims_for
 from smpmake.server.socket import Server
 
 LONGEST_NAME: Final = 40
 _PATIENCE: Final = 5.0  # s
-_MOST_RECORDS: Final = 50_000  # of a shell's commands, until somebody asks for them
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -66,11 +64,22 @@ def folder_of(name: str) -> Path:
 
 
 class Service:
-    """Serves builds until told to stop."""
+    """Serves builds until told to stop.
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    note, look  see Guests.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        note: Callable[[BuildRecord], Notebook],
+        look: Callable[[], tuple[float, int]],
+    ) -> None:
         self._name = name
         self._settings = settings
+        self._note = note
+        self._look = look
         self._path = folder_of(name)
         self._stopped = asyncio.Event()
 
@@ -103,24 +112,21 @@ class Service:
                 board.close()
                 raise
             held.callback(lambda: leftovers.extend(engine.close()))
-            requests = Requests(engine, self._path, shims, self._stopped.set)
+            guests = Guests(engine, self._settings, self._note, self._look)
+            engine.build_of = guests.build_of
+            requests = Requests(engine, self._path, shims, guests, self._stopped.set)
             server = Server(listener, engine, requests)
             held.callback(server.close)
             held.callback(requests.close)
             for number in _STOP_SIGNALS:
                 loop.add_signal_handler(number, self._end_at_once, number)
-            engine.builds[SHELL_BUILD] = Build(
-                SHELL_BUILD,
-                rules_of(replace(self._settings, guard=False)),  # a shell has none
-                self._settings.keep_going,
-                began=time.time(),
-                wmakes=True,  # a shell may start one
-                most_records=_MOST_RECORDS,
-            )
+            turns = loop.create_task(guests.run())
+            held.callback(turns.cancel)
             ready(self._path / "socket", slots)
             await self._stopped.wait()
             for build in list(engine.builds.values()):  # one that ends meanwhile is taken out
                 await build.empty.wait()
+            await guests.close()
         return leftovers
 
     def _claim(self) -> int:

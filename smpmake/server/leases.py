@@ -27,12 +27,16 @@ class Cpu(NamedTuple):
 
 @dataclass(slots=True)
 class _Lease:
-    """before: what the parent's children had used; alone: they ran one after the other since."""
+    """before: what the parent's children had used; alone: they ran one after the other since.
+
+    known  it had ended before we were told: what it has used, as far as that can be told.
+    """
 
     pid: int
     parent: int
     before: Usage | None
     alone: bool
+    known: tuple[Cpu | None] | None = None
 
 
 class Meter:
@@ -44,16 +48,25 @@ class Meter:
 
     def begin(self, pid: int, parent: int) -> None:
         """A process becomes a tool."""
-        beside = [lease for lease in self._open.values() if lease.parent == parent]
-        for lease in beside:
-            lease.alone = False
+        beside = []
+        for lease in self._open.values():
+            if lease.parent == parent and lease.known is None:
+                now = self._processes.usage(lease.pid)
+                if now is None or now.is_over:  # its parent has gone on already
+                    lease.known = (self._used(lease),)
+                else:
+                    lease.alone = False
+                    beside.append(lease)
         usage = self._processes.usage(parent) if not beside else None
         self._open[pid] = _Lease(pid, parent, usage, not beside)
 
     def end(self, pid: int) -> Cpu | None:
         """It has ended."""
         lease = self._open.pop(pid)
-        last = self._processes.usage(pid)
+        return lease.known[0] if lease.known is not None else self._used(lease)
+
+    def _used(self, lease: _Lease) -> Cpu | None:
+        last = self._processes.usage(lease.pid)
         if last is not None and last.is_over and last.parent == lease.parent:
             return Cpu(last.user + last.children_user, last.system + last.children_system)
         after = self._processes.usage(lease.parent)

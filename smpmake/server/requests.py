@@ -23,10 +23,9 @@ from smpmake.engine.engine import Engine
 from smpmake.protocol.client import Outcome
 from smpmake.protocol.wire import FileId
 from smpmake.records import CommandRecord, Failure, to_row
+from smpmake.server.guests import SHELL_BUILD, Guests
 from smpmake.server.socket import Connection
 
-#: The build of shims whose shell evaluated `smpmake env`.
-SHELL_BUILD: Final = "shell"
 _MOST_WAITING: Final = 64  # requests of one connection
 _ROWS_A_REPLY: Final = 500
 _PATIENCE: Final = 10.0  # s for those who do not read their outcome
@@ -57,15 +56,21 @@ class Request:
 
 
 class Requests:
-    """Answers requests (socket.RequestHandler).  `on_stop` is called when a stop was asked for."""
+    """Answers requests (socket.RequestHandler).
+
+    guests   the builds that nobody began, on a named server.
+    on_stop  is called when a stop was asked for.
+    """
 
     def __init__(
         self,
         engine: Engine,
         folder: Path,
         shims: Path,
+        guests: Guests | None = None,
         on_stop: Callable[[], None] | None = None,
     ) -> None:
+        self._guests = guests
         self._engine = engine
         self._folder = folder
         self._shims = shims
@@ -77,6 +82,7 @@ class Requests:
         self._waiting: dict[Connection, set[asyncio.Task[None]]] = {}
         self._handlers: dict[str, Callable[[Request], None]] = {
             "begin": self._begin,
+            "builds": self._builds,
             "counts": self._counts,
             "end": self._end,
             "env": self._env,
@@ -173,6 +179,24 @@ class Requests:
         ]
         request.reply(running=running, queued=queued, waiting=stalls, pending=pending)
 
+    def _builds(self, request: Request) -> None:
+        """Who is on the server."""
+        found: list[dict[str, Any]] = []
+        for guest in self._guests.present() if self._guests is not None else ():
+            found.append(
+                {
+                    "command": guest.record.command,
+                    "folder": guest.record.cwd,
+                    "began": guest.record.wall_clock,
+                    "done": guest.build.done,
+                    "pending": guest.build.present,
+                }
+            )
+        for build in self._owners.values():
+            words = {"command": [], "folder": "", "began": build.began}
+            found.append({**words, "done": build.done, "pending": build.present})
+        request.reply(builds=found, slots=self._engine.scheduler.slots)
+
     def _interrupt(self, request: Request) -> None:
         build = self._build_of(request.client)
         self._engine.stop(build, int(request.message["signal"]))
@@ -188,12 +212,16 @@ class Requests:
     def _wait(self, request: Request) -> None:
         name = request.message.get("build", SHELL_BUILD)
         build = self._engine.builds.get(str(name))
-        if build is None:
-            raise RequestError(f"no such build: {name!r}")
+        guests = self._guests if name == SHELL_BUILD else None
         waiting = self._waiting.setdefault(request.client, set())
         if len(waiting) >= _MOST_WAITING:
             raise RequestError("too many requests of this connection wait already")
-        waiting.add(self._later(self._answer_wait(request, build)))
+        if guests is not None:
+            waiting.add(self._later(self._answer_guests(request, guests)))
+        elif build is not None:
+            waiting.add(self._later(self._answer_wait(request, build)))
+        else:
+            raise RequestError(f"no such build: {name!r}")
 
     def _stop(self, request: Request) -> None:
         if self._on_stop is None:
@@ -221,11 +249,15 @@ class Requests:
     async def _answer_wait(self, request: Request, build: Build) -> None:
         await build.empty.wait()
         self._no_longer_waits(request.client)  # from here on an outcome could be lost
-        outcome = _outcome_of(build)
-        if build.id == SHELL_BUILD:  # other builds end, and have their outcome then
-            build.forgive()
-        if not await self._send(request, outcome) and build.id == SHELL_BUILD:
-            build.failures[:0] = outcome.failures  # who asks next is told
+        await self._send(request, _outcome_of(build))
+
+    async def _answer_guests(self, request: Request, guests: Guests) -> None:
+        outcomes = await guests.wait(request.client.pid)
+        self._no_longer_waits(request.client)  # from here on an outcome could be lost
+        rows = map(_failure, outcomes.failures)
+        request.reply(failures=list(rows), summary=outcomes.summary)
+        if not await request.client.drained():
+            guests.untold(outcomes)
 
     async def _send(self, request: Request, outcome: Outcome) -> bool:
         """In portions, as fast as they are read.  Returns whether somebody is there at the end."""

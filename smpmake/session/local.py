@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import resource
 import shlex
 import socket
 import threading
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from smpmake.commands import wmake
 from smpmake.commands.model import Kind
 from smpmake.config import Settings
+from smpmake.cpus import own_cpu_us
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import rules_of
 from smpmake.disk.elf import takes_guard
@@ -44,12 +44,6 @@ if TYPE_CHECKING:
     from smpmake.server.socket import Server
 
 _BUILD: Final = "main"
-
-
-def own_cpu_us() -> int:
-    """Microseconds of CPU that this process has used."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return int((usage.ru_utime + usage.ru_stime) * 1e6)
 
 
 class LocalBackend:
@@ -214,9 +208,8 @@ class LocalBackend:
         build = self._build
         assert build.known_failures is not None
         commands = []
-        for digest, wrong in build.wrong.items():
-            if digest not in build.known_failures:
-                build.known_failures.add(digest, wrong.argv)
+        build.known_failures.learn({digest: w.argv for digest, w in build.wrong.items()})
+        for wrong in build.wrong.values():
             words = wrong.argv[:-1].split(b"\0")
             commands.append(shlex.join(os.fsdecode(word) for word in words))
         build.known_failures.save()

@@ -177,19 +177,24 @@ class UndoJournal:
     def renames(self, number: int, source: str, destination: str) -> None:
         """A command's rename is about to be done by us.  Raises OSError."""
         before = os.lstat(source)
-        self.removes(number, destination)
+        with contextlib.suppress(FileNotFoundError):
+            self._replaces(number, destination, os.lstat(destination))
         self._write(self._entry(MOVE, number, source, destination, info=before))
 
     def removes(self, number: int, path: str) -> None:
         """What a command has made, or was to make, is about to be removed by us."""
-        with contextlib.suppress(FileNotFoundError):
+        try:
             self._replaces(number, path, os.lstat(path))
+        except OSError:
+            if os.path.lexists(path):
+                self.lose()
 
     def keeps(self, number: int, path: str, info: os.stat_result) -> None:
         """A command that has no guard will write an older file: its contents are copied."""
         try:
             if stat.S_ISLNK(info.st_mode):
                 self._replaces(number, path, info)
+                self._keeps_behind(number, path)
             elif stat.S_ISREG(info.st_mode):
                 for kind in (GONE, DATA):  # it may be replaced, or written over
                     self._copies(kind, number, path, info)
@@ -200,13 +205,27 @@ class UndoJournal:
             return
         self._write(self._entry(NEW, number, path))
 
+    def _keeps_behind(self, number: int, link: str) -> None:
+        """The same for what a link leads to: it is not known which of both will be written."""
+        target = os.path.realpath(link)
+        try:
+            info = os.lstat(target)
+        except OSError:
+            self._write(self._entry(NEW, number, target))
+            return
+        if target != link and not stat.S_ISLNK(info.st_mode):  # else it leads round
+            self.keeps(number, target, info)
+
     def _copies(self, kind: int, number: int, path: str, info: os.stat_result) -> None:
-        # Guards count here, too; one that does so in this very moment is forgotten by us.
-        self._words[_KEPT] += info.st_size
-        if self.kept > self._budget:
-            raise OSError(errno.EDQUOT, "beyond the budget")
+        self._affords(info.st_size)
         shutil.copy2(path, self._item(0))  # it may be moved back as it is
         self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
+
+    def _affords(self, size: int) -> None:
+        # Guards count here, too; one that does so at this moment is forgotten.
+        self._words[_KEPT] += size
+        if self.kept > self._budget:
+            raise OSError(errno.EDQUOT, "beyond the budget")
 
     def _replaces(self, number: int, path: str, info: os.stat_result) -> None:
         if stat.S_ISLNK(info.st_mode):
@@ -215,6 +234,7 @@ class UndoJournal:
         device = _device(info.st_dev)
         store = self._devices.index(device) if device in self._devices else -1
         if stat.S_ISREG(info.st_mode) and store >= 0:
+            self._affords(info.st_size)
             with contextlib.suppress(OSError):
                 os.link(path, self._item(store))
                 self._write(self._entry(GONE, number, path, info=info, store=store + 1))

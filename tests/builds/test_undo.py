@@ -489,6 +489,36 @@ def test_a_program_without_a_guard_is_final(held: Held) -> None:
     assert "smpmake: failed: gcc -Dheld -c bad.c" in ended.err
 
 
+@pytest.mark.parametrize("tool", ["rm m.o far.o", "cp m.o link.o", "cp m.o lost.o", "cp m.o big.o"])
+def test_what_a_tool_without_a_guard_does_as_a_job_is_undone(held: Held, tool: str) -> None:
+    """What it is about to write over or to remove is copied when it is issued."""
+    space = held.space
+    static = space.root / "tools" / tool.split()[0]
+    source = space.root / "static.c"
+    source.write_text(STATIC)
+    space.ok("gcc", "-static", str(source), "-o", str(static))
+    files = make("ln -s far.o link.o; ln -s no.o lost.o", BAD, "gcc -c m.c", tool, AFTER)
+    files |= {"m.o": "older\n", "far.o": "older, too\n", "big.o": "oldest\n"}
+    check(held, files, ["make"])
+
+
+#: rm of two files, or cp of one, as it is called.
+STATIC = """
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (strcmp(strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0], "rm") == 0)
+		return unlink(argv[1]) || unlink(argv[2]);
+	FILE *from = fopen(argv[1], "r"), *to = fopen(argv[argc - 1], "w");
+	for (int c; from && to && (c = getc(from)) != EOF;)
+		putc(c, to);
+	return !from || !to || fclose(to);
+}
+"""
+
+
 def test_what_goes_past_libc_is_undone(held: Held) -> None:
     """By its syscall(), as Node does."""
     text = (

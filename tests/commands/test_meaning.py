@@ -119,7 +119,7 @@ REFUSED = {
     "gcc a.c -flto -save-temps": Reason.WRITES_UNPREDICTABLE,
     "gcc a.c b.h": Reason.WRITES_UNPREDICTABLE,
     "gcc -S a.S": Reason.WRITES_UNPREDICTABLE,
-    "cc --coverage a.c": Reason.WRITES_UNPREDICTABLE,
+    "cc --coverage one.c": Reason.WRITES_UNPREDICTABLE,
     "cc -MD a.c": Reason.WRITES_UNPREDICTABLE,
     "ar x lib.a": Reason.WRITES_UNPREDICTABLE,
     "cp -b a b": Reason.WRITES_UNPREDICTABLE,

@@ -103,6 +103,12 @@ GCC_ONLY = """
     --coverage a.c b.c
     --coverage one.c -o out/prog
     --coverage a.c b.c -o out/prog.exe
+    --coverage one.c -o one
+    --coverage -save-temps -fstack-usage one.c -o out/one.exe
+    --coverage a.c b.c -o out/a
+    --coverage -gsplit-dwarf one.c -lm -o one
+    -save-temps=cwd --coverage one.c -o out/one
+    -save-temps=cwd --coverage -fstack-usage -MMD -c a.c -o out/x.o
     -g -gsplit-dwarf -S a.c
     -Wp,-MMD,f.d,-MT,x.o -c a.c -o x.o
     -gsplit-dwarf -c a.c
@@ -164,6 +170,7 @@ CLANG_ONLY = """
     -save-temps -c a.c -o out/x.o
     -save-temps=obj -c a.c -o out/x.o
     -save-temps=cwd -c a.c -o out/x.o
+    -save-temps=cwd --coverage -c a.c -o out/x.o
     -save-temps one.c
     -save-temps a.c b.c -o out/prog
     -save-temps=obj a.c b.c -o out/prog

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -509,33 +509,6 @@ def test_a_build_that_is_over_is_forgotten(bench: Bench) -> None:
     shim = bench.run("gcc -c b.c", "other")
     assert shim.became is not None
     assert shim.became.light
-
-
-def test_a_shells_build_starts_afresh(bench: Bench) -> None:
-    bench.run("gcc -c a.c")
-    bench.ask(wire.ASK_READ, "a.o")
-    bench.workers.end(0, FAILED)
-    bench.build.forgive()
-    build = bench.build
-    kept: list[Callable[[], bool]] = [lambda: bool(build.stalls), lambda: bool(build.promised)]
-    kept += [lambda: bool(build.environments), lambda: bool(build.texts)]
-    kept += [lambda: bool(build.records), lambda: bool(build.failures), lambda: bool(build.wrong)]
-    assert [each() for each in kept] == [False] * len(kept)
-    assert bench.run("gcc -c b.c").status == 0
-    bench.workers.end(1)
-
-
-def test_a_shells_build_that_starts_afresh_is_not_run_again(bench: Bench) -> None:
-    """Its outcome is on its way, and the next commands are promised as the first were."""
-    for number in (0, 1):
-        bench.run("gcc -c a.c")
-        bench.workers.end(number)
-        (record,) = bench.build.records
-        bench.build.forgive()
-        assert record.state == "done"
-    assert not bench.build.patient
-    assert bench.run("gcc -c b.c").status == 0
-    bench.workers.end(2)
 
 
 def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> None:

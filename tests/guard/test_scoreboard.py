@@ -13,7 +13,17 @@ from pathlib import Path
 import pytest
 
 from smpmake import native
-from smpmake.guard.scoreboard import INPUT, OUTPUT, SLOTS, Scoreboard, file_hash, name_hash
+from smpmake.guard.scoreboard import (
+    ABOVE,
+    FOLDERS,
+    INPUT,
+    KEPT,
+    OUTPUT,
+    SLOTS,
+    Scoreboard,
+    file_hash,
+    name_hash,
+)
 from smpmake.protocol import frames, wire
 
 _HEADER = struct.Struct("<QIIIIqIIIIII")
@@ -24,7 +34,7 @@ def header(path: Path) -> tuple[int, ...]:
 
 
 def roles(path: Path, value: int) -> int:
-    """What a reader finds for a hash, as native/guard/questions.c looks it up."""
+    """What a reader finds for a hash, as native/guard/lookup.c looks it up."""
     data = path.read_bytes()
     for step in range(SLOTS):
         place = _HEADER.size + 8 * ((value + step) % SLOTS)
@@ -32,7 +42,7 @@ def roles(path: Path, value: int) -> int:
         if slot == 0:
             return 0
         if slot >> 32 == value and slot & 0xFF:
-            return int(slot & 0xFF)
+            return int(slot & 0x3F)
     return 0
 
 
@@ -136,9 +146,16 @@ def server(tmp_path: Path) -> Iterator[Answering]:
 
 def look(tmp_path: Path, name: str, **more: str) -> None:
     """A guarded process that opens one file."""
-    subprocess.run(
-        ["dd", f"if={name}", "of=/dev/null", "status=none"],
+    guarded(tmp_path, "dd", f"if={name}", "of=/dev/null", "status=none", **more)
+
+
+def guarded(tmp_path: Path, *argv: str, **more: str) -> str:
+    """What a guarded process prints."""
+    return subprocess.run(
+        argv,
         cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
         env={
             "PATH": os.environ["PATH"],
             "LD_PRELOAD": native.guard(),
@@ -150,7 +167,7 @@ def look(tmp_path: Path, name: str, **more: str) -> None:
             **more,
         },
         check=True,
-    )
+    ).stdout
 
 
 @pytest.mark.parametrize(
@@ -201,6 +218,67 @@ def test_a_job_does_not_ask_for_its_own(tmp_path: Path, path: Path, server: Answ
     assert server.asked == []
     look(tmp_path, "a.o", SMPMAKE_COMMAND="8")
     assert [question.command for question in server.asked] == [7]
+    board.close()
+
+
+@pytest.mark.parametrize("others", [INPUT, OUTPUT, KEPT])
+def test_a_job_does_not_ask_for_what_others_are_to_read_of_its_own(
+    tmp_path: Path, path: Path, server: Answering, others: int
+) -> None:
+    board = Scoreboard(path)
+    claims = [(name_hash(b"a.o"), others)]
+    board.put_up(6, [(name_hash(b"a.o"), OUTPUT), (name_hash(b"a.o"), INPUT)])
+    board.put_up(9, claims)
+    board.show(1)
+    (tmp_path / "a.o").touch()
+    look(tmp_path, "a.o", SMPMAKE_COMMAND="7")
+    assert bool(server.asked) == (others != INPUT)
+    look(tmp_path, "a.o", SMPMAKE_COMMAND="8")
+    assert server.asked
+    board.take_down(9, claims)
+    server.asked.clear()
+    look(tmp_path, "a.o", SMPMAKE_COMMAND="7")
+    assert server.asked == []
+    board.close()
+
+
+def test_the_board_tells_what_time_a_folder_will_have(
+    tmp_path: Path, path: Path, server: Answering
+) -> None:
+    board = Scoreboard(path)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    info = folder.stat()
+    now = int(info.st_mtime)
+
+    def seen() -> int:
+        return int(guarded(tmp_path, "stat", "-c", "%Y", "folder"))
+
+    board.put_up(1, [(name_hash(b"folder"), ABOVE)])
+    board.show(1)
+    for rounds in range(2):  # a number that was used
+        number = board.folder_entered(file_hash(info.st_dev, info.st_ino))
+        assert seen() == now
+        board.folder_changes(number, (now + 9 + rounds) * 10**9)
+        board.folder_changes(number, (now + 5) * 10**9)
+        assert seen() == now + 9 + rounds
+        board.folder_left(file_hash(info.st_dev, info.st_ino), number)
+    assert seen() == now
+    assert server.asked == []
+    board.close()
+
+
+def test_who_has_no_room_for_a_folder_is_asked(
+    tmp_path: Path, path: Path, server: Answering
+) -> None:
+    board = Scoreboard(path)
+    for key in range(FOLDERS):
+        assert board.folder_entered(key) < FOLDERS
+    info = tmp_path.stat()
+    assert board.folder_entered(file_hash(info.st_dev, info.st_ino)) == FOLDERS
+    board.show(1)
+    guarded(tmp_path, "stat", ".")
+    assert [question.kind for question in server.asked] == [wire.ASK_STAT]
     board.close()
 
 

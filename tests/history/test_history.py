@@ -161,7 +161,7 @@ insert into command values (1, 0, 'gcc', 'compile', 'deferred', '', '', 'done', 
 """
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
     path = tmp_path / "h.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:

@@ -299,3 +299,44 @@ def test_the_folder_of_servers_must_be_private(space: Space) -> None:
     ended = space.smpmake("serve")
     assert ended.status == 125
     assert "not private" in ended.err
+
+
+MAKEFILE = """prog: f0.o f1.o
+\techo made > prog
+f0.o: f0.c
+\tgcc -c f0.c
+f1.o: f1.c
+\tgcc -c f1.c
+"""
+
+
+def test_plain_make_through_shims_alone_has_a_report(space: Space) -> None:
+    """The three uses of smpmake meet: a server, shims on PATH, and a report afterwards."""
+    space.write({**objects(2), "Makefile": MAKEFILE})
+    server = Server(space)
+    done = space.run(*shell(f"make && {SMPMAKE} status && {SMPMAKE} wait && {SMPMAKE} report"))
+    assert done.status == 0, done.err
+    assert "slots" in done.out
+    report = done.out.partition("build 1,")[2]
+    assert "2 deferred, 0 in the foreground" in report
+    assert "make was not run by smpmake: its own status and CPU time are not known" in report
+    assert "of serial work" in done.err
+    history = space.run(SMPMAKE, "history")
+    assert "?  make" in history.out
+    assert "make" in space.run(SMPMAKE, "why", "f0.o").out
+    assert "a build begins: make" in server.stop()
+    space_is_clean(space)
+
+
+def test_a_failure_behind_plain_make_is_reported(space: Space) -> None:
+    """Its status was 0: who looks afterwards hears of it; the next make is told itself."""
+    space.write({**objects(2), "f1.c": "int x = oops;\n", "Makefile": MAKEFILE})
+    server = Server(space)
+    script = f"make; echo $? > status; {SMPMAKE} wait; make; echo $? > again; {SMPMAKE} wait"
+    space.run(*shell(script))
+    assert (space.folder / "status").read_text() == "0\n"
+    assert (space.folder / "again").read_text() == "2\n"
+    reports = space.run(SMPMAKE, "report", "1")
+    assert "failed" in reports.out
+    assert "oops" in reports.out
+    assert "failed: gcc -c f1.c" in server.stop()

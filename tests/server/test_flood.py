@@ -64,7 +64,6 @@ def kept(served: Served) -> dict[str, int]:
         "owners": len(served.requests._owners),
         "queued": len(scheduler._urgent) + len(scheduler._queue),
         "present": len(scheduler.hazards),
-        "records": len(build.records),
         "environments": len(build.environments),
         "texts": len(build.texts),
         "stalls": len(build.stalls),
@@ -77,8 +76,6 @@ def test_what_is_kept_of_hostile_connections_is_bounded(
 ) -> None:
     async def part(served: Served) -> None:
         chance = random.Random(7)
-        build = served.bench.build
-        build.most_records = 200
         served.bench.run("gcc -c a.c")  # so that the build does not end meanwhile
         fds = [os.open(served.bench.log, os.O_WRONLY) for _ in range(2)]
         most: dict[str, int] = {}
@@ -95,11 +92,8 @@ def test_what_is_kept_of_hostile_connections_is_bounded(
                     most[name] = max(size, most.get(name, 0))
         for fd in fds:
             os.close(fd)
-        assert most["records"] <= 200
         assert max(most["environments"], most["texts"]) <= 1003
-        few = {
-            name: most[name] for name in most if name not in ("environments", "texts", "records")
-        }
+        few = {name: most[name] for name in most if name not in ("environments", "texts")}
         assert max(few.values()) < 200, few
         client = served.client()
         assert (await client.ask("env"))["build"] == "shell"
@@ -151,18 +145,5 @@ def test_what_a_client_waits_for_goes_with_it(tmp_path: Path) -> None:
         while served.requests._tasks:
             await asyncio.sleep(0)
         served.bench.workers.end(0)
-
-    play(tmp_path, part)
-
-
-def test_an_outcome_that_is_not_all_says_so(tmp_path: Path) -> None:
-    async def part(served: Served) -> None:
-        build = served.bench.build
-        build.most_records = 4
-        for number in range(6):
-            served.bench.run(f"gcc -c -o {number}.o a.c")
-            served.bench.workers.end(number)
-        assert [record.number for record in build.records] == [2, 3, 4, 5]
-        assert len(build.notices) == 1
 
     play(tmp_path, part)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.engine.build import Build
 from smpmake.protocol import frames, wire
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.server.requests import Requests
@@ -48,22 +47,6 @@ class Served:
         """A build whose output goes where the bench's commands write."""
         reply = await client.ask("begin", **BEGIN, output=[self.bench.output] * 2)
         return str(reply["build"])
-
-    def a_long_shell_build(self) -> Build:
-        """Sixty commands with more words than a peer may leave unread."""
-        shell = self.bench.begin("shell")
-        for number in range(60):
-            self.bench.run(f"gcc -D{'x' * 60_000} -c -o {number}.o a.c", "shell")
-            self.bench.workers.end(number)
-        return shell
-
-    async def ask_and_read_nothing(self, shell: Build) -> Client:
-        """A client whose outcome has been taken, and is on the way."""
-        client = Client(self.path)
-        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": "wait", "id": 1}))
-        while shell.records:
-            await asyncio.sleep(0)
-        return client
 
     def shut(self) -> None:
         """The server goes away."""
@@ -244,40 +227,6 @@ def test_a_long_outcome_is_sent_as_fast_as_it_is_read(tmp_path: Path) -> None:
         outcome = outcome_of(await client.ask("end"))
         assert len(outcome.commands) == 1100
         client.close()
-
-    play(tmp_path, part)
-
-
-def test_a_failure_while_an_outcome_is_read_is_in_the_next(tmp_path: Path) -> None:
-    """A shell's build goes on while its outcome is on the way."""
-
-    async def part(served: Served) -> None:
-        bench, shell = served.bench, served.a_long_shell_build()
-        client = await served.ask_and_read_nothing(shell)
-        bench.run("gcc -c b.c", "shell")
-        bench.workers.end(60, 1 << 8)
-        first = AsyncClient(client)
-        again = served.client()
-        outcome = outcome_of(await again.ask("wait"))
-        assert [failure.record.command for failure in outcome.failures] == ["gcc -c b.c"]
-        first.close()
-        again.close()
-
-    play(tmp_path, part)
-
-
-def test_who_did_not_take_an_outcome_leaves_its_failures_to_the_next(tmp_path: Path) -> None:
-    async def part(served: Served) -> None:
-        bench, shell = served.bench, served.a_long_shell_build()
-        bench.run("gcc -c b.c", "shell")
-        bench.workers.end(60, 1 << 8)
-        (await served.ask_and_read_nothing(shell)).close()
-        while not shell.failures:
-            await asyncio.sleep(0)
-        again = served.client()
-        outcome = outcome_of(await again.ask("wait"))
-        assert [failure.record.command for failure in outcome.failures] == ["gcc -c b.c"]
-        again.close()
 
     play(tmp_path, part)
 

@@ -195,11 +195,17 @@ class Bench:
         for name in names:
             (self.folder / name).write_text(f"/* {name} */\n")
 
-    def invocation(self, line: str, build: str = "b", environment: Sequence[str] = ()) -> Invoke:
+    def invocation(
+        self,
+        line: str,
+        build: str = "b",
+        environment: Sequence[str] = (),
+        parent: int = MAKE,
+    ) -> Invoke:
         """What a shim would send."""
         words = line.split(" ")
         return Invoke(
-            MAKE,
+            parent,
             0o022,
             self.output,
             self.output,
@@ -212,11 +218,18 @@ class Bench:
             b"",
         )
 
-    def run(self, line: str, build: str = "b", environment: Sequence[str] = ()) -> Shim:
+    def run(
+        self,
+        line: str,
+        build: str = "b",
+        environment: Sequence[str] = (),
+        parent: int = MAKE,
+    ) -> Shim:
         """A shim brings a command line."""
         shim = Shim()
         out, err = (os.open(self.log, os.O_WRONLY | os.O_APPEND) for _ in range(2))
-        self.engine.invoke(self.invocation(line, build, environment), shim, out, err)
+        invocation = self.invocation(line, build, environment, parent)
+        self.engine.invoke(invocation, shim, out, err)
         return shim
 
     def ask(self, kind: int, name: str, other: str = "", *, command: int = -1) -> Guard:

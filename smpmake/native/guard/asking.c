@@ -46,6 +46,16 @@ int absolute(int dir, const char *path, char *full, size_t size)
 	return 0;
 }
 
+int target_of(const char *link, const char *target, char full[PATH_MAX])
+{
+	size_t folder = *target == '/' ? 0 : (size_t)(strrchr(link, '/') - link) + 1;
+	if (folder + strlen(target) >= PATH_MAX)
+		return 0;
+	memmove(full, link, folder);
+	strcpy(full + folder, target);
+	return 1;
+}
+
 static int transfer(int fd, void *data, size_t size, int sending)
 {
 	char *at = data;

@@ -13,6 +13,9 @@ ssize_t name_of_open(const char *digits, char *name, size_t size);
 /* An absolute name, nothing followed or folded; -1 where there is none. */
 int absolute(int dir, const char *path, char *full, size_t size);
 
+/* Where a symbolic link leads, without a look at what is on the way; 0 where that is too long. */
+int target_of(const char *link, const char *target, char full[PATH_MAX]);
+
 /* Puts a question and waits for the answer; without a server the answer is to go on.  `elsewhere`
  * gets the path of an answer that has one.  -1 where there is a server that could not be asked. */
 int ask(uint32_t kind, const char *path, const char *other, char *elsewhere,

@@ -11,10 +11,12 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 3u
+#define BOARD_VERSION 4u
 #define BOARD_SLOTS 65536u
+#define BOARD_FOLDERS 4096u
 
-/* A slot: hash of the name (32 bits), the command that put it there (24), roles (8).  Hash and
+/* A slot: hash of the name (32 bits), the command that put it there, or is the
+ * only one to write it (24), roles (8).  Hash and
  * roles 0: free, and the end of a chain.  A hash of 1 with no roles: was used. */
 #define ROLE_OUTPUT 1u /* a pending output is called so */
 #define ROLE_INPUT 2u  /* a pending command reads a file called so */
@@ -23,7 +25,9 @@
 #define ROLE_STALE 16u /* key of a file that a pending command will replace */
 #define ROLE_KEPT                                                                                  \
 	32u /* of a file called so pending commands are to find an older version, or none */
+#define ROLE_OTHERS 64u /* all roles but ROLE_OUTPUT are others' than the command's */
 #define OWNER_SEVERAL 0xffffffu
+#define OWNER_FOLDERS 0xffe000u /* from here on: numbers of folders below, that are listed */
 
 struct board {
 	uint64_t pending; /* commands that have not ended; 0: nothing below matters */
@@ -40,6 +44,8 @@ struct board {
 	uint32_t versions;  /* names of files that were changed, or made, under pending commands */
 	uint32_t reserved;
 	uint64_t slots[BOARD_SLOTS];
+	int64_t
+	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */
 };
 
 #endif

@@ -8,11 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int64_t ns_of(const struct timespec *time)
-{
-	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
-}
-
 void folder_before(struct folder *folder, int dir, const char *path)
 {
 	int before = errno;
@@ -26,7 +21,7 @@ void folder_before(struct folder *folder, int dir, const char *path)
 		    info.st_mode & S_ISVTX)
 			folder->path[0] = '\0';
 		else
-			folder->changed_ns = ns_of(&info.st_mtim);
+			folder->changed_ns = NS_OF(info.st_mtim);
 	}
 	errno = before;
 }
@@ -38,7 +33,7 @@ void folder_after(const struct folder *folder)
 	int64_t to = guard.trace->issued_ns;
 	if (folder->path[0] != '\0' &&
 	    kernel(SYS_newfstatat, AT_FDCWD, folder->path, &info, 0) == 0 &&
-	    ns_of(&info.st_mtim) != folder->changed_ns) {
+	    NS_OF(info.st_mtim) != folder->changed_ns) {
 		to = to > folder->changed_ns ? to : folder->changed_ns;
 		const struct timespec times[] = {
 		    {.tv_nsec = UTIME_OMIT},

@@ -71,6 +71,9 @@ struct trace {
 /* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
 void *mapped(const char *path, uint64_t at, size_t size, int protection);
 
+/* Of a timespec, or a time of statx(2). */
+#define NS_OF(time) ((int64_t)(time).tv_sec * 1000000000 + (time).tv_nsec)
+
 static inline int guard_quiet(void)
 {
 	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0;
@@ -96,9 +99,6 @@ int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer);
 /* For who wants names alone: a folder that holds the names of the one open as `fd`, pending ones
  * included. */
 int guard_names(int fd, char *elsewhere);
-
-/* Whether a folder is to be shown with the time that it will have; then `answer` holds that. */
-int guard_folder(int dir, const char *path, struct wire_guard_answer *answer);
 
 /* Whether a folder is to be shown with the time that it will have; then `answer` holds that. */
 int guard_folder(int dir, const char *path, struct wire_guard_answer *answer);

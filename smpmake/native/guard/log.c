@@ -88,11 +88,6 @@ static struct undo_entry *reserve(struct undo_head *h, size_t size)
 	return entry;
 }
 
-static int64_t ns_of(const struct statx_timestamp *time)
-{
-	return time->tv_sec * 1000000000 + time->tv_nsec;
-}
-
 static int64_t folder_time(char *path)
 {
 	struct statx info;
@@ -100,7 +95,7 @@ static int64_t folder_time(char *path)
 	slash[1] = '\0';
 	long failed = kernel(SYS_statx, AT_FDCWD, path, 0, STATX_MTIME, &info);
 	slash[1] = after;
-	return failed ? 0 : ns_of(&info.stx_mtime);
+	return failed ? 0 : NS_OF(info.stx_mtime);
 }
 
 struct undo_entry *undo_write(struct change *c, char *other)
@@ -115,7 +110,7 @@ struct undo_entry *undo_write(struct change *c, char *other)
 	entry->kind = c->kind;
 	entry->flags = c->flags;
 	entry->command = guard.command;
-	entry->now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	entry->now_ns = NS_OF(now);
 	if (c->there) {
 		const struct statx *info = &c->info;
 		entry->device = device_of(info);
@@ -124,8 +119,8 @@ struct undo_entry *undo_write(struct change *c, char *other)
 		entry->user = info->stx_uid;
 		entry->group = info->stx_gid;
 		entry->bytes = info->stx_size;
-		entry->accessed_ns = ns_of(&info->stx_atime);
-		entry->modified_ns = ns_of(&info->stx_mtime);
+		entry->accessed_ns = NS_OF(info->stx_atime);
+		entry->modified_ns = NS_OF(info->stx_mtime);
 	}
 	entry->store = c->store;
 	if (c->kind == UNDO_NEW || c->kind == UNDO_GONE || c->kind >= UNDO_MOVE)
@@ -228,7 +223,7 @@ int undo_was_before(const struct change *c)
 		return 0;
 	if (!(c->info.stx_mask & STATX_BTIME))
 		return 1;
-	int64_t born = ns_of(&c->info.stx_btime);
+	int64_t born = NS_OF(c->info.stx_btime);
 	if (guard.trace != NULL)
 		return born <= guard.trace->began_ns + UNDO_TICK;
 	return !guard_quiet() || born <= c->head->base_ns + UNDO_TICK;

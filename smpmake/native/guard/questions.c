@@ -1,6 +1,7 @@
-/* What is to be asked about, which the board tells, and the questions. */
+/* What is to be asked about, and the questions. */
 #include "asking.h"
 #include "kernel.h"
+#include "lookup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,66 +11,6 @@
 #include <unistd.h>
 
 #define MOMENT 20000000 /* ns; more than a turn of the file system's clock */
-
-/* ------------------------------------------------------------------ looking a name up */
-
-/* CRC-32 as zlib has it, of a name in lower case: some file systems do not tell the case. */
-static uint32_t hash_of(const void *name, size_t size, int fold)
-{
-	static const uint32_t half[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
-	                                  0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-	                                  0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-	                                  0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-	const unsigned char *at = name;
-	uint32_t crc = 0xffffffffu;
-	for (size_t i = 0; i < size; i++) {
-		unsigned char c = at[i];
-		if (fold && c >= 'A' && c <= 'Z')
-			c = (unsigned char)(c + 32);
-		crc ^= c;
-		crc = half[crc & 15] ^ (crc >> 4);
-		crc = half[crc & 15] ^ (crc >> 4);
-	}
-	crc = ~crc;
-	return crc > 1 ? crc : crc + 2; /* 0 and 1 are marks of the table */
-}
-
-/* The roles that pending commands other than ours gave to a hash. */
-static unsigned roles_of(uint32_t hash)
-{
-	const struct board *board = guard.board;
-	uint32_t generation = __atomic_load_n(&board->generation, __ATOMIC_ACQUIRE);
-	uint32_t own = guard.command & 0xffffffu;
-	if (board->full)
-		return ~0u;
-	for (uint32_t i = 0, at = hash; i < BOARD_SLOTS; i++, at++) {
-		uint64_t slot =
-		    __atomic_load_n(&board->slots[at & (BOARD_SLOTS - 1)], __ATOMIC_RELAXED);
-		if (slot == 0)
-			break;
-		if (slot >> 32 == hash && (slot & 0xff) != 0)
-			return own != 0 && ((slot >> 8) & 0xffffffu) == own ? 0 : slot & 0xff;
-	}
-	return __atomic_load_n(&board->generation, __ATOMIC_ACQUIRE) == generation ? 0 : ~0u;
-}
-
-static unsigned roles_of_name(const char *path)
-{
-	size_t size = strlen(path);
-	while (size > 0 && path[size - 1] == '/')
-		size--;
-	const char *slash = memrchr(path, '/', size);
-	const char *name = slash != NULL ? slash + 1 : path;
-	return roles_of(hash_of(name, (size_t)(path + size - name), 1));
-}
-
-static unsigned roles_of_file(const struct stat *info)
-{
-	struct {
-		uint64_t device, inode;
-	} key = {info->st_dev, info->st_ino};
-	return roles_of(hash_of(&key, sizeof key, 0));
-}
 
 /* ------------------------------------------------------------------ the questions */
 
@@ -93,7 +34,7 @@ static int is_stale(int dir, const char *path)
 	    (guard.trace != NULL || kernel(SYS_readlinkat, dir, path, target, 1) < 0))
 		return 0;
 	if (kernel(SYS_newfstatat, dir, path, &info, 0) == 0)
-		return (roles_of_file(&info) & ROLE_STALE) != 0;
+		return (slot_of_file(&info) & ROLE_STALE) != 0;
 	return errno == ENOENT && kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
 }
 
@@ -113,7 +54,7 @@ void guard_see(int dir, const char *path)
 	errno = before;
 }
 
-/* Whether a file is called as headers are (headers.py has the same rule). */
+/* Whether a file is called as headers are (schedule/names.py has the same rule). */
 static int could_hide(const char *path)
 {
 	static const char *const others[] = {".inc", ".inl", ".ipp", ".tcc",
@@ -130,11 +71,6 @@ static int could_hide(const char *path)
 	return 0;
 }
 
-static int64_t ns_of(const struct timespec *time)
-{
-	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
-}
-
 static int64_t newest_undeclared(void)
 {
 	return __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
@@ -146,7 +82,7 @@ static int is_of_the_same_moment(int64_t issued)
 {
 	struct timespec now;
 	return kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now) != 0 ||
-	       ns_of(&now) - issued < MOMENT;
+	       NS_OF(now) - issued < MOMENT;
 }
 
 /* Whether pending commands may still read a file though nothing here says so: it was there when the
@@ -160,7 +96,7 @@ static int may_be_read(int dir, const char *path)
 		return newest != 0 && (could_hide(path) || is_of_the_same_moment(newest));
 	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
 		return 1;
-	return ns_of(&info.st_ctim) <= newest && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
+	return NS_OF(info.st_ctim) <= newest && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
 }
 
 /* Whether a file shows by its age, whatever its name, that pending commands are not to see it. */
@@ -170,7 +106,7 @@ static int is_born_since(int dir, const char *path, int64_t issued)
 	return kernel(SYS_statx, dir, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_BTIME, &info) ==
 	           0 &&
 	       S_ISREG(info.stx_mode) && info.stx_mask & STATX_BTIME &&
-	       info.stx_btime.tv_sec * 1000000000 + info.stx_btime.tv_nsec > issued;
+	       NS_OF(info.stx_btime) > issued;
 }
 
 static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
@@ -225,18 +161,6 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 	errno = before;
 }
 
-/* Where a symbolic link will lead, without a look at what is on the way; 0 where that is too long.
- */
-static int target_of(const char *link, const char *target, char full[PATH_MAX])
-{
-	size_t folder = *target == '/' ? 0 : (size_t)(strrchr(link, '/') - link) + 1;
-	if (folder + strlen(target) >= PATH_MAX)
-		return 0;
-	memcpy(full, link, folder);
-	strcpy(full + folder, target);
-	return 1;
-}
-
 /* A symbolic link: what it leads to has an age of its own, and may be a folder; where that is
  * pending, the board is to know the link's name, too. */
 void guard_see_alias(const char *target, int dir, const char *path)
@@ -258,7 +182,7 @@ void guard_see_alias(const char *target, int dir, const char *path)
 
 static int is_listed(const struct stat *info)
 {
-	return guard.board->unknown > 0 || roles_of_file(info) & ROLE_LISTED;
+	return guard.board->unknown > 0 || slot_of_file(info) & ROLE_LISTED;
 }
 
 /* Whether a path may lead to a folder that something pending lies in or below. */
@@ -277,7 +201,8 @@ int guard_folder(int dir, const char *path, struct wire_guard_answer *answer)
 	if (guard.trace == NULL && path != NULL && may_be_above(path) &&
 	    kernel(SYS_newfstatat, dir, path, &info, 0) == 0 && S_ISDIR(info.st_mode) &&
 	    is_listed(&info)) {
-		ask_about(ASK_STAT, dir, path, answer);
+		if (!folder_time(&info, answer))
+			ask_about(ASK_STAT, dir, path, answer);
 		shown = answer->state == GUARD_FOLDER;
 	}
 	errno = before;

@@ -13,11 +13,6 @@
 #define AGE (STATX_CTIME | STATX_BTIME | STATX_TYPE)
 #define MADE_SINCE "made since" /* to be answered by ABSENT, unless a command before us made it */
 
-static int64_t ns_of(const struct statx_timestamp *time)
-{
-	return time->tv_sec * 1000000000 + time->tv_nsec;
-}
-
 /* Whether it is we who made a file: our compiler's text for our assembler, what lies in a folder
  * that we have moved. */
 static int is_own(int dir, const char *path)
@@ -57,19 +52,34 @@ static SLOW enum view look(int fd, int dir, const char *path, char *elsewhere)
 	int64_t issued = guard.trace->issued_ns;
 	long failed = fd >= 0 ? kernel(SYS_statx, fd, "", AT_EMPTY_PATH, AGE, &info)
 	                      : kernel(SYS_statx, dir, path, 0, AGE, &info);
-	if (failed != 0 || S_ISDIR(info.stx_mode) || ns_of(&info.stx_ctime) < issued ||
+	if (failed != 0 || S_ISDIR(info.stx_mode) || NS_OF(info.stx_ctime) < issued ||
 	    is_own(dir, path))
 		return AS_IT_IS;
-	int made = info.stx_mask & STATX_BTIME && ns_of(&info.stx_btime) > issued;
+	int made = info.stx_mask & STATX_BTIME && NS_OF(info.stx_btime) > issued;
 	return seen(dir, path, made ? MADE_SINCE : "", elsewhere);
 }
 
-/* A link whose way may lead over what has been changed under us. */
+#define LINKS 40
+
+/* A link whose way leads over a name of what has been changed under us. */
 static int leads_to_versions(int dir, const char *path)
 {
-	char target[1];
-	return guard.board->versions != 0 && guard.trace != NULL &&
-	       kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
+	char link[PATH_MAX], target[PATH_MAX];
+	if (guard.board->versions == 0 || guard.trace == NULL)
+		return 0;
+	for (int i = 0; i < LINKS; i++) {
+		long size = kernel(SYS_readlinkat, dir, path, target, sizeof target - 1);
+		if (size < 0)
+			return 0;
+		target[size] = '\0';
+		if (guard_knows(target))
+			return 1;
+		if (absolute(dir, path, link, sizeof link) != 0 || !target_of(link, target, link))
+			return 1;
+		dir = AT_FDCWD;
+		path = link;
+	}
+	return 0;
 }
 
 enum view view_of_named(int dir, const char *path, char *elsewhere)

@@ -1,0 +1,310 @@
+"""Builds that nobody began: of drivers that run by themselves, with our shims on PATH.
+
+Such a build begins with its first command.  It ends when its driver has ended, or, where that may
+be silent for long for other reasons (a shell, an editor), when nothing of it has been issued or run
+for a while; or when somebody waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+
+from smpmake import __version__, cpus
+from smpmake.config import Settings
+from smpmake.cpus import own_cpu_us
+from smpmake.decide.known_failures import KnownFailures
+from smpmake.decide.procfs import Processes
+from smpmake.decide.rules import rules_of
+from smpmake.engine.build import Build
+from smpmake.engine.engine import Engine
+from smpmake.forecast import Forecast
+from smpmake.protocol.wire import Invoke
+from smpmake.records import BuildRecord, Failure, Sample
+from smpmake.server.callers import Origin, is_above, origin_of
+
+log = logging.getLogger("smpmake")
+#: The name by which shims whose shell evaluated `smpmake env` call their build.
+SHELL_BUILD: Final = "shell"
+TURN: Final = 0.5  # s
+
+
+class Notebook(Protocol):
+    """Writes a build down while it runs, and tells at its end what came of it."""
+
+    def past(self) -> Forecast | None:
+        """What earlier builds tell.  Called in a thread."""
+
+    def turn(self) -> None:
+        """Some time has gone by."""
+
+    def end(self) -> list[str]:
+        """The build is over; returns its summary's lines.  Called in a thread."""
+
+
+@dataclass(eq=False, slots=True)
+class Guest:
+    """One such build.
+
+    quiet  since when nothing of it has run, monotonic ns; 0 while something does.
+    gone   when its driver ended, 0 while it lives or where there is none.
+    spent_us  CPU that the server had used when it began, microseconds.
+    """
+
+    build: Build
+    record: BuildRecord
+    origin: Origin
+    notebook: Notebook
+    pidfd: int = -1
+    quiet: int = 0
+    gone: int = 0
+    spent_us: int = field(default_factory=own_cpu_us)
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What is to be told to who waits: of builds that have ended since somebody was told."""
+
+    failures: list[Failure] = field(default_factory=list)
+    summary: list[str] = field(default_factory=list)
+
+    def take(self) -> Outcomes:
+        """All of it, which is told now."""
+        taken = Outcomes(self.failures, self.summary)
+        self.failures, self.summary = [], []
+        return taken
+
+
+_MOST_UNTOLD: Final = 200
+_NOT_KNOWN: Final = "{} was not run by smpmake: its own status and CPU time are not known"
+_MOST_RECORDS: Final = 50_000  # then what follows is a build of its own
+
+
+class Guests:
+    """One per named server.
+
+    note   makes a build's notebook.
+    look   the machine's state now: CPU busy (0..1), memory in use (bytes).
+    now    the monotonic clock, ns.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        note: Callable[[BuildRecord], Notebook],
+        look: Callable[[], tuple[float, int]],
+        *,
+        processes: Processes | None = None,
+        now: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._engine = engine
+        self._settings = replace(settings, guard=False)  # a shell has none
+        self._note = note
+        self._look = look
+        self._processes = processes or Processes()
+        self._now = now
+        self._since = time.time()
+        self._guests: list[Guest] = []
+        self._ids = 0
+        self._untold = Outcomes()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # ------------------------------------------------------------------ they come
+
+    def build_of(self, invoke: Invoke) -> Build | None:
+        """Whose build a command is; of a shim's, one that may begin now."""
+        if invoke.build != SHELL_BUILD:
+            return self._engine.builds.get(invoke.build)
+        origin = origin_of(self._processes, invoke.parent, os.fsdecode(invoke.cwd), self._since)
+        for guest in self._guests:
+            if guest.origin.is_same(origin):
+                if len(guest.build.records) < _MOST_RECORDS:
+                    guest.quiet = 0
+                    return guest.build
+                self._unwatch(guest)  # it ends as soon as nothing of it runs
+                guest.origin, guest.gone = replace(guest.origin, driver=None), self._now()
+                break
+        return self._begin(origin, invoke).build
+
+    def _begin(self, origin: Origin, invoke: Invoke) -> Guest:
+        settings, now, wall = self._settings, self._now(), time.time()
+        age = int((wall - origin.driver.started) * 1e9) if origin.driver is not None else 0
+        self._ids += 1
+        words = list(origin.words) or [os.fsdecode(word) for word in invoke.argv.split(b"\0")[:-1]]
+        record = BuildRecord(
+            words,
+            origin.folder,
+            self._engine.scheduler.slots,
+            cpus.usable().count,
+            __version__,
+            started=now - age,
+            wall_clock=wall - age / 1e9,
+            by_shims=True,
+        )
+        build = Build(
+            f"{SHELL_BUILD}-{self._ids}",
+            rules_of(settings),
+            settings.keep_going,
+            self._processes.output_ids(origin.driver.pid) if origin.driver is not None else None,
+            began=record.wall_clock,
+            wmakes=True,  # its driver may be one
+            known_failures=KnownFailures(origin.folder, secrets=settings.redact),
+        )
+        record.commands, record.failures = build.records, build.failures
+        record.reported = build.reported
+        record.notices, record.stalls = build.notices, build.stalls
+        guest = Guest(build, record, origin, self._note(record))
+        self._watch(guest)
+        self._guests.append(guest)
+        self._engine.builds[build.id] = build
+        self._later(self._look_back(guest))
+        log.info("a build begins: %s, in %s", " ".join(words[:8]), origin.folder)
+        return guest
+
+    async def _look_back(self, guest: Guest) -> None:
+        with contextlib.suppress(OSError, RuntimeError):  # no thread is left: then without
+            known = await asyncio.to_thread(guest.notebook.past)
+            if known is not None:
+                self._engine.expect(known)
+
+    def _watch(self, guest: Guest) -> None:
+        """Its driver's end is to be seen."""
+        if guest.origin.driver is None:
+            return
+        try:
+            guest.pidfd = os.pidfd_open(guest.origin.driver.pid)
+        except ProcessLookupError:
+            guest.gone = self._now()
+        except OSError:  # no descriptor is left: then it ends as those of a shell do
+            guest.origin = replace(guest.origin, driver=None)
+        else:
+            loop = asyncio.get_running_loop()
+            loop.add_reader(guest.pidfd, self._driver_ended, guest)
+
+    def _driver_ended(self, guest: Guest) -> None:
+        guest.gone = self._now()
+        self._unwatch(guest)
+        self._end_if_over(guest)
+
+    @staticmethod
+    def _unwatch(guest: Guest) -> None:
+        if guest.pidfd >= 0:
+            asyncio.get_running_loop().remove_reader(guest.pidfd)
+            os.close(guest.pidfd)
+            guest.pidfd = -1
+
+    # ------------------------------------------------------------------ they go
+
+    async def run(self) -> None:
+        """Takes turns until cancelled."""
+        while True:
+            await asyncio.sleep(TURN)
+            self.turn()
+
+    def turn(self) -> None:
+        """Some time has gone by."""
+        if not self._guests:
+            return
+        machine = self._look()
+        running, queued, held = self._engine.counts
+        for guest in self._guests[:]:
+            at = (self._now() - guest.record.started) / 1e9
+            sample = Sample(at, *machine, guest.build.done, running, queued, held)
+            guest.record.samples.append(sample)
+            guest.notebook.turn()
+            self._end_if_over(guest)
+
+    def _end_if_over(self, guest: Guest) -> None:
+        if not guest.build.empty.is_set():
+            guest.quiet = 0
+        elif guest.gone:
+            self._end(guest)
+        elif not guest.quiet:
+            guest.quiet = self._now()
+        elif not guest.origin.is_make and self._now() - guest.quiet >= self._settings.idle * 10**9:
+            self._end(guest)
+
+    def _end(self, guest: Guest) -> None:
+        """Nothing of it is pending.  What is left to do is done in a thread."""
+        self._guests.remove(guest)
+        self._unwatch(guest)
+        self._engine.forget(guest.build)
+        record = guest.record
+        last = max((max(c.ended, c.issued) for c in record.commands), default=0)
+        record.driver_ended = guest.gone
+        record.ended = max(last, guest.gone, record.started + 1)
+        first = min(record.failures, key=lambda f: f.record.number, default=None)
+        record.status = (first.record.status or 1) if first is not None else guest.build.stopping
+        record.server_cpu_us = own_cpu_us() - guest.spent_us  # for all that run at once
+        record.notices.append(_NOT_KNOWN.format(os.path.basename(record.command[0])))
+        known = guest.build.known_failures
+        assert known is not None
+        known.learn({digest: wrong.argv for digest, wrong in guest.build.wrong.items()})
+        known.save()
+        self._later(self._conclude(guest))
+
+    def _later(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _conclude(self, guest: Guest) -> None:
+        record = guest.record
+        for failure in record.failures:  # before all that took time
+            log.error("failed: %s (%s)", failure.record.command, failure.why)
+        try:
+            summary = await asyncio.to_thread(guest.notebook.end)
+        except Exception as error:  # a fault of ours costs the summary, never the build
+            summary = [f"no summary: {error!r}"]
+        for line in summary:
+            log.info("%s", line.removeprefix("smpmake: "))
+        untold = self._untold
+        untold.failures = (untold.failures + record.failures)[-_MOST_UNTOLD:]
+        untold.summary = (untold.summary + summary)[-_MOST_UNTOLD:]
+
+    # ------------------------------------------------------------------ who waits
+
+    async def wait(self, pid: int) -> Outcomes:
+        """For all that is deferred.  `pid` asks: of its session, if anything is; its own end.
+
+        A driver that still runs and is not the one that asks goes on, and its build with it.
+        """
+        caller = self._processes.caller(pid)
+        session = caller.session if caller is not None else 0
+        mine = [guest for guest in self._guests if guest.origin.session == session]
+        for guest in mine or self._guests[:]:
+            await guest.build.empty.wait()
+            driver = guest.origin.driver
+            over = driver is None or guest.gone or is_above(self._processes, driver.pid, pid)
+            if over and guest in self._guests:
+                self._end(guest)
+        await self._concluded()
+        return self._untold.take()
+
+    def untold(self, outcomes: Outcomes) -> None:
+        """Who asked has not read it: who asks next is told."""
+        self._untold.failures[:0] = outcomes.failures
+        self._untold.summary[:0] = outcomes.summary
+
+    async def close(self) -> None:
+        """The server ends."""
+        for guest in self._guests[:]:
+            self._end(guest)
+        await self._concluded()
+
+    async def _concluded(self) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    # ------------------------------------------------------------------ who is there
+
+    def present(self) -> list[Guest]:
+        """The builds of now, in the order in which they began."""
+        return self._guests[:]
