@@ -138,11 +138,11 @@ def ancestor(
         data = json.loads(done.stdout)
         for count in sorted({run["cpus"] for run in data["runs"]}):
             cells = {
-                run["jobs"] > 0: statistics.fmean(run["real"])
+                run["jobs"] > 0: statistics.median(run["real"])
                 for run in data["runs"]
                 if run["cpus"] == count
             }
             row(name, count, f"{cells[False]:.1f} s", f"{cells[True]:.1f} s", "")
-        row(name, "", "", "", f"{data['extra_utilisation']:.0%}")
+        row(name, "", "", "", f"{data['ancestors_share']:.0%}")
         shutil.rmtree(spare)
         shutil.rmtree(top)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.errors import SmpmakeError
-from smpmake.timing import extra_utilisation
 
 _SHOWN: Final = 2000
 
@@ -59,22 +58,10 @@ class Bench:
     jobs: tuple[int, ...]
     runs: dict[Variant, list[Run]] = field(default_factory=dict)
 
-    def mean(self, variant: Variant) -> float | None:
-        """Mean wall seconds; None where it was not run."""
+    def median(self, variant: Variant) -> float | None:
+        """Of the wall seconds; None where it was not run."""
         runs = self.runs.get(variant)
-        return statistics.fmean(run.real for run in runs) if runs else None
-
-    def extra(self) -> float | None:
-        """Utilisation of the extra CPUs: the original way against smpmake, both on the most CPUs.
-
-        None where there is no extra CPU.
-        """
-        most = max(self.cpus)
-        serial = self.mean(Variant(0, most))
-        parallel = self.mean(Variant(most, most))
-        if serial is None or parallel is None:
-            return None
-        return extra_utilisation(serial, parallel, most)
+        return statistics.median(run.real for run in runs) if runs else None
 
 
 def variants(cpus: Sequence[int], jobs: Sequence[int]) -> list[Variant]:

@@ -24,6 +24,7 @@ class CommandRecord:
     max_rss     KiB, of the largest process in it.
     unguarded   the program above it that has no guard, "" where all have one.
     inputs      what its command line says that it reads.
+    delay_us    how long its processes, together, waited for a CPU; -1 where nobody measured it.
     reads       files of its own that a guarded job was seen to read (not the system's).
     surprises   what it did that its command line did not say: "read PATH", "wrote PATH".
     """
@@ -57,6 +58,7 @@ class CommandRecord:
     reads: tuple[str, ...] = ()
     surprises: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    delay_us: int = -1
 
     @property
     def command(self) -> str:
@@ -118,9 +120,12 @@ class Stall:
 
 @dataclass(slots=True)
 class Sample:
-    """The machine at one moment: seconds into the build, CPU busy (0..1), memory in use (bytes).
+    """The machine since the sample before: seconds into the build, CPU busy (0..1), memory in use
+    (bytes).
 
-    held  jobs that had a slot and did not start, because memory was short.
+    held      jobs that had a slot and did not start, because memory was short.
+    stolen    share of the CPUs (part of `cpu`) that the host of a virtual machine kept.
+    pressure  share of the time in which somebody waited for a CPU; -1 where nobody measures it.
     """
 
     at: float
@@ -130,6 +135,8 @@ class Sample:
     running: int
     queued: int
     held: int = 0
+    stolen: float = 0.0
+    pressure: float = -1.0
 
 
 @dataclass(slots=True)
@@ -140,6 +147,10 @@ class BuildRecord:
     ended     0 while it runs, and for ever if smpmake was killed (`complete`).
     running   whether the smpmake that runs it is there now.
     runs      how often the driver was run: more than once where a promise was wrong.
+    driver_started  when its last run began, or the first whose work was not undone.
+    again_us  CPU of the driver's runs that were undone.
+    watched   how many CPUs the samples are about; 0 where that is not known.
+    calibration  CPU time of its commands in builds with one slot / here; None: there was none.
     status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
     serial    seconds of the same build without smpmake, where somebody measured it.
     estimate  seconds of serial work in it, by the timing model.
@@ -164,6 +175,10 @@ class BuildRecord:
     driver_user_us: int = 0
     driver_system_us: int = 0
     driver_max_rss: int = 0
+    driver_started: int = 0
+    again_us: int = 0
+    watched: int = 0
+    calibration: float | None = None
     server_cpu_us: int = 0
     serial: float | None = None
     estimate: float | None = None
@@ -198,7 +213,7 @@ def from_row(row: list[Any]) -> CommandRecord:
     values[_ARGV] = values[_ARGV].encode("utf-8", "surrogateescape")
     for column in _TUPLES:
         values[column] = tuple(values[column])
-    return CommandRecord(*values)
+    return CommandRecord(*values[: len(_NAMES)])
 
 
 _NAMES = [f.name for f in dataclasses.fields(CommandRecord)]

@@ -46,7 +46,8 @@ def bench(
     as_json: bool,
     command: tuple[str, ...],
 ) -> int:
-    """Build in the original way and under smpmake, in turns, and print the times side by side.
+    """Build in the original way and under smpmake, in turns, and print the times side by side:
+    medians with their range, and whether they tell a difference at all.
 
     Each build starts from what --clean leaves.  The serial time that is measured enters the record
     of the last build under smpmake, whose report shows it from then on.
@@ -58,7 +59,7 @@ def bench(
     done = benching.run(
         list(command), clean, runs, cpus, jobs, lambda text: click.echo(text, err=True)
     )
-    serial = done.mean(benching.Variant(0, max(cpus)))
+    serial = done.median(benching.Variant(0, max(cpus)))
     try:
         history = History()
         for head in history.heads(os.getcwd(), limit=runs * (len(cpus) + len(jobs)) + 2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Final
 
 from smpmake import timing
@@ -39,6 +40,12 @@ def report(
 
 def conclude(record: BuildRecord, recorder: Recorder | None) -> Timing:
     """Writes the end of a build down; returns its figures."""
+    from smpmake.history import History, past
+
+    if not record.by_shims:
+        record.ended = time.monotonic_ns()  # with what came behind the last command
+    if recorder is not None:
+        record.calibration = past.calibration(record, History())
     try:
         model = timing.analyse(record)
         record.estimate = model.estimated.seconds

@@ -16,6 +16,7 @@ import click
 
 from smpmake.cli.names import UNNAMED
 from smpmake.commands import families
+from smpmake.commands.makes import PARALLEL
 from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size
 from smpmake.said import say, say_what_is_logged
 from smpmake.status.template import Wording
@@ -243,6 +244,9 @@ def build(settings: Settings, command: list[str]) -> int:
     from smpmake.errors import SmpmakeError
 
     begun: list[Session] = []
+    if settings.verbosity >= 0 and os.path.basename(command[0]) in PARALLEL:
+        name = os.path.basename(command[0])
+        say(f"{name} runs its commands in parallel already: smpmake gains nothing with it")
     try:
         outcome = _run(settings, command, begun)
     except Exception as error:
@@ -272,7 +276,7 @@ def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcom
     from smpmake import cpus
     from smpmake.session.backend import Backend
     from smpmake.session.local import LocalBackend
-    from smpmake.session.means import most_slots
+    from smpmake.session.means import began_ns, most_slots
     from smpmake.session.remote import RemoteBackend, running_server
     from smpmake.session.session import Session
 
@@ -293,7 +297,7 @@ def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcom
     else:
         slots = min(most, settings.jobs or cpus.usable().count)
         backend = LocalBackend(settings, slots, command[0])
-    session = Session(settings, command, slots, backend)
+    session = Session(settings, command, slots, backend, began=began_ns())
     begun.append(session)
     return asyncio.run(session.run(get_ready))
 

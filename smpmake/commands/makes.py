@@ -10,5 +10,7 @@ WMAKES: Final = frozenset({"wmake", "bwmake"})
 READERS: Final = frozenset({"make", "gmake", "bmake", "pmake", "fmake", "remake"}) | WMAKES
 #: Drivers that read a command's dependency file the moment the command ends.
 READ_BACK: Final = frozenset({"ninja", "samu"})
+#: Drivers that run their commands in parallel by themselves.
+PARALLEL: Final = READ_BACK | {"n2"}
 #: All that do not read a recipe's output themselves.
 MAKES: Final = READERS | READ_BACK | {"colormake"}

@@ -35,6 +35,21 @@ class Caller:
     session: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process has used, microseconds of CPU, and those of its children that it has reaped.
+
+    is_over  it has ended, and waits to be reaped.
+    """
+
+    parent: int
+    is_over: bool
+    user: int
+    system: int
+    children_user: int
+    children_system: int
+
+
 class Processes:
     """Looks processes up, each time anew: a number may stand for another one soon."""
 
@@ -58,6 +73,19 @@ class Processes:
             int(fields[1]),
             boot + int(fields[19]) / self._tick,
             int(fields[3]),
+        )
+
+    def usage(self, pid: int) -> Usage | None:
+        """What a process has used so far, or None."""
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                state, parent, *fields = file.read().rpartition(b")")[2].split()
+        except (OSError, ValueError):
+            return None
+        return Usage(
+            int(parent),
+            state == b"Z",
+            *(int(ticks) * 1_000_000 // self._tick for ticks in fields[9:13]),
         )
 
     def folder(self, pid: int) -> str:

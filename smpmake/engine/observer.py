@@ -55,6 +55,8 @@ class Observer:
         trace = self._traces.end(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
+        if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
+            command.record.delay_us = trace.waited_us
         command.record.surprises = surprises(trace, job.operands, command.build.promised)
         tool = _tool(command)
         before = self._has_guard.get(tool)

@@ -1,7 +1,8 @@
 """What jobs were seen to read and write: each slot has a file in which guards note it.
 
 The layout is native/guard/guard.h's `struct trace`: two counts, the times when the job was about to
-be started and when it was issued, then notes of a letter and an absolute path, NUL-ended.
+be started and when it was issued, whether it is watched, for how many microseconds its processes
+waited for a CPU, then notes of a letter and an absolute path, NUL-ended.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ class Trace:
     """What a job did.  Paths are as it spelled them, made absolute.
 
     whole      nothing is missing: no note was lost, and no part of it ran without a guard.
+    waited_us  how long its processes had to wait for a CPU.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     whole: bool
+    waited_us: int = 0
 
 
 class Traces:
@@ -77,7 +80,9 @@ class Traces:
             if note[:1] in found:
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
-        return Trace(tuple(found[b"r"]), tuple(found[b"w"]), not lost and not found[b"u"])
+        whole = not lost and not found[b"u"]
+        waited_us = _BEGIN.unpack(known[:_HEAD])[-1]
+        return Trace(tuple(found[b"r"]), tuple(found[b"w"]), whole, waited_us)
 
     def has_opened(self, slot: int, path: str) -> bool:
         """Whether a job that runs may have a file of that name open, in whatever folder."""

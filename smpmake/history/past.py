@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from smpmake.forecast import Forecast
 from smpmake.history.store import History, HistoryError
+from smpmake.records import BuildRecord
 from smpmake.timing import analyse  # the face first: threads import it at the same time
+from smpmake.timing.calibration import calibrated
 from smpmake.timing.graph import build_graph
 from smpmake.timing.priority import tails
 
@@ -17,6 +19,16 @@ def of_commands(cwd: str, history: History) -> Forecast:
         return Forecast()
 
 
+def calibration(record: BuildRecord, history: History) -> float | None:
+    """By how much several CPUs at once make CPU time longer, if builds with one slot can tell."""
+    if record.slots < 2:
+        return None
+    try:
+        return calibrated(record, history.single(record.cwd))
+    except HistoryError:
+        return None
+
+
 def with_order(known: Forecast, cwd: str, history: History) -> Forecast:
     """The same with what hangs on each command, which takes longer to find out."""
     try:
@@ -27,7 +39,7 @@ def with_order(known: Forecast, cwd: str, history: History) -> Forecast:
     if record is None:
         return known
     timing = analyse(record)
-    graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
+    graph = build_graph(record, timing.line, timing.serial)
     outputs = {c.number: c.outputs[0] for c in record.commands if c.outputs}
     found = {outputs[n]: tail for n, tail in tails(graph).items() if n in outputs}
     jobs = [c for c in record.commands if c.verdict == "deferred" and c.outputs]

@@ -13,18 +13,20 @@ COMMAND: Final = (
     *("number", "tool", "kind", "verdict", "reason", "detail", "state", "cwd", "argv", "outputs"),
     *("issued", "ready", "started", "ended", "slot", "status", "waited_for"),
     *("user_us", "system_us", "max_rss", "unguarded", "reads", "surprises", "inputs", "light"),
-    *("minor_faults", "major_faults", "voluntary", "involuntary"),
+    *("minor_faults", "major_faults", "voluntary", "involuntary", "delay_us"),
 )
 _TIMES: Final = ("issued", "ready", "started", "ended")
 _LISTS: Final = ("outputs", "surprises")
 _FILES: Final = ("reads", "inputs")
 STALL: Final = ("who", "cause", "path", "waited_for", "count", "command", "began", "ended")
-SAMPLE: Final = ("at", "cpu", "memory", "done", "running", "queued", "held")
+SAMPLE: Final = (
+    *("at", "cpu", "memory", "done", "running", "queued", "held", "stolen", "pressure"),
+)
 BUILD: Final = (
     *("cwd", "command", "wall_clock", "wall_ns", "driver_ns", "slots", "cpus", "status"),
     *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
     *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
-    *("notices", "by_shims"),
+    *("notices", "by_shims", "driver_started_ns", "again_us", "watched", "calibration"),
 )
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
@@ -120,6 +122,8 @@ def build_row(
         *(record.serial, record.estimate, record.memory),
         json.dumps([storable(clean(notice)) for notice in record.notices]),
         int(record.by_shims),
+        *(since(start, record.driver_started), record.again_us, record.watched),
+        record.calibration,
     ]
 
 
@@ -158,5 +162,9 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         running=v["pid"] != 0 and start_of(v["pid"]) == v["pid_start"],
         notices=json.loads(v["notices"]),
         by_shims=bool(v["by_shims"]),
+        driver_started=v["driver_started_ns"],
+        again_us=v["again_us"],
+        watched=v["watched"],
+        calibration=v["calibration"],
         id=number,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-VERSION: Final = 5
+VERSION: Final = 6
 
 #: Times are ns from the build's start unless a comment says otherwise; 0: never came to that.
 SCHEMA: Final = """
@@ -31,7 +31,11 @@ create table build (
     estimate_s   real,             -- serial work in it, by the timing model
     memory       integer not null default 0, -- bytes that the machine has
     notices      text not null default '[]', -- JSON
-    by_shims     integer not null default 0  -- nobody ran the driver: its status is not known
+    by_shims     integer not null default 0, -- nobody ran the driver: its status is not known
+    driver_started_ns integer not null default 0, -- the last run's start that was not undone
+    again_us     integer not null default 0, -- CPU of the driver's runs that were undone
+    watched      integer not null default 0, -- CPUs that samples are about, 0: not known
+    calibration  real              -- CPU time of its commands with one slot / here, if known
 );
 create index build_cwd on build (cwd, id);
 create table command (
@@ -65,6 +69,7 @@ create table command (
     major_faults integer not null default 0,
     voluntary    integer not null default 0, -- context switches
     involuntary  integer not null default 0,
+    delay_us     integer not null default -1, -- waited for a CPU, all its processes; -1: not known
     primary key (build, number)
 );
 create table stall (
@@ -94,6 +99,8 @@ create table sample (
     running      integer not null,
     queued       integer not null,
     held         integer not null, -- kept from starting because memory was short
+    stolen       real not null default 0,  -- share of all CPUs that a virtual machine's host kept
+    pressure     real not null default -1, -- share of the time in which somebody waited for a CPU
     primary key (build, at_s)
 ) without rowid;
 create table failure (
@@ -177,4 +184,14 @@ _FROM_4: Final = """
 alter table build add column by_shims integer not null default 0;
 """
 
-MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2, 3: _FROM_3, 4: _FROM_4}
+_FROM_5: Final = """
+alter table build add column driver_started_ns integer not null default 0;
+alter table build add column again_us integer not null default 0;
+alter table build add column watched integer not null default 0;
+alter table build add column calibration real;
+alter table command add column delay_us integer not null default -1;
+alter table sample add column stolen real not null default 0;
+alter table sample add column pressure real not null default -1;
+"""
+
+MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2, 3: _FROM_3, 4: _FROM_4, 5: _FROM_5}

@@ -20,6 +20,7 @@ from smpmake.records import REUSED, BuildRecord, Failure, Past, Sample, Stall
 KEPT_DAYS: Final = 180
 KEPT_BYTES: Final = 256 << 20
 _PAST_BUILDS: Final = 5
+_PAST_SINGLE: Final = 3
 _PATIENCE: Final = 10.0  # s for others who write
 #: Builds that ran some tool, and not only to ask it about itself.
 _WORKED: Final = (
@@ -203,6 +204,20 @@ class History:
                     for output in json.loads(outputs)[:1]:
                         found[output] = Past(wall / 1e9, cpu / 1e6, rss)
         return found
+
+    def single(self, cwd: str) -> dict[str, float]:
+        """CPU seconds of a folder's commands in its last builds with one slot, by first output."""
+        with self.open() as connection:
+            rows_ = connection.execute(
+                "select outputs, user_us + system_us from command where state = 'done' "
+                "and verdict = 'deferred' and detail != ? and build in "
+                "(select id from build where cwd = ? and slots = 1 order by id desc limit ?) "
+                "order by build",
+                (REUSED, rows.storable(cwd), _PAST_SINGLE),
+            )
+            return {
+                output: cpu / 1e6 for outputs, cpu in rows_ for output in json.loads(outputs)[:1]
+            }
 
     def fullest(self, cwd: str) -> int | None:
         """Of a folder's last builds the one that ran the most jobs; None if none ran any."""

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-import statistics
+import dataclasses
 from typing import Any
 
 from smpmake.bench import Bench, Run, Variant, describe
+from smpmake.reports import phrases
+from smpmake.timing import ancestors_share, efficiency
+from smpmake.timing.rounds import Range, ratio, spread, verdict
+
+_SAID = {
+    -1: "smpmake is faster",
+    1: "smpmake is slower",
+    0: "no difference that these rounds can tell",
+}
 
 
 def lines(bench: Bench) -> list[str]:
-    """The ancestor's table, its figure, and the sweep over slots."""
+    """The ancestor's table, what it tells, and the sweep over slots."""
     rows = ["", _row("", "original", "smpmake")]
     for count in bench.cpus:
         ways = (Variant(0, count), Variant(count, count))
-        rows.append(_row(_cpus(count), *(_cell(bench, way) for way in ways)))
+        cells = (_cell(bench, way) for way in ways)
+        rows.append(f"{_row(phrases.cpus(count), *cells)}   {_told(bench, count)}".rstrip())
     rows += _extra(bench)
     if bench.jobs:
-        rows += ["", _row(f"on {_cpus(max(bench.cpus))}", "real", "user", "system")]
+        most = max(bench.cpus)
+        rows += ["", _row(f"on {phrases.cpus(most)}", "real", "user", "system")]
         for jobs in bench.jobs:
-            rows.append(_row(f"smpmake -j{jobs}", *_times(bench, Variant(jobs, max(bench.cpus)))))
-        rows.append(_row("original", *_times(bench, Variant(0, max(bench.cpus)))))
+            rows.append(_row(f"smpmake -j{jobs}", *_times(bench, Variant(jobs, most))))
+        rows.append(_row("original", *_times(bench, Variant(0, most))))
+    rows += ["", "Medians, with the lowest and the highest of the rounds."]
     return rows
 
 
 def document(bench: Bench) -> dict[str, Any]:
     """The same for programs.  Seconds."""
+    most = max(bench.cpus)
+    both = _both(bench, most)
+    gained = ratio(*both) if both is not None else None
     return {
         "format": "smpmake-bench",
-        "version": 1,
+        "version": 2,
         "command": bench.command,
-        "extra_utilisation": bench.extra(),
+        "speedup": dataclasses.asdict(gained) if gained is not None else None,
+        "efficiency": efficiency(gained.median, most) if gained is not None else None,
+        "ancestors_share": _ancestors_share(bench),
+        "told": _SAID[verdict(*both)] if both is not None else None,
         "runs": [
             {
                 "how": describe(variant),
@@ -44,39 +62,62 @@ def document(bench: Bench) -> dict[str, Any]:
     }
 
 
-def _cpus(count: int) -> str:
-    return f"{count} CPU{'s' if count != 1 else ''}"
+def _both(bench: Bench, count: int) -> tuple[list[float], list[float]] | None:
+    """Wall times in the original way and under smpmake, round by round."""
+    found = [bench.runs.get(Variant(jobs, count), []) for jobs in (0, count)]
+    original, ours = ([run.real for run in runs] for runs in found)
+    return (original, ours) if original and ours else None
 
 
 def _row(*cells: str) -> str:
     return "  " + cells[0].ljust(14) + "".join(cell.rjust(26) for cell in cells[1:])
 
 
-def _spread(values: list[float]) -> str:
-    return f"{statistics.fmean(values):.2f} s ({min(values):.2f} to {max(values):.2f})"
+def _times_of(values: Range) -> str:
+    return f"{values.median:.2f} s ({values.low:.2f} to {values.high:.2f})"
 
 
 def _cell(bench: Bench, variant: Variant) -> str:
     runs = bench.runs.get(variant)
-    return _spread([run.real for run in runs]) if runs else "-"
+    return _times_of(spread([run.real for run in runs])) if runs else "-"
+
+
+def _told(bench: Bench, count: int) -> str:
+    both = _both(bench, count)
+    return _SAID[verdict(*both)] if both is not None else ""
 
 
 def _times(bench: Bench, variant: Variant) -> list[str]:
     runs: list[Run] = bench.runs.get(variant, [])
     if not runs:
         return ["-"] * 3
-    return [_spread([getattr(run, name) for run in runs]) for name in ("real", "user", "system")]
+    names = ("real", "user", "system")
+    return [_times_of(spread([getattr(run, name) for run in runs])) for name in names]
+
+
+def _ancestors_share(bench: Bench) -> float | None:
+    both = _both(bench, max(bench.cpus))
+    if both is None:
+        return None
+    serial, parallel = (spread(values).median for values in both)
+    return ancestors_share(serial, parallel, max(bench.cpus))
 
 
 def _extra(bench: Bench) -> list[str]:
     most = max(bench.cpus)
-    serial, parallel = bench.mean(Variant(0, most)), bench.mean(Variant(most, most))
-    extra = bench.extra()
-    if extra is None or serial is None or parallel is None:
+    both, old = _both(bench, most), _ancestors_share(bench)
+    if both is None or old is None:
         return []
-    text = (
-        f"  speed-up {serial / parallel:.2f} x; utilisation of the extra CPU"
-        f"{'s' if most > 2 else ''}: ({serial:.2f} - {parallel:.2f}) / "
-        f"({serial:.2f} x (1 - 1/{most})) = {extra:.0%}"
-    )
-    return ["", text]
+    gained = ratio(*both)
+    serial, parallel = (spread(values).median for values in both)
+    rows = ["", f"  speed-up {gained.median:.2f} x ({gained.low:.2f} to {gained.high:.2f})"]
+    share = efficiency(gained.median, most)
+    if share is not None and share >= 0:
+        extra = phrases.share(gained.median, share, most)
+        rows[-1] += f": {extra} = {phrases.formula(gained.median, most)}"
+    formula = f"({serial:.2f} - {parallel:.2f}) / ({serial:.2f} x (1 - 1/{most}))"
+    if old >= 0:
+        rows.append(
+            f"  the ancestor's figure, of the time that could be saved: {formula} = {old:.0%}"
+        )
+    return rows

@@ -15,7 +15,7 @@ from smpmake.timing import Against, Depth, Timing, analyse, explore
 from smpmake.timing.groups import Group, folder, language
 
 FORMAT: Final = "smpmake-report"
-VERSION: Final = 1
+VERSION: Final = 2
 _MOST_SAMPLES: Final = 1000
 
 Document = dict[str, Any]
@@ -111,7 +111,7 @@ def _against(against: Against | None) -> Document | None:
     return {
         "seconds": _s(against.seconds),
         "speedup": round(against.speedup, 4),
-        "extra_utilisation": round(against.extra, 4) if against.extra is not None else None,
+        "efficiency": round(against.efficiency, 4) if against.efficiency is not None else None,
     }
 
 
@@ -138,7 +138,11 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
         "work": _s(timing.work),
         "critical_path": _s(timing.critical_path),
         "lower_bound": _s(timing.lower_bound),
-        "closeness": round(timing.closeness, 4),
+        "closeness": round(timing.closeness, 4) if timing.closeness is not None else None,
+        "others": round(timing.others, 4) if timing.others is not None else None,
+        "stolen": round(timing.stolen, 4),
+        "loaded": timing.loaded,
+        "parallel_driver": timing.serial.parallel,
         "simulated": _s(depth.simulated),
         "peak_job_bytes": timing.peak_job.max_rss * 1024 if timing.peak_job is not None else 0,
         "peak_memory_bytes": timing.peak_memory,
@@ -183,6 +187,7 @@ def _command(command: CommandRecord, record: BuildRecord, timing: Timing) -> Doc
         "waited_for": command.waited_for,
         "user": command.user_us / 1e6,
         "system": command.system_us / 1e6,
+        "waited_for_cpu": command.delay_us / 1e6 if command.delay_us >= 0 else None,
         "weighted": _s(timing.concurrency.weighted.get(command.number, 0.0)),
         "max_rss_bytes": command.max_rss * 1024,
         "surprises": list(command.surprises),
@@ -231,6 +236,8 @@ def _samples(record: BuildRecord) -> list[Document]:
             "running": sample.running,
             "queued": sample.queued,
             "held": sample.held,
+            "stolen": round(sample.stolen, 4),
+            "pressure": round(sample.pressure, 4) if sample.pressure >= 0 else None,
         }
         for sample in record.samples[::step]
     ]

@@ -19,6 +19,13 @@ def tells_gain(status: int | None, wall: float) -> bool:
     return status == 0 and wall >= _SHORTEST
 
 
+def gains(document: dict[str, Any]) -> bool:
+    """The same of a document: where nobody heard of a status, nothing has failed."""
+    build = document["build"]
+    status = (build["status"] or 0) if build["complete"] else None
+    return tells_gain(status, document["figures"]["wall"])
+
+
 def failures(record: BuildRecord) -> list[dict[str, Any]]:
     """First what the driver was not told; of a command that failed in several runs the last."""
     last = {(f.record.cwd, f.record.argv): f for f in record.reported}

@@ -11,10 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import tells_gain
+from smpmake.reports.ending import gains
 from smpmake.reports.markup import plain
-from smpmake.reports.terminal import best_serial, headline, label, used
+from smpmake.reports.terminal import best_serial, headline, label
 from smpmake.units import printable, seconds, size
 
 _MOST: Final = 10  # GitHub shows no more of a step
@@ -66,11 +67,12 @@ def summary(document: Document) -> str:
     figures = document["figures"]
     serial, kind = best_serial(document)
     rows = [("CPU", f"{figures['utilisation']:.0%} of {document['build']['cpus']} CPUs")]
-    gain = tells_gain(document["build"]["status"], figures["wall"])
-    if serial["extra_utilisation"] is not None and gain:
-        share = used(serial["extra_utilisation"])
-        rows.append(("extra CPUs used", f"{share}, serial time {kind.split()[-1]}"))
-    bound = f"{seconds(figures['lower_bound'])}, reached to {figures['closeness']:.0%}"
+    said = phrases.share(serial["speedup"], serial["efficiency"], figures["extra_cpus"])
+    if said and gains(document):
+        rows.append(("gained", f"{said}, serial time {kind.split()[-1]}"))
+    bound = seconds(figures["lower_bound"])
+    if figures["closeness"] is not None:
+        bound += f", reached to {figures['closeness']:.0%}"
     rows += [
         ("lower bound", bound),
         ("commands", f"{figures['deferred']} deferred, {figures['foreground']} in the foreground"),

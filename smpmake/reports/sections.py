@@ -6,11 +6,11 @@ import shlex
 import time
 from typing import Final
 
-from smpmake.reports import charts
+from smpmake.reports import charts, phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import of_document, tells_gain
+from smpmake.reports.ending import gains, of_document
 from smpmake.reports.markup import NOTHING, TIMES, Markup, join, plain, section, tag
-from smpmake.reports.terminal import best_serial, label
+from smpmake.reports.terminal import best_serial, label, load
 from smpmake.units import cut, seconds, size
 
 _FAILURES: Final = 50
@@ -68,7 +68,7 @@ def _headline(document: Document) -> list[str]:
         return [f"{seconds(figures['wall'])}, and nothing to run in parallel"]
     if document["build"]["status"]:
         return [cut(of_document(document), 300)]
-    if not tells_gain(document["build"]["status"], figures["wall"]):
+    if not gains(document):
         return [tag("strong", _whole(figures["wall"]))]
     serial, kind = best_serial(document)
     return [
@@ -89,30 +89,35 @@ def _whole(value: float) -> Markup:
 def _share(document: Document) -> list[str]:
     if not document["commands"]:
         return ["No compiler, linker or other tool that smpmake knows was called."]
-    figures, status = document["figures"], document["build"]["status"]
-    if not tells_gain(status, figures["wall"]):
-        why = "It was too short" if status == 0 else "It ended early"
+    figures = document["figures"]
+    if not gains(document):
+        why = "It ended early" if document["build"]["status"] else "It was too short"
         if document["build"]["running"]:
             why = "It has not ended"
         return [f"{why}, so nothing is said of how much smpmake helped."]
     serial, kind = best_serial(document)
-    cpus = figures["extra_cpus"]
-    if serial["extra_utilisation"] is None:
-        return ["With one CPU, or one slot, there is no other one to use."]
-    extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
-    share = serial["extra_utilisation"]
-    words = [
-        f"On {cpus} CPUs, {share:.0%} of {extra} was used.  "
-        if share >= 0
-        else f"On {cpus} CPUs it took longer than serial work would have.  "
-    ]
+    cpus, share = figures["extra_cpus"], serial["efficiency"]
+    words = []
+    if figures["loaded"]:
+        taken = load(document)
+        words.append(
+            f"{taken[0].upper()}{taken[1:]}; so all times are longer than they could be.  "
+        )
+    if cpus < 2:
+        words.append("With one CPU, or one slot, there is no other one to use.  ")
+    elif serial["speedup"] < 0.995:
+        words.append(f"On {cpus} CPUs it took longer than serial work would have.  ")
+    elif share is not None:
+        extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
+        words.append(f"On {cpus} CPUs, {share:.0%} of {extra} was gained.  ")
     if kind == "a measured":
         estimate = figures["serial_estimated"]
         words.append(
             f"The serial time was measured; it was estimated as {seconds(estimate['seconds'])}."
         )
     else:
-        words.append("The serial time is an estimate; nobody has measured it.")
+        beside = ", beside the same load" if figures["loaded"] else ""
+        words.append(f"The serial time is an estimate{beside}; nobody has measured it.")
     return words
 
 
@@ -138,7 +143,7 @@ def findings(document: Document) -> Markup:
 def figures(document: Document) -> Markup:
     """The key figures."""
     f, cpus = document["figures"], document["build"]["cpus"]
-    gain = tells_gain(document["build"]["status"], f["wall"])
+    gain = gains(document)
     spent = (
         f"{seconds(f['user'])} user, {seconds(f['system'])} system, "
         f"smpmake {seconds(f['server_cpu'])}"
@@ -156,10 +161,12 @@ def figures(document: Document) -> Markup:
         words = f"{measured['speedup']:.2f} {TIMES} as long" if gain else ""
         rows.append(("Serial, measured", seconds(measured["seconds"]), words))
     serial, kind = best_serial(document)
-    if serial["extra_utilisation"] is not None and gain:
-        share = serial["extra_utilisation"]
-        words = f"by the {kind.split()[-1]} serial time"
-        rows.append(("Extra CPUs used", f"{share:.0%}" if share >= 0 else "nothing gained", words))
+    if serial["efficiency"] is not None and serial["speedup"] >= 1 and gain:
+        how = phrases.formula(serial["speedup"], f["extra_cpus"])
+        words = f"{how}, by the {kind.split()[-1]} serial time"
+        rows.append(("Extra CPUs used", f"{serial['efficiency']:.0%}", words))
+    if f["loaded"]:
+        rows.append(("Others took", f"{(f['others'] or 0) + f['stolen']:.0%}", "of the CPUs"))
     rows += [
         (
             "CPU",
@@ -169,7 +176,9 @@ def figures(document: Document) -> Markup:
         (
             "Least possible here",
             seconds(f["lower_bound"]),
-            f"the build came to {f['closeness']:.0%} of it",
+            f"the build came to {f['closeness']:.0%} of it"
+            if f["closeness"] is not None
+            else "with nothing beside the build",
         ),
         ("Critical path", seconds(f["critical_path"]), "no machine could be faster"),
         (
@@ -244,10 +253,15 @@ def what_if(document: Document) -> Markup:
         return NOTHING
     f = document["figures"]
     off = f["simulated"] / f["wall"] - 1 if f["wall"] else 0.0
+    check = (
+        f"For this build as it was it says {seconds(f['simulated'])} where {seconds(f['wall'])} "
+        f"were measured (◆): it is {off:+.0%} off.  "
+        if not f["loaded"]
+        else "Nothing runs beside it there, as other programs did beside this build (◆).  "
+    )
     note = (
         "A simulation: the recorded graph of this build, the same work and the same waiting, "
-        f"played on other machines.  For this build as it was it says {seconds(f['simulated'])} "
-        f"where {seconds(f['wall'])} were measured (◆): it is {off:+.0%} off.  "
+        f"played on other machines.  {check}"
         f"The dashed line is the critical path, {seconds(f['critical_path'])}."
     )
     return section("what-if", "With more CPUs", picture, tag("p", note, class_="note"))
@@ -315,10 +329,11 @@ def foot(document: Document) -> Markup:
         [
             tag(
                 "p",
-                "Serial estimate: the driver's own time and every job as if alone on the machine: "
-                "its CPU time, and of its waiting the part that was not waiting for a CPU.  "
-                "Extra CPUs used: (T - Tp) / (T (1 - 1/N)), T serial, Tp this build, N CPUs.  "
-                "Least possible: the critical path, or all work over all CPUs.",
+                "Serial estimate: the driver's own time and every command's, each by itself: "
+                "its CPU time, and of its waiting the part that was not waiting for a CPU; "
+                "where other programs ran, as long as it would take beside these.  "
+                "Extra CPUs used: (speed-up - 1) / (N - 1), N CPUs.  "
+                "Least possible: the critical path, or all CPU time over all CPUs.",
             ),
             tag("p", f"smpmake {version}.  This page loads nothing from anywhere."),
         ]

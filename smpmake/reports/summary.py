@@ -7,7 +7,7 @@ import os
 from smpmake import records
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.reports import ending
+from smpmake.reports import ending, phrases
 from smpmake.reports.ending import tells_gain
 from smpmake.timing import Against, Timing, Wait
 from smpmake.units import one_line, seconds
@@ -36,20 +36,27 @@ def _stall(wait: records.Stall) -> str:
     return f"{seconds(wait.duration)} {wait.who} {wait.cause} {os.path.basename(wait.path)}"
 
 
-def _used(extra: float) -> str:
-    return f"{extra:.0%} used" if extra >= 0 else "nothing gained"
+def _took(command: CommandRecord, timing: Timing) -> str:
+    cpu = f" ({seconds(command.cpu)} of CPU)" if timing.loaded else ""
+    return f"{seconds(command.duration)}{cpu}"
 
 
 def headline(record: BuildRecord, timing: Timing) -> str:
     """One line: how much it helped."""
-    cpus = f"on {timing.extra_cpus} CPU{'s' if timing.extra_cpus != 1 else ''}"
     if not tells_gain(record.status, timing.wall):
-        return f"smpmake: {seconds(timing.wall)} {cpus}"
-    serial, kind = _serial(timing)
-    return (
-        f"smpmake: {seconds(timing.wall)} for {kind} {seconds(serial.seconds)} "
-        f"of serial work: {serial.speedup:.2f} x {cpus}"
+        return f"smpmake: {seconds(timing.wall)} {phrases.places(timing.slots, timing.cpus)}"
+    serial = _serial(timing)
+    said = phrases.result(
+        wall=timing.wall,
+        serial=serial.seconds,
+        measured=timing.measured is not None,
+        speedup=serial.speedup,
+        efficiency=serial.efficiency,
+        slots=timing.slots,
+        count=timing.cpus,
+        load=phrases.taken(timing.others, timing.stolen) if timing.loaded else "",
     )
+    return f"smpmake: {said}"
 
 
 def failed(record: BuildRecord) -> str:
@@ -64,10 +71,8 @@ def notices(record: BuildRecord) -> list[str]:
     return [one_line(f"smpmake: {notice}") for notice in record.notices[:_NOTICES]]
 
 
-def _serial(timing: Timing) -> tuple[Against, str]:
-    if timing.measured is not None:
-        return timing.measured, "a measured"
-    return timing.estimated, "an estimated"
+def _serial(timing: Timing) -> Against:
+    return timing.measured if timing.measured is not None else timing.estimated
 
 
 def lines(record: BuildRecord, timing: Timing) -> list[str]:
@@ -85,14 +90,18 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
     )
     rows.append(
         f"  CPU        {timing.user:.1f} s user + {timing.system:.1f} s system, "
-        f"{timing.utilisation:.0%} of {timing.cpus} CPU{'s' if timing.cpus != 1 else ''}"
+        f"{timing.utilisation:.0%} of {phrases.cpus(timing.cpus)}"
     )
-    serial, kind = _serial(timing)
-    if serial.extra is not None and tells_gain(record.status, timing.wall):
+    serial = _serial(timing)
+    if (
+        serial.efficiency is not None
+        and serial.speedup >= 1
+        and tells_gain(record.status, timing.wall)
+    ):
         rows.append(
-            f"  extra CPUs {_used(serial.extra)} = ({serial.seconds:.1f} - {timing.wall:.1f}) / "
-            f"({serial.seconds:.1f} x (1 - 1/{timing.extra_cpus})), serial time "
-            f"{kind.split()[-1]}"
+            f"  extra CPUs {serial.efficiency:.0%} used = "
+            f"{phrases.formula(serial.speedup, timing.extra_cpus)}, serial time "
+            f"{'measured' if timing.measured is not None else 'estimated'}"
         )
     longest = [(wait.seconds, _wait_text(wait)) for wait in timing.waits[:5]]
     longest += [
@@ -103,7 +112,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
         shown = "; ".join(text for _, text in longest[:3])
         rows.append(f"  stalls     {seconds(timing.stalled)} in all: {shown}")
     if timing.slowest:
-        shown = "; ".join(f"{seconds(c.duration)} {short(c)}" for c in timing.slowest[:3])
+        shown = "; ".join(f"{_took(c, timing)} {short(c)}" for c in timing.slowest[:3])
         rows.append(f"  slowest    {shown}")
     if timing.peak_job is not None:
         rows.append(

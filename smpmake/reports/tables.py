@@ -7,7 +7,7 @@ from typing import Final
 
 from smpmake.reports import charts
 from smpmake.reports.document import Document
-from smpmake.reports.ending import tells_gain
+from smpmake.reports.ending import gains
 from smpmake.reports.markup import NOTHING, TIMES, Markup, section, tag
 from smpmake.reports.terminal import best_serial, label
 from smpmake.units import cut, seconds, size
@@ -161,7 +161,7 @@ def builds(document: Document, earlier: list[Document]) -> Markup:
         return NOTHING
     build, wall = document["build"], document["figures"]["wall"]
     serial, kind = best_serial(document)
-    measured = kind == "a measured" and tells_gain(build["status"], wall)
+    measured = kind == "a measured" and gains(document)
     this = {
         "id": build["id"],
         "started_unix": build["started_unix"],

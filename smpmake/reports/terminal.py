@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import of_document, tells_gain
+from smpmake.reports.ending import gains, of_document
 from smpmake.units import cut, cut_left, one_line, seconds, size
 
 _LABEL: Final = 200  # characters of a command without outputs
@@ -68,14 +69,25 @@ def headline(document: Document) -> str:
     figures, build = document["figures"], document["build"]
     if build["status"]:
         return of_document(document)
-    if not tells_gain(build["status"], figures["wall"]):
+    if not gains(document):
         return seconds(figures["wall"])
     serial, kind = best_serial(document)
-    cpus = figures["extra_cpus"]
-    return (
-        f"{seconds(figures['wall'])} for {kind} {seconds(serial['seconds'])} of serial work: "
-        f"{serial['speedup']:.2f} x on {cpus} CPU{'s' if cpus != 1 else ''}"
+    return phrases.result(
+        wall=figures["wall"],
+        serial=serial["seconds"],
+        measured=kind == "a measured",
+        speedup=serial["speedup"],
+        efficiency=serial["efficiency"],
+        slots=build["slots"],
+        count=build["cpus"],
+        load=load(document),
     )
+
+
+def load(document: Document) -> str:
+    """Who else had the CPUs, where it must be said."""
+    figures = document["figures"]
+    return phrases.taken(figures["others"], figures["stolen"]) if figures["loaded"] else ""
 
 
 def best_serial(document: Document) -> tuple[Document, str]:
@@ -86,30 +98,26 @@ def best_serial(document: Document) -> tuple[Document, str]:
     return figures["serial_estimated"], "an estimated"
 
 
-def used(share: float) -> str:
-    """How much of the extra CPUs was used."""
-    return f"{share:.0%}" if share >= 0 else f"{share:.0%} (slower than serial)"
-
-
 def _figures(document: Document) -> list[str]:
     figures = document["figures"]
     serial, kind = best_serial(document)
     rows = [] if document["build"]["status"] else [("", headline(document))]
-    if serial["extra_utilisation"] is not None and tells_gain(
-        document["build"]["status"], figures["wall"]
-    ):
-        share = used(serial["extra_utilisation"])
-        rows.append(("extra CPUs", f"{share} used (serial time {kind.split()[-1]})"))
+    if serial["efficiency"] is not None and serial["speedup"] >= 1 and gains(document):
+        how = phrases.formula(serial["speedup"], figures["extra_cpus"])
+        text = f"{serial['efficiency']:.0%} used = {how}, serial time {kind.split()[-1]}"
+        rows.append(("extra CPUs", text))
     cpu = (
         f"{figures['user']:.1f} s user + {figures['system']:.1f} s system, "
         f"{figures['utilisation']:.0%} of {document['build']['cpus']} CPUs; "
         f"smpmake itself {seconds(figures['server_cpu'])}"
     )
     bound = (
-        f"{seconds(figures['lower_bound'])} is the least this machine could take "
-        f"(critical path {seconds(figures['critical_path'])}, work {seconds(figures['work'])}); "
-        f"the build came to {figures['closeness']:.0%} of it"
+        f"{seconds(figures['lower_bound'])} is the least this machine could take"
+        f"{' by itself' if figures['loaded'] else ''} "
+        f"(critical path {seconds(figures['critical_path'])}, work {seconds(figures['work'])})"
     )
+    if figures["closeness"] is not None:
+        bound += f"; the build came to {figures['closeness']:.0%} of it"
     commands = f"{figures['deferred']} deferred, {figures['foreground']} in the foreground"
     for name in ("cancelled", "failed"):
         if figures[name]:
@@ -206,6 +214,9 @@ def _what_if(document: Document) -> list[str]:
         bar = "█" * max(1, round(value / first * 40))
         rows.append(f"  {point['cpus']:>4} CPUs {seconds(value):>9}  {bar}")
     figures = document["figures"]
+    if figures["loaded"]:
+        rows.append("  (a simulation of the recorded graph, with nothing beside it)")
+        return rows
     off = figures["simulated"] / figures["wall"] - 1
     rows.append(
         f"  (a simulation of the recorded graph; for this build as it was it says "

@@ -22,6 +22,7 @@ from smpmake.engine.engine import Engine
 from smpmake.protocol import frames, wire
 from smpmake.schedule.job import Job
 from smpmake.server.door import Door
+from smpmake.server.leases import Leases
 
 log = logging.getLogger("smpmake")
 
@@ -51,7 +52,7 @@ class Server:
         self._requests = requests
         self._loop = asyncio.get_running_loop()
         self._open: set[Connection] = set()
-        self._leases: set[int] = set()
+        self._leases = Leases(self._loop, engine.lease_ended)
         self._door = Door(listener, self._welcome)
 
     def close(self) -> None:
@@ -59,9 +60,7 @@ class Server:
         path = self._door.close()
         for connection in list(self._open):
             connection.close()
-        for pidfd in self._leases:
-            self._loop.remove_reader(pidfd)
-            os.close(pidfd)
+        self._leases.close()
         with contextlib.suppress(OSError):
             os.unlink(path)
 
@@ -109,19 +108,7 @@ class Server:
 
     def watch_lease(self, job: Job, pid: int) -> bool:
         """Tells the engine when the process that a shim became has ended."""
-        try:
-            pidfd = os.pidfd_open(pid)
-        except OSError:
-            return False
-        self._leases.add(pidfd)
-        self._loop.add_reader(pidfd, self._lease_ended, job, pidfd)
-        return True
-
-    def _lease_ended(self, job: Job, pidfd: int) -> None:
-        self._loop.remove_reader(pidfd)
-        self._leases.discard(pidfd)
-        os.close(pidfd)
-        self._engine.lease_ended(job)
+        return self._leases.watch(job, pid)
 
     @property
     def engine(self) -> Engine:

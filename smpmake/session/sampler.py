@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from smpmake.records import Sample
+from smpmake.session.machine import Machine, Moment
 
 INTERVAL: Final = 0.5
 
@@ -30,18 +31,26 @@ class Sampler:
         self._counts = counts
         self._started = started
         self._interval = interval
-        self._machine = (0.0, 0)
-        psutil.cpu_percent()  # the first call only sets its mark
+        self._moment = Moment(0.0, 0.0, -1.0)
+        self._memory = 0
+        self._machine: Machine | None = None
+        with contextlib.suppress(OSError):
+            self._machine = Machine()
+
+    @property
+    def watched(self) -> int:
+        """How many CPUs the samples are about; 0 where /proc could not be read."""
+        return self._machine.count if self._machine is not None else 0
 
     def take(self) -> Sample:
         """One sample, now."""
         with contextlib.suppress(OSError):  # no descriptor for a look at /proc: as it was
-            self._machine = (
-                self._psutil.cpu_percent() / 100,
-                self._psutil.virtual_memory().used,
-            )
+            if self._machine is not None:
+                self._moment = self._machine.look()
+            self._memory = self._psutil.virtual_memory().used
         at = (time.monotonic_ns() - self._started) / 1e9
-        sample = Sample(at, *self._machine, *self._counts())
+        busy, stolen, pressure = self._moment
+        sample = Sample(at, busy, self._memory, *self._counts(), stolen, pressure)
         self._samples.append(sample)
         return sample
 

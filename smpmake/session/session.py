@@ -85,14 +85,22 @@ class Session:
 
     recorder  what writes the record down meanwhile; `get_ready` (see `run`) may set it.
     is_begun  the driver has been started: the build is not to be begun once more.
+    began     when the build began, monotonic clock, ns; 0: now.
     """
 
     recorder: Recorder | None = None
 
     def __init__(
-        self, settings: Settings, command: list[str], slots: int, backend: Backend
+        self,
+        settings: Settings,
+        command: list[str],
+        slots: int,
+        backend: Backend,
+        *,
+        began: int = 0,
     ) -> None:
         self.is_begun = False
+        self._began = began
         self._settings = settings
         self._backend = backend
         backend.on_squash = self._squash
@@ -106,6 +114,8 @@ class Session:
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
+        if began:
+            self.record.wall_clock -= (time.monotonic_ns() - began) / 1e9
         self.record.memory = psutil.virtual_memory().total
         self._display: Display
         self._progress = Progress(slots)
@@ -119,7 +129,7 @@ class Session:
         record, backend = self.record, self._backend
         soft = raise_descriptor_limit()
         spare_the_collector()
-        record.started = time.monotonic_ns()
+        record.started = self._began or time.monotonic_ns()
         self._stand_by_for_signals()
         faults: list[str] = []
         try:
@@ -184,6 +194,7 @@ class Session:
             output=backend.output,
         )
         self.is_begun = True
+        self.record.driver_started = self.record.driver_started or time.monotonic_ns()
         return driver
 
     def _squash(self) -> None:
@@ -233,6 +244,9 @@ class Session:
             self._ended_by = self._late
             return False
         backend.start_over(whole=taken_back.whole)
+        if taken_back.whole:  # all that it did will be done again
+            record.again_us = record.driver_user_us + record.driver_system_us
+            record.driver_started = 0
         record.runs += 1
         record.driver_ended = 0
         self._killed = False
@@ -270,6 +284,7 @@ class Session:
         record, backend = self.record, self._backend
         loop.set_exception_handler(lambda _, context: self._broken(driver, context))
         sampler = Sampler(record.samples, backend.counts, record.started)
+        record.watched = sampler.watched
         quiet = self._settings.verbosity < 0
         self._display = display(Wording(self._settings.status), quiet=quiet)
         watching = asyncio.create_task(sampler.run(self._sampled))

@@ -1,6 +1,22 @@
 """What a recorded build meant: one model, which every printer shares."""
 
 from smpmake.timing.depth import Depth, explore
-from smpmake.timing.model import Against, Timing, Wait, analyse, extra_utilisation
+from smpmake.timing.model import (
+    Against,
+    Timing,
+    Wait,
+    analyse,
+    ancestors_share,
+    efficiency,
+)
 
-__all__ = ["Against", "Depth", "Timing", "Wait", "analyse", "explore", "extra_utilisation"]
+__all__ = [
+    "Against",
+    "Depth",
+    "Timing",
+    "Wait",
+    "analyse",
+    "ancestors_share",
+    "efficiency",
+    "explore",
+]

@@ -17,7 +17,7 @@ class Depth:
     """What takes longer to find out: for reports, not for the summary after each build.
 
     simulated   the replay at the recorded number of slots, to compare with `wall`.
-    what_if     machine size and seconds.
+    what_if     machine size and seconds.  Both with smpmake's own start as it was.
     path        the critical path.
     """
 
@@ -32,11 +32,15 @@ class Depth:
 
 def explore(record: BuildRecord, timing: Timing) -> Depth:
     """The rest of the model."""
-    graph = build_graph(record, timing.line, max(0.0, 1 - timing.utilisation))
+    graph = build_graph(record, timing.line, timing.serial)
     weighted = timing.concurrency.weighted
-    what_if = replay.curve(graph, timing.extra_cpus)
+    start = max(0, record.driver_started - record.started) / 1e9  # ours, on any machine
+    if record.runs > 1:
+        start = 0.0  # what was undone is no part of another build
+    curve = replay.curve(graph, timing.extra_cpus)
+    what_if = tuple((size, seconds + start) for size, seconds in curve)
     return Depth(
-        replay.play(graph, record.slots, record.cpus).seconds,
+        replay.play(graph, record.slots, record.cpus).seconds + start,
         what_if,
         replay.play(graph, INFINITE, INFINITE).path,
         groups.group(record.commands, lambda c: c.tool, weighted),

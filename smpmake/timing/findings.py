@@ -124,10 +124,9 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
             where = "after its last command"
         seconds = end - start
         idle_for = units.seconds(seconds)
-        text = (
-            f"{_driver(record)} gave nothing to do for {idle_for} {where}: a CPU stood idle; look "
-            "at what it does there by itself"
-        )
+        text = f"{_driver(record)} gave nothing to do for {idle_for} {where}"
+        if not timing.loaded:  # else others had it
+            text += ": a CPU stood idle; look at what it does there by itself"
         found.append(Finding(seconds, text))
     total = length(idle)
     if len(idle) > 3 and total > 1.5 * sum(finding.seconds for finding in found) and issued:

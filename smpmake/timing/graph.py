@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Set
 from dataclasses import dataclass
 
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing.spans import Span, Timeline, length
+from smpmake.timing.serial import Serial
+from smpmake.timing.spans import Span, Timeline, length, union
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,37 +43,20 @@ class Graph:
     work: float
 
 
-def alone(wall: float, cpu: float, idle: float) -> float:
-    """Seconds that something would take alone on the machine.
+def build_graph(record: BuildRecord, line: Timeline, serial: Serial) -> Graph:
+    """The graph of a recorded build.
 
-    Its CPU time; and of what it waited that part which was not waiting for a CPU: the share of
-    the time in which the machine had an idle one.
+    What a parallel driver ran at the same time are jobs too: it waits for them on its own terms.
     """
-    cpu = min(cpu, wall)
-    return cpu + (wall - cpu) * idle
-
-
-def build_graph(record: BuildRecord, line: Timeline, idle: float) -> Graph:
-    """The graph of a recorded build."""
     needs = _needs(record)
-    jobs = {}
-    for command in record.commands:
-        if command.verdict == "deferred" and command.number in line.work:
-            wall = length(line.work[command.number])
-            work = alone(wall, command.cpu, idle)
-            jobs[command.number] = Job(command.number, work, needs[command.number])
+    jobs = {
+        c.number: Job(c.number, serial.works[c.number], needs[c.number])
+        for c in record.commands
+        if c.number in serial.works and (c.verdict == "deferred" or serial.parallel)
+    }
     through = _Through(needs, jobs)
     jobs = {n: Job(n, job.work, through.of(n)) for n, job in jobs.items()}
-    driver = length(line.driver)
-    tools = sum(
-        length(line.work[c.number])
-        for c in record.commands
-        if c.verdict != "deferred" and c.number in line.work
-    )
-    own = driver + tools
-    cpu = (record.driver_user_us + record.driver_system_us) / 1e6
-    scale = alone(own, cpu, idle) / own if own > 0 else 1.0
-    events = _events(record, line, jobs, through, scale)
+    events = _events(record, line, jobs, through, serial)
     total = sum(event.work for event in events) + sum(job.work for job in jobs.values())
     return Graph(tuple(events), jobs, total)
 
@@ -128,28 +113,34 @@ class _Through:
 
 
 def _events(
-    record: BuildRecord, line: Timeline, jobs: dict[int, Job], through: _Through, scale: float
+    record: BuildRecord, line: Timeline, jobs: dict[int, Job], through: _Through, serial: Serial
 ) -> list[Event]:
-    base = record.started
+    base, begin = record.started, record.driver_started
 
     def at(time: int) -> float:
         return max(0, time - base) / 1e9
 
-    clock = _Clock(line.stalled)
+    tools = [c for c in record.commands if c.verdict != "deferred" and c.number in line.work]
+    beside = [span for c in tools if c.number in jobs for span in line.work[c.number]]
+    clock = _Clock(union([*line.stalled, *beside]) if beside else line.stalled)
+    # The driver's own clock goes as fast as what it runs in the foreground.
+    inline = {c.number for c in tools} - jobs.keys()
+    scale = _scale(line, serial, inline)
     marks: list[tuple[float, int, int, frozenset[int]]] = []
     for command in record.commands:
         number = command.number
-        if command.verdict == "deferred":
-            if number in jobs:
-                marks.append((at(command.issued), number, number, frozenset()))
-        else:
+        if command.state == "undone":
+            continue
+        if number in jobs:
+            marks.append((at(command.issued), number, number, frozenset()))
+        elif command.verdict != "deferred":
             needs = through.of(number)
             if needs:
                 marks.append((at(command.issued), number, -1, needs))
     ends = sorted((c.ended, c.number) for c in record.commands if c.number in jobs and c.ended)
     times = [ended for ended, _ in ends]
     for stall in record.stalls:
-        if stall.command < 0 and stall.ended:
+        if stall.command < 0 and stall.ended and stall.began >= begin:
             waited = {stall.waited_for} & jobs.keys() or set(through.of(stall.waited_for))
             # Of several the one that ended last is what it really waited for.
             place = bisect_right(times, stall.ended) - 1
@@ -159,7 +150,7 @@ def _events(
                     waited.add(last)
             marks.append((at(stall.began), len(record.commands), -1, frozenset(waited)))
     marks.sort(key=lambda mark: mark[:2])
-    events, before = [], 0.0
+    events, before = [], clock.of(at(begin)) if begin else 0.0
     for when, number, issues, needs in marks:
         now = max(before, clock.of(when))
         events.append(Event((now - before) * scale, issues, needs, number))
@@ -167,6 +158,15 @@ def _events(
     end = clock.of(at(record.driver_ended) if record.driver_ended else line.wall)
     events.append(Event(max(0.0, end - before) * scale, -1, frozenset()))
     return events
+
+
+def _scale(line: Timeline, serial: Serial, inline: Set[int]) -> float:
+    """What a second of the driver's own clock, foreground commands included, is alone."""
+    own = length(line.driver)
+    wall = own + sum(length(line.work[number]) for number in inline)
+    work = own * serial.scale + sum(serial.works.get(number, 0.0) for number in inline)
+    # What its processes did beside each other is not longer for that.
+    return min(1.0, work / wall) if wall > 0 else 1.0
 
 
 class _Clock:

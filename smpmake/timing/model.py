@@ -3,13 +3,14 @@
 Definitions (docs/reports.md):
 
 - CPU utilisation: CPU seconds of everything / (wall x usable CPUs).
-- Serial estimate: what the driver did in the foreground plus every job, each as if alone on the
-  machine: its CPU time, and of its waiting that part which was not waiting for a CPU (the machine's
-  idle share).  An estimate; a measured serial time stands beside it and never in its place.
+- Serial estimate: the driver's own work plus every command's, each by itself (serial.py): its CPU
+  time, and of its waiting that part which was not waiting for a CPU (load.py).  Beside other
+  programs: as long as it would take beside these.  A measured serial time stands beside it and
+  never in its place.
 - Speed-up: serial time / wall.
-- Utilisation of the extra CPUs: (T - Tp) / (T * (1 - 1/N)), T serial, Tp parallel, N CPUs used.
-- Critical path: the build on a machine without limits (replay.py).
-- Lower bound: max(critical path, work / N).
+- Efficiency, of the extra CPUs: (speed-up - 1) / (N - 1), N CPUs used.
+- Critical path: the build on a machine without limits, and without others (replay.py).
+- Lower bound: max(critical path, CPU time of the work / N).
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ from itertools import pairwise
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.timing import replay, spans
-from smpmake.timing.graph import alone, build_graph, is_job
+from smpmake.timing.graph import build_graph, is_job
+from smpmake.timing.load import Load
+from smpmake.timing.serial import Serial, serial
 from smpmake.timing.spans import Concurrency, Timeline
 
 INFINITE = float("inf")
+#: An efficiency may come out so large and still be whole.
+_ROUNDING = 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +47,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A serial time, and what the build was against it.  `extra` is None where N is 1."""
+    """A serial time, and what the build was against it.
+
+    efficiency  of the extra CPUs; None where nothing can be said of it (`_against`).
+    """
 
     seconds: float
     speedup: float
-    extra: float | None
+    efficiency: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,10 @@ class Timing:
     stalled     how long the driver stood still, all in all; by cause in `causes`.
     queue_wait  job seconds between ready and started.
     held        seconds in which memory kept a job from starting.
-    closeness   lower bound / wall: 1 is as good as this machine can do with this build.
+    closeness   lower bound / wall: 1 is as good as this machine can do with this build.  None
+                beside other programs: then the wall time is theirs too.
+    others      share of the CPUs that other programs took (load.py), None where nobody knows;
+                stolen: that a virtual machine's host did.  loaded: so much that it must be said.
     """
 
     wall: float
@@ -86,23 +97,39 @@ class Timing:
     work: float
     critical_path: float
     lower_bound: float
-    closeness: float
+    closeness: float | None
+    others: float | None
+    stolen: float
+    loaded: bool
     slowest: tuple[CommandRecord, ...]
     peak_job: CommandRecord | None
     peak_memory: int
     concurrency: Concurrency
     line: Timeline
+    serial: Serial
 
 
-def extra_utilisation(serial: float, parallel: float, cpus: int) -> float | None:
-    """(T - Tp) / (T * (1 - 1/N)); None for one CPU, where there is no extra one."""
+def ancestors_share(serial: float, parallel: float, cpus: int) -> float | None:
+    """(T - Tp) / (T * (1 - 1/N)), the figure of the hack that smpmake descends from: of the time
+    that N CPUs could have saved, the share that was.  None for one CPU."""
     if cpus < 2 or serial <= 0:
         return None
     return (serial - parallel) / (serial * (1 - 1 / cpus))
 
 
-def _against(serial: float, wall: float, cpus: int) -> Against:
-    return Against(serial, serial / wall, extra_utilisation(serial, wall, cpus))
+def efficiency(speedup: float, cpus: int) -> float | None:
+    """(speed-up - 1) / (N - 1): the share of the extra CPUs that was gained; None for one CPU."""
+    return (speedup - 1) / (cpus - 1) if cpus > 1 else None
+
+
+def _against(seconds: float, record: BuildRecord, wall: float, load: Load) -> Against:
+    """Of the extra CPUs nothing is said that their CPU time does not bear out: beside others, with
+    more slots than CPUs (what sleeps needs none), or where more was gained than there are."""
+    speedup = seconds / wall
+    share = efficiency(speedup, min(record.slots, record.cpus))
+    if load.heavy or record.slots > record.cpus or (share is not None and share > _ROUNDING):
+        share = None
+    return Against(seconds, speedup, min(1.0, share) if share is not None else None)
 
 
 def _waits(commands: list[CommandRecord]) -> list[Wait]:
@@ -150,17 +177,13 @@ def analyse(record: BuildRecord) -> Timing:
     system = sum(c.system_us for c in jobs) + record.driver_system_us
     cpu = (user + system + record.server_cpu_us) / 1e6
     utilisation = cpu / (line.wall * record.cpus)
-    idle = max(0.0, 1 - utilisation)
+    work = serial(record, line)
     waits = sorted(_waits(commands), key=lambda wait: -wait.seconds)
     stalls = [stall for stall in record.stalls if stall.command < 0 and stall.ended]
-    graph = build_graph(record, line, idle)
-    end = (record.driver_ended - record.started) / 1e9 if record.driver_ended else line.wall
-    own = max(0.0, end - spans.length(line.stalled))
-    driver_cpu = (record.driver_user_us + record.driver_system_us) / 1e6
-    serial = alone(own, driver_cpu, idle) + sum(job.work for job in graph.jobs.values())
+    graph = build_graph(record, line, work)
     extra_cpus = min(record.slots, record.cpus)
     critical = replay.play(graph, INFINITE, INFINITE).seconds
-    bound = max(critical, graph.work / extra_cpus)
+    bound = max(critical, work.cpu / extra_cpus)
     memory = [sample.memory for sample in record.samples]
     measured = record.serial
     return Timing(
@@ -171,8 +194,8 @@ def analyse(record: BuildRecord) -> Timing:
         system / 1e6,
         record.server_cpu_us / 1e6,
         utilisation,
-        _against(serial, line.wall, extra_cpus),
-        _against(measured, line.wall, extra_cpus) if measured is not None else None,
+        _against(work.estimate, record, line.wall, work.load),
+        _against(measured, record, line.wall, work.load) if measured is not None else None,
         extra_cpus,
         sum(c.verdict == "deferred" and c.state != "undone" for c in commands),
         sum(c.verdict != "deferred" and c.state != "undone" for c in commands),
@@ -185,13 +208,17 @@ def analyse(record: BuildRecord) -> Timing:
         _causes(record, waits),
         spans.queue_wait(commands),
         _held(record),
-        graph.work,
+        work.work,
         critical,
         bound,
-        min(1.0, bound / line.wall),
+        min(1.0, bound / line.wall) if not work.load.heavy else None,
+        work.load.others,
+        work.load.stolen,
+        work.load.heavy,
         tuple(sorted(jobs, key=lambda c: -c.duration)),
         max(jobs, key=lambda c: c.max_rss, default=None),
         max(memory, default=0) - (memory[0] if memory else 0),
         spans.concurrency(record, line),
         line,
+        work,
     )

@@ -53,12 +53,14 @@ class Timeline:
     work      for each command that took a slot and ran: when its process was at work.
     stalled   when the driver waited (for a result, or for a slot).
     driver    when the driver itself was at work.
+    undone    the same, in runs whose work was undone.
     """
 
     wall: float
     work: dict[int, list[Span]]
     stalled: list[Span]
     driver: list[Span]
+    undone: list[Span]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +131,10 @@ def timeline(record: BuildRecord) -> Timeline:
         work[command.number] = without(span, holes)
     stalled = union(stalls)
     end = at(record.driver_ended) if record.driver_ended else wall
-    driver = without((0.0, end), union([*stalled, *in_tools]))
-    return Timeline(wall, work, stalled, driver)
+    begin = at(record.driver_started) if record.driver_started else 0.0
+    others = union([*stalled, *in_tools])
+    undone = without((0.0, begin), others) if record.runs > 1 else []
+    return Timeline(wall, work, stalled, without((begin, end), others), undone)
 
 
 def concurrency(record: BuildRecord, line: Timeline) -> Concurrency:
@@ -142,7 +146,7 @@ def concurrency(record: BuildRecord, line: Timeline) -> Concurrency:
         for start, end in spans:
             events.append((start, 1, link, 0))
             events.append((end, -1, -link, 0))
-    for start, end in line.driver:
+    for start, end in (*line.undone, *line.driver):
         events.append((start, 0, 0, 1))
         events.append((end, 0, 0, -1))
     events.sort(key=lambda event: event[0])

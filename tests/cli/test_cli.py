@@ -195,8 +195,10 @@ def test_the_command_line_wins_over_the_environment_over_the_file(space: Space) 
     assert "1 user-foreground" in by_file.err
     space.write({".smpmake.toml": "jobs = 3\n"})
     space.write({"count.sh": "echo\n"})
-    assert "s on 1 CPU" in space.smpmake("sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="1").err
-    assert "s on 1 CPU" in space.smpmake("-j1", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="2").err
+    by_environment = space.smpmake("-v", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="5")
+    assert "s with 5 slots on " in by_environment.err
+    by_option = space.smpmake("-j7", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="5")
+    assert "s with 7 slots on " in by_option.err
     pattern = space.smpmake("--foreground", "/usr/*/g?c", "-v", "sh", "-c", "gcc -c f1.c")
     assert "1 user-foreground" in pattern.err
 
@@ -234,6 +236,18 @@ def test_summary_quiet_and_verbose(space: Space) -> None:
     why = space.smpmake("why")
     assert "1 query" in why.out
     assert "gcc -dumpversion" in why.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quiet", [False, True])
+def test_ninja_is_parallel_already(space: Space, quiet: bool) -> None:
+    tool = space.folder / "ninja"
+    tool.write_text("#!/bin/sh\ngcc -c f0.c\n")
+    tool.chmod(0o755)
+    space.write(objects(1))
+    said = space.smpmake(*(["-q"] if quiet else []), "./ninja").err
+    first = "smpmake: ninja runs its commands in parallel already: smpmake gains nothing with it"
+    assert (said.splitlines()[0] == first) is not quiet
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from smpmake.history import VERSION, History, HistoryError, Recorder
+from smpmake.history import VERSION, History, HistoryError, Recorder, past
 from smpmake.history.schema import MIGRATIONS, SCHEMA
 from smpmake.records import CommandRecord, Failure, Sample, Stall
 from smpmake.redact import SHOWN, Redactor
@@ -23,13 +23,16 @@ from tests.support.made import S, build, command, keep, ran
 
 def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     failed = ran(1, 1, 2, 4, state="failed", status=1, reads=("/src/a.h",), inputs=("/src/a.c",))
+    failed.delay_us = 1234
     record = build(ran(0, 0.5, 1, 3, reads=("/src/a.h", "/src/b.h"), max_rss=77), failed)
     record.stalls = [Stall("cat", "reads", "/src/0.o", 0, 1, -1, 101 * S, 103 * S)]
-    record.samples = [Sample(0.5, 0.25, 1 << 30, 1, 2, 3, 4)]
+    record.samples = [Sample(0.5, 0.25, 1 << 30, 1, 2, 3, 4, 0.125, 0.75)]
     record.failures = [Failure(failed, b"boom\xff\n", "exit status 1")]
     record.reported = [Failure(record.commands[0], b"once\n", "exit status 1")]
     record.notices.append("something")
     record.serial, record.memory = 17.5, 1 << 34
+    record.driver_started, record.again_us, record.watched = 101 * S, 5, 3
+    record.calibration = 0.75
     number = keep(tmp_path / "h.db", record)
     back = History(tmp_path / "h.db").load(number)
     assert back is not None
@@ -37,6 +40,7 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     assert [c.reads for c in back.commands] == [("/src/a.h", "/src/b.h"), ("/src/a.h",)]
     assert (back.commands[0].issued, back.commands[0].ended) == (S // 2, 3 * S)
     assert back.commands[1].inputs == ("/src/a.c",)
+    assert [c.delay_us for c in back.commands] == [-1, 1234]
     assert [(s.who, s.began, s.ended) for s in back.stalls] == [("cat", S, 3 * S)]
     assert back.samples == record.samples
     assert [(f.record.number, f.output, f.why) for f in back.failures] == [
@@ -44,6 +48,8 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     ]
     assert [(f.record.number, f.output) for f in back.reported] == [(0, b"once\n")]
     assert (back.serial, back.memory, back.notices) == (17.5, 1 << 34, ["something"])
+    assert (back.driver_started, back.again_us, back.watched) == (S, 5, 3)
+    assert back.calibration == 0.75
 
 
 def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
@@ -169,7 +175,7 @@ insert into command values (1, 0, 'gcc', 'compile', 'deferred', '', '', 'done', 
 """
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
     path = tmp_path / "h.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -219,6 +225,21 @@ def test_what_commands_took_is_found_by_output(tmp_path: Path) -> None:
     assert (past["/src/0.o"].seconds, past["/src/0.o"].max_rss) == (2.0, 500)
     assert (past["/src/1.o"].seconds, past["/src/1.o"].max_rss) == (1.0, 9)
     assert History(path).past("/elsewhere") == {}
+
+
+def test_builds_with_one_slot_calibrate_the_others(tmp_path: Path) -> None:
+    """Where CPUs share a core the same compile takes more CPU time beside another one."""
+    path = tmp_path / "h.db"
+    jobs = [ran(n, 0, 2 * n, 2 * n + 2) for n in range(3)]
+    several = build(*(ran(n, 0, 0, 2.5, slot=n) for n in range(3)))
+    assert past.calibration(several, History(path)) is None
+    single = build(*jobs)
+    single.slots = 1
+    keep(path, single)
+    assert past.calibration(several, History(path)) == pytest.approx(0.8)
+    assert past.calibration(single, History(path)) is None
+    path.write_bytes(b"this is no database" * 100)
+    assert past.calibration(several, History(path)) is None
 
 
 SECRETS = Redactor(("my_*",), {"DEPLOY_TOKEN": "t0psecret", "HOME": "/home/me", "PASSWORD": "abc"})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smpmake import units
+from smpmake.bench import Bench, Run, Variant
 from smpmake.history import History
 from smpmake.records import BuildRecord, Failure, Stall
 from smpmake.reports import bench as bench_tables
@@ -17,6 +18,7 @@ from smpmake.reports.html import html
 from smpmake.timing import analyse, explore
 from smpmake.timing.compare import compare
 from tests.reports.test_html import Read
+from tests.support.computer import Computer, Task
 from tests.support.made import S, build, command, ran
 from tests.support.space import FIXTURES, SMPMAKE, Space, objects
 
@@ -49,23 +51,63 @@ def test_every_printer_shows_the_same_figures(measured: float | None) -> None:
     short = "\n".join(summary.lines(one, analyse(one)))
     line = (
         f"{units.seconds(figures['wall'])} for {word} {units.seconds(serial['seconds'])} of serial "
-        f"work: {serial['speedup']:.2f} x on 2 CPUs"
+        f"work: {serial['speedup']:.2f} x on 2 CPUs, {serial['efficiency']:.0%} of the extra CPU"
     )
     for shown in (text, short):
         assert line in shown
-        assert f"{serial['extra_utilisation']:.0%} used" in shown
+        assert f"{serial['efficiency']:.0%} used = ({serial['speedup']:.2f} - 1) / (2 - 1)" in shown
         assert f"{figures['utilisation']:.0%} of 2 CPUs" in shown
         assert f"{figures['deferred']} deferred, {figures['foreground']} in the for" in shown
     said = Read(html(page, [])).said()
     assert f"{units.seconds(figures['wall'])} for {word}" in said
     assert f"{serial['speedup']:.2f} \N{MULTIPLICATION SIGN}" in said
-    assert f"{serial['extra_utilisation']:.0%} of the second CPU was used" in said
+    assert f"{serial['efficiency']:.0%} of the second CPU was gained" in said
     assert f"{figures['deferred']} deferred, {figures['foreground']} in the for" in said
     written = github.summary(page)
     assert f"{serial['speedup']:.2f} x" in written
-    assert f"{serial['extra_utilisation']:.0%}" in written
+    assert f"{serial['efficiency']:.0%}" in written
     assert trace.trace(page)["otherData"]["figures"] == figures
     assert json.loads(json.dumps(page)) == page
+
+
+def test_beside_other_programs_that_is_said_first() -> None:
+    """And nothing of use, or of a bound that was reached: the wall time is theirs too."""
+    one = Computer(2, lambda now: 8).build([Task(0.05, 0.0, 0.5)] * 20, 4)
+    page = document(one)
+    taken = f"{page['figures']['others']:.0%}"
+    assert page["figures"]["loaded"] and int(taken[:-1]) > 60
+    lead = f"other programs took {taken} of the CPUs"
+    text, short = terminal.page(page), summary.lines(one, analyse(one))
+    assert f"  {lead}; " in "\n".join(text)
+    assert short[0].startswith(f"smpmake: {lead}; ")
+    assert "of serial work beside the same load: " in short[0]
+    assert "with 4 slots on 2 CPUs" in short[0]
+    said = Read(html(page, [])).said()
+    assert f"{lead[0].upper()}{lead[1:]}; so" in said
+    written = github.summary(page)
+    for shown in ("\n".join(text), "\n".join(short), said, written):
+        assert "extra CPU" not in shown.replace("Extra CPUs used: (speed-up - 1) / (N - 1)", "")
+        assert "came to" not in shown and "reached" not in shown and "stood idle" not in shown
+    assert "0.5 s of CPU" in "\n".join(short)
+
+
+def test_slower_is_said_so() -> None:
+    one = record()
+    one.serial = 6.0
+    shown = "\n".join(summary.lines(one, analyse(one)))
+    assert "0.75 x on 2 CPUs, slower than serially" in shown
+    assert "-" not in shown.partition("\n")[0].partition("on 2 CPUs")[2]
+    assert "extra CPUs" not in shown
+    assert "slower than serially" in github.summary(document(one))
+
+
+def test_a_speed_up_beyond_the_cpus_names_the_slots() -> None:
+    """Compilers that sleep; and of CPUs that did not work nothing is said."""
+    jobs = [ran(n, 0, 0, 8, slot=n, user_us=1000) for n in range(6)]
+    one = build(*jobs, wall=8)
+    one.slots = 18
+    line = summary.headline(one, analyse(one))
+    assert line.endswith(" x with 18 slots on 2 CPUs")
 
 
 def test_the_terminals_page_has_all_its_parts() -> None:
@@ -290,25 +332,42 @@ def test_bench_prints_the_ancestors_table(space: Space) -> None:
         ).out
     )
     assert data["format"] == "smpmake-bench"
-    assert data["extra_utilisation"] is None
+    assert data["ancestors_share"] is None and data["efficiency"] is None
     assert {run["how"] for run in data["runs"]} == {"original on 1 CPU", "smpmake -j1 on 1 CPU"}
 
 
 def test_the_ancestors_figure() -> None:
-    """104 s on two CPUs in the original way, 70 s with the hack: 65 % of the extra CPU."""
-    from smpmake.bench import Bench, Run, Variant
+    """104 s on two CPUs in the original way, 70 s with the hack: 65 % by its own formula."""
+    text = "\n".join(bench_tables.lines(benched([103], [97], [104], [70])))
+    assert "ancestor's figure, of the time that could be saved: " in text
+    assert "(104.00 - 70.00) / (104.00 x (1 - 1/2)) = 65%" in text
+    assert "speed-up 1.49 x (1.49 to 1.49): 49% of the extra CPU = (1.49 - 1) / (2 - 1)" in text
 
+
+def benched(*times: list[float]) -> Bench:
+    """Original and smpmake on one CPU, then on two."""
     table = Bench(["wmake"], (1, 2), ())
-    for variant, seconds in (
-        (Variant(0, 1), 103.0),
-        (Variant(1, 1), 97.0),
-        (Variant(0, 2), 104.0),
-        (Variant(2, 2), 70.0),
-    ):
-        table.runs[variant] = [Run(seconds, seconds, 0.0)]
-    text = "\n".join(bench_tables.lines(table))
-    assert "= 65%" in text
-    assert "speed-up 1.49 x" in text
+    ways = (Variant(0, 1), Variant(1, 1), Variant(0, 2), Variant(2, 2))
+    for variant, each in zip(ways, times, strict=True):
+        table.runs[variant] = [Run(seconds, seconds, 0.0) for seconds in each]
+    return table
+
+
+def test_bench_says_what_its_rounds_can_tell() -> None:
+    slower, unclear = [10.0, 11.0, 9.0], [10.5, 9.5, 10.0]
+    one = benched(slower, unclear, [10.0, 30.0, 11.0], [6.0, 7.0, 8.0])
+    lines = bench_tables.lines(one)
+    assert lines[2].endswith("10.00 s (9.50 to 10.50)   no difference that these rounds can tell")
+    assert lines[3].endswith(
+        "11.00 s (10.00 to 30.00)     7.00 s (6.00 to 8.00)   smpmake is faster"
+    )
+    data = bench_tables.document(one)
+    assert data["told"] == "smpmake is faster"
+    assert data["speedup"] == pytest.approx({"median": 10 / 6, "low": 11 / 8, "high": 30 / 7})
+    worse = bench_tables.lines(benched(slower, slower, slower, [20.0, 21.0, 22.0]))
+    assert worse[3].endswith("smpmake is slower")
+    assert "%" not in "".join(worse)
+    assert "ancestor" not in "".join(worse)
 
 
 @pytest.mark.slow
@@ -334,6 +393,10 @@ def test_the_simulation_against_real_runs(space: Space, tmp_path: Path) -> None:
     for slots, other in ((1, 2), (2, 1)):
         one = records[slots]
         one.slots = other
+        # Nor what this machine does meanwhile: what held the one up held the other up, too.
+        one.samples = []
+        for each in one.commands:
+            each.delay_us = -1
         predicted = explore(one, analyse(one)).simulated
         real = analyse(records[other]).wall
         assert predicted == pytest.approx(real, rel=0.25), (slots, other)

@@ -9,6 +9,7 @@ from smpmake.timing import analyse, explore
 from smpmake.timing.graph import Event, Graph, Job, build_graph
 from smpmake.timing.groups import folder, language
 from smpmake.timing.replay import play
+from smpmake.timing.serial import serial
 from smpmake.timing.spans import timeline, union, without
 from tests.support.made import S, build, command, ran
 
@@ -98,7 +99,8 @@ def test_the_graph_of_a_record_knows_readers_writers_and_moves() -> None:
         ran(3, 0.3, 3, 4, outputs=("/src/a.c",), inputs=()),  # what 0 may still read
         ran(4, 0.4, 4, 5, outputs=("/src/x.o",), reads=("/src/p",)),
     )
-    made = build_graph(record, timeline(record), 0.0)
+    line = timeline(record)
+    made = build_graph(record, line, serial(record, line))
     assert {n: set(job.needs) for n, job in made.jobs.items()} == {0: set(), 2: {0}, 3: {0}, 4: {2}}
 
 
@@ -115,6 +117,14 @@ def test_the_recorded_build_played_again_takes_as_long() -> None:
     assert model.lower_bound == pytest.approx(4.5, abs=0.1)
     assert dict(deep.what_if)[1] == pytest.approx(9, abs=0.1)
     assert dict(deep.what_if)[256] == pytest.approx(3, abs=0.1)
+
+
+def test_our_own_start_is_part_of_every_simulation() -> None:
+    record = build(ran(0, 2, 2, 6), wall=6)
+    record.driver_started = record.driver_ended = 102 * S
+    deep = explore(record, analyse(record))
+    assert deep.simulated == pytest.approx(6)
+    assert dict(deep.what_if)[256] == pytest.approx(6)
 
 
 def test_spans() -> None:

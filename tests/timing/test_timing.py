@@ -7,19 +7,19 @@ import pytest
 from smpmake import units
 from smpmake.records import Failure, Sample, from_row, to_row
 from smpmake.reports import summary
-from smpmake.timing import analyse, explore, extra_utilisation
+from smpmake.timing import analyse, ancestors_share, explore
 from tests.support.made import S, build, command, ran
 
 
 def test_the_ancestors_table() -> None:
     """104 s on one CPU, 70 s on two: 65 % of the extra CPU."""
-    used = extra_utilisation(104, 70, 2)
+    used = ancestors_share(104, 70, 2)
     assert used is not None
     assert round(used * 100) == 65
 
 
 def test_there_is_no_extra_cpu_where_there_is_one() -> None:
-    assert extra_utilisation(10, 10, 1) is None
+    assert ancestors_share(10, 10, 1) is None
 
 
 def test_a_saturated_machine_counts_cpu_time_alone() -> None:
@@ -32,7 +32,7 @@ def test_a_saturated_machine_counts_cpu_time_alone() -> None:
     assert model.utilisation == pytest.approx(1.0)
     assert model.estimated.seconds == pytest.approx(20, abs=0.2)
     assert model.estimated.speedup == pytest.approx(2, abs=0.05)
-    assert model.estimated.extra == pytest.approx(1, abs=0.02)
+    assert model.estimated.efficiency == pytest.approx(1, abs=0.02)
 
 
 def test_an_idle_machine_counts_the_waiting_too() -> None:
@@ -105,6 +105,8 @@ def test_failures_are_shown_in_the_order_of_issue() -> None:
 def test_a_record_survives_the_wire() -> None:
     record = command(3, argv=b"gcc\0\xff\xfe\0", status=2, state="failed")
     assert from_row(to_row(record)) == record
+    assert from_row([*to_row(record), "of a later version"]) == record
+    assert from_row(to_row(record)[:-1]) == record
 
 
 def test_long_chains_of_foreground_commands() -> None:

@@ -57,13 +57,14 @@ extern struct guard guard __attribute__((visibility("hidden"))); /* reached with
 
 /* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended.
  * Began: when the job was about to be started, by the file system's clock.  Issued: when its
- * command was.  Watched: what was made later it does not find unasked. */
+ * command was.  Watched: what was made later it does not find unasked.  Waited: for a CPU, all the
+ * processes that have left. */
 #define TRACE_SIZE (1u << 18)
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
 	int64_t began_ns, issued_ns;
-	uint32_t watched, reserved;
+	uint32_t watched, waited_us;
 	char text[TRACE_SIZE - 32];
 };
 

@@ -1,7 +1,11 @@
 /* What a job reads and writes, noted in its trace. */
 #include "asking.h"
 
+#include "kernel.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What lies in the system's own folders is nobody's output. */
@@ -33,6 +37,28 @@ char *guard_note(char letter, int dir, const char *path)
 	}
 	errno = before;
 	return note;
+}
+
+/* How long this process had to wait for a CPU: nobody can ask for it later, as compilers reap their
+ * parts themselves. */
+__attribute__((destructor)) static void note_waiting(void)
+{
+	char text[96];
+	if (guard.trace == NULL)
+		return;
+	int before = errno;
+	long fd = kernel(SYS_openat, AT_FDCWD, "/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		long size = kernel(SYS_read, fd, text, sizeof text - 1);
+		kernel(SYS_close, fd);
+		text[size > 0 ? size : 0] = '\0';
+		const char *blank = strchr(text, ' '); /* ns that it ran, ns that it waited */
+		if (blank != NULL)
+			__atomic_fetch_add(&guard.trace->waited_us,
+			                   (uint32_t)(strtoull(blank, NULL, 10) / 1000),
+			                   __ATOMIC_RELAXED);
+	}
+	errno = before;
 }
 
 void guard_unnote(char *note)
