@@ -91,8 +91,10 @@ def _share(document: Document) -> list[str]:
         return ["No compiler, linker or other tool that smpmake knows was called."]
     figures = document["figures"]
     if not gains(document):
-        why = "It ended early" if document["build"]["status"] else "It was too short"
-        if document["build"]["running"]:
+        build = document["build"]
+        early = build["status"] or not build["complete"]
+        why = "It ended early" if early else "It was too short"
+        if build["running"]:
             why = "It has not ended"
         return [f"{why}, so nothing is said of how much smpmake helped."]
     serial, kind = best_serial(document)
