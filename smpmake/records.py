@@ -157,7 +157,7 @@ class BuildRecord:
     memory    bytes that the machine has.
     failures  promises of success that were wrong, and stayed so.
     reported  other failures: the driver learned of them, by waiting or in another run.
-    by_shims  no smpmake ran the driver: of that neither status nor CPU time is known.
+    by_shims  no smpmake ran the driver: its status is not known, nor all of its CPU time.
     """
 
     command: list[str]

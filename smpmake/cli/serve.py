@@ -19,6 +19,7 @@ from smpmake.said import say, say_what_is_logged
 if TYPE_CHECKING:
     from smpmake.forecast import Forecast
     from smpmake.records import BuildRecord
+    from smpmake.server.guests import State
 
 _SOCKET = click.option(
     "--socket",
@@ -62,17 +63,24 @@ class Notes:
         return summary.lines(self._record, conclude(self._record, self._recorder))
 
 
-def machine() -> Callable[[], tuple[float, int]]:
-    """What tells how busy the machine is (0..1), and bytes of memory in use."""
+def machine() -> Callable[[], State]:
+    """What tells how busy the machine is."""
     import psutil
 
-    psutil.cpu_percent()  # the first call only sets its mark
-    state = (0.0, 0)
+    from smpmake.server.guests import State
+    from smpmake.session.machine import Machine
 
-    def look() -> tuple[float, int]:
+    known: Machine | None = None
+    state = State(0.0, 0, 0.0, -1.0, 0)
+    with contextlib.suppress(OSError):
+        known = Machine()
+
+    def look() -> State:
         nonlocal state
         with contextlib.suppress(OSError):  # no descriptor for a look at /proc: as it was
-            state = psutil.cpu_percent() / 100, psutil.virtual_memory().used
+            if known is not None:
+                moment, memory = known.look(), psutil.virtual_memory().used
+                state = State(moment.busy, memory, moment.stolen, moment.pressure, known.count)
         return state
 
     return look

@@ -24,7 +24,7 @@ from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import wire
 from smpmake.protocol.client import Client, ServerGoneError
 from smpmake.records import BuildRecord
-from smpmake.server.guests import Guests, Notebook
+from smpmake.server.guests import Guests, Notebook, State
 from smpmake.server.requests import Requests
 from smpmake.server.rundir import is_suitable, listen
 from smpmake.server.shims import shims_for
@@ -74,7 +74,7 @@ class Service:
         name: str,
         settings: Settings,
         note: Callable[[BuildRecord], Notebook],
-        look: Callable[[], tuple[float, int]],
+        look: Callable[[], State],
     ) -> None:
         self._name = name
         self._settings = settings

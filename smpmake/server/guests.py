@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from smpmake import __version__, cpus
 from smpmake.config import Settings
@@ -46,6 +46,16 @@ class Notebook(Protocol):
 
     def end(self) -> list[str]:
         """The build is over; returns its summary's lines.  Called in a thread."""
+
+
+class State(NamedTuple):
+    """The machine since the look before: see records.Sample; `watched`: see BuildRecord."""
+
+    cpu: float
+    memory: int
+    stolen: float
+    pressure: float
+    watched: int
 
 
 @dataclass(eq=False, slots=True)
@@ -82,7 +92,9 @@ class Outcomes:
 
 
 _MOST_UNTOLD: Final = 200
-_NOT_KNOWN: Final = "{} was not run by smpmake: its own status and CPU time are not known"
+_NOT_KNOWN: Final = (
+    "{} was not run by smpmake: its status is not known, nor all of its own CPU time"
+)
 _MOST_RECORDS: Final = 50_000  # then what follows is a build of its own
 
 
@@ -90,7 +102,7 @@ class Guests:
     """One per named server.
 
     note   makes a build's notebook.
-    look   the machine's state now: CPU busy (0..1), memory in use (bytes).
+    look   the machine's state.
     now    the monotonic clock, ns.
     """
 
@@ -99,7 +111,7 @@ class Guests:
         engine: Engine,
         settings: Settings,
         note: Callable[[BuildRecord], Notebook],
-        look: Callable[[], tuple[float, int]],
+        look: Callable[[], State],
         *,
         processes: Processes | None = None,
         now: Callable[[], int] = time.monotonic_ns,
@@ -188,8 +200,17 @@ class Guests:
             loop = asyncio.get_running_loop()
             loop.add_reader(guest.pidfd, self._driver_ended, guest)
 
+    def _note_usage(self, guest: Guest) -> None:
+        """What its driver has used so far, with what it has run itself."""
+        driver = guest.origin.driver
+        usage = self._processes.usage(driver.pid) if driver is not None else None
+        if usage is not None:
+            guest.record.driver_user_us = usage.user + usage.children_user
+            guest.record.driver_system_us = usage.system + usage.children_system
+
     def _driver_ended(self, guest: Guest) -> None:
         guest.gone = self._now()
+        self._note_usage(guest)  # if nobody has reaped it yet
         self._unwatch(guest)
         self._end_if_over(guest)
 
@@ -212,12 +233,25 @@ class Guests:
         """Some time has gone by."""
         if not self._guests:
             return
-        machine = self._look()
+        state = self._look()
         running, queued, held = self._engine.counts
         for guest in self._guests[:]:
             at = (self._now() - guest.record.started) / 1e9
-            sample = Sample(at, *machine, guest.build.done, running, queued, held)
-            guest.record.samples.append(sample)
+            guest.record.samples.append(
+                Sample(
+                    at,
+                    state.cpu,
+                    state.memory,
+                    guest.build.done,
+                    running,
+                    queued,
+                    held,
+                    state.stolen,
+                    state.pressure,
+                )
+            )
+            guest.record.watched = state.watched
+            self._note_usage(guest)
             guest.notebook.turn()
             self._end_if_over(guest)
 

@@ -25,6 +25,7 @@ from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
 from smpmake.server import daemon
 from smpmake.server.daemon import Service, ServiceError
+from smpmake.server.guests import State
 from smpmake.server.rundir import SessionFolder, clean_up_after_the_dead
 from smpmake.session.environment import driver_environment
 from tests.support.notes import Notes
@@ -112,7 +113,7 @@ def test_p9_a_session_that_was_killed_before_it_had_a_lock(temporary: Path, age:
 
 
 def claim(name: str = "one") -> tuple[Service, int]:
-    service = Service(name, Settings(), lambda record: Notes(), lambda: (0.0, 0))
+    service = Service(name, Settings(), lambda record: Notes(), lambda: State(0.0, 0, 0.0, -1.0, 0))
     return service, service._claim()
 
 

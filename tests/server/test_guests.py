@@ -15,7 +15,7 @@ from smpmake.decide.procfs import Caller, Processes
 from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
 from smpmake.server.callers import is_above, origin_of
-from smpmake.server.guests import SHELL_BUILD, Guests
+from smpmake.server.guests import SHELL_BUILD, Guests, State
 from tests.support.bench import Bench
 from tests.support.notes import Notes
 
@@ -110,7 +110,7 @@ class World:
             self.bench.engine,
             Settings(idle=7),
             self.note,
-            lambda: (0.5, 100),
+            lambda: State(0.5, 100, 0.0, -1.0, 2),
             processes=self.table,
             now=lambda: self.time,
         )
