@@ -157,11 +157,10 @@ def load(record: BuildRecord, line: Timeline, pieces: Sequence[Piece]) -> Load:
 
 
 def _is_accounted(record: BuildRecord) -> bool:
-    """Whether the build's own CPU time is known: of what is killed some is lost, and a driver that
-    nobody ran is nobody's child."""
+    """Whether the build's own CPU time is known: of what is killed some is lost, and of a driver
+    that ended unseen all."""
     return (
         record.complete
-        and not record.by_shims
         and record.driver_ended > 0
         and record.status < 128
         and all(c.ended for c in record.commands if c.started and c.verdict == "deferred")
