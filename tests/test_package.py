@@ -68,6 +68,7 @@ def test_the_sdist_holds_what_is_needed_to_build_and_test(built: Path) -> None:
         "hatch_build.py",
         "tests/protocol/test_wire.py",
         "fixtures/sample/Makefile",
+        "fixtures/textkit/Makefile",
         "scripts/check",
         "docs/architecture.md",
         "LICENSE",
