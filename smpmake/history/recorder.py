@@ -89,6 +89,8 @@ class Recorder:
                 self._history.prune(self._days, self._size)
         except HistoryError as error:
             self.fault = str(error)
+        except MemoryError:
+            self.fault = "there is too little memory"
         except Exception as error:  # a fault of ours costs the record, never the build
             log.exception("the history could not be written")
             self.fault = f"internal error: {error!r}"

@@ -95,6 +95,7 @@ _MOST_UNTOLD: Final = 200
 _NOT_KNOWN: Final = (
     "{} was not run by smpmake: its status is not known, nor all of its own CPU time"
 )
+_MOST_GUESTS: Final = 32  # then the last of them takes what comes
 _MOST_RECORDS: Final = 50_000  # then what follows is a build of its own
 
 
@@ -143,6 +144,8 @@ class Guests:
                 self._unwatch(guest)  # it ends as soon as nothing of it runs
                 guest.origin, guest.gone = replace(guest.origin, driver=None), self._now()
                 break
+        if len(self._guests) >= _MOST_GUESTS:  # nobody builds in so many folders at once
+            return self._guests[-1].build
         return self._begin(origin, invoke).build
 
     def _begin(self, origin: Origin, invoke: Invoke) -> Guest:

@@ -62,7 +62,9 @@ class Meter:
 
     def end(self, pid: int) -> Cpu | None:
         """It has ended."""
-        lease = self._open.pop(pid)
+        lease = self._open.pop(pid, None)
+        if lease is None:  # it claimed to have become several tools
+            return None
         return lease.known[0] if lease.known is not None else self._used(lease)
 
     def _used(self, lease: _Lease) -> Cpu | None:
@@ -104,13 +106,13 @@ class Leases:
         return True
 
     def _on_end(self, job: Job, pid: int, pidfd: int) -> None:
+        self._loop.remove_reader(pidfd)
+        self._open.discard(pidfd)
+        os.close(pidfd)
         used = self._meter.end(pid)
         if used is not None:
             record = command_of(job).record
             record.user_us, record.system_us = used
-        self._loop.remove_reader(pidfd)
-        self._open.discard(pidfd)
-        os.close(pidfd)
         self._ended(job)
 
     def close(self) -> None:

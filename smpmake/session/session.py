@@ -309,7 +309,16 @@ class Session:
         if sequel is not self._sequel:
             self._sequel = sequel
             self._progress.expect(sequel)
-        self._display.show(self._progress.facts(sample, self.record.commands))
+        record = self.record
+        self._display.show(
+            self._progress.facts(
+                sample,
+                record.commands,
+                began=record.started,
+                failed=len(record.failures),
+                over=os.path.basename(record.command[0]) if record.driver_ended else "",
+            )
+        )
 
     def _note_driver(self, event: DriverEvent | None) -> list[str]:
         record = self.record

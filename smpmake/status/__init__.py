@@ -25,5 +25,5 @@ def display(wording: Wording, *, quiet: bool) -> Display:
     if quiet:
         return plain.PlainLines(wording, 0)
     if line.wanted(wording, environ):
-        return line.StatusLine(wording)
+        return line.StatusLine(wording, has_bar=line.has_bar(environ))
     return plain.PlainLines(wording, plain.interval_of(environ, terminal=os.isatty(2)))

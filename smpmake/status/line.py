@@ -24,8 +24,10 @@ class StatusLine:
     """Shows nothing where the terminal is too small, or somebody else has it (a job of the shell in
     the foreground)."""
 
-    def __init__(self, wording: Wording) -> None:
+    def __init__(self, wording: Wording, *, has_bar: bool = False) -> None:
         self._wording = wording
+        self._has_bar = has_bar
+        self._is_barred = False
         self._size = (0, 0)  # of the terminal whose last row is ours
         with contextlib.suppress(ValueError):
             signal.signal(signal.SIGWINCH, lambda *_: None)  # only so that nobody is interrupted
@@ -43,13 +45,25 @@ class StatusLine:
             prefix = self._leave_old_row(rows) + self._reserve(rows)
             self._size = (columns, rows)
         text = self._wording.render(facts)[: columns - 1]
-        _write(f"{prefix}{_SAVE}\033[{rows};1H\033[0;7m{text}\033[0m\033[K{_RESTORE}")
+        color = "0;7;31" if facts.failed else "0;7"
+        place = f"{_SAVE}\033[{rows};1H\033[{color}m{text}\033[0m\033[K{_RESTORE}"
+        _write(f"{prefix}{place}{self._bar(facts)}")
 
     def close(self) -> None:
         """Gives the row back, empty."""
         self._give_back()
+        if self._is_barred:
+            _write("\033]9;4;0;\033\\")
         with contextlib.suppress(ValueError):
             signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+
+    def _bar(self, facts: Facts) -> str:
+        """For the terminal's own bar (ConEmu's OSC 9;4): how much is done, if that is known."""
+        if not self._has_bar:
+            return ""
+        state = 2 if facts.failed else 1 if facts.fraction is not None else 3
+        self._is_barred = True
+        return f"\033]9;4;{state};{int((facts.fraction or 0.0) * 100)}\033\\"
 
     def _give_back(self) -> None:
         rows, self._size = self._size[1], (0, 0)
@@ -68,6 +82,12 @@ class StatusLine:
     def _reserve(rows: int) -> str:
         """Makes room below the cursor (a new line, then back up) and fixes the scrolled part."""
         return f"\033D\033M{_SAVE}\033[1;{rows - 1}r{_RESTORE}"
+
+
+def has_bar(environ: dict[str, str]) -> bool:
+    """Whether the terminal is one of those that show how far a program is."""
+    known = environ.get("TERM_PROGRAM") in ("ghostty", "WezTerm", "iTerm.app")
+    return known or "WT_SESSION" in environ or environ.get("ConEmuANSI") == "ON"
 
 
 def wanted(wording: Wording, environ: dict[str, str]) -> bool:

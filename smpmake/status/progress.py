@@ -7,9 +7,10 @@ build is like it: as soon as more than a tenth of the jobs that should have come
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypedDict
 
 from smpmake.records import CommandRecord, Sample
 from smpmake.status.template import Facts
@@ -21,6 +22,11 @@ _SKIPPED: Final = 0.1
 _FEW: Final = 3
 _SOON: Final = 1.0  # s before which no rate means anything
 _LATELY: Final = 5.0  # s
+
+
+class _Longest(TypedDict):
+    longest: str
+    longest_for: float
 
 
 class Progress:
@@ -47,8 +53,16 @@ class Progress:
         self._looked_at, self._open = 0, []
         self._met, self._strange, self._furthest, self._done = 0, 0, -1, 0.0
 
-    def facts(self, sample: Sample, commands: Sequence[CommandRecord]) -> Facts:
-        """The moment of a sample."""
+    def facts(
+        self,
+        sample: Sample,
+        commands: Sequence[CommandRecord],
+        *,
+        began: int = 0,
+        failed: int = 0,
+        over: str = "",
+    ) -> Facts:
+        """The moment of a sample.  began: the build's start, monotonic ns; others: see Facts."""
         self._follow(commands)
         self._marks.append((sample.at, sample.done))
         while len(self._marks) > 2 and self._marks[0][0] < sample.at - _LATELY:
@@ -73,7 +87,21 @@ class Progress:
             total=len(self._places) + self._strange if known else None,
             fraction=fraction,
             left=left,
+            failed=failed,
+            over=over,
+            **self._longest(began + int(sample.at * 1e9)),
         )
+
+    def _longest(self, now: int) -> _Longest:
+        running = [command for command in self._open if command.started]
+        if not running:
+            return {"longest": "", "longest_for": 0.0}
+        first = min(running, key=lambda command: command.started)
+        name = os.path.basename(first.outputs[0])
+        return {
+            "longest": f"{first.tool} {name}",
+            "longest_for": max(0.0, (now - first.started) / 1e9),
+        }
 
     def _follow(self, commands: Sequence[CommandRecord]) -> None:
         fresh = [c for c in commands[self._looked_at :] if c.verdict == "deferred" and c.outputs]

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from smpmake.errors import SmpmakeError
+from smpmake.units import one_line
 
 #: Used where SMPMAKE_STATUS is not set: with and without an earlier build to compare with.
-KNOWN: Final = "smpmake: %f/%t %p, %r running, %q queued, CPU %C, %l left"
-UNKNOWN: Final = "smpmake: %f done, %r running, %q queued, CPU %C"
+KNOWN: Final = "smpmake: %f/%t %p, %r running, %q queued, CPU %C, %E, %l left"
+UNKNOWN: Final = "smpmake: %f done, %r running, %q queued, CPU %C, %E"
+#: From so many seconds on our own line names what runs longest.
+LONG: Final = 5.0
 
 
 class StatusFormatError(SmpmakeError):
@@ -24,6 +27,9 @@ class Facts:
 
     rate, lately  commands finished a second: in all, and in the last seconds.
     fraction      of the expected work, 0..1.
+    failed        commands of which success had been promised.
+    longest       what runs longest, "" where nothing does, and for how long.
+    over          the driver's name once it has ended, and its jobs have not; else "".
     """
 
     finished: int
@@ -38,6 +44,10 @@ class Facts:
     total: int | None = None
     fraction: float | None = None
     left: float | None = None
+    failed: int = 0
+    longest: str = ""
+    longest_for: float = 0.0
+    over: str = ""
 
 
 def minutes(seconds: float | None) -> str:
@@ -49,6 +59,10 @@ def minutes(seconds: float | None) -> str:
     if hours:
         return f"{hours}:{rest // 60:02}:{rest % 60:02}"
     return f"{rest // 60}:{rest % 60:02}"
+
+
+def _longest(facts: Facts) -> str:
+    return f"{facts.longest} {minutes(facts.longest_for)}" if facts.longest else ""
 
 
 _PLACES: Final[dict[str, Callable[[Facts], str]]] = {
@@ -66,6 +80,8 @@ _PLACES: Final[dict[str, Callable[[Facts], str]]] = {
     "l": lambda facts: minutes(facts.left),
     "C": lambda facts: f"{facts.cpu:.0%}",
     "j": lambda facts: str(facts.slots),
+    "F": lambda facts: str(facts.failed),
+    "L": lambda facts: _longest(facts),
     "%": lambda facts: "%",
 }
 
@@ -101,4 +117,11 @@ class Wording:
         if self._own is not None:
             return self._own.render(facts)
         known = facts.left is not None and facts.fraction is not None
-        return (self._known if known else self._unknown).render(facts)
+        text = (self._known if known else self._unknown).render(facts)
+        if facts.over:
+            text += f", {facts.over} is done"
+        if facts.failed:
+            text += f", {facts.failed} failed"
+        if facts.longest and facts.longest_for >= LONG:
+            text += f", {_longest(facts)}"
+        return one_line(text)

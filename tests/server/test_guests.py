@@ -287,6 +287,22 @@ def test_a_driver_that_is_gone_already(world: World) -> None:
     play(part)
 
 
+def test_there_are_no_more_builds_than_a_person_has(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("smpmake.server.guests._MOST_GUESTS", 2)
+
+    async def part() -> None:
+        for name in "abc":
+            world.run(f"gcc -c {name}.c", world.driver())
+        assert world.builds == [1, 2]
+        for number in range(3):
+            world.bench.workers.end(number)
+        await world.guests.close()
+
+    play(part)
+
+
 def test_a_build_without_end_is_cut(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("smpmake.server.guests._MOST_RECORDS", 2)
 

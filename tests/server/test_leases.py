@@ -79,6 +79,14 @@ def test_another_process_of_the_same_number_is_not_it() -> None:
     assert meter.end(9) is None
 
 
+def test_who_claims_to_have_become_two_tools_has_used_nothing_more() -> None:
+    meter = Meter(Table())
+    for _ in range(2):
+        meter.begin(9, 5)
+    meter.end(9)
+    assert meter.end(9) is None
+
+
 def test_what_a_process_has_used() -> None:
     one = Processes().usage(os.getpid())
     assert one is not None

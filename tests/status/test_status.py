@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from smpmake.records import CommandRecord, Failure, Sample
 from smpmake.reports import github
 from smpmake.reports.document import document
+from smpmake.status.line import has_bar
 from smpmake.status.plain import INTERVAL, PlainLines, interval_of
 from smpmake.status.progress import Progress
 from smpmake.status.template import Facts, StatusFormatError, Template, Wording, minutes
@@ -48,8 +50,41 @@ def test_placeholders(text: str, shown: str) -> None:
 
 def test_what_is_not_known() -> None:
     assert Template("%t %p %l %u").render(NOTHING) == "? ? ? ?"
-    assert Wording(None).render(NOTHING) == "smpmake: 0 done, 0 running, 0 queued, CPU 0%"
-    assert Wording(None).render(MOMENT).endswith("1:23 left")
+    assert Wording(None).render(NOTHING) == "smpmake: 0 done, 0 running, 0 queued, CPU 0%, 0:00"
+    assert Wording(None).render(MOMENT).endswith("0:12, 1:23 left")
+
+
+def test_what_takes_long_what_failed_and_what_is_over() -> None:
+    long = replace(MOMENT, longest="c++ big.o", longest_for=83.0)
+    assert Template("%L|%F").render(long) == "c++ big.o 1:23|0"
+    assert Template("%L").render(NOTHING) == ""
+    assert Wording(None).render(long).endswith("left, c++ big.o 1:23")
+    assert "big.o" not in Wording(None).render(replace(long, longest_for=1.0))
+    ended = replace(long, over="make", failed=2)
+    assert Wording(None).render(ended).endswith("left, make is done, 2 failed, c++ big.o 1:23")
+    odd = replace(long, longest="c++ \x1b[31m.o")
+    assert "\x1b" not in Wording(None).render(odd)
+
+
+def test_the_longest_is_the_one_that_began_first() -> None:
+    progress = Progress(2)
+    commands = [command(0), command(1), command(2)]
+    for each, started in zip(commands, (3, 2, 0), strict=True):
+        each.started, each.state = started * 10**9, ""
+    facts = progress.facts(sample(9, 0), commands, began=10**9, failed=1, over="make")
+    assert (facts.longest.split()[-1], facts.longest_for) == ("1.o", 8.0)
+    assert (facts.failed, facts.over) == (1, "make")
+    for each in commands:
+        each.state = "done"
+    assert progress.facts(sample(9, 3), commands).longest == ""
+
+
+@pytest.mark.parametrize(
+    ("environ", "known"),
+    [({}, False), ({"TERM_PROGRAM": "WezTerm"}, True), ({"WT_SESSION": "1"}, True)],
+)
+def test_which_terminals_show_how_far_a_program_is(environ: dict[str, str], known: bool) -> None:
+    assert has_bar(environ) == known
 
 
 @pytest.mark.parametrize("text", ["%z", "100%", "%"])
