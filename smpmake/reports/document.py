@@ -58,6 +58,10 @@ def document(record: BuildRecord) -> Document:
         "tools": [_group(group) for group in depth.tools],
         "languages": [_group(group) for group in depth.languages],
         "folders": [_group(group) for group in depth.folders],
+        "headers": [
+            {"name": h.name, "count": h.count, "cpu": _s(h.cpu), "share": round(h.share, 4)}
+            for h in depth.headers
+        ],
         "commands": [_command(command, record, timing) for command in record.commands],
         "stalls": _stalls(record, timing),
         "samples": _samples(record),

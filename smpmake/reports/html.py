@@ -41,6 +41,7 @@ def html(document: Document, earlier: list[Document]) -> str:
     after = [
         tables.commands(document),
         tables.groups(document),
+        tables.headers(document),
         sections.path(document),
         tables.stalls(document),
         tables.builds(document, earlier),

@@ -102,6 +102,38 @@ def _group_table(groups: list[Document], one: str) -> Markup:
     )
 
 
+def headers(document: Document) -> Markup:
+    """Files that several compiles have read, and what touching them would cost."""
+    found = document["headers"]
+    if not found:
+        return NOTHING
+    rows = [
+        tag(
+            "tr",
+            tag("th", header["name"], scope="row"),
+            _figure("", seconds(header["cpu"]), header["cpu"]),
+            _figure("", f"{header['share']:.0%}", header["share"]),
+            _figure("", f"{header['count']:,}", header["count"]),
+        )
+        for header in found[:_GROUPS]
+    ]
+    header = tag(
+        "tr",
+        tag("th", "File", scope="col", class_="words"),
+        *(tag("th", name, scope="col") for name in ("CPU", "Of all", "Compiles")),
+    )
+    note = tag(
+        "p",
+        "CPU time of the compiles that read a file: what touching it costs.",
+        class_="note",
+    )
+    table = tag("table", tag("thead", header), tag("tbody", *rows), class_="rows sortable")
+    rest = len(found) - len(rows)
+    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else NOTHING
+    box = tag("div", table, class_="box", tabindex=0, role="region", aria_label="By header")
+    return section("headers", "What headers cost", note, box, more)
+
+
 def _memory(value: int) -> str:
     """Nothing where nobody looked: the driver ran it itself."""
     return size(value) if value else ""

@@ -39,6 +39,7 @@ def page(document: Document, width: int = 80, rows: int = 10) -> list[str]:
     lines += _section("Stalls", _causes(document))
     for name, title in (("languages", "Languages"), ("folders", "Folders"), ("tools", "Tools")):
         lines += _section(title, _groups(document[name], rows, width))
+    lines += _section("What headers cost", _headers(document["headers"], rows, width))
     lines += _section("Costliest commands", _commands(document, rows, width))
     lines += _section("Critical path", _path(document, rows, width))
     if not failed:
@@ -245,6 +246,20 @@ def _groups(groups: list[Document], rows: int, width: int) -> list[str]:
         )
     if len(groups) > rows:
         lines.append(f"  … and {len(groups) - rows} more")
+    return lines
+
+
+def _headers(headers: list[Document], rows: int, width: int) -> list[str]:
+    if not headers:
+        return []
+    lines = ["        CPU  share  compiles"]
+    for header in headers[:rows]:
+        lines.append(
+            f"  {seconds(header['cpu']):>9} {header['share']:>6.0%} {header['count']:>9}  "
+            f"{cut_left(header['name'], width - 32)}"
+        )
+    if len(headers) > rows:
+        lines.append(f"  … and {len(headers) - rows} more")
     return lines
 
 

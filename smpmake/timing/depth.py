@@ -9,6 +9,7 @@ from smpmake.timing import findings, groups, replay
 from smpmake.timing.findings import Finding
 from smpmake.timing.graph import build_graph
 from smpmake.timing.groups import Group
+from smpmake.timing.headers import Header, headers
 from smpmake.timing.model import INFINITE, Timing
 
 
@@ -27,6 +28,7 @@ class Depth:
     tools: tuple[Group, ...]
     languages: tuple[Group, ...]
     folders: tuple[Group, ...]
+    headers: tuple[Header, ...]
     findings: tuple[Finding, ...]
 
 
@@ -46,5 +48,6 @@ def explore(record: BuildRecord, timing: Timing) -> Depth:
         groups.group(record.commands, lambda c: c.tool, weighted),
         groups.group(record.commands, groups.language, weighted),
         groups.group(record.commands, lambda c: groups.folder(c, record.cwd), weighted),
+        headers(record.commands, record.cwd),
         findings.find(record, timing, what_if),
     )
