@@ -7,14 +7,14 @@ from smpmake.timing.headers import Header, headers
 from tests.support.made import command
 
 
-def compiled(number: int, seconds: float, *reads: str, **more: object) -> CommandRecord:
+def compiled(number: int, seconds: float, *reads: str, kind: str = "compile") -> CommandRecord:
     return command(
         number,
         state="done",
         user_us=int(seconds * 1e6),
         inputs=(f"/src/{number}.c",),
         reads=(f"/src/{number}.c", *reads),
-        **more,
+        kind=kind,
     )
 
 
