@@ -50,6 +50,7 @@ PYCRYPTODOME = Project(
     environment=_OFFLINE,
     touch="src/AES.c",
     products=("wheels/pycryptodome-*.whl",),
+    slow=True,
 )
 
 LXML = Project(
