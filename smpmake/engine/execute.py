@@ -375,10 +375,7 @@ class Executor:
         if job is None:
             return
         command = command_of(job)
-        for path in command.makes:
-            if command.build.undo is not None:
-                command.build.undo.removes(job.number, path)
-            self._disk.remove(path)
+        self._outcome.remove(job, command)
         log.warning("the worker of slot %d died under: %s", slot, command.record.command)
         if command.restarted or command.signalled:
             self._running[slot] = job

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
@@ -49,6 +51,8 @@ class Outcome:
         build, record = command.build, command.record
         status = record.status or 0
         self._withdraw_stamps(command)
+        if os.WIFSIGNALED(result.wait_status) and not command.signalled:
+            self.remove(job, command)  # its own end: nobody may come to undo it
         build.lost.update(command.makes)
         promised = not command.signalled and not command.digest and command.group is None
         if not promised or build.undo is None:
@@ -77,6 +81,13 @@ class Outcome:
         if build.broken is None or job.number < build.broken.number:
             build.broken = job
         return True
+
+    def remove(self, job: Job, command: Command) -> None:
+        """What a command has left half-made goes, and comes back if all is undone."""
+        for path in command.makes:
+            if command.build.undo is not None:
+                command.build.undo.removes(job.number, path)
+            self._disk.remove(path)
 
     def cancelled(self, job: Job, command: Command) -> None:
         """A command will not run."""

@@ -8,6 +8,7 @@ import stat
 from smpmake.engine.command import Command
 from smpmake.engine.sinks import Printer, Sinks
 from smpmake.guard.pending import File
+from smpmake.protocol.wire import FileId
 from smpmake.units import one_line
 
 
@@ -54,7 +55,8 @@ class JobOutput:
             if text and is_log:
                 self._sinks.write(sink, text, at_once=True)
             elif text:
-                self._sinks.write(sink, _placed(command, head + text if first else text))
+                shown = head + text if first else text
+                self._sinks.write(sink, _placed(command, shown, sink))
 
     @staticmethod
     def skip(command: Command, number: int) -> None:
@@ -67,13 +69,14 @@ class JobOutput:
         self._sinks.close()
 
 
-def _placed(command: Command, text: bytes) -> bytes:
+def _placed(command: Command, text: bytes, sink: FileId) -> bytes:
     """A message in its folder, which the driver may have left meanwhile.
 
     Editors open files by what make says of the folders that it enters; `make -O` does the same.
     """
-    if not command.build.tells_folders:
-        return text
+    mine = command.build.driver_output
+    if not command.build.tells_folders or (mine is not None and sink not in mine):
+        return text  # what the build reads itself holds what it holds serially
     folder = command.invoke.cwd
     end = b"" if text.endswith(b"\n") else b"\n"
     lines = (b"make: %b directory '%b'\n" % (word, folder) for word in (b"Entering", b"Leaving"))

@@ -130,6 +130,7 @@ class Pending:
         self._folders: Counter[str] = Counter()
         self._above: Counter[str] = Counter()
         self._listed: dict[str, tuple[int, int] | None] = {}  # key and number on the board
+        self._changes: dict[str, dict[Job, int]] = {}
         self._unknown = 0
         self._stale: dict[File, dict[Job, None]] = {}
         self._files = _Files()
@@ -168,9 +169,8 @@ class Pending:
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
         for path, promise in promises.items():
-            listed = self._listed.get(os.path.dirname(path))
-            if listed is not None and (promise.absent or promise.anew or path not in files):
-                self._board.folder_changes(listed[1], job.issued_ns)
+            if promise.absent or promise.anew or path not in files:
+                self._folder_changes(os.path.dirname(path), job)
         self.show()
 
     def left(self, job: Job) -> None:
@@ -181,6 +181,8 @@ class Pending:
         if entry is None:
             return
         self._note_libraries(job, come=False)
+        for folder in set(map(os.path.dirname, job.operands.writes)):
+            self._folder_changed(folder, job)
         for folder in _folders(job):
             self._folders[folder] -= 1
             if self._folders[folder] == 0:
@@ -243,6 +245,26 @@ class Pending:
             return
         key = file_hash(info.st_dev, info.st_ino)
         self._listed[folder] = key, self._board.folder_entered(key)
+
+    def _folder_changes(self, folder: str, job: Job) -> None:
+        """A command will make or remove an entry: that will be the folder's time."""
+        changes = self._changes.setdefault(folder, {})
+        changes[job] = job.issued_ns
+        self._show_time(folder, job.issued_ns)
+
+    def _folder_changed(self, folder: str, job: Job) -> None:
+        """It has; from now on the folder's own time tells."""
+        changes = self._changes.get(folder)
+        if changes is None or changes.pop(job, 0) == 0:
+            return
+        self._show_time(folder, next(reversed(changes.values()), 0))  # in the order of issue
+        if not changes:
+            del self._changes[folder]
+
+    def _show_time(self, folder: str, newest: int) -> None:
+        listed = self._listed.get(folder)
+        if listed is not None:
+            self._board.folder_changes(listed[1], newest)
 
     def _folder_left(self, folder: str) -> None:
         for name in _parts(folder):

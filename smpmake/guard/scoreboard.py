@@ -108,10 +108,9 @@ class Scoreboard:
         return number
 
     def folder_changes(self, number: int, issued_ns: int) -> None:
-        """A command of that issue will change the folder's entries: that will be its time."""
-        at = _FIRST + SLOTS + number
-        if number < FOLDERS and issued_ns > self._times[at]:
-            self._times[at] = issued_ns
+        """The newest issue of what will change the folder's entries, 0 for nothing."""
+        if number < FOLDERS:
+            self._times[_FIRST + SLOTS + number] = issued_ns
 
     def folder_left(self, key: int, number: int) -> None:
         """Nothing is pending in the folder any more."""

@@ -32,7 +32,8 @@ void forget(struct job *job);
 void note_older(struct job *job);
 
 /* What did not finish does not exist, nor does the stale copy: make would believe it.  But an
- * older output stays that a journaled job has not replaced: its contents come back, not itself. */
+ * older output stays that a journaled job has not replaced: if we end it all is undone, and its
+ * contents come back, not itself; if it ends by itself the server decides. */
 void remove_unfinished(const struct job *job);
 
 /* A tool that failed by itself leaves what it leaves; where it wrote nothing, as gcc does, the old

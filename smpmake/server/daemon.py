@@ -124,8 +124,9 @@ class Service:
             held.callback(turns.cancel)
             ready(self._path / "socket", slots)
             await self._stopped.wait()
-            for build in list(engine.builds.values()):  # one that ends meanwhile is taken out
-                await build.empty.wait()
+            while pending := [each for each in engine.builds.values() if each.present]:
+                await pending[0].empty.wait()
+            server.close()  # who comes now is its own tool
             await guests.close()
         return leftovers
 

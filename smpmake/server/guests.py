@@ -12,7 +12,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -64,6 +64,8 @@ class Guest:
 
     quiet  since when nothing of it has run, monotonic ns; 0 while something does.
     gone   when its driver ended, 0 while it lives or where there is none.
+    told   so many of its failures have been told.
+    is_full  it has had so many commands that what follows is another build.
     spent_us  CPU that the server had used when it began, microseconds.
     """
 
@@ -74,24 +76,28 @@ class Guest:
     pidfd: int = -1
     quiet: int = 0
     gone: int = 0
+    told: int = 0
+    is_full: bool = False
     spent_us: int = field(default_factory=own_cpu_us)
 
 
 @dataclass(slots=True)
 class Outcomes:
-    """What is to be told to who waits: of builds that have ended since somebody was told."""
+    """What is to be told to who waits in a session, since somebody was told there."""
 
     failures: list[Failure] = field(default_factory=list)
     summary: list[str] = field(default_factory=list)
 
-    def take(self) -> Outcomes:
-        """All of it, which is told now."""
-        taken = Outcomes(self.failures, self.summary)
-        self.failures, self.summary = [], []
-        return taken
+    def add(self, failures: Iterable[Failure], summary: Iterable[str] = ()) -> None:
+        """Of each failure the end of what it printed; the report has more."""
+        shorter = [replace(each, output=each.output[-_LONGEST_OUTPUT:]) for each in failures]
+        self.failures = (self.failures + shorter)[-_MOST_UNTOLD:]
+        self.summary = [*self.summary, *summary][-_MOST_UNTOLD:]
 
 
-_MOST_UNTOLD: Final = 200
+_MOST_UNTOLD: Final = 100
+_LONGEST_OUTPUT: Final = 1 << 14  # bytes; a reply has a bound
+_MOST_SESSIONS: Final = 100
 _NOT_KNOWN: Final = (
     "{} was not run by smpmake: its status is not known, nor all of its own CPU time"
 )
@@ -126,7 +132,7 @@ class Guests:
         self._since = time.time()
         self._guests: list[Guest] = []
         self._ids = 0
-        self._untold = Outcomes()
+        self._untold: dict[int, Outcomes] = {}  # by session
         self._tasks: set[asyncio.Task[None]] = set()
 
     # ------------------------------------------------------------------ they come
@@ -137,13 +143,13 @@ class Guests:
             return self._engine.builds.get(invoke.build)
         origin = origin_of(self._processes, invoke.parent, os.fsdecode(invoke.cwd), self._since)
         for guest in self._guests:
-            if guest.origin.is_same(origin):
-                if len(guest.build.records) < _MOST_RECORDS:
-                    guest.quiet = 0
-                    return guest.build
-                self._unwatch(guest)  # it ends as soon as nothing of it runs
-                guest.origin, guest.gone = replace(guest.origin, driver=None), self._now()
-                break
+            if guest.is_full or not guest.origin.is_same(origin):
+                continue
+            if len(guest.build.records) >= _MOST_RECORDS and guest.build.broken is None:
+                guest.is_full = True  # it ends as soon as nothing of it runs
+                continue
+            guest.quiet = 0
+            return guest.build
         if len(self._guests) >= _MOST_GUESTS:  # nobody builds in so many folders at once
             return self._guests[-1].build
         return self._begin(origin, invoke).build
@@ -205,7 +211,9 @@ class Guests:
 
     def _note_usage(self, guest: Guest) -> None:
         """What its driver has used so far, with what it has run itself."""
-        driver = guest.origin.driver
+        driver = (
+            guest.origin.driver if guest.pidfd >= 0 else None
+        )  # else it may be another's number
         usage = self._processes.usage(driver.pid) if driver is not None else None
         if usage is not None:
             guest.record.driver_user_us = usage.user + usage.children_user
@@ -230,7 +238,10 @@ class Guests:
         """Takes turns until cancelled."""
         while True:
             await asyncio.sleep(TURN)
-            self.turn()
+            try:
+                self.turn()
+            except Exception:  # a fault of ours: the other turns are needed all the same
+                log.exception("internal error in a turn")
 
     def turn(self) -> None:
         """Some time has gone by."""
@@ -240,6 +251,9 @@ class Guests:
         running, queued, held = self._engine.counts
         for guest in self._guests[:]:
             at = (self._now() - guest.record.started) / 1e9
+            if guest.quiet:  # it may be silent for days
+                self._end_if_over(guest)
+                continue
             guest.record.samples.append(
                 Sample(
                     at,
@@ -261,16 +275,24 @@ class Guests:
     def _end_if_over(self, guest: Guest) -> None:
         if not guest.build.empty.is_set():
             guest.quiet = 0
-        elif guest.gone:
+        elif guest.gone or guest.is_full:
             self._end(guest)
         elif not guest.quiet:
             guest.quiet = self._now()
-        elif not guest.origin.is_make and self._now() - guest.quiet >= self._settings.idle * 10**9:
+        elif self._may_be_idle(guest) and self._now() - guest.quiet >= self._settings.idle * 10**9:
             self._end(guest)
+
+    @staticmethod
+    def _may_be_idle(guest: Guest) -> bool:
+        """Not a make; and a driver to whom success was promised wrongly is refused till its end."""
+        if guest.origin.driver is None:
+            return True
+        return not guest.origin.is_make and guest.build.broken is None
 
     def _end(self, guest: Guest) -> None:
         """Nothing of it is pending.  What is left to do is done in a thread."""
         self._guests.remove(guest)
+        self._untold_in(guest.origin.session)  # who waits there knows of it from now on
         self._unwatch(guest)
         self._engine.forget(guest.build)
         record = guest.record
@@ -302,33 +324,47 @@ class Guests:
             summary = [f"no summary: {error!r}"]
         for line in summary:
             log.info("%s", line.removeprefix("smpmake: "))
-        untold = self._untold
-        untold.failures = (untold.failures + record.failures)[-_MOST_UNTOLD:]
-        untold.summary = (untold.summary + summary)[-_MOST_UNTOLD:]
+        self._untold_in(guest.origin.session).add(record.failures[guest.told :], summary)
+
+    def _untold_in(self, session: int) -> Outcomes:
+        if session not in self._untold and len(self._untold) >= _MOST_SESSIONS:
+            del self._untold[next(iter(self._untold))]
+        return self._untold.setdefault(session, Outcomes())
 
     # ------------------------------------------------------------------ who waits
 
     async def wait(self, pid: int) -> Outcomes:
-        """For all that is deferred.  `pid` asks: of its session, if anything is; its own end.
+        """For all that is deferred in the session of `pid`, or in all where it has nothing.
 
         A driver that still runs and is not the one that asks goes on, and its build with it.
         """
         caller = self._processes.caller(pid)
         session = caller.session if caller is not None else 0
         mine = [guest for guest in self._guests if guest.origin.session == session]
-        for guest in mine or self._guests[:]:
+        is_known = bool(mine) or session in self._untold
+        told = Outcomes()
+        for guest in mine if is_known else self._guests[:]:
             await guest.build.empty.wait()
+            if guest not in self._guests:
+                continue
             driver = guest.origin.driver
-            over = driver is None or guest.gone or is_above(self._processes, driver.pid, pid)
-            if over and guest in self._guests:
+            if driver is None or guest.gone or is_above(self._processes, driver.pid, pid):
                 self._end(guest)
+            else:
+                told.add(guest.record.failures[guest.told :])
+                guest.told = len(guest.record.failures)
         await self._concluded()
-        return self._untold.take()
+        for each in [session] if is_known else list(self._untold):
+            ended = self._untold.get(each, Outcomes())
+            told.add(ended.failures, ended.summary)
+            self._untold[each] = Outcomes()
+        return told
 
-    def untold(self, outcomes: Outcomes) -> None:
+    def untold(self, pid: int, outcomes: Outcomes) -> None:
         """Who asked has not read it: who asks next is told."""
-        self._untold.failures[:0] = outcomes.failures
-        self._untold.summary[:0] = outcomes.summary
+        caller = self._processes.caller(pid)
+        kept = self._untold_in(caller.session if caller is not None else 0)
+        kept.add(outcomes.failures, outcomes.summary)
 
     async def close(self) -> None:
         """The server ends."""

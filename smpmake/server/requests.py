@@ -257,7 +257,7 @@ class Requests:
         rows = map(_failure, outcomes.failures)
         request.reply(failures=list(rows), summary=outcomes.summary)
         if not await request.client.drained():
-            guests.untold(outcomes)
+            guests.untold(request.client.pid, outcomes)
 
     async def _send(self, request: Request, outcome: Outcome) -> bool:
         """In portions, as fast as they are read.  Returns whether somebody is there at the end."""

@@ -54,9 +54,13 @@ class Server:
         self._open: set[Connection] = set()
         self._leases = Leases(self._loop, engine.lease_ended)
         self._door = Door(listener, self._welcome)
+        self._is_closed = False
 
     def close(self) -> None:
-        """Stops listening and removes the socket."""
+        """Stops listening and removes the socket; once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         path = self._door.close()
         for connection in list(self._open):
             connection.close()

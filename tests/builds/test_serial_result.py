@@ -204,6 +204,19 @@ def test_folders_that_go(space: Space, name: str, jobs: str) -> None:
     assert ended.status == 0
 
 
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_a_folder_whose_time_is_set_back(space: Space, jobs: str) -> None:
+    """Though a pending compile reads something in it, and an earlier one has made something."""
+    files = {**FILES, "obj/y.c": "int y;\n", "out/keep": ""}
+    script = (
+        SLOW + "gcc -O2 -c slow.c -o slow2.o; "
+        "gcc -c obj/y.c -o out/y.o; gcc -c obj/y.c -o obj/y.o; cat obj/y.o > /dev/null; "
+        "touch -d 2001-01-01 obj; stat -c %Y obj > seen; "
+        "[ obj -nt a.c ] && echo newer > newer; true"
+    )
+    space.expect_same(files, ["sh", "-c", script], jobs)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has mounts of its own without more ado")
 def test_mounts_of_a_process_of_its_own(space: Space) -> None:
     files = {**FILES, "q.c": '#include "q.h"\n', "i1/q.h": "int one;\n", "i2/q.h": "int two;\n"}

@@ -489,6 +489,18 @@ def test_a_program_without_a_guard_is_final(held: Held) -> None:
     assert "smpmake: failed: gcc -Dheld -c bad.c" in ended.err
 
 
+@pytest.mark.parametrize("option", [[], ["-k"]])
+def test_p3_what_a_tool_that_was_killed_has_half_written_goes(
+    held: Held, option: list[str]
+) -> None:
+    """By itself, as the system does when memory is short; gcc's own make would delete it."""
+    tool = held.space.root / "tools" / "gcc"
+    tool.write_text("#!/bin/sh\necho half > good.o; kill -9 $$\n")
+    files = make("gcc -c good.c", "echo ok > stamp", head="good.o: again", more="again:\n")
+    files |= {"good.o": "older\n"}
+    check(held, files, ["make", *option])
+
+
 @pytest.mark.parametrize("tool", ["rm m.o far.o", "cp m.o link.o", "cp m.o lost.o", "cp m.o big.o"])
 def test_what_a_tool_without_a_guard_does_as_a_job_is_undone(held: Held, tool: str) -> None:
     """What it is about to write over or to remove is copied when it is issued."""

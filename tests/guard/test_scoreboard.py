@@ -260,8 +260,9 @@ def test_the_board_tells_what_time_a_folder_will_have(
         number = board.folder_entered(file_hash(info.st_dev, info.st_ino))
         assert seen() == now
         board.folder_changes(number, (now + 9 + rounds) * 10**9)
-        board.folder_changes(number, (now + 5) * 10**9)
         assert seen() == now + 9 + rounds
+        board.folder_changes(number, 0)
+        assert seen() == now
         board.folder_left(file_hash(info.st_dev, info.st_ino), number)
     assert seen() == now
     assert server.asked == []

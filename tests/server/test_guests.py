@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -241,8 +242,61 @@ def test_who_waits_hears_of_failures_once(world: World) -> None:
         assert world.records[0].status == world.records[0].known_status == 1
         again = await world.guests.wait(BASH)
         assert (again.failures, again.summary) == ([], [])
-        world.guests.untold(heard)
+        world.guests.untold(BASH, heard)
         assert (await world.guests.wait(BASH)).failures == heard.failures
+
+    play(part)
+
+
+def test_failures_are_told_in_their_session(world: World) -> None:
+    async def part() -> None:
+        other = 11
+        world.table.callers[other] = Caller(other, "bash", 1, 2000.0, other)
+        for number, session in enumerate((BASH, other)):
+            make = world.driver()
+            before = world.table.callers[make]
+            world.table.callers[make] = replace(before, session=session)
+            world.run(f"gcc -c {'ab'[number]}.c", make)
+            world.bench.workers.end(number, (1 - number) << 8)
+            world.end(make)
+        await world.until(lambda: [notes.ended for notes in world.notes] == [1, 1])
+        assert (await world.guests.wait(other)).failures == []
+        heard = await world.guests.wait(BASH)
+        assert [failure.record.command for failure in heard.failures] == ["gcc -c a.c"]
+
+    play(part)
+
+
+def test_a_failure_is_told_while_its_make_goes_on(world: World) -> None:
+    async def part() -> None:
+        make = world.driver()
+        world.run("gcc -c a.c", make)
+        world.bench.workers.end(0, 1 << 8)
+        assert len((await world.guests.wait(BASH)).failures) == 1
+        assert (await world.guests.wait(BASH)).failures == []
+        assert world.builds == [1]
+        shim = world.bench.run("gcc -c b.c", SHELL_BUILD, parent=make)
+        assert shim.status == 1, "nothing behind it is started"
+        world.time += 60 * 10**9
+        world.guests.turn()
+        assert world.builds == [1]
+        world.end(make)
+        await world.until(lambda: world.builds == [])
+        await world.guests.close()
+
+    play(part)
+
+
+def test_of_a_long_output_the_end_is_told(world: World) -> None:
+    async def part() -> None:
+        make = world.driver()
+        world.run("gcc -c a.c", make)
+        world.bench.workers.end(0, 1 << 8, err=b"x" * 10**6 + b"end")
+        world.end(make)
+        await world.until(lambda: world.builds == [])
+        (failure,) = (await world.guests.wait(BASH)).failures
+        assert failure.output.endswith(b"end")
+        assert len(failure.output) <= 1 << 14
 
     play(part)
 
