@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,23 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 #: Each program's sources, beside what all share.
 PROGRAMS = {
     "shim": ("shim.c", "context.c", "invocation.c"),
-    "worker": ("worker.c", "job.c"),
-    "keeper": ("keeper.c", "takeback.c", "undolog.c"),
-    "probe": ("probe.c",),
+    "worker": ("worker.c", "job.c", "terminal.c", "system.c"),
+    "keeper": ("keeper.c", "takeback.c", "undolog.c", "system.c"),
+    "probe": ("probe.c", "system.c"),
 }
 SHARED = ("util.c",)
+#: What stands in for libc in the shim, which is started for each command of a build.
+BARE = {"shim": "bare.c"}
+BARE_FLAGS = [
+    "-nostdlib",
+    "-static",
+    "-no-pie",
+    "-fno-pie",
+    "-ffreestanding",
+    "-fno-lto",
+    "-fno-stack-protector",
+    "-U_FORTIFY_SOURCE",
+]
 FLAGS = [
     "-O2",
     "-std=c11",
@@ -48,46 +62,70 @@ GUARD_FLAGS = [
 def compile_programs(root: Path, *, werror: bool = False) -> None:
     """Compiles smpmake/native/*.c to smpmake/_bin/, statically where libc allows, and the guard.
 
-    $CC (default cc) and $CFLAGS are respected.  Raises SystemExit with the compiler's own words.
+    $CC (default cc), $CPPFLAGS, $CFLAGS and $LDFLAGS are respected; $SMPMAKE_STATIC_CC compiles
+    what is static, where that is another one.  Raises SystemExit with the compiler's own words.
     """
     source, target = root / "smpmake" / "native", root / "smpmake" / "_bin"
     target.mkdir(exist_ok=True)
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    flags = [*FLAGS, *(["-Werror"] if werror else []), *shlex.split(os.environ.get("CFLAGS", ""))]
-    flags += _names_of_tools(root)
+    compiler = _words("CC") or ["cc"]
+    static = _words("SMPMAKE_STATIC_CC")
+    flags = [*FLAGS, *(["-Werror"] if werror else []), *_words("CPPFLAGS"), *_words("CFLAGS")]
+    flags += [*_names_of_tools(root), *_words("LDFLAGS")]
     for program, sources in PROGRAMS.items():
-        command = [
-            *compiler,
+        words = [
             *flags,
             "-o",
             str(target / f"smpmake-{program}"),
             *(str(source / name) for name in (*sources, *SHARED)),
         ]
-        _first_to_succeed(f"the {program}", [*command, "-static"], command)
+        tried = [[*static, *words, "-static"]] if static else []
+        tried = tried or [[*compiler, *words, "-static"], [*compiler, *words]]
+        if program in BARE:
+            bare = [*words, str(source / BARE[program]), *BARE_FLAGS]
+            tried.insert(0, [*(static or compiler), *bare])
+        _first_to_succeed(f"the {program}", *tried)
     parts = [str(path) for path in sorted((source / "guard").glob("*.c"))]
     library = str(target / "smpmake-guard.so")
     _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts])
 
 
+def require_glibc(root: Path) -> None:
+    """Ends with smpmake's own sentence on a system whose libc the guard does not know."""
+    with _importable(root):
+        from smpmake.libc import NoGlibcError, require_glibc  # needs the standard library alone
+    try:
+        require_glibc()
+    except NoGlibcError as error:
+        sys.exit(f"smpmake: {error}")
+
+
 def write_man_page(root: Path) -> Path:
     """Writes smpmake(1) beside the programs; it is made from the texts of the commands' help."""
     path = root / "smpmake" / "_bin" / "smpmake.1"
-    sys.path.insert(0, str(root))
-    try:
+    with _importable(root):
         from smpmake.cli.man import page  # needs click alone
-    finally:
-        sys.path.remove(str(root))
     path.write_text(page(), encoding="utf-8")
     return path
 
 
-def _names_of_tools(root: Path) -> list[str]:
-    """What only smpmake.commands knows, as macros that fill a table: DISK_TOOLS="cp","ln"..."""
+@contextlib.contextmanager
+def _importable(root: Path) -> Iterator[None]:
+    """The package as it lies here, before it is installed."""
     sys.path.insert(0, str(root))
     try:
-        from smpmake.commands.families import NATIVE_NAMES  # needs the standard library alone
+        yield
     finally:
         sys.path.remove(str(root))
+
+
+def _words(variable: str) -> list[str]:
+    return shlex.split(os.environ.get(variable, ""))
+
+
+def _names_of_tools(root: Path) -> list[str]:
+    """What only smpmake.commands knows, as macros that fill a table: DISK_TOOLS="cp","ln"..."""
+    with _importable(root):
+        from smpmake.commands.families import NATIVE_NAMES  # needs the standard library alone
     return [
         f"-D{macro}=" + ",".join([f'"{name}"' for name in names])
         for macro, names in NATIVE_NAMES.items()
@@ -111,6 +149,7 @@ class NativePrograms(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
+        require_glibc(Path(self.root))
         compile_programs(Path(self.root))
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
