@@ -27,6 +27,9 @@ class CommandRecord:
     delay_us    how long its processes, together, waited for a CPU; -1 where nobody measured it.
     reads       files of its own that a guarded job was seen to read (not the system's).
     surprises   what it did that its command line did not say: "read PATH", "wrote PATH".
+    program     the tool's file.
+    warnings, errors  how many of them its output told of; -1 where nobody saw it (in place).
+    said        that output, or its beginning, if there were any.
     """
 
     number: int
@@ -59,6 +62,10 @@ class CommandRecord:
     surprises: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     delay_us: int = -1
+    program: str = ""
+    warnings: int = -1
+    errors: int = -1
+    said: str = ""
 
     @property
     def command(self) -> str:
@@ -139,6 +146,39 @@ class Sample:
     pressure: float = -1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A compiler that a build called: by which name, its file, and what it says of its version.
+
+    stamp  changes when the file does.
+    """
+
+    name: str
+    path: str
+    version: str
+    stamp: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a build ran; all empty where nobody noted it.
+
+    cpu      the model; cpus how many the computer has (a build may use fewer).
+    threads  some of these are threads of one core.
+    kernel   its name, release and machine; system the distribution.
+    options  what was decided otherwise than by default: "jobs=4", "no-guard".
+    """
+
+    host: str = ""
+    cpu: str = ""
+    cpus: int = 0
+    kernel: str = ""
+    system: str = ""
+    options: tuple[str, ...] = ()
+    compilers: tuple[Compiler, ...] = ()
+    threads: bool = False
+
+
 @dataclass(slots=True)
 class BuildRecord:
     """One build.  Times in ns on the monotonic clock, CPU in microseconds.
@@ -157,6 +197,8 @@ class BuildRecord:
     memory    bytes that the machine has.
     failures  promises of success that were wrong, and stayed so.
     reported  other failures: the driver learned of them, by waiting or in another run.
+    surroundings  where it ran.
+    launchers  by a launcher's name, how its cache did: "hits", "misses", "other".
     by_shims  no smpmake ran the driver: its status is not known, nor all of its CPU time.
     """
 
@@ -186,6 +228,8 @@ class BuildRecord:
     complete: bool = True
     running: bool = False
     by_shims: bool = False
+    surroundings: Surroundings = Surroundings()
+    launchers: dict[str, dict[str, int]] = field(default_factory=dict)
     id: int = 0
     commands: list[CommandRecord] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)

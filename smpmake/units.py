@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from typing import Final
+
+#: Colours and the like, and links (which gcc puts behind the names of warnings).
+_FOR_TERMINALS: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[A-Za-z]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
 def seconds(value: float) -> str:
@@ -38,6 +43,11 @@ def cut_left(text: str, width: int) -> str:
 def one_line(text: str) -> str:
     """Text for one line of ours: what `printable` does, and a name cannot begin another line."""
     return printable(text).replace("\n", "^J")
+
+
+def plain(output: str) -> str:
+    """A tool's output without what it meant for a terminal alone."""
+    return _FOR_TERMINALS.sub("", output).replace("\r\n", "\n")
 
 
 def printable(text: str) -> str:

@@ -1,121 +1,53 @@
-"""The command line: which command is meant, and how errors become statuses.
+"""The command line: what is nothing but a build begins at once, all else is for a parser.
 
-Each command lives in a module of its own, imported only when it is called.
+How errors become statuses.
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-import click
-
-from smpmake import __version__
-from smpmake.cli.names import COMMANDS, UNNAMED, first_word, options_with_values
-
-FAULT: Final = 125
-
-
-class LazyGroup(click.Group):
-    """Knows its commands by name and loads them when called; what is none of them is a build."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"smpmake.cli.{COMMANDS[cmd_name][0]}")
-        command = getattr(module, cmd_name)
-        assert isinstance(command, click.Command)
-        return command
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        from smpmake.cli.run import run
-
-        words = insert_run(args, options_with_values(run))
-        ctx.meta[UNNAMED] = len(words) > len(args)
-        return super().parse_args(ctx, words)
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write_usage("smpmake", "[OPTIONS] [--] COMMAND [ARGS]...")
-        names = "|".join(sorted(COMMANDS))
-        formatter.write_usage("smpmake", f"{{{names}}} ...", prefix="       ")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from smpmake.cli.run import run
-
-        options = [p for p in run.params if isinstance(p, click.Option)]
-        rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
-        rows += [
-            ("-V, --version", "Show the version and exit."),
-            ("-h, --help", "Show this and exit."),
-        ]
-        with formatter.section("Options"):
-            formatter.write_dl(rows)
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-
-def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
-    """The command line with `run` made explicit.
-
-    Our options end at the first word that is not one; if that word names a command of ours (and no
-    `--` stands before it) it is that command.
-    """
-    words = list(args)
-    at = first_word(words, takes_value)
-    if set(words[:at]) & {"--help", "-h", "--version", "-V"}:
-        return words
-    if at < len(words) and words[at] in COMMANDS:
-        if words[at] != "run" or at == 0:
-            return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
-        return ["run", *words[:at], *words[at + 1 :]]
-    return ["run", *words] if words else words
-
-
-_STATUSES: Final = """\b
-The status is the build's own.  Otherwise:
-  1        a command failed whose success had been promised, and nobody could be told
-  125      a fault of smpmake's, or a usage error
-  126, 127 the command cannot be run, or is not there
-  128+n    ended by signal n (Ctrl-C: 130)
-"""
-
-
-@click.group(
-    cls=LazyGroup,
-    epilog=_STATUSES,
-    invoke_without_command=True,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-@click.version_option(
-    __version__, "-V", "--version", prog_name="smpmake", message="%(prog)s %(version)s"
-)
-def group() -> None:
-    """Run a build command in parallel, safely, with its makefile untouched.
-
-    Put smpmake in front of whatever builds: smpmake make, smpmake ./build.sh.  `smpmake run` is the
-    same, for commands that are named like one of ours.
-    """
+from smpmake.cli.leaving import leave
+from smpmake.cli.names import COMMANDS, FAULT, VARIABLES
+from smpmake.errors import SmpmakeError
+from smpmake.libc import require_glibc
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point.  Usage errors and our own faults end with status 125."""
     open_standard_streams()
-    status = guarded(lambda: group.main(argv, prog_name="smpmake", standalone_mode=False))
+    words = sys.argv[1:] if argv is None else list(argv)
+    status = guarded(lambda: _start(words))
     if argv is None:
-        # The process is over: taking the interpreter apart would only keep the user waiting.
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(status)
+        leave(status)
     sys.exit(status)
+
+
+def _start(words: list[str]) -> Any:
+    require_glibc()
+    if is_plain(words, os.environ):
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing has begun that is to be ended
+        from smpmake.cli.build import start
+
+        return start({}, words)
+    from smpmake.cli.group import parsed
+
+    return parsed(words)
+
+
+def is_plain(words: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Whether there is nothing but a build's command: no option, no command of ours.
+
+    Most command lines are so, and their builds begin before a parser could have been loaded.
+    """
+    if not words or words[0].startswith("-") or words[0] in COMMANDS:
+        return False
+    return not any(name in environ for name in (*VARIABLES, "_SMPMAKE_COMPLETE"))
 
 
 def open_standard_streams() -> None:
@@ -134,28 +66,15 @@ def open_standard_streams() -> None:
 
 def guarded(call: Callable[[], Any]) -> int:
     """The status of a call: what it returns or exits with, 125 for errors of ours."""
-    from smpmake.errors import SmpmakeError
-
     try:
         status = call()
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         return 130
-    except click.NoSuchOption as error:
-        from smpmake.cli.hints import nearest
-
-        known = nearest(error.option_name, error.possibilities or ())
-        click.NoSuchOption(error.option_name, possibilities=known, ctx=error.ctx).show()
-        return FAULT
-    except click.ClickException as error:
-        error.show()
-        return FAULT
+    except BrokenPipeError:
+        return 141  # as a program that SIGPIPE ended
     except SmpmakeError as error:
         from smpmake.said import say
 
         say(str(error))
         return FAULT
-    except BrokenPipeError:
-        return 141  # as a program that SIGPIPE ended
     return status if isinstance(status, int) else 0

@@ -53,6 +53,7 @@ def bench(
     of the last build under smpmake, whose report shows it from then on.
     """
     from smpmake import bench as benching
+    from smpmake.cli.screen import look
     from smpmake.history import History, HistoryError
     from smpmake.reports import bench as tables
 
@@ -77,6 +78,6 @@ def bench(
     if as_json:
         click.echo(json.dumps(tables.document(done), indent=1))
     else:
-        for line in tables.lines(done):
+        for line in tables.lines(done, look(pipe=120)):
             click.echo(line)
     return 0

@@ -54,6 +54,25 @@ class BuildType(click.ParamType):  # type: ignore[type-arg]  # generic since cli
 
 
 BUILD: Final = BuildType()
+Builds = tuple[int | str, ...]
+
+
+class BuildsType(BuildType):
+    """One build or several, with commas between: 3,4,last."""
+
+    name = "builds"
+
+    def convert(  # type: ignore[override]
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Builds:
+        """See click.ParamType."""
+        if isinstance(value, tuple):
+            return value
+        words = str(value).split(",")
+        return tuple(BUILD.convert(word, param, ctx) for word in words)
+
+
+BUILDS: Final = BuildsType()
 
 
 def is_build(word: str) -> bool:
@@ -124,6 +143,20 @@ def find(name: int | str) -> BuildRecord:
     record = history.load(heads[back].id)
     assert record is not None
     return record
+
+
+def like_it(record: BuildRecord, most: int) -> list[BuildRecord]:
+    """The builds before this one that had as much to do, whole, the oldest first."""
+    from smpmake.timing.trend import before
+
+    history = History()
+    heads = before(record, history.heads(record.cwd, limit=100 + 10 * most), most)
+    if not heads:
+        raise NoBuildError(
+            f"no build before {record.id} has run the same command here, with as much to do"
+        )
+    found = (history.load(head.id) for head in reversed(heads))
+    return [each for each in found if each is not None]
 
 
 def earlier(record: BuildRecord, most: int = 20) -> list[BuildRecord]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from smpmake import timing
 from smpmake.config import Settings, use_color
 from smpmake.engine.sinks import write_all
 from smpmake.records import BuildRecord
-from smpmake.reports import summary, why
-from smpmake.timing import Timing
+from smpmake.reports import summary
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
+    from smpmake.timing import Timing
 
 _BOLD: Final = "\033[1m"
 _RED: Final = "\033[1;31m"
@@ -38,17 +38,18 @@ def report(
         return
 
 
-def conclude(record: BuildRecord, recorder: Recorder | None) -> Timing:
-    """Writes the end of a build down; returns its figures."""
-    from smpmake.history import History, past
-
+def conclude(record: BuildRecord, recorder: Recorder | None) -> Timing | None:
+    """Writes the end of a build down; returns its figures, None where it called no tool."""
     if not record.by_shims:
         record.ended = time.monotonic_ns()  # with what came behind the last command
-    if recorder is not None:
-        record.calibration = past.calibration(record, History())
+    model = None
     try:
-        model = timing.analyse(record)
-        record.estimate = model.estimated.seconds
+        if record.commands:
+            model = _figures(record, remembered=recorder is not None)
+            estimated = model.estimated  # of a range the least: history promises no more
+            record.estimate = (estimated.least or estimated).seconds
+        else:
+            record.estimate = (record.ended - record.started) / 1e9
     finally:
         if recorder is not None:
             recorder.end()
@@ -57,7 +58,29 @@ def conclude(record: BuildRecord, recorder: Recorder | None) -> Timing:
     return model
 
 
-def _said(settings: Settings, record: BuildRecord, model: Timing, color: bool) -> bytes:
+def _figures(record: BuildRecord, *, remembered: bool) -> Timing:
+    from smpmake import timing
+    from smpmake.history import History, past
+
+    if remembered:
+        record.calibration = past.calibration(record, History())
+        _note_compilers(record)
+    return timing.analyse(record)
+
+
+def _note_compilers(record: BuildRecord) -> None:
+    from smpmake.history import History, HistoryError
+    from smpmake.session import surroundings
+
+    try:
+        known = History().compilers()
+    except HistoryError:  # the recorder says so
+        return
+    place = surroundings.with_compilers(record.surroundings, record.commands, known)
+    record.surroundings = place
+
+
+def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: bool) -> bytes:
     """The summary and what failed; the line that says that the build failed is the last."""
     failed = record.status != 0
     rows = summary.lines(record, model)
@@ -68,7 +91,7 @@ def _said(settings: Settings, record: BuildRecord, model: Timing, color: bool) -
     if color and not failed:
         rows[0] = f"{_BOLD}{rows[0]}{_PLAIN}"
     if settings.verbosity > 0:
-        rows += why.lines(record)
+        rows += _why(record)
     data = _lines(rows) + summary.failures(record)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         data += _for_github(settings, record)
@@ -76,6 +99,14 @@ def _said(settings: Settings, record: BuildRecord, model: Timing, color: bool) -
         line = summary.failed(record)
         data += _lines([f"{_RED}{line}{_PLAIN}" if color else line])
     return data
+
+
+def _why(record: BuildRecord) -> list[str]:
+    """Tables are loaded for who asks for them."""
+    from smpmake.reports import why
+    from smpmake.reports.grid import Look
+
+    return why.lines(record, Look(shutil.get_terminal_size((120, 24)).columns))
 
 
 def _lines(rows: list[str]) -> bytes:
@@ -90,7 +121,7 @@ def _for_github(settings: Settings, record: BuildRecord) -> bytes:
 
     Redactor(settings.redact, os.environ).record(record)
     page = document(record)
-    lines = github.error_lines(page, os.environ.get("GITHUB_WORKSPACE", ""))
+    lines = github.workflow_commands(page, os.environ.get("GITHUB_WORKSPACE", ""))
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:

@@ -105,7 +105,7 @@ def _behind_options(
 
 
 def _of_ours(name: str, words: list[str], places: list[int]) -> Iterator[Item]:
-    from smpmake.cli import group
+    from smpmake.cli.group import group
 
     command = group.get_command(click.Context(group), name)
     assert command is not None

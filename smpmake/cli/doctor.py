@@ -91,7 +91,7 @@ def _guard(compilers: list[Tool], folder: Path, settings: Settings) -> str:
     if wrong:
         return wrong
     off = "" if settings.guard else "; but your settings say guard = false"
-    return f"works: a compile by {name} was deferred, and who read its object waited for it{off}"
+    return f"works: a compile by {name} ran in parallel, and who read its object waited for it{off}"
 
 
 def _versions(compilers: list[Tool], folder: str) -> Iterable[str]:
@@ -114,21 +114,13 @@ def _versions(compilers: list[Tool], folder: str) -> Iterable[str]:
 
 
 def _version(path: str, folder: str) -> str:
-    """What a compiler says of itself.  It is run in a folder in which it may leave anything."""
+    from smpmake.session.surroundings import version_of
+
     try:
-        done = subprocess.run(
-            [path, "--version"],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_PATIENCE,
-            check=False,
-        )
+        said = version_of(path, folder, _PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"its version is not known ({error})"
-    first = done.stdout.decode(errors="replace").strip().partition("\n")[0]
-    return first if done.returncode == 0 and first else "its version is not known"
+    return said or "its version is not known"
 
 
 def _sessions() -> str:

@@ -118,8 +118,15 @@ def ninja(words: tuple[str, ...], build: int | str | None) -> int:
     FILE is build.ninja here if none is named; - is standard output.  Run ninja in FILE's folder.
     BUILD is a number that smpmake history shows, `last` or `last-N`.
     """
-    from smpmake.exports import ninja as exports
-
+    try:
+        from smpmake.exports import ninja as exports
+    except ModuleNotFoundError as error:
+        if error.name != "ninja_syntax":
+            raise
+        raise SmpmakeError(
+            "smpmake export ninja needs the Python library ninja-syntax, which is not installed "
+            f"for {sys.executable}: pip install ninja-syntax"
+        ) from error
     named, file = build_and_path(words, build)
     record = _find(named)
     target = file or "build.ninja"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 
 import click
+
+_BEFORE = 100  # builds that those which are shown are compared with
 
 
 @click.command()
@@ -15,18 +16,20 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def history(everywhere: bool, number: int, as_json: bool) -> int:
     """List the builds that are remembered, newest first: this folder's, or, without any, all."""
+    from smpmake.cli.screen import look
     from smpmake.history import History
     from smpmake.reports import comparison
 
     known = History()
-    heads = known.heads(None if everywhere else os.getcwd(), limit=number)
-    heads = heads or known.heads(limit=number)
+    every = known.heads(None if everywhere else os.getcwd(), limit=number + _BEFORE)
+    every = every or known.heads(limit=number + _BEFORE)
+    heads = every[:number]
     if as_json:
-        click.echo(json.dumps(comparison.history_document(heads), indent=1))
+        click.echo(json.dumps(comparison.history_document(heads, every), indent=1))
         return 0
     if not heads:
         click.echo("No build is in the history yet: put smpmake in front of one.", err=True)
         return 1
-    for line in comparison.history(heads, shutil.get_terminal_size((100, 24)).columns):
+    for line in comparison.history(heads, every, look()):
         click.echo(line)
     return 0

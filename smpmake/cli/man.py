@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from smpmake import __version__
-from smpmake.cli import group
+from smpmake.cli.group import group
 from smpmake.cli.names import COMMANDS
 from smpmake.cli.run import run
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import click
+if TYPE_CHECKING:
+    import click
 
 #: Name: module, and a line for the help, which so need not import them all.
 COMMANDS: Final = {
@@ -22,10 +23,19 @@ COMMANDS: Final = {
     "serve": ("serve", "Run a server until it is stopped; builds share its slots."),
     "shims": ("shims", "Install, list or remove shims in a folder for your PATH."),
     "status": ("serve", "Show who is on a server."),
-    "stop": ("serve", "End a server, after everything deferred."),
-    "wait": ("serve", "Wait for everything deferred; the status is the outcome."),
-    "why": ("why", "Say which commands of the last build were not deferred, and why."),
+    "stop": ("serve", "End a server, after everything pending."),
+    "wait": ("serve", "Wait for everything pending; the status is the outcome."),
+    "why": ("why", "Say which commands of the last build did not run in parallel, and why."),
 }
+#: What a build's options are called in the environment.
+VARIABLES: Final = (
+    *("SMPMAKE_JOBS", "SMPMAKE_KEEP_GOING", "SMPMAKE_GUARDED", "SMPMAKE_LINKS", "SMPMAKE_MEMORY"),
+    *("SMPMAKE_NICE", "SMPMAKE_AFFINITY", "SMPMAKE_FOREGROUND", "SMPMAKE_EXCLUSIVE"),
+    *("SMPMAKE_OUTPUT", "SMPMAKE_CHAOS", "SMPMAKE_HISTORY", "SMPMAKE_VERBOSE", "SMPMAKE_QUIET"),
+    "SMPMAKE_COLOR",
+)
+#: The status of what is our fault, or the user's before anything was run.
+FAULT: Final = 125
 #: Key of a click context's meta: whether `run` was left out on the command line.
 UNNAMED: Final = "smpmake.unnamed"
 
@@ -43,9 +53,11 @@ def first_word(words: Sequence[str], takes_value: AbstractSet[str]) -> int:
 
 def options_with_values(command: click.Command) -> set[str]:
     """The options of a command that the next word belongs to."""
+    from click import Option
+
     return {
         name
         for param in command.params
-        if isinstance(param, click.Option) and not param.is_flag and not param.count
+        if isinstance(param, Option) and not param.is_flag and not param.count
         for name in param.opts
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +39,7 @@ class ReportError(SmpmakeError):
     metavar="FILE",
     help="Write a page for a browser: one file, which needs no network.",
 )
+@click.option("--log", is_flag=True, help="Print what commands said with a warning or an error.")
 @click.option("--open", "show", is_flag=True, help="Show that page in your browser.")
 @click.option("--rows", type=click.IntRange(1), default=10, help="Rows of a table.  [default: 10]")
 def report(
@@ -48,6 +48,7 @@ def report(
     as_json: bool,
     trace: str | None,
     html: str | None,
+    log: bool,
     show: bool,
     rows: int,
 ) -> int:
@@ -68,11 +69,17 @@ def report(
         _page(record, page, html, show)
     if as_json:
         click.echo(json.dumps(page, indent=1))
+    elif log:
+        from smpmake.cli.screen import look
+        from smpmake.reports import diagnostics
+
+        for line in diagnostics.log(page, look()):
+            click.echo(line)
     elif trace is None and html is None and not show:
+        from smpmake.cli.screen import look
         from smpmake.reports.terminal import page as make_page
 
-        width = shutil.get_terminal_size((100, 24)).columns
-        for line in make_page(page, min(width, 120), rows):
+        for line in make_page(page, look(most=120), rows):
             click.echo(line)
     return 0
 

@@ -1,30 +1,16 @@
-"""`smpmake [run] COMMAND`: a build."""
+"""`smpmake [run] COMMAND`: the options of a build."""
 
 from __future__ import annotations
 
-import errno
-import logging
-import os
 import re
-import signal
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from smpmake.cli.build import start
 from smpmake.cli.names import UNNAMED
-from smpmake.commands import families
-from smpmake.commands.makes import PARALLEL
-from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, Settings, load, parse_size
-from smpmake.said import say, say_what_is_logged
-from smpmake.status.template import Wording
-
-if TYPE_CHECKING:
-    from smpmake.history import Recorder
-    from smpmake.records import BuildRecord
-    from smpmake.session.session import Outcome, Session
+from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, parse_size
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -69,13 +55,13 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--guard/--no-guard",
             default=None,
             envvar="SMPMAKE_GUARDED",
-            help="Make the driver's processes wait for results that they touch too early.",
+            help="Make the build's processes wait for results that they touch too early.",
         ),
         click.option(
             "--links",
             type=click.Choice(LINKS),
             envvar="SMPMAKE_LINKS",
-            help="Links and archives: wait for their objects in the foreground, or be jobs too."
+            help="Links and archives: wait for their objects in place, or run in parallel too."
             "  [default: defer, without a guard wait]",
         ),
         click.option(
@@ -105,7 +91,7 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             envvar="SMPMAKE_FOREGROUND",
             metavar="TOOL",
-            help="Never defer TOOL (a name, or a pattern of its path).",
+            help="Always run TOOL in place (a name, or a pattern of its path).",
         ),
         click.option(
             "--exclusive",
@@ -129,20 +115,6 @@ def _show_variable(option: Callable[..., Any]) -> Callable[..., Any]:
         return decorated
 
     return wrap
-
-
-def settings_from(options: dict[str, Any]) -> Settings:
-    """The files' settings with what the command line and the environment say on top."""
-    settings = load(Path.cwd())
-    families.learn(settings.tools)
-    given: dict[str, Any] = {
-        name: value for name, value in options.items() if value is not None and value != ()
-    }
-    for name in ("foreground", "exclusive"):
-        if name in given:
-            given[name] = (*getattr(settings, name), *given[name])
-    verbosity = int(bool(given.pop("verbose", 0))) - int(bool(given.pop("quiet", 0)))
-    return replace(settings, **given, verbosity=verbosity)
 
 
 class _Context(click.Context):
@@ -198,7 +170,7 @@ class _Command(click.Command):
         is_flag=True,
         default=None,
         envvar="SMPMAKE_VERBOSE",
-        help="Also say which commands were not deferred, and why.",
+        help="Also say which commands did not run in parallel, and why.",
     )
 )
 @_show_variable(
@@ -222,112 +194,4 @@ class _Command(click.Command):
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
 def run(command: tuple[str, ...], **options: Any) -> int:
     """Run a build command in parallel."""
-    try:
-        os.getcwd()
-    except OSError:
-        say("the current folder is gone; running the build plainly")
-        return plainly(list(command))
-    settings = settings_from(options)
-    settings = replace(settings, status=os.environ.get("SMPMAKE_STATUS", settings.status))
-    Wording(settings.status)  # a fault in it is told before anything runs
-    level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
-    say_what_is_logged(level)
-    return build(settings, list(command))
-
-
-def build(settings: Settings, command: list[str]) -> int:
-    """Runs a build and prints its summary; returns the exit status.
-
-    Where no server can be had the command runs plainly, with a word about it: our faults cost
-    speed, never the build.
-    """
-    from smpmake.errors import SmpmakeError
-
-    begun: list[Session] = []
-    if settings.verbosity >= 0 and os.path.basename(command[0]) in PARALLEL:
-        name = os.path.basename(command[0])
-        say(f"{name} runs its commands in parallel already: smpmake gains nothing with it")
-    try:
-        outcome = _run(settings, command, begun)
-    except Exception as error:
-        if begun and begun[0].is_begun:
-            raise
-        known = isinstance(error, (SmpmakeError, OSError))
-        why = str(error) if known else f"{type(error).__name__}: {error}"
-        say(f"{why}; running the build plainly")
-        return plainly(command)
-    if outcome.refused:
-        _refuse(command, outcome.refused)
-    try:
-        from smpmake.cli import closing
-
-        closing.report(settings, outcome.record, begun[0].recorder, silent=bool(outcome.refused))
-    except (ImportError, RuntimeError, MemoryError) as error:
-        say(f"no summary: {error!r}")
-    for fault in outcome.faults:
-        say(f"left over: {fault}")
-    return outcome.record.status
-
-
-def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcome:
-    """A build on a server of its own, or on one that runs; the session is put into `begun`."""
-    import asyncio
-
-    from smpmake import cpus
-    from smpmake.session.backend import Backend
-    from smpmake.session.local import LocalBackend
-    from smpmake.session.means import began_ns, most_slots
-    from smpmake.session.remote import RemoteBackend, running_server
-    from smpmake.session.session import Session
-
-    def get_ready() -> None:
-        """What the end needs is imported while the first commands run."""
-        from smpmake.cli import closing
-        from smpmake.reports import summary, why
-
-        session.recorder = recorder_of(settings, session.record)
-        del closing, summary, why
-
-    backend: Backend
-    most = most_slots()
-    client = running_server()
-    if client is not None:
-        backend = remote = RemoteBackend(settings, client, command[0])
-        slots = remote.slots
-    else:
-        slots = min(most, settings.jobs or cpus.usable().count)
-        backend = LocalBackend(settings, slots, command[0])
-    session = Session(settings, command, slots, backend, began=began_ns())
-    begun.append(session)
-    return asyncio.run(session.run(get_ready))
-
-
-def plainly(command: list[str]) -> int:
-    """Becomes the command; returns only if it cannot be run."""
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the command would inherit it
-        signal.signal(ignored, signal.SIG_DFL)
-    try:
-        os.execvp(command[0], command)
-    except OSError as error:
-        _refuse(command, error.errno or 0)
-        return 127 if isinstance(error, FileNotFoundError) else 126
-
-
-def _refuse(command: list[str], error: int) -> None:
-    """Says why a command cannot be run, and what was probably meant."""
-    from smpmake.cli.hints import hint
-
-    missing = error == errno.ENOENT
-    why = "not found on PATH" if missing and "/" not in command[0] else os.strerror(error)
-    instead = hint(command) if missing else ""
-    say(f"{command[0]}: cannot be run: {why}{f'; {instead}' if instead else ''}")
-
-
-def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:
-    """What writes a build down while it runs."""
-    from smpmake.history import History, Recorder
-    from smpmake.redact import Redactor
-
-    redactor = Redactor(settings.redact, os.environ)
-    size = settings.history_size << 20
-    return Recorder(History(), record, redactor, days=settings.history_days, size=size)
+    return start(options, list(command))

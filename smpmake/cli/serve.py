@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpmake.cli.run import recorder_of, settings_from, settings_options
+from smpmake.cli.build import recorder_of, settings_from
+from smpmake.cli.run import settings_options
 from smpmake.config import DEFAULT_NAME, Settings
 from smpmake.said import say, say_what_is_logged
 
@@ -31,6 +32,16 @@ _SOCKET = click.option(
     metavar="NAME",
     help="The server's name.",
 )
+
+
+def _address(name: str) -> tuple[str | Path, bool]:
+    """A server's socket; where none is named it is that of the shell (`env`), which is told."""
+    from smpmake.server.daemon import folder_of
+
+    shells = os.environ.get("SMPMAKE_SOCKET")
+    if shells and name == DEFAULT_NAME:
+        return shells, True
+    return folder_of(name) / "socket", False
 
 
 class Notes:
@@ -93,8 +104,7 @@ def machine() -> Callable[[], State]:
     "--idle",
     type=click.IntRange(1),
     metavar="SECONDS",
-    help="A build whose driver is no make has ended after so long without a command."
-    "  [default: 10]",
+    help="A build that no make runs has ended after so long without a command.  [default: 10]",
 )
 def serve(name: str, **options: Any) -> int:
     """Run a server until `smpmake stop`; several builds share its slots."""
@@ -150,7 +160,7 @@ def env(name: str) -> None:
 @click.command()
 @_SOCKET
 def wait(name: str) -> int:
-    """Wait for everything deferred; the status is the outcome on it.
+    """Wait for everything pending; the status is the outcome on it.
 
     0 when all succeeded, else the first failure's status; failures, and how much it helped, are
     shown on stderr.
@@ -159,11 +169,10 @@ def wait(name: str) -> int:
     from smpmake.protocol.client import Client, failures_of
     from smpmake.records import BuildRecord
     from smpmake.reports import summary
-    from smpmake.server.daemon import folder_of
 
-    path = os.environ.get("SMPMAKE_SOCKET") or folder_of(name) / "socket"
+    path, is_shells = _address(name)
     client = Client(path)
-    build = os.environ.get("SMPMAKE_BUILD")
+    build = os.environ.get("SMPMAKE_BUILD") if is_shells else None
     reply = client.ask("wait", **({"build": build} if build else {}))
     client.close()
     failures = failures_of(reply)
@@ -182,30 +191,23 @@ def status(name: str) -> None:
     """Show who is on a server: builds, what they have done, and what is pending."""
     import time
 
+    from smpmake.cli.screen import look
     from smpmake.protocol.client import Client
-    from smpmake.server.daemon import folder_of
-    from smpmake.units import one_line, seconds
+    from smpmake.reports.status import lines
 
-    client = Client(folder_of(name) / "socket")
+    client = Client(_address(name)[0])
     state, builds = client.ask("state"), client.ask("builds")
     client.close()
-    slots = builds["slots"]
-    click.echo(f"{state['running']} running on {slots} slots, {state['queued']} queued")
-    for build in builds["builds"]:
-        words = shlex.join(build["command"]) or "smpmake"
-        folder = f" in {build['folder']}" if build["folder"] else ""
-        since = seconds(max(0.0, time.time() - build["began"]))
-        done, pending = build["done"], build["pending"]
-        click.echo(one_line(f"{words}{folder}: {since}, {done} done, {pending} pending"))
+    for line in lines(state, builds, time.time(), look()):
+        click.echo(line)
 
 
 @click.command()
 @_SOCKET
 def stop(name: str) -> None:
-    """End a server, after everything deferred."""
+    """End a server, after everything pending."""
     from smpmake.protocol.client import Client
-    from smpmake.server.daemon import folder_of
 
-    client = Client(folder_of(name) / "socket")
+    client = Client(_address(name)[0])
     client.ask("stop")
     client.close()

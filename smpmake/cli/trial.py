@@ -57,7 +57,6 @@ def _not_deferred(record: BuildRecord, name: str) -> str:
         return f"{name} cannot compile an empty program: {words or failure.why}"
     for command in record.commands:
         if command.verdict != "deferred":
-            return (
-                f"a compile by {name} was not deferred: {command.reason} {command.detail}".strip()
-            )
+            why = f"{command.reason} {command.detail}".strip()
+            return f"a compile by {name} did not run in parallel: {why}"
     return "" if record.commands else f"{name} was called, and smpmake did not hear of it"

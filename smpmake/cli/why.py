@@ -1,4 +1,4 @@
-"""`smpmake why`: what was not deferred in a build, and all about one output."""
+"""`smpmake why`: what did not run in parallel in a build, and all about one output."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from smpmake.units import one_line
 @click.option("--all", "everything", is_flag=True, help="All commands, not a few of each reason.")
 @build_option
 def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> int:
-    """Say which commands of the last build were not deferred, and why.
+    """Say which commands of the last build did not run in parallel, and why.
 
     With the PATH of a file: the commands that made it, their verdicts, times, and what they waited
     for; of a folder: what was made in it.  BUILD is a number that smpmake history shows, `last` or
     `last-N`.
     """
+    from smpmake.cli.screen import look
     from smpmake.reports import why as report
 
     named, path = build_and_path(words, build)
     record = find(named)
     if path is not None:
-        lines = report.about(record, os.path.abspath(path), everything=everything)
+        lines = report.about(record, os.path.abspath(path), look(), everything=everything)
         if not lines:
             say(f"no command of that build made or read {path}")
             return 1
@@ -37,6 +38,6 @@ def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> in
         return 0
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.wall_clock))
     click.echo(one_line(f"{' '.join(record.command)} in {record.cwd}, {when}:"))
-    for line in report.lines(record, everything=everything):
+    for line in report.lines(record, look(), everything=everything):
         click.echo(line)
     return 0

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from smpmake.records import BuildRecord, CommandRecord, Failure, Sample, Stall
+from smpmake.records import (
+    BuildRecord,
+    CommandRecord,
+    Compiler,
+    Failure,
+    Sample,
+    Stall,
+    Surroundings,
+)
+from smpmake.units import plain
 
 #: In the order of the table's columns.
 COMMAND: Final = (
@@ -14,9 +24,11 @@ COMMAND: Final = (
     *("issued", "ready", "started", "ended", "slot", "status", "waited_for"),
     *("user_us", "system_us", "max_rss", "unguarded", "reads", "surprises", "inputs", "light"),
     *("minor_faults", "major_faults", "voluntary", "involuntary", "delay_us"),
+    *("program", "warnings", "errors", "said"),
 )
 _TIMES: Final = ("issued", "ready", "started", "ended")
 _LISTS: Final = ("outputs", "surprises")
+_PRINTED: Final = ("detail", "said")  # where a secret may be
 _FILES: Final = ("reads", "inputs")
 STALL: Final = ("who", "cause", "path", "waited_for", "count", "command", "began", "ended")
 SAMPLE: Final = (
@@ -27,6 +39,7 @@ BUILD: Final = (
     *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
     *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
     *("notices", "by_shims", "driver_started_ns", "again_us", "watched", "calibration"),
+    *("surroundings", "launchers"),
 )
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
@@ -64,7 +77,7 @@ def command_row(
         elif name in _FILES:
             value = json.dumps([file_id(each) for each in value], separators=(",", ":"))
         elif isinstance(value, str):
-            value = storable(clean(value) if name == "detail" else value)
+            value = storable(clean(value) if name in _PRINTED else value)
         row.append(value)
     return row
 
@@ -97,7 +110,8 @@ def failure_row(
 ) -> list[object]:
     """A row of table failure, with the last `longest` bytes of what was printed."""
     # Cut first, with a margin: what is cut off need not be looked through.
-    output = clean(failure.output[-longest - 4096 :].decode("utf-8", "surrogateescape"))
+    output = plain(failure.output[-longest - 4096 :].decode("utf-8", "surrogateescape"))
+    output = clean(output)
     kept = output.encode("utf-8", "surrogateescape")[-longest:]
     return [build, failure.record.number, failure.why, kept, int(reported)]
 
@@ -124,7 +138,24 @@ def build_row(
         int(record.by_shims),
         *(since(start, record.driver_started), record.again_us, record.watched),
         record.calibration,
+        json.dumps(_cleaned(dataclasses.asdict(record.surroundings), clean)),
+        json.dumps(record.launchers),
     ]
+
+
+def _cleaned(value: Any, clean: Clean) -> Any:
+    """The same with all its texts fit to be stored."""
+    if isinstance(value, dict):
+        return {name: _cleaned(each, clean) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_cleaned(each, clean) for each in value]
+    return storable(clean(value)) if isinstance(value, str) else value
+
+
+def _surroundings(fields: dict[str, Any]) -> Surroundings:
+    compilers = tuple(Compiler(**each) for each in fields.pop("compilers", ()))
+    options = tuple(fields.pop("options", ()))
+    return Surroundings(**fields, options=options, compilers=compilers)
 
 
 def start_of(pid: int) -> int:
@@ -166,5 +197,7 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         again_us=v["again_us"],
         watched=v["watched"],
         calibration=v["calibration"],
+        surroundings=_surroundings(json.loads(v["surroundings"])),
+        launchers=json.loads(v["launchers"]),
         id=number,
     )

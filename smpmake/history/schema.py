@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-VERSION: Final = 6
+VERSION: Final = 7
 
 #: Times are ns from the build's start unless a comment says otherwise; 0: never came to that.
 SCHEMA: Final = """
@@ -35,7 +35,9 @@ create table build (
     driver_started_ns integer not null default 0, -- the last run's start that was not undone
     again_us     integer not null default 0, -- CPU of the driver's runs that were undone
     watched      integer not null default 0, -- CPUs that samples are about, 0: not known
-    calibration  real              -- CPU time of its commands with one slot / here, if known
+    calibration  real,             -- CPU time of its commands with one slot / here, if known
+    surroundings text not null default '{}', -- computer, options, compilers; JSON
+    launchers    text not null default '{}'  -- hits and misses by launcher; JSON
 );
 create index build_cwd on build (cwd, id);
 create table command (
@@ -70,6 +72,10 @@ create table command (
     voluntary    integer not null default 0, -- context switches
     involuntary  integer not null default 0,
     delay_us     integer not null default -1, -- waited for a CPU, all its processes; -1: not known
+    program      text not null default '',    -- the tool's file
+    warnings     integer not null default -1, -- that its output told of; -1: nobody saw that
+    errors       integer not null default -1,
+    said         text not null default '',    -- that output, if there were any
     primary key (build, number)
 );
 create table stall (
@@ -194,4 +200,20 @@ alter table sample add column stolen real not null default 0;
 alter table sample add column pressure real not null default -1;
 """
 
-MIGRATIONS: Final = {1: _FROM_1, 2: _FROM_2, 3: _FROM_3, 4: _FROM_4, 5: _FROM_5}
+_FROM_6: Final = """
+alter table build add column surroundings text not null default '{}';
+alter table build add column launchers text not null default '{}';
+alter table command add column program text not null default '';
+alter table command add column warnings integer not null default -1;
+alter table command add column errors integer not null default -1;
+alter table command add column said text not null default '';
+"""
+
+MIGRATIONS: Final = {
+    1: _FROM_1,
+    2: _FROM_2,
+    3: _FROM_3,
+    4: _FROM_4,
+    5: _FROM_5,
+    6: _FROM_6,
+}

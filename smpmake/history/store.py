@@ -14,7 +14,7 @@ from smpmake import folders
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
 from smpmake.history.schema import MIGRATIONS, SCHEMA, VERSION
-from smpmake.records import REUSED, BuildRecord, Failure, Past, Sample, Stall
+from smpmake.records import REUSED, BuildRecord, Compiler, Failure, Past, Sample, Stall
 
 #: What is kept if the configuration does not say otherwise.
 KEPT_DAYS: Final = 180
@@ -69,9 +69,10 @@ class History:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
-            raise HistoryError(
-                f"{self.path}: {error} (move the file away to start a new history)"
-            ) from None
+            # The file cannot be reached or written now, or there is something wrong with it.
+            is_outside = isinstance(error, (OSError, sqlite3.OperationalError))
+            what = "" if is_outside else " (move the file away to start a new history)"
+            raise HistoryError(f"{self.path}: {error}{what}") from None
 
     def connect(self) -> sqlite3.Connection:
         """A connection to tables of our version, to be used inside `errors`."""
@@ -204,6 +205,10 @@ class History:
                     for output in json.loads(outputs)[:1]:
                         found[output] = Past(wall / 1e9, cpu / 1e6, rss)
         return found
+
+    def compilers(self, builds: int = _PAST_BUILDS) -> list[Compiler]:
+        """Those that the last builds have called, the newest first."""
+        return [each for head in self.heads(limit=builds) for each in head.surroundings.compilers]
 
     def single(self, cwd: str) -> dict[str, float]:
         """CPU seconds of a folder's commands in its last builds with one slot, by first output."""

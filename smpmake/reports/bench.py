@@ -7,7 +7,9 @@ from typing import Any
 
 from smpmake.bench import Bench, Run, Variant, describe
 from smpmake.reports import phrases
-from smpmake.timing import ancestors_share, efficiency
+from smpmake.reports.grid import Kind, Look, Part, pairs, table
+from smpmake.reports.grid import lines as render
+from smpmake.timing import Against, ancestors_share, efficiency
 from smpmake.timing.rounds import Range, ratio, spread, verdict
 
 _SAID = {
@@ -17,22 +19,32 @@ _SAID = {
 }
 
 
-def lines(bench: Bench) -> list[str]:
+def lines(bench: Bench, look: Look = Look(120)) -> list[str]:
     """The ancestor's table, what it tells, and the sweep over slots."""
-    rows = ["", _row("", "original", "smpmake")]
+    rows = []
     for count in bench.cpus:
         ways = (Variant(0, count), Variant(count, count))
         cells = (_cell(bench, way) for way in ways)
-        rows.append(f"{_row(phrases.cpus(count), *cells)}   {_told(bench, count)}".rstrip())
-    rows += _extra(bench)
+        rows.append((phrases.cpus(count), *cells, _told(bench, count)))
+    parts: list[Part] = ["", table(_columns("", "original", "smpmake", ""), rows)]
+    parts += _extra(bench)
     if bench.jobs:
         most = max(bench.cpus)
-        rows += ["", _row(f"on {phrases.cpus(most)}", "real", "user", "system")]
-        for jobs in bench.jobs:
-            rows.append(_row(f"smpmake -j{jobs}", *_times(bench, Variant(jobs, most))))
-        rows.append(_row("original", *_times(bench, Variant(0, most))))
-    rows += ["", "Medians, with the lowest and the highest of the rounds."]
-    return rows
+        rows = [(f"smpmake -j{jobs}", *_times(bench, Variant(jobs, most))) for jobs in bench.jobs]
+        rows.append(("original", *_times(bench, Variant(0, most))))
+        heads = (f"on {phrases.cpus(most)}", "real", "user", "system")
+        parts += ["", table(_columns(*heads), rows)]
+    parts += ["", "Medians, with the lowest and the highest of the rounds."]
+    return render(parts, look)
+
+
+def _columns(*names: str) -> list[tuple[str, Kind]]:
+    """The first says what a row is about; what has no name is said in words."""
+    first, *others = names
+    return [
+        (first, Kind.TEXT),
+        *((name, Kind.RANGE if name else Kind.WORDS) for name in others),
+    ]
 
 
 def document(bench: Bench) -> dict[str, Any]:
@@ -69,10 +81,6 @@ def _both(bench: Bench, count: int) -> tuple[list[float], list[float]] | None:
     return (original, ours) if original and ours else None
 
 
-def _row(*cells: str) -> str:
-    return "  " + cells[0].ljust(14) + "".join(cell.rjust(26) for cell in cells[1:])
-
-
 def _times_of(values: Range) -> str:
     return f"{values.median:.2f} s ({values.low:.2f} to {values.high:.2f})"
 
@@ -103,21 +111,21 @@ def _ancestors_share(bench: Bench) -> float | None:
     return ancestors_share(serial, parallel, max(bench.cpus))
 
 
-def _extra(bench: Bench) -> list[str]:
+def _extra(bench: Bench) -> list[Part]:
     most = max(bench.cpus)
     both, old = _both(bench, most), _ancestors_share(bench)
     if both is None or old is None:
         return []
     gained = ratio(*both)
     serial, parallel = (spread(values).median for values in both)
-    rows = ["", f"  speed-up {gained.median:.2f} x ({gained.low:.2f} to {gained.high:.2f})"]
+    said = f"{gained.median:.2f} x ({gained.low:.2f} to {gained.high:.2f})"
     share = efficiency(gained.median, most)
     if share is not None and share >= 0:
-        extra = phrases.share(gained.median, share, most)
-        rows[-1] += f": {extra} = {phrases.formula(gained.median, most)}"
-    formula = f"({serial:.2f} - {parallel:.2f}) / ({serial:.2f} x (1 - 1/{most}))"
+        against = Against(serial, gained.median, share)
+        said += f": {phrases.share(against, most)} = {phrases.formula(against, most)}"
+    rows = [("speed-up", said)]
     if old >= 0:
-        rows.append(
-            f"  the ancestor's figure, of the time that could be saved: {formula} = {old:.0%}"
-        )
-    return rows
+        formula = f"({serial:.2f} - {parallel:.2f}) / ({serial:.2f} x (1 - 1/{most}))"
+        text = f"of the time that could be saved, by the ancestor's formula: {formula} = {old:.0%}"
+        rows.append(("saved", text))
+    return ["", pairs(rows)]

@@ -1,19 +1,108 @@
-"""The page's still pictures, as SVG: they need no script and print as they are.
+"""The page's still pictures: where everything in them is.
+
+page/charts.html draws them as SVG, which needs no script and prints as it is.
 
 Their width is that of a telephone, so that their words are readable there; elsewhere they grow.
 """
 
 from __future__ import annotations
 
+import bisect
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.reports.document import Document
-from smpmake.reports.markup import Markup, join, tag
 from smpmake.units import seconds
 
 _WIDTH: Final = 440
-_HEIGHT: Final = 216
-_LEFT, _RIGHT, _TOP, _BOTTOM = 22, 22, 30, 38
+_HEIGHT: Final = 236
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 24, 26, 40
+_GAP: Final = 3.0  # px between labels in a line
+_PANEL: Final = 96  # px of one of two pictures of bars above each other
+_LETTER: Final = 6.9  # px that a letter of a label takes, at 11.5 px and in the widest of our fonts
+_LINE: Final = 14.0  # px from one line of text to the next
+#: Round figures for an axis of seconds: 1, 2, 5 up to a minute, then what clocks have.
+_ROUND: Final = (
+    *(factor * 10.0**power for power in range(-4, 1) for factor in (1, 2, 5)),
+    *(10.0, 20.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 7200.0, 18000.0, 36000.0, 86400.0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Words at a point; `anchor` as in SVG."""
+
+    x: float
+    y: float
+    words: str
+    kind: str
+    anchor: str = "middle"
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom of the words, rather too large."""
+        wide = len(self.words) * _LETTER
+        left = self.x - {"start": 0.0, "middle": wide / 2, "end": wide}[self.anchor]
+        return left, self.y - _LINE + 2, left + wide, self.y + 2
+
+
+@dataclass(slots=True)
+class Picture:
+    """Shapes and words; `title` says it all to who cannot see it."""
+
+    title: str
+    width: float = _WIDTH
+    height: float = _HEIGHT
+    labels: list[Label] = field(default_factory=list)
+    lines: list[tuple[float, float, float, float, str]] = field(default_factory=list)
+
+    solid: list[tuple[float, float, float, float]] = field(default_factory=list)  # no place there
+
+    def put(self, label: Label) -> bool:
+        """Places a label where nothing else stands and the picture has room; whether it could."""
+        if label.anchor == "middle":  # at an edge it is moved inside
+            half = len(label.words) * _LETTER / 2
+            inside = min(max(label.x, half), self.width - half)
+            label = dataclasses.replace(label, x=round(inside, 1))
+        left, top, right, bottom = label.box
+        if left < 0 or right > self.width or top < 0 or bottom > self.height:
+            return False
+        for x1, y1, x2, y2 in (*(other.box for other in self.labels), *self.solid):
+            if left < x2 + _GAP and x1 - _GAP < right and top < y2 and y1 < bottom:
+                return False
+        self.labels.append(label)
+        return True
+
+
+@dataclass(slots=True)
+class Curve(Picture):
+    """Time over CPUs."""
+
+    points: list[tuple[float, float, bool]] = field(default_factory=list)  # x, y, is ours
+    measured: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rectangle; `least` is the shortest time in it, where it stands for commands."""
+
+    x: float
+    y: float
+    wide: float
+    tall: float
+    kind: str
+    title: str
+    least: float | None = None
+
+
+@dataclass(slots=True)
+class Bars(Picture):
+    """Bars on a line."""
+
+    bars: list[Bar] = field(default_factory=list)
 
 
 def shown_sizes(document: Document) -> list[Document]:
@@ -27,83 +116,142 @@ def shown_sizes(document: Document) -> list[Document]:
     return curve
 
 
-def what_if(document: Document) -> Markup:
-    """Time over the number of CPUs; the build as it really was stands in it."""
+def what_if(document: Document) -> Curve | None:
+    """Time over the number of CPUs, both logarithmic, so that twice is as far everywhere; the build
+    as it really was stands in it."""
     curve, figures = shown_sizes(document), document["figures"]
     if len(curve) < 2:
-        return Markup("")
-    most = max(*(point["seconds"] for point in curve), figures["wall"]) or 1.0
-    step = (_WIDTH - _LEFT - _RIGHT) / (len(curve) - 1)
+        return None
+    times = [point["seconds"] for point in curve]
+    times += [time for time in (figures["wall"], figures["critical_path"]) if time > 0]
+    high = max(*times, 1e-6)
+    low = min(max(min(times), high / 1e4), high / 2)
+    ticks = _ticks(low, high)
+    low, high = min(low, ticks[0]), max(high, ticks[-1])
+    wide = math.log(curve[-1]["cpus"] / curve[0]["cpus"])
 
-    def place(number: float, value: float) -> tuple[float, float]:
-        y = _HEIGHT - _BOTTOM - value / most * (_HEIGHT - _TOP - _BOTTOM)
-        return round(_LEFT + number * step, 1), round(y, 1)
+    def across(cpus: int) -> float:
+        share = math.log(cpus / curve[0]["cpus"]) / wide
+        return round(_LEFT + 12 + share * (_WIDTH - _LEFT - _RIGHT - 12), 1)
 
-    points = [place(number, point["seconds"]) for number, point in enumerate(curve)]
-    base = _HEIGHT - _BOTTOM
-    line = " ".join(f"{x},{y}" for x, y in points)
-    area = f"{points[0][0]},{base} {line} {points[-1][0]},{base}"
-    parts = [
-        tag("polygon", points=area, class_="area"),
-        tag("line", x1=0, x2=_WIDTH, y1=base, y2=base, class_="axis"),
-    ]
-    bound = place(0, figures["critical_path"])[1]
-    parts.append(tag("line", x1=0, x2=_WIDTH, y1=bound, y2=bound, class_="bound"))
-    parts.append(tag("polyline", points=line, class_="curve"))
-    here = figures["extra_cpus"]
-    for number, ((x, y), point) in enumerate(zip(points, curve, strict=True)):
-        ours = point["cpus"] == here
-        top = y
-        parts.append(tag("circle", cx=x, cy=y, r=5 if ours else 3.5, class_="dot"))
-        if ours:
-            top = min(y, place(number, figures["wall"])[1])
-            mark = f"M{x - 6},{place(number, figures['wall'])[1]} l6,-6 l6,6 l-6,6 z"
-            what = tag("title", "this build, measured")
-            parts.append(tag("path", what, d=mark, class_="measured"))
-        kind = " strong" if ours else ""
-        parts.append(_label(x, round(top - 11, 1), seconds(point["seconds"]), f"value{kind}"))
-        parts.append(_label(x, base + 16, f"{point['cpus']}", f"tick{kind}"))
-    parts.append(_label(_WIDTH / 2, _HEIGHT - 4, "CPUs", "tick"))
+    def down(value: float) -> float:
+        share = math.log(max(value, low) / low) / math.log(high / low)
+        return round(_HEIGHT - _BOTTOM - 4 - share * (_HEIGHT - _TOP - _BOTTOM - 4), 1)
+
     said = ", ".join(f"{p['cpus']} CPUs {seconds(p['seconds'])}" for p in curve)
-    return _picture(f"Simulated time by number of CPUs: {said}", parts)
+    made = Curve(f"Simulated time by number of CPUs: {said}")
+    base = _HEIGHT - _BOTTOM
+    for tick in ticks:
+        made.lines.append((_LEFT, down(tick), _WIDTH, down(tick), "grid"))
+        made.put(Label(_LEFT - 6, down(tick) + 4, _round(tick), "tick", "end"))
+    made.lines.append((_LEFT, base, _WIDTH, base, "axis"))
+    bound = down(figures["critical_path"])
+    made.lines.append((_LEFT, bound, _WIDTH, bound, "bound"))
+    here = figures["extra_cpus"]
+    for point in curve:
+        x, y, ours = across(point["cpus"]), down(point["seconds"]), point["cpus"] == here
+        made.points.append((x, y, ours))
+        if ours:
+            made.measured = (x, down(figures["wall"]))
+    # Ours first, then the ends: what there is no room for goes without words.
+    ends = (curve[0]["cpus"], curve[-1]["cpus"])
+    for at in sorted(
+        range(len(curve)), key=lambda n: (curve[n]["cpus"] != here, curve[n]["cpus"] not in ends, n)
+    ):
+        (x, y, ours), point = made.points[at], curve[at]
+        kind = " strong" if ours else ""
+        top = min(y, made.measured[1]) if ours and made.measured else y
+        words = seconds(point["seconds"])
+        # Beside the point where the falling line is not; at the edge, above it.
+        if not made.put(Label(x + 4, round(top - 7, 1), words, f"value{kind}", "start")):
+            made.put(Label(x, round(top - 12, 1), words, f"value{kind}"))
+        made.put(Label(x, base + 16, f"{point['cpus']}", f"tick{kind}"))
+    made.put(Label(_WIDTH / 2, _HEIGHT - 4, "CPUs", "tick"))
+    return made
 
 
-def builds(earlier: list[Document]) -> Markup:
+def _ticks(low: float, high: float) -> list[float]:
+    """Some four round figures from one to the other, or the two round them."""
+    first = max(0, bisect.bisect_right(_ROUND, low) - 1)
+    inside = list(_ROUND[first : bisect.bisect_left(_ROUND, high) + 1]) or [low, high]
+    return inside[:: math.ceil(len(inside) / 5)]
+
+
+def _round(value: float) -> str:
+    """A round figure of seconds, without the decimals of others."""
+    if value >= 60:
+        return f"{value / 3600:g} h" if value >= 3600 else f"{value / 60:g} min"
+    return f"{value:g} s" if value >= 0.1 else f"{value * 1000:g} ms"
+
+
+def _short(value: float) -> str:
+    """A duration where there is little room."""
+    if value < 99.5:
+        return seconds(value)
+    return f"{value / 60:.0f} min" if value < 5970 else f"{value / 3600:.3g} h"
+
+
+def lengths(document: Document) -> Bars | None:
+    """How many commands took how long, in steps of 1, 2, 5; and below, what time they had."""
+    times = [
+        round(command["ended"] - command["started"], 6)
+        for command in document["commands"]
+        if command["started"] is not None and command["ended"] is not None
+    ]
+    if len(times) < 2:
+        return None
+    steps: dict[int, list[float]] = {}
+    for time in times:
+        steps.setdefault(max(0, bisect.bisect_right(_ROUND, max(0.0, time)) - 1), []).append(time)
+    first, last = min(steps), max(steps)
+    pitch = min(70.0, _WIDTH / (last - first + 1))
+    said = "; ".join(f"{len(steps[at]):,} from {_round(_ROUND[at])}" for at in sorted(steps))
+    made = Bars(f"Commands by how long they took: {said}", height=2 * _PANEL + 20)
+    panels: tuple[tuple[str, Callable[[list[float]], float], Callable[[float], str]], ...] = (
+        ("count", len, lambda value: f"{value:,.0f}"),
+        ("time", sum, _short),
+    )
+    for number, (kind, measure, written) in enumerate(panels):
+        base = number * (_PANEL + 20) + _PANEL
+        made.lines.append((0, base, _WIDTH, base, "axis"))
+        most = max(measure(inside) for inside in steps.values()) or 1.0
+        words = []
+        for at in sorted(steps):
+            value, x = measure(steps[at]), (at - first) * pitch
+            tall = round(max(1.5, value / most * (_PANEL - 20)), 1)
+            limit = _ROUND[at]
+            title = f"{len(steps[at]):,} of {_round(limit)} or more: {seconds(sum(steps[at]))}"
+            bar = Bar(round(x + 1, 1), base - tall, round(pitch - 2, 1), tall, kind, title, limit)
+            made.bars.append(bar)
+            made.solid.append((bar.x + _GAP, bar.y, bar.x + bar.wide - _GAP, base))
+            middle = round(x + pitch / 2, 1)
+            words.append((tall, Label(middle, bar.y - 5, written(value), "value")))
+        # The fullest first: where bars are narrow not every one can say its figure.
+        for _, label in sorted(words, key=lambda pair: -pair[0]):
+            made.put(label)
+    for at in range(first, last + 1):
+        x = (at - first) * pitch
+        made.put(Label(round(x + 1, 1), _PANEL + 15, _round(_ROUND[at]), "tick", "start"))
+    return made
+
+
+def builds(earlier: list[Document]) -> Bars:
     """A bar a build, oldest first; the last one is this."""
+    made = Bars("Wall time of the builds of this folder and command, oldest first")
     most = max((row["wall"] or 0.0 for row in earlier), default=0.0) or 1.0
     pitch = min(64.0, (_WIDTH - 8) / len(earlier))
-    base, parts = _HEIGHT - _BOTTOM + 12, []
-    for number, row in enumerate(earlier):
+    base = _HEIGHT - _BOTTOM + 12
+    made.lines.append((0, base, _WIDTH, base, "axis"))
+    for number, row in reversed(list(enumerate(earlier))):  # the last one's words first
         wall, last = row["wall"], number == len(earlier) - 1
         x = 4 + number * pitch
-        tall = max(2.0, (wall or 0.0) / most * (base - 24))
-        failed = "" if row["status"] == 0 else " bad"
-        bar = tag(
-            "rect",
-            tag("title", f"build {row['id']}: {seconds(wall) if wall is not None else 'no end'}"),
-            x=round(x + pitch * 0.1, 1),
-            y=round(base - tall, 1),
-            width=round(pitch * 0.8, 1),
-            height=round(tall, 1),
-            rx=2,
-            class_=f"bar{' ours' if last else ''}{failed}",
-        )
-        parts.append(bar)
+        tall = round(max(2.0, (wall or 0.0) / most * (base - 24)), 1)
+        kind = f"{'ours' if last else ''}{'' if row['status'] == 0 else ' bad'}"
+        title = f"build {row['id']}: {seconds(wall) if wall is not None else 'no end'}"
+        place = (round(x + pitch * 0.1, 1), round(base - tall, 1))
+        made.bars.append(Bar(*place, round(pitch * 0.8, 1), tall, kind, title))
         middle = round(x + pitch / 2, 1)
-        if wall is not None and (pitch >= 36 or last):
-            parts.append(_label(middle, round(base - tall - 6, 1), seconds(wall), "value"))
-        if pitch >= 20 or last or number % 2 == 0:
-            parts.append(
-                _label(middle, base + 15, f"{row['id']}", "tick strong" if last else "tick")
-            )
-    parts.append(tag("line", x1=0, x2=_WIDTH, y1=base, y2=base, class_="axis"))
-    return _picture("Wall time of the builds of this folder and command, oldest first", parts)
-
-
-def _label(x: float, y: float, words: str, kind: str) -> Markup:
-    return tag("text", words, x=x, y=y, class_=kind, text_anchor="middle")
-
-
-def _picture(title: str, parts: list[Markup]) -> Markup:
-    size = f"0 0 {_WIDTH} {_HEIGHT}"
-    return tag("svg", join(parts), viewBox=size, role="img", aria_label=title, class_="chart")
+        if wall is not None:
+            made.put(Label(middle, round(base - tall - 6, 1), seconds(wall), "value"))
+        made.put(Label(middle, base + 15, f"{row['id']}", "tick strong" if last else "tick"))
+    return made

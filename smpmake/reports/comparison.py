@@ -4,90 +4,191 @@ from __future__ import annotations
 
 import posixpath
 import shlex
+import textwrap
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from smpmake.records import BuildRecord
+from smpmake.reports import phrases
 from smpmake.reports.document import brief
 from smpmake.reports.ending import tells_gain
+from smpmake.reports.grid import Kind, Look, Part, table, title
+from smpmake.reports.grid import lines as render
 from smpmake.timing.compare import Change, Comparison
-from smpmake.units import cut, cut_left, one_line, seconds
+from smpmake.timing.rounds import Range
+from smpmake.timing.trend import alike, trend, wall
+from smpmake.units import cut, seconds
+
+_CHANGES: Final = (
+    ("", Kind.NAME),
+    *((name, Kind.FIGURE) for name in ("before", "after", "difference", "")),
+)
+_UNCLEAR: Final = "?"
+_BAR: Final = 10  # cells of the longest bar
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_ROOM: Final = 90  # columns from which there is room for bars
 
 
 def lines(
-    comparison: Comparison, before: BuildRecord, after: BuildRecord, rows: int, width: int
+    comparison: Comparison,
+    before: Sequence[BuildRecord],
+    after: Sequence[BuildRecord],
+    rows: int,
+    look: Look = Look(),
 ) -> list[str]:
     """The tables."""
-    title = (
-        f"build {before.id} ({_when(before)}) and build {after.id} ({_when(after)}): "
-        f"{cut(shlex.join(after.command), 60)}"
+    last, driver = after[-1], phrases.driver(after[-1].command)
+    figures = (
+        _row(replace(change, name=change.name.replace("driver", driver)))
+        for change in comparison.figures
+        if _worth(change)
     )
-    out = [
-        title,
+    parts: list[Part] = [
+        title(f"{_side(before)} and {_side(after)}: {cut(shlex.join(last.command), 60)}"),
         "",
-        "                            before     after  difference",
+        table(_CHANGES, figures),
     ]
-    out += [_row(change, width) for change in comparison.figures if _worth(change)]
-    for title, changes in (
+    for name, changes in (
         ("Stalls, by cause", comparison.causes),
         ("Commands", comparison.commands),
     ):
         shown = [change for change in changes if _worth(change)][:rows]
         if shown:
-            out += ["", title]
-            out += [_row(change, width, root=after.cwd) for change in shown]
+            cells = (_row(change, root=last.cwd) for change in shown)
+            parts += ["", title(name), table(_CHANGES, cells)]
+    others = _differences(before[-1], last)
+    if others:
+        columns = (("", Kind.TEXT), ("before", Kind.WORDS), ("after", Kind.WORDS))
+        parts += ["", title("Not the same"), table(columns, others)]
     gone = sum(change.after is None for change in comparison.commands)
     fresh = sum(change.before is None for change in comparison.commands)
     if gone or fresh:
-        out += ["", f"{gone} commands ran only before, {fresh} only after"]
-    return [one_line(line) for line in out]
+        parts += ["", f"{gone} commands ran only before, {fresh} only after"]
+    if len(before) > 1 or len(after) > 1:
+        text = "Medians; `?`: builds of one side differ among themselves by as much."
+        parts += ["", text]
+    return render(parts, look)
 
 
-def document(comparison: Comparison, before: BuildRecord, after: BuildRecord) -> dict[str, Any]:
-    """The same for programs; seconds, null where a build did not have it."""
+def _side(records: Sequence[BuildRecord]) -> str:
+    if len(records) > 1:
+        return f"the median of builds {', '.join(str(record.id) for record in records)}"
+    return f"build {records[0].id} ({_when(records[0])})"
+
+
+def _differences(before: BuildRecord, after: BuildRecord) -> list[tuple[str, str, str]]:
+    """Where the builds ran, and what their commands complained of, as far as it differs."""
+    rows = [(name, get(before), get(after)) for name, get in _SURROUNDINGS.items()]
+    known = before.surroundings.host and after.surroundings.host
+    return [row for row in rows if row[1] != row[2]] if known else []
+
+
+def _complaints(record: BuildRecord, name: str) -> str:
+    return str(sum(max(0, getattr(command, name)) for command in record.commands))
+
+
+_SURROUNDINGS: Final[dict[str, Callable[[BuildRecord], str]]] = {
+    "host": lambda r: r.surroundings.host,
+    "CPU": lambda r: r.surroundings.cpu,
+    "CPUs": lambda r: str(r.cpus),
+    "system": lambda r: f"{r.surroundings.system}, {r.surroundings.kernel}",
+    "compilers": lambda r: "; ".join(
+        dict.fromkeys(each.version or each.path for each in r.surroundings.compilers)
+    ),
+    "options": lambda r: ", ".join(r.surroundings.options) or "as they come",
+    "smpmake": lambda r: r.version,
+    "warnings": lambda r: _complaints(r, "warnings"),
+    "errors": lambda r: _complaints(r, "errors"),
+}
+
+
+def document(
+    comparison: Comparison, before: Sequence[BuildRecord], after: Sequence[BuildRecord]
+) -> dict[str, Any]:
+    """The same for programs; seconds (medians), null where no build of a side had it."""
+
+    def between(values: Range | None) -> list[float] | None:
+        return [values.low, values.high] if values is not None else None
 
     def rows(changes: tuple[Change, ...]) -> list[dict[str, Any]]:
         return [
-            {"name": change.name, "before": change.before, "after": change.after}
+            {
+                "name": change.name,
+                "before": change.before,
+                "after": change.after,
+                "before_range": between(change.before_range),
+                "after_range": between(change.after_range),
+                "clear": change.is_clear,
+            }
             for change in changes
         ]
 
     return {
         "format": "smpmake-comparison",
-        "version": 1,
-        "before": before.id,
-        "after": after.id,
+        "version": 2,
+        "before": [record.id for record in before],
+        "after": [record.id for record in after],
         "figures": rows(comparison.figures),
         "causes": rows(comparison.causes),
         "commands": rows(comparison.commands),
     }
 
 
-def history(heads: list[BuildRecord], width: int) -> list[str]:
-    """A line for each build, newest first."""
-    out = ["build  when                     wall  speed-up  status  command"]
+def history(
+    heads: Sequence[BuildRecord], known: Sequence[BuildRecord] = (), look: Look = Look()
+) -> list[str]:
+    """A line for each build, newest first.
+
+    known  more builds that they may be compared with.
+    """
+    every = list({head.id: head for head in (*known, *heads)}.values())
+    rows = []
     for head in heads:
-        wall = (head.ended - head.started) / 1e9
+        took = wall(head)
         serial = head.serial if head.serial is not None else head.estimate
-        times = f"{serial / wall:.2f} x" if serial and tells_gain(head.status, wall) else "-"
+        times = f"{serial / took:.2f} x" if serial and tells_gain(head.status, took) else "-"
         mark = "" if head.serial is not None or times == "-" else "~"
         state = "runs" if head.running else "killed"
         if head.complete:
             state = str(head.known_status) if head.known_status is not None else "?"
-        place = posixpath.basename(head.cwd)
-        text = f"{shlex.join(head.command)}  ({place})"
-        out.append(
-            f"{head.id:5}  {_when(head)}  {seconds(wall):>9}  {mark + times:>8}  {state:>6}  "
-            f"{cut(text, width - 58)}"
+        found = trend(head, every)
+        text = f"{shlex.join(head.command)}  ({posixpath.basename(head.cwd)})"
+        rows.append(
+            (
+                *(str(head.id), _when(head), seconds(took)),
+                f"{found.difference(took):+.0%}" if found is not None else "",
+                *([_bar(head, every)] if look.width >= _ROOM else []),
+                *(mark + times, state, text),
+            )
         )
-    return [one_line(line) for line in [*out, "~ estimated"]]
+    figure, words = Kind.FIGURE, Kind.TEXT
+    columns = (
+        *(("build", figure), ("when", words), ("wall", figure), ("trend", figure)),
+        *([("", words)] if look.width >= _ROOM else []),
+        *(("speed-up", figure), ("status", figure), ("command", words)),
+    )
+    notes = "~ estimated; trend: against the median of up to five builds before with as much to do"
+    return render([table(columns, rows), *textwrap.wrap(notes, look.width)], look)
 
 
-def history_document(heads: list[BuildRecord]) -> dict[str, Any]:
+def _bar(head: BuildRecord, every: Sequence[BuildRecord]) -> str:
+    """Its wall time beside those of the same build's others."""
+    longest = max((wall(each) for each in every if alike(head, each)), default=0.0)
+    if longest <= 0:
+        return ""
+    whole, rest = divmod(round(wall(head) / longest * _BAR * 8), 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")
+
+
+def history_document(
+    heads: Sequence[BuildRecord], known: Sequence[BuildRecord] = ()
+) -> dict[str, Any]:
     """The same for programs."""
     return {
         "format": "smpmake-history",
-        "version": 1,
+        "version": 2,
         "builds": [
             {
                 **brief(head),
@@ -99,10 +200,16 @@ def history_document(heads: list[BuildRecord]) -> dict[str, Any]:
                 "cpus": head.cpus,
                 "serial_measured": head.serial,
                 "serial_estimated": head.estimate,
+                "trend": _trend(head, (*known, *heads)),
             }
             for head in heads
         ],
     }
+
+
+def _trend(head: BuildRecord, every: Sequence[BuildRecord]) -> dict[str, Any] | None:
+    found = trend(head, list({each.id: each for each in every}.values()))
+    return {"median": found.median, "builds": found.builds} if found is not None else None
 
 
 def _when(record: BuildRecord) -> str:
@@ -117,14 +224,14 @@ def _value(value: float | None) -> str:
     return "-" if value is None else seconds(value)
 
 
-def _row(change: Change, width: int, root: str = "") -> str:
+def _row(change: Change, root: str = "") -> tuple[str, ...]:
     name = change.name
     if root and name.startswith(f"{root}/"):
         name = name[len(root) + 1 :]
     difference = change.difference
     sign = "+" if difference >= 0 else "-"
-    share = f" ({difference / change.before:+.0%})" if change.before else ""
-    return (
-        f"  {cut_left(name, 22):<22} {_value(change.before):>9} {_value(change.after):>9}  "
-        f"{sign}{seconds(abs(difference))}{share}"
-    )
+    share = f"({difference / change.before:+.0%})" if change.before else ""
+    if change.is_clear is False:
+        share = f"{share} {_UNCLEAR}".strip()
+    values = (_value(change.before), _value(change.after))
+    return (name, *values, f"{sign}{seconds(abs(difference))}", share)

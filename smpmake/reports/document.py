@@ -29,6 +29,7 @@ def document(record: BuildRecord) -> Document:
         "format": FORMAT,
         "version": VERSION,
         "build": _build(record),
+        "environment": _environment(record),
         "figures": _figures(record, timing, depth),
         "findings": [
             {"seconds": _s(finding.seconds), "text": finding.text} for finding in depth.findings
@@ -63,6 +64,7 @@ def document(record: BuildRecord) -> Document:
             for h in depth.headers
         ],
         "commands": [_command(command, record, timing) for command in record.commands],
+        "diagnostics": [_diagnostic(c) for c in record.commands if c.said],
         "stalls": _stalls(record, timing),
         "samples": _samples(record),
         "failures": failures(record),
@@ -109,6 +111,37 @@ def _build(record: BuildRecord) -> Document:
     }
 
 
+def _environment(record: BuildRecord) -> Document:
+    """Where it ran."""
+    place = record.surroundings
+    return {
+        "host": place.host,
+        "cpu": place.cpu,
+        "cpus": place.cpus,
+        "kernel": place.kernel,
+        "system": place.system,
+        "options": list(place.options),
+        "compilers": [
+            {"name": each.name, "path": each.path, "version": each.version}
+            for each in place.compilers
+        ],
+        "launchers": [
+            {"name": name, **{key: counts.get(key, 0) for key in ("hits", "misses", "other")}}
+            for name, counts in record.launchers.items()
+        ],
+    }
+
+
+def _diagnostic(command: CommandRecord) -> Document:
+    """What a command complained of."""
+    return {
+        "command": command.number,
+        "warnings": max(0, command.warnings),
+        "errors": max(0, command.errors),
+        "output": command.said,
+    }
+
+
 def _against(against: Against | None) -> Document | None:
     if against is None:
         return None
@@ -116,6 +149,7 @@ def _against(against: Against | None) -> Document | None:
         "seconds": _s(against.seconds),
         "speedup": round(against.speedup, 4),
         "efficiency": round(against.efficiency, 4) if against.efficiency is not None else None,
+        "least": _against(against.least),
     }
 
 
@@ -152,6 +186,8 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
         "peak_memory_bytes": timing.peak_memory,
         "surprises": sum(len(command.surprises) for command in record.commands),
         "unguarded": sorted({c.unguarded for c in record.commands if c.unguarded}),
+        "warnings": sum(max(0, command.warnings) for command in record.commands),
+        "errors": sum(max(0, command.errors) for command in record.commands),
     }
 
 
@@ -195,6 +231,9 @@ def _command(command: CommandRecord, record: BuildRecord, timing: Timing) -> Doc
         "weighted": _s(timing.concurrency.weighted.get(command.number, 0.0)),
         "max_rss_bytes": command.max_rss * 1024,
         "surprises": list(command.surprises),
+        "program": command.program,
+        "warnings": command.warnings if command.warnings >= 0 else None,
+        "errors": command.errors if command.errors >= 0 else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""For GitHub Actions: annotations where compiles failed, and a summary of the step.
+"""For GitHub Actions: annotations for errors and warnings, and a summary of the step.
 
 Pure: texts from the document (document.py).  Workflow commands and their escapes:
 https://docs.github.com/actions/reference/workflow-commands-for-github-actions
@@ -8,50 +8,68 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
 from smpmake.reports.ending import gains
-from smpmake.reports.markup import plain
-from smpmake.reports.terminal import best_serial, headline, label
-from smpmake.units import printable, seconds, size
+from smpmake.reports.headline import best_serial, headline, label
+from smpmake.units import plain, printable, seconds, size
 
-_MOST: Final = 10  # GitHub shows no more of a step
+_MOST: Final = 10  # GitHub shows no more of each kind in a step
 _DIAGNOSTIC: Final = re.compile(
-    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)",
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: "
+    r"(?:fatal )?(?P<kind>error|warning): (?P<text>.*)",
     re.MULTILINE,
 )
 
 
-def error_lines(document: Document, workspace: str) -> list[str]:
+def workflow_commands(document: Document, workspace: str) -> list[str]:
     """Lines `::error ...::message`, one for each error that a compiler placed; for a failed command
-    without any, one for the command.  Paths below `workspace` are made relative to it."""
+    without any, one for the command.  Then `::warning` for the warnings of all commands; what many
+    compiles say of one header is said once.  Paths below `workspace` are made relative to it."""
     commands = {command["number"]: command for command in document["commands"]}
-    lines: list[str] = []
+    errors: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for failure in _failures(document):
         command = commands[failure["command"]]
-        title = f"smpmake: {label(command)}"
         output = plain(failure["output"])
-        found = list(_DIAGNOSTIC.finditer(output))
-        for each in found:
-            path = posixpath.normpath(posixpath.join(command["cwd"], each["file"]))
-            if workspace and path.startswith(f"{workspace.rstrip('/')}/"):
-                path = path[len(workspace.rstrip("/")) + 1 :]
-            places = {"file": path, "line": each["line"], "col": each["column"], "title": title}
-            lines.append(_error(places, each["text"]))
+        found = dict.fromkeys(_placed("error", command, output, workspace))
         if not found:
             text = f"{failure['why']}: {command['command']}\n{output[-500:]}"
-            lines.append(_error({"title": title}, text))
-    return lines[:_MOST]
+            found[_line("error", {"title": _title(command)}, text)] = None
+        errors |= found
+        warnings |= dict.fromkeys(_placed("warning", command, output, workspace))
+    for said in document["diagnostics"]:
+        output, command = plain(said["output"]), commands[said["command"]]
+        warnings |= dict.fromkeys(_placed("warning", command, output, workspace))
+    return [*list(errors)[:_MOST], *list(warnings)[:_MOST]]
 
 
-def _error(properties: dict[str, str | None], text: str) -> str:
+def _placed(kind: str, command: Document, output: str, workspace: str) -> Iterator[str]:
+    """Lines for what a command's output says of places in files."""
+    for each in _DIAGNOSTIC.finditer(output):
+        if each["kind"] != kind:
+            continue
+        path = posixpath.normpath(posixpath.join(command["cwd"], each["file"]))
+        if workspace and path.startswith(f"{workspace.rstrip('/')}/"):
+            path = path[len(workspace.rstrip("/")) + 1 :]
+        # A header's place is its own, whoever was the first to compile it.
+        title = _title(command) if kind == "error" else "smpmake"
+        places = {"file": path, "line": each["line"], "col": each["column"], "title": title}
+        yield _line(kind, places, each["text"])
+
+
+def _title(command: Document) -> str:
+    return f"smpmake: {label(command)}"
+
+
+def _line(kind: str, properties: dict[str, str | None], text: str) -> str:
     given = ",".join(
         f"{name}={_property(printable(value))}" for name, value in properties.items() if value
     )
-    return f"::error {given}::{_data(printable(text))}"
+    return f"::{kind} {given}::{_data(printable(text))}"
 
 
 def _data(text: str) -> str:
@@ -67,7 +85,7 @@ def summary(document: Document) -> str:
     figures = document["figures"]
     serial, kind = best_serial(document)
     rows = [("CPU", f"{figures['utilisation']:.0%} of {document['build']['cpus']} CPUs")]
-    said = phrases.share(serial["speedup"], serial["efficiency"], figures["extra_cpus"])
+    said = phrases.share(serial, figures["extra_cpus"])
     if said and gains(document):
         rows.append(("gained", f"{said}, serial time {kind.split()[-1]}"))
     bound = seconds(figures["lower_bound"])
@@ -75,8 +93,8 @@ def summary(document: Document) -> str:
         bound += f", reached to {figures['closeness']:.0%}"
     rows += [
         ("lower bound", bound),
-        ("commands", f"{figures['deferred']} deferred, {figures['foreground']} in the foreground"),
-        ("driver waited", seconds(figures["stalled"])),
+        ("commands", phrases.commands(figures["deferred"], figures["foreground"])),
+        (f"{phrases.driver(document['build']['command'])} waited", seconds(figures["stalled"])),
         ("most memory of one job", size(figures["peak_job_bytes"])),
     ]
     parts = [f"### smpmake: {_text(headline(document))}", _table(("", ""), rows)]

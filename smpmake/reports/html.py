@@ -1,69 +1,103 @@
 """`smpmake report --html`: one page, complete in itself, made from the document (document.py).
 
-No library draws it: a page that is kept beside a build's logs must be small, work without a network
-and for years, and bring no code of others into a place where source code is read.  What is in
-page/ is all there is.
+Jinja makes it of the templates in page/, and escapes whatever it inserts: what a report shows comes
+from other people's projects, and plain text cannot get in as anything else, not even by forgetting
+something.  No library draws it: a page that is kept beside a build's logs must be small, work
+without a network and for years, and bring no code of others into a place where source is read.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from importlib import resources
-from string import Template
 from typing import Final
 
-from smpmake.reports import sections, tables
+import jinja2
+import markupsafe
+
+from smpmake.reports import charts, phrases, sections, tables
 from smpmake.reports.document import Document
-from smpmake.reports.markup import join, text
 from smpmake.reports.pack import pack, script_safe
+from smpmake.units import printable
 
 #: In the order in which they need each other.
 _SCRIPTS: Final = (
     "data.js",
+    "colours.js",
     "timeline_layout.js",
     "timeline_drawing.js",
+    "overview.js",
     "timeline_controls.js",
+    "search.js",
     "details.js",
     "table.js",
+    "tree.js",
     "page.js",
 )
+#: Whole lines of them; who wants to read the scripts finds them with their sources.
+_COMMENTS: Final = re.compile(r"^\s*//.*\n", re.MULTILINE)
 
 
 def html(document: Document, earlier: list[Document]) -> str:
     """The page.  `earlier`: id, started_unix, wall, status and speedup of builds like this one."""
     script = _script()
-    parts = [
-        sections.failures(document),
-        sections.figures(document),
-        sections.findings(document),
-    ]
-    after = [
-        tables.commands(document),
-        tables.groups(document),
-        tables.headers(document),
-        sections.path(document),
-        tables.stalls(document),
-        tables.builds(document, earlier),
-    ]
-    return Template(_source("page.html")).substitute(
-        title=text(sections.title(document)),
-        # Of scripts ours alone may run, known by its hash: nothing that a project smuggled in.
-        hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        style=_source("page.css"),
-        head=sections.head(document),
-        before=join(parts),
-        split=sections.split(document),
-        what_if=sections.what_if(document),
-        after=join(after),
-        foot=sections.foot(document),
-        data=script_safe(pack(document)),
-        script=script,
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            title=sections.title(document),
+            # Of scripts ours alone may run, known by its hash: nothing that a project smuggled in.
+            hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            style=markupsafe.Markup(_source("page.css")),
+            script=markupsafe.Markup(script),
+            data=markupsafe.Markup(script_safe(pack(document))),
+            head=sections.head(document),
+            failures=sections.failures(document),
+            figures=sections.figures(document),
+            findings=sections.findings(document),
+            split=sections.split(document),
+            what_if=charts.what_if(document),
+            what_if_note=sections.what_if(document),
+            lengths=charts.lengths(document),
+            commands=tables.commands(document),
+            groups=tables.groups(document),
+            headers=tables.headers(document),
+            complaints=sections.complaints(document),
+            surroundings=phrases.surroundings(document["environment"]),
+            path=sections.path(document),
+            stalls=tables.stalls(document),
+            builds=tables.builds(document, earlier),
+            builds_picture=charts.builds,
+            foot=sections.foot(document),
+        )
     )
 
 
+def environment() -> jinja2.Environment:
+    """Templates in which everything is escaped, and shows its control characters; what is missing
+    is an error."""
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(_source),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _shown(value: object) -> object:
+    """What is no markup by its type can do nothing, and halves of broken UTF-8 become U+FFFD."""
+    if isinstance(value, str) and not isinstance(value, markupsafe.Markup):
+        return printable(value)
+    return value
+
+
 def _script() -> str:
-    body = "\n".join(_source(name) for name in _SCRIPTS)
+    body = "\n".join(_COMMENTS.sub("", _source(name)) for name in _SCRIPTS)
     return f'"use strict";\n(() => {{\n{body}}})();\n'
 
 

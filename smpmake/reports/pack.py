@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any, Final, TypeVar
 
+from smpmake.reports import phrases
 from smpmake.reports.document import Document
 from smpmake.units import printable
 
@@ -49,6 +50,7 @@ def pack(document: Document) -> dict[str, Any]:
         return [index[word] for word in several]
 
     return {
+        "driver": printable(phrases.driver(document["build"]["command"])),
         "slots": document["build"]["slots"],
         "cpus": document["build"]["cpus"],
         "wall": document["figures"]["wall"],

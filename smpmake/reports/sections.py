@@ -1,30 +1,28 @@
-"""The page's parts that are told in words and pictures, readable everywhere, without a script."""
+"""The page's parts that are told in words: what they say.  page/words.html has their markup.
+
+Plain text, whatever it is made of: the templates escape it (html.py).
+"""
 
 from __future__ import annotations
 
 import shlex
 import time
-from typing import Final
+from typing import Any, Final
 
-from smpmake.reports import charts, phrases
+from smpmake.reports import phrases
 from smpmake.reports.document import Document
 from smpmake.reports.ending import gains, of_document
-from smpmake.reports.markup import NOTHING, TIMES, Markup, join, plain, section, tag
-from smpmake.reports.terminal import best_serial, label, load
-from smpmake.units import cut, seconds, size
+from smpmake.reports.headline import against, best_serial, label, load
+from smpmake.units import cut, plain, seconds, size
+
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
+NONBREAKING: Final = "\N{NO-BREAK SPACE}"
 
 _FAILURES: Final = 50
 _OUTPUT: Final = 16_000  # characters of a failure's output
 _LINE: Final = 8_000  # of its command line
 _NOTICES: Final = 20
 _PIECES: Final = 12
-SPLIT: Final = {
-    "several": "several at work",
-    "driver": "the driver alone",
-    "linker": "a link or archive alone",
-    "one": "one other command alone",
-    "nobody": "nobody",
-}
 
 
 def title(document: Document) -> str:
@@ -36,7 +34,11 @@ def title(document: Document) -> str:
     return f"{name} in {seconds(document['figures']['wall'])} - smpmake"
 
 
-def head(document: Document) -> Markup:
+def _driver(document: Document) -> str:
+    return phrases.driver(document["build"]["command"])
+
+
+def head(document: Document) -> dict[str, Any]:
     """Which build, and the headline."""
     build = document["build"]
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(build["started_unix"]))
@@ -46,44 +48,43 @@ def head(document: Document) -> Markup:
         state, kind = ("is still running", "") if build["running"] else ("was killed", "bad")
     elif build["status"]:
         state, kind = f"failed with status {build['status']}", "bad"
-    return join(
-        [
-            tag(
-                "p",
-                tag("code", cut(shlex.join(build["command"]), 300)),
-                " ",
-                tag("span", state, class_=f"state {kind}"),
-                class_="what",
-            ),
-            tag("h1", *_headline(document)),
-            tag("p", *_share(document), class_="lead"),
-            tag("p", f"{number}{when}, in ", tag("code", build["cwd"]), class_="where"),
-        ]
-    )
+    return {
+        "command": cut(shlex.join(build["command"]), 300),
+        "state": state,
+        "kind": kind,
+        "strong": _strong(document),
+        "headline": _headline(document),
+        "lead": "".join(_share(document)),
+        "when": f"{number}{when}, in ",
+        "cwd": build["cwd"],
+    }
 
 
-def _headline(document: Document) -> list[str]:
+def _strong(document: Document) -> str:
+    """The one figure, where there is one to be proud of."""
+    if not document["commands"] or document["build"]["status"]:
+        return ""
+    if not gains(document):
+        return _unbroken(seconds(document["figures"]["wall"]))
+    return _unbroken(phrases.times(best_serial(document)[0], TIMES))
+
+
+def _headline(document: Document) -> str:
     figures = document["figures"]
     if not document["commands"] and not document["build"]["status"]:
-        return [f"{seconds(figures['wall'])}, and nothing to run in parallel"]
+        return f"{seconds(figures['wall'])}, and nothing to run in parallel"
     if document["build"]["status"]:
-        return [cut(of_document(document), 300)]
+        return cut(of_document(document), 300)
     if not gains(document):
-        return [tag("strong", _whole(figures["wall"]))]
+        return ""
     serial, kind = best_serial(document)
-    return [
-        tag("strong", f"{serial['speedup']:.2f} {TIMES}"),
-        " ",
-        _whole(figures["wall"]),
-        f" for {kind} ",
-        _whole(serial["seconds"]),
-        " of serial work",
-    ]
+    wall, most = (_unbroken(each) for each in (seconds(figures["wall"]), phrases.serial(serial)))
+    return f"{wall} for {kind} {most} of serial work"
 
 
-def _whole(value: float) -> Markup:
-    """Seconds that no line break parts from their unit."""
-    return tag("span", seconds(value), class_="whole")
+def _unbroken(figure: str) -> str:
+    """A figure that no line break parts from its unit."""
+    return figure.replace(" ", NONBREAKING)
 
 
 def _share(document: Document) -> list[str]:
@@ -98,7 +99,7 @@ def _share(document: Document) -> list[str]:
             why = "It has not ended"
         return [f"{why}, so nothing is said of how much smpmake helped."]
     serial, kind = best_serial(document)
-    cpus, share = figures["extra_cpus"], serial["efficiency"]
+    cpus, share = figures["extra_cpus"], phrases.part(serial)
     words = []
     if figures["loaded"]:
         taken = load(document)
@@ -107,66 +108,55 @@ def _share(document: Document) -> list[str]:
         )
     if cpus < 2:
         words.append("With one CPU, or one slot, there is no other one to use.  ")
-    elif serial["speedup"] < 0.995:
+    elif serial.speedup < 0.995:
         words.append(f"On {cpus} CPUs it took longer than serial work would have.  ")
-    elif share is not None:
+    elif share:
         extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
-        words.append(f"On {cpus} CPUs, {share:.0%} of {extra} was gained.  ")
+        words.append(f"On {cpus} CPUs, {share} of {extra} was gained.  ")
     if kind == "a measured":
-        estimate = figures["serial_estimated"]
-        words.append(
-            f"The serial time was measured; it was estimated as {seconds(estimate['seconds'])}."
-        )
+        estimate = phrases.serial(against(figures["serial_estimated"]))
+        words.append(f"The serial time was measured; it was estimated as {estimate}.")
     else:
         beside = ", beside the same load" if figures["loaded"] else ""
         words.append(f"The serial time is an estimate{beside}; nobody has measured it.")
     return words
 
 
-def findings(document: Document) -> Markup:
+def findings(document: Document) -> dict[str, Any]:
     """What held it back, in words."""
     wall = document["figures"]["wall"] or 1.0
-    rows = [
-        tag(
-            "li",
-            tag("b", seconds(finding["seconds"])),
-            tag("span", finding["text"]),
-            tag("i", style=f"--part:{min(1.0, finding['seconds'] / wall):.3f}", aria_hidden="true"),
-        )
-        for finding in document["findings"]
-    ]
-    notices = [tag("li", tag("b", "notice"), tag("span", n)) for n in document["build"]["notices"]]
-    if not rows and not notices:
-        return NOTHING
-    body = tag("ul", *rows, *notices[:_NOTICES], class_="findings")
-    return section("findings", "What held it back", body)
+    return {
+        "findings": [
+            {
+                "figure": seconds(finding["seconds"]),
+                "text": finding["text"],
+                "part": min(1.0, finding["seconds"] / wall),
+            }
+            for finding in document["findings"]
+        ],
+        "notices": document["build"]["notices"][:_NOTICES],
+    }
 
 
-def figures(document: Document) -> Markup:
-    """The key figures."""
+def figures(document: Document) -> list[tuple[str, str, str]]:
+    """The key figures: name, value, and what to make of it."""
     f, cpus = document["figures"], document["build"]["cpus"]
     gain = gains(document)
     spent = (
         f"{seconds(f['user'])} user, {seconds(f['system'])} system, "
         f"smpmake {seconds(f['server_cpu'])}"
     )
-    rows = [
-        ("Wall time", seconds(f["wall"]), "from the first moment to the last"),
-        (
-            "Serial, estimated",
-            seconds(f["serial_estimated"]["seconds"]),
-            f"{f['serial_estimated']['speedup']:.2f} {TIMES} as long" if gain else "",
-        ),
-    ]
-    if f["serial_measured"] is not None:
-        measured = f["serial_measured"]
-        words = f"{measured['speedup']:.2f} {TIMES} as long" if gain else ""
-        rows.append(("Serial, measured", seconds(measured["seconds"]), words))
+    rows = [("Wall time", seconds(f["wall"]), "from the first moment to the last")]
+    for kind in ("estimated", "measured"):
+        if f[f"serial_{kind}"] is not None:
+            known = against(f[f"serial_{kind}"])
+            words = f"{phrases.times(known, TIMES)} as long" if gain else ""
+            rows.append((f"Serial, {kind}", phrases.serial(known), words))
     serial, kind = best_serial(document)
-    if serial["efficiency"] is not None and serial["speedup"] >= 1 and gain:
-        how = phrases.formula(serial["speedup"], f["extra_cpus"])
+    if serial.efficiency is not None and serial.speedup >= 1 and gain:
+        how = phrases.formula(serial, f["extra_cpus"])
         words = f"{how}, by the {kind.split()[-1]} serial time"
-        rows.append(("Extra CPUs used", f"{serial['efficiency']:.0%}", words))
+        rows.append(("Extra CPUs used", phrases.part(serial), words))
     if f["loaded"]:
         rows.append(("Others took", f"{(f['others'] or 0) + f['stolen']:.0%}", "of the CPUs"))
     rows += [
@@ -184,7 +174,7 @@ def figures(document: Document) -> Markup:
         ),
         ("Critical path", seconds(f["critical_path"]), "no machine could be faster"),
         (
-            "The driver waited",
+            f"{_driver(document)} waited",
             seconds(f["stalled"]),
             f"jobs waited {seconds(f['queue_wait'])} for a slot, all in all",
         ),
@@ -201,58 +191,42 @@ def figures(document: Document) -> Markup:
         rows.append(("Surprises", f"{f['surprises']}", "jobs did what no command line said"))
     if f["unguarded"]:
         rows.append(("Unguarded", f"{len(f['unguarded'])}", ", ".join(f["unguarded"])))
-    cells = [
-        tag("div", tag("dt", name), tag("dd", tag("b", value), tag("small", words)))
-        for name, value, words in rows
-    ]
-    heading = tag("h2", "Key figures", class_="hidden", id="figures-title")
-    body = tag("dl", *cells, class_="figures")
-    return tag("section", heading, body, id="figures", aria_labelledby="figures-title")
+    return rows
 
 
 def _counts(f: Document) -> str:
-    words = f"{f['deferred']:,} deferred, {f['foreground']:,} in the foreground"
+    ways = ("deferred", "foreground")
+    words = ", ".join(f"{f[way]:,} {phrases.verdict(way)}" for way in ways)
     for name in ("cancelled", "failed"):
         if f[name]:
             words += f", {f[name]:,} {name}"
     return words
 
 
-def split(document: Document) -> Markup:
-    """Where the time went: a bar and its words."""
+def split(document: Document) -> dict[str, Any]:
+    """Where the time went: parts of a bar with their words."""
     wall = document["figures"]["wall"] or 1.0
+    texts = phrases.split(_driver(document))
     parts = [(name, value) for name, value in document["split"].items() if value >= 0.0005]
-    bar = [
-        tag("i", class_=f"split-{name}", style=f"--part:{value / wall:.4f}")
-        for name, value in parts
-    ]
-    rows = [
-        tag(
-            "tr",
-            tag("th", tag("i", class_=f"swatch split-{name}"), SPLIT[name], scope="row"),
-            tag("td", seconds(value)),
-            tag("td", f"{value / wall:.0%}"),
-        )
-        for name, value in parts
-    ]
     counts = [
         (count, value) for count, value in enumerate(document["concurrency"]) if value >= wall / 200
     ]
-    at_once = ", ".join(f"{count}: {value / wall:.0%}" for count, value in counts)
-    return section(
-        "split",
-        "Where the time went",
-        tag("div", *bar, class_="split", aria_hidden="true"),
-        tag("table", tag("tbody", *rows), class_="plain"),
-        tag("p", f"Commands at once: {at_once}", class_="note") if at_once else NOTHING,
-    )
+    return {
+        "parts": [
+            {
+                "name": name,
+                "text": texts[name],
+                "figure": seconds(value),
+                "part": value / wall,
+            }
+            for name, value in parts
+        ],
+        "at_once": ", ".join(f"{count}: {value / wall:.0%}" for count, value in counts),
+    }
 
 
-def what_if(document: Document) -> Markup:
-    """What more CPUs would give, and what that assumes."""
-    picture = charts.what_if(document)
-    if not picture:
-        return NOTHING
+def what_if(document: Document) -> str:
+    """What the picture of more CPUs assumes, and how far off it is."""
     f = document["figures"]
     off = f["simulated"] / f["wall"] - 1 if f["wall"] else 0.0
     check = (
@@ -261,82 +235,87 @@ def what_if(document: Document) -> Markup:
         if not f["loaded"]
         else "Nothing runs beside it there, as other programs did beside this build (◆).  "
     )
-    note = (
+    return (
         "A simulation: the recorded graph of this build, the same work and the same waiting, "
         f"played on other machines.  {check}"
         f"The dashed line is the critical path, {seconds(f['critical_path'])}."
     )
-    return section("what-if", "With more CPUs", picture, tag("p", note, class_="note"))
 
 
-def failures(document: Document) -> Markup:
+def failures(document: Document) -> dict[str, Any]:
     """What failed, and what it said."""
     commands = {command["number"]: command for command in document["commands"]}
     shown = []
     for failure in document["failures"][:_FAILURES]:
         command = commands[failure["command"]]
         output = plain(failure["output"]).rstrip()
-        told = "; the driver was told" if failure["reported"] else ""
+        told = f"; {_driver(document)} was told" if failure["reported"] else ""
         if len(output) > _OUTPUT:  # compilers say what matters first
             output = f"{output[:_OUTPUT]}\n… and {len(output) - _OUTPUT:,} characters more"
         shown.append(
-            tag(
-                "article",
-                tag("h3", label(command)),
-                tag("pre", tag("code", cut(command["command"], _LINE)), class_="command"),
-                tag("p", "in ", tag("code", command["cwd"]), ": ", tag("b", failure["why"]), told),
-                tag("pre", output or "(it printed nothing)", class_="output", tabindex=0),
-                id=f"failure-{command['number']}",
-                class_="failure",
-            )
+            {
+                "number": command["number"],
+                "label": label(command),
+                "command": cut(command["command"], _LINE),
+                "cwd": command["cwd"],
+                "why": failure["why"],
+                "told": told,
+                "output": output or "(it printed nothing)",
+            }
         )
-    if not shown:
-        return NOTHING
-    rest = len(document["failures"]) - len(shown)
-    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else NOTHING
-    return section("failures", "Failures", *shown, more)
+    return {"shown": shown, "rest": len(document["failures"]) - len(shown)}
 
 
-def path(document: Document) -> Markup:
+def complaints(document: Document) -> dict[str, Any]:
+    """What succeeded, or was told to fail, with warnings or errors in what it said."""
+    commands = {command["number"]: command for command in document["commands"]}
+    failed = {failure["command"] for failure in document["failures"]}
+    said = [each for each in document["diagnostics"] if each["command"] not in failed]
+    said.sort(key=lambda each: (-each["errors"], -each["warnings"], each["command"]))
+    shown = [
+        {
+            "label": label(commands[each["command"]]),
+            "count": ", ".join(phrases.complaints(each)),
+            "output": cut(plain(each["output"]).rstrip(), _OUTPUT),
+        }
+        for each in said[:_FAILURES]
+    ]
+    return {"shown": shown, "rest": len(said) - len(shown)}
+
+
+def path(document: Document) -> dict[str, Any]:
     """The critical path's longest pieces, in their order."""
     by_number = {command["number"]: command for command in document["commands"]}
     pieces = document["critical_path"]
-    if not pieces:
-        return NOTHING
     longest = sorted(pieces, key=lambda p: p["start"] - p["end"])[:_PIECES]
     rows = []
     for piece in sorted(longest, key=lambda p: p["start"]):
         command = by_number.get(piece["command"])
-        what = label(command) if command is not None else "the driver"
         rows.append(
-            tag(
-                "li",
-                tag("b", seconds(piece["end"] - piece["start"])),
-                tag("span", what, data_job=command["number"] if command is not None else None),
-            )
+            {
+                "figure": seconds(piece["end"] - piece["start"]),
+                "text": label(command) if command is not None else _driver(document),
+                "number": command["number"] if command is not None else None,
+            }
         )
     rest = len(pieces) - len(rows)
     note = (
         "What would still take its time on a machine without limits"
         f"{f'; {rest:,} shorter pieces are left out' if rest > 0 else ''}."
     )
-    body = tag("ol", *rows, class_="findings")
-    return section("path", "Critical path", tag("p", note, class_="note"), body)
+    return {"note": note, "rows": rows}
 
 
-def foot(document: Document) -> Markup:
+def foot(document: Document) -> list[str]:
     """What the words mean."""
     version = document["build"]["smpmake"]
-    return join(
-        [
-            tag(
-                "p",
-                "Serial estimate: the driver's own time and every command's, each by itself: "
-                "its CPU time, and of its waiting the part that was not waiting for a CPU; "
-                "where other programs ran, as long as it would take beside these.  "
-                "Extra CPUs used: (speed-up - 1) / (N - 1), N CPUs.  "
-                "Least possible: the critical path, or all CPU time over all CPUs.",
-            ),
-            tag("p", f"smpmake {version}.  This page loads nothing from anywhere."),
-        ]
-    )
+    return [
+        (
+            f"Serial estimate: {_driver(document)}'s own time and every command's, each by itself: "
+            "its CPU time, and of its waiting the part that was not waiting for a CPU; "
+            "where other programs ran, as long as it would take beside these.  "
+            "Extra CPUs used: (speed-up - 1) / (N - 1), N CPUs.  "
+            "Least possible: the critical path, or all CPU time over all CPUs."
+        ),
+        f"smpmake {version}.  This page loads nothing from anywhere.",
+    ]

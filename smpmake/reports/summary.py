@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from smpmake import records
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.reports import ending, phrases
 from smpmake.reports.ending import tells_gain
-from smpmake.timing import Against, Timing, Wait
 from smpmake.units import one_line, seconds
+
+if TYPE_CHECKING:
+    from smpmake.timing import Against, Timing, Wait
 
 _WIDTH = 72
 _NOTICES = 5
@@ -41,17 +44,20 @@ def _took(command: CommandRecord, timing: Timing) -> str:
     return f"{seconds(command.duration)}{cpu}"
 
 
+def _gains(record: BuildRecord, timing: Timing) -> bool:
+    is_drivers = timing.serial.parallel and not timing.deferred
+    return tells_gain(record.status, timing.wall, is_drivers=is_drivers)
+
+
 def headline(record: BuildRecord, timing: Timing) -> str:
     """One line: how much it helped."""
-    if not tells_gain(record.status, timing.wall):
+    if not _gains(record, timing):
         return f"smpmake: {seconds(timing.wall)} {phrases.places(timing.slots, timing.cpus)}"
     serial = _serial(timing)
     said = phrases.result(
         wall=timing.wall,
-        serial=serial.seconds,
+        against=serial,
         measured=timing.measured is not None,
-        speedup=serial.speedup,
-        efficiency=serial.efficiency,
         slots=timing.slots,
         count=timing.cpus,
         load=phrases.taken(timing.others, timing.stolen) if timing.loaded else "",
@@ -75,17 +81,17 @@ def _serial(timing: Timing) -> Against:
     return timing.measured if timing.measured is not None else timing.estimated
 
 
-def lines(record: BuildRecord, timing: Timing) -> list[str]:
-    """The summary.  Empty where nothing went through the shims and all is well."""
-    if not record.commands:
+def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
+    """The summary; without figures that of a build in which nothing went through the shims."""
+    if timing is None:
         remark = "no compiler, linker or other tool that smpmake knows was called"
-        return [f"smpmake: {seconds(timing.wall)}; {remark}"]
+        return [f"smpmake: {seconds((record.ended - record.started) / 1e9)}; {remark}"]
     rows = [headline(record, timing)]
     why = ", ".join(f"{count} {reason}" for reason, count in timing.reasons[:4])
     cancelled = f", {timing.cancelled} cancelled" if timing.cancelled else ""
     cancelled += f", {timing.undone} undone" if timing.undone else ""
     rows.append(
-        f"  commands   {timing.deferred} deferred, {timing.foreground} in the foreground"
+        f"  commands   {phrases.commands(timing.deferred, timing.foreground)}"
         f"{cancelled}{f' ({why})' if why else ''}"
     )
     rows.append(
@@ -93,14 +99,10 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
         f"{timing.utilisation:.0%} of {phrases.cpus(timing.cpus)}"
     )
     serial = _serial(timing)
-    if (
-        serial.efficiency is not None
-        and serial.speedup >= 1
-        and tells_gain(record.status, timing.wall)
-    ):
+    if serial.efficiency is not None and serial.speedup >= 1 and _gains(record, timing):
         rows.append(
-            f"  extra CPUs {serial.efficiency:.0%} used = "
-            f"{phrases.formula(serial.speedup, timing.extra_cpus)}, serial time "
+            f"  extra CPUs {phrases.part(serial)} used = "
+            f"{phrases.formula(serial, timing.extra_cpus)}, serial time "
             f"{'measured' if timing.measured is not None else 'estimated'}"
         )
     longest = [(wait.seconds, _wait_text(wait)) for wait in timing.waits[:5]]
@@ -122,7 +124,7 @@ def lines(record: BuildRecord, timing: Timing) -> list[str]:
         )
     programs = sorted({command.unguarded for command in record.commands if command.unguarded})
     if programs:
-        rows.append(f"  unguarded  {', '.join(programs)}: takes no guard, so less was deferred")
+        rows.append(f"  unguarded  {', '.join(programs)}: takes no guard, so less ran in parallel")
     surprises = sum(len(command.surprises) for command in record.commands)
     if surprises:
         rows.append(f"  surprises  {surprises}: jobs did what their command lines did not say")

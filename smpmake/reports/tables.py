@@ -1,22 +1,49 @@
-"""The page's tables: commands, sums over them, waits, and the builds before this one."""
+"""The page's tables: commands, sums over them, waits, and the builds before this one.
+
+What stands in them, as plain text; page/macros.html makes tables of it, and escapes it.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
-from smpmake.reports import charts
+from smpmake.reports import phrases
 from smpmake.reports.document import Document
 from smpmake.reports.ending import gains
-from smpmake.reports.markup import NOTHING, TIMES, Markup, section, tag
-from smpmake.reports.terminal import best_serial, label
+from smpmake.reports.headline import best_serial, label
+from smpmake.reports.sections import TIMES
 from smpmake.units import cut, seconds, size
 
 _COMMANDS: Final = 50  # rows of the table that stands in for the interactive one
 _GROUPS: Final = 100
 
 
-def commands(document: Document) -> Markup:
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell.  `kind`, its classes: `words` to the left, `minor` not on a telephone, `code`."""
+
+    text: str
+    kind: str = ""
+    value: float | None = None  # by which it is sorted
+    title: str = ""  # at length, under the pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.  A row's first cell names it; `ours` is the row of this build."""
+
+    heads: tuple[Cell, ...]
+    rows: Sequence[tuple[Cell, ...]]
+    name: str = ""  # for who hears the page
+    more: int = 0  # rows that there is no place for
+    sortable: bool = True
+    ours: int = -1
+
+
+def commands(document: Document) -> dict[str, Any]:
     """The costliest commands; the page's script puts all of them in their place."""
     ran = [command for command in document["commands"] if command["started"] is not None]
     ran.sort(key=lambda command: -command["weighted"])
@@ -24,173 +51,112 @@ def commands(document: Document) -> Markup:
     for command in ran[:_COMMANDS]:
         wall = max(0.0, (command["ended"] or command["started"]) - command["started"])
         rows.append(
-            tag(
-                "tr",
-                tag("th", label(command), scope="row", title=cut(command["command"], 160)),
-                tag("td", command["kind"], class_="words minor"),
-                tag("td", seconds(command["weighted"])),
-                tag("td", seconds(wall), class_="minor"),
-                tag("td", seconds(command["user"] + command["system"]), class_="minor"),
-                tag("td", _memory(command["max_rss_bytes"]), class_="minor"),
+            (
+                Cell(label(command), title=cut(command["command"], 160)),
+                Cell(command["kind"], "words minor"),
+                Cell(seconds(command["weighted"])),
+                Cell(seconds(wall), "minor"),
+                Cell(seconds(command["user"] + command["system"]), "minor"),
+                Cell(_memory(command["max_rss_bytes"]), "minor"),
             )
         )
-    if not rows:
-        return NOTHING
-    heads = ("Weighted", "Wall", "CPU", "Memory")
-    header = tag(
-        "tr",
-        tag("th", "Command", scope="col", class_="words"),
-        tag("th", "Kind", scope="col", class_="words minor"),
-        *(tag("th", h, scope="col", class_=None if h == heads[0] else "minor") for h in heads),
-    )
+    heads = _heads("Command", ("Kind", "Weighted", "Wall", "CPU", "Memory"), rows)
     note = (
         f"The {len(rows)} costliest of {len(document['commands']):,}.  Weighted: seconds in which "
         "several commands ran at once are shared between them."
     )
-    return section(
-        "commands",
-        "Commands",
-        tag(
-            "div",
-            tag("p", note, class_="note"),
-            tag("table", tag("thead", header), tag("tbody", *rows), class_="rows"),
-            id="costliest",
-        ),
-        tag("div", id="all-commands", hidden=""),
-    )
+    return {"note": note, "table": Table(heads, rows, sortable=False)}
 
 
-def groups(document: Document) -> Markup:
+def groups(document: Document) -> list[Table]:
     """Sums by language, folder and tool."""
-    tables = [
+    return [
         _group_table(document[name], one)
         for name, one in (("languages", "Language"), ("tools", "Tool"), ("folders", "Folder"))
         if document[name]
     ]
-    if not tables:
-        return NOTHING
-    return section("groups", "Languages, tools, folders", *tables)
 
 
-def _group_table(groups: list[Document], one: str) -> Markup:
+def _group_table(groups: list[Document], one: str) -> Table:
     rows = [
-        tag(
-            "tr",
-            tag("th", group["name"], scope="row"),
-            _figure("", seconds(group["weighted"]), group["weighted"]),
-            _figure("minor", seconds(group["seconds"]), group["seconds"]),
-            _figure("minor", seconds(group["cpu"]), group["cpu"]),
-            _figure("", f"{group['count']:,}", group["count"]),
-            _figure("minor", _memory(group["max_rss_bytes"]), group["max_rss_bytes"]),
+        (
+            Cell(group["name"]),
+            Cell(seconds(group["weighted"]), "", group["weighted"]),
+            Cell(seconds(group["seconds"]), "minor", group["seconds"]),
+            Cell(seconds(group["cpu"]), "minor", group["cpu"]),
+            Cell(f"{group['count']:,}", "", group["count"]),
+            Cell(_memory(group["max_rss_bytes"]), "minor", group["max_rss_bytes"]),
         )
         for group in groups[:_GROUPS]
     ]
-    minor = ("Wall", "CPU", "Memory")
-    header = tag(
-        "tr",
-        tag("th", one, scope="col", class_="words"),
-        *(
-            tag("th", name, scope="col", class_="minor" if name in minor else None)
-            for name in ("Weighted", "Wall", "CPU", "Commands", "Memory")
-        ),
-    )
-    table = tag("table", tag("thead", header), tag("tbody", *rows), class_="rows sortable")
-    rest = len(groups) - len(rows)
-    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else NOTHING
-    return tag(
-        "div", table, more, class_="box", tabindex=0, role="region", aria_label=f"By {one.lower()}"
-    )
+    heads = _heads(one, ("Weighted", "Wall", "CPU", "Commands", "Memory"), rows)
+    return Table(heads, rows, f"By {one.lower()}", len(groups) - len(rows))
 
 
-def headers(document: Document) -> Markup:
+def headers(document: Document) -> Table | None:
     """Files that several compiles have read, and what touching them would cost."""
     found = document["headers"]
     if not found:
-        return NOTHING
+        return None
     rows = [
-        tag(
-            "tr",
-            tag("th", header["name"], scope="row"),
-            _figure("", seconds(header["cpu"]), header["cpu"]),
-            _figure("", f"{header['share']:.0%}", header["share"]),
-            _figure("", f"{header['count']:,}", header["count"]),
+        (
+            Cell(header["name"]),
+            Cell(seconds(header["cpu"]), "", header["cpu"]),
+            Cell(f"{header['share']:.0%}", "", header["share"]),
+            Cell(f"{header['count']:,}", "", header["count"]),
         )
         for header in found[:_GROUPS]
     ]
-    header = tag(
-        "tr",
-        tag("th", "File", scope="col", class_="words"),
-        *(tag("th", name, scope="col") for name in ("CPU", "Of all", "Compiles")),
-    )
-    note = tag(
-        "p",
-        "CPU time of the compiles that read a file: what touching it costs.",
-        class_="note",
-    )
-    table = tag("table", tag("thead", header), tag("tbody", *rows), class_="rows sortable")
-    rest = len(found) - len(rows)
-    more = tag("p", f"… and {rest:,} more", class_="note") if rest > 0 else NOTHING
-    box = tag("div", table, class_="box", tabindex=0, role="region", aria_label="By header")
-    return section("headers", "What headers cost", note, box, more)
+    heads = _heads("File", ("CPU", "Of all", "Compiles"), rows)
+    return Table(heads, rows, "By header", len(found) - len(rows))
 
 
 def _memory(value: int) -> str:
-    """Nothing where nobody looked: the driver ran it itself."""
+    """Nothing where nobody looked: the build ran it itself."""
     return size(value) if value else ""
 
 
-def _figure(kind: str, words: str, value: float) -> Markup:
-    return tag("td", words, class_=kind or None, data_value=value)
+def _heads(first: str, names: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> tuple[Cell, ...]:
+    """Headings of the same kind as what is below them."""
+    kinds = [cell.kind for cell in rows[0][1:]] if rows else [""] * len(names)
+    below = (Cell(name, kind) for name, kind in zip(names, kinds, strict=True))
+    return (Cell(first, "words"), *below)
 
 
-def stalls(document: Document) -> Markup:
-    """Who waited for what, and what was not deferred."""
+def stalls(document: Document) -> list[Table]:
+    """Who waited for what, and what ran in place."""
+    driver = phrases.driver(document["build"]["command"])
     causes = [
-        tag(
-            "tr",
-            tag("th", row["cause"], scope="row"),
-            _figure("", seconds(row["seconds"]), row["seconds"]),
-            _figure("", f"{row['count']:,}", row["count"]),
+        (
+            Cell(row["cause"]),
+            Cell(seconds(row["seconds"]), "", row["seconds"]),
+            Cell(f"{row['count']:,}", "", row["count"]),
         )
         for row in document["causes"]
     ]
     reasons = [
-        tag(
-            "tr",
-            tag("th", row["text"], scope="row"),
-            tag("td", tag("code", row["reason"]), class_="words minor"),
-            _figure("", f"{row['count']:,}", row["count"]),
+        (
+            Cell(row["text"]),
+            Cell(row["reason"], "words minor code"),
+            Cell(f"{row['count']:,}", "", row["count"]),
         )
         for row in document["reasons"]
     ]
     tables = []
     if causes:
-        tables.append(_small("The driver waited because it", ("Seconds", "Times"), causes))
+        heads = _heads(f"{driver} waited because it", ("Seconds", "Times"), causes)
+        tables.append(Table(heads, causes))
     if reasons:
-        tables.append(_small("Not deferred because it", ("Name", "Commands"), reasons))
-    if not tables:
-        return NOTHING
-    body = tag("div", *tables, class_="pair")
-    return section("stalls", "Waits and the foreground", body)
+        heads = _heads("In place because it", ("Name", "Commands"), reasons)
+        tables.append(Table(heads, reasons))
+    return tables
 
 
-def _small(first: str, names: tuple[str, str], rows: list[Markup]) -> Markup:
-    header = tag(
-        "tr",
-        tag("th", first, scope="col", class_="words"),
-        *(
-            tag("th", name, scope="col", class_="words minor" if name == "Name" else None)
-            for name in names
-        ),
-    )
-    table = tag("table", tag("thead", header), tag("tbody", *rows), class_="rows sortable")
-    return tag("div", table, class_="box")
-
-
-def builds(document: Document, earlier: list[Document]) -> Markup:
-    """This build among those of the same folder and command before it."""
+def builds(document: Document, earlier: list[Document]) -> tuple[list[Document], Table] | None:
+    """This build among those of the same folder and command before it: oldest first for the
+    picture, newest first in the table."""
     if not earlier:
-        return NOTHING
+        return None
     build, wall = document["build"], document["figures"]["wall"]
     serial, kind = best_serial(document)
     measured = kind == "a measured" and gains(document)
@@ -199,36 +165,26 @@ def builds(document: Document, earlier: list[Document]) -> Markup:
         "started_unix": build["started_unix"],
         "wall": wall,
         "status": build["status"],
-        "speedup": serial["speedup"] if measured else None,
+        "speedup": serial.speedup if measured else None,
     }
     rows = sorted([*earlier, this], key=lambda row: (row["started_unix"], row["id"]))
-    cells = []
+    ours, cells = -1, list[tuple[Cell, ...]]()
     for row in reversed(rows):
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["started_unix"]))
-        ours = row is this
+        if row is this:
+            ours = len(cells)
         status = "no end" if row["status"] is None else "" if row["status"] == 0 else row["status"]
         against = f"{row['wall'] / wall - 1:+.0%}" if row["wall"] and wall else ""
         speedup = f"{row['speedup']:.2f} {TIMES}" if row["speedup"] is not None else ""
         cells.append(
-            tag(
-                "tr",
-                tag("th", str(row["id"]), scope="row"),
-                tag("td", when, class_="words"),
-                tag("td", seconds(row["wall"]) if row["wall"] is not None else "?"),
-                tag("td", "this one" if ours else against),
-                tag("td", speedup, class_="minor"),
-                tag("td", f"{status}"),
-                class_="ours" if ours else None,
+            (
+                Cell(str(row["id"])),
+                Cell(when, "words"),
+                Cell(seconds(row["wall"]) if row["wall"] is not None else "?"),
+                Cell("this one" if row is this else against),
+                Cell(speedup, "minor"),
+                Cell(f"{status}"),
             )
         )
-    names = ("Wall", "To this", "Measured", "Status")
-    header = tag(
-        "tr",
-        tag("th", "Build", scope="col", class_="words"),
-        tag("th", "Started", scope="col", class_="words"),
-        *(tag("th", n, scope="col", class_="minor" if n == "Measured" else None) for n in names),
-    )
-    table = tag("table", tag("thead", header), tag("tbody", *cells), class_="rows")
-    note = "Wall time of the same command in the same folder.  What had to be built may differ."
-    body = tag("div", tag("div", charts.builds(rows)), tag("div", table), class_="pair")
-    return section("builds", "Earlier builds", tag("p", note, class_="note"), body)
+    heads = _heads("Build", ("Started", "Wall", "To this", "Measured", "Status"), cells)
+    return rows, Table(heads, cells, sortable=False, ours=ours)

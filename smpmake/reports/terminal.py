@@ -7,109 +7,77 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from smpmake.reports import phrases
+from smpmake.reports import diagnostics, phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains, of_document
-from smpmake.units import cut, cut_left, one_line, seconds, size
+from smpmake.reports.ending import gains
+from smpmake.reports.grid import Kind, Look, Part, lines, pairs, rest, table, title
+from smpmake.reports.headline import best_serial, headline, label
+from smpmake.units import cut, cut_left, seconds, size
 
-_LABEL: Final = 200  # characters of a command without outputs
 _FAILURES: Final = 20
+_NOTICES: Final = 5
+_CAUSES: Final = 8
+_BAR: Final = 40  # characters of the longest bar
 _BLOCKS: Final = " ▁▂▃▄▅▆▇█"
-_SPLIT: Final = {
-    "several": "several at work",
-    "driver": "the driver alone",
-    "linker": "a link or archive alone",
-    "one": "one other command alone",
-    "nobody": "nobody",
-}
+_FIGURE: Final = Kind.FIGURE
+_SUMS: Final = tuple((name, _FIGURE) for name in ("weighted", "wall", "CPU", "commands", "memory"))
 
 
-def page(document: Document, width: int = 80, rows: int = 10) -> list[str]:
+def page(document: Document, look: Look = Look(), rows: int = 10) -> list[str]:
     """The lines; `rows` at most in each table."""
-    width = max(40, width)
     failed = document["build"]["status"] not in (0, None)
-    lines = _head(document, width)
+    parts = _head(document, look.width)
+    failures = _section("Failures", _failures(document))
     if failed:
-        lines += [f"  {headline(document)}", *_section("Failures", _failures(document)), ""]
-    lines += _figures(document)
-    lines += _section("What held it back", _findings(document, width))
-    lines += _section("Use of the machine", _graph(document, width))
-    lines += _section("Where the time went", _split(document))
-    lines += _section("With more CPUs", _what_if(document))
-    lines += _section("Stalls", _causes(document))
-    for name, title in (("languages", "Languages"), ("folders", "Folders"), ("tools", "Tools")):
-        lines += _section(title, _groups(document[name], rows, width))
-    lines += _section("What headers cost", _headers(document["headers"], rows, width))
-    lines += _section("Costliest commands", _commands(document, rows, width))
-    lines += _section("Critical path", _path(document, rows, width))
+        parts += [f"  {headline(document)}", *failures, ""]
+    parts.append(pairs(_figures(document)))
+    parts += _section("What held it back", _findings(document))
+    parts += _section("Use of the machine", _graph(document, look.width))
+    parts += _section("Where the time went", _split(document))
+    parts += _section("With more CPUs", _what_if(document))
+    parts += _section("Stalls", _causes(document))
+    for name, word in (("languages", "Languages"), ("folders", "Folders"), ("tools", "Tools")):
+        parts += _section(word, _groups(document[name], rows))
+    parts += _section("What headers cost", _headers(document["headers"], rows))
+    parts += _section("Costliest commands", _commands(document, rows))
+    parts += _section("Critical path", _path(document, rows))
+    parts += _section("Warnings and errors", diagnostics.worst(document, rows))
+    parts += _section("Environment", _environment(document["environment"]))
     if not failed:
-        lines += _section("Failures", _failures(document))
-    return [one_line(line) for line in lines]
+        parts += failures
+    return lines(parts, look)
 
 
-def _section(title: str, lines: Iterable[str]) -> list[str]:
-    body = list(lines)
-    return ["", title, *body] if body else []
+def _section(name: str, parts: Iterable[Part]) -> list[Part]:
+    body = list(parts)
+    return ["", title(name), *body] if body else []
 
 
-def _head(document: Document, width: int) -> list[str]:
+def _head(document: Document, width: int) -> list[Part]:
     build = document["build"]
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(build["started_unix"]))
     number = f"build {build['id']}, " if build["id"] else ""
     state = "; it is still running" if build["running"] else "; it was killed"
     if build["complete"]:
         state = f"; status {build['status']}" if build["status"] else ""
+    place = cut_left(build["cwd"], max(20, width - 40))
     return [
-        cut(shlex.join(build["command"]), width),
-        f"  {number}{when}, in {cut_left(build['cwd'], width - 40)}{state}",
+        title(cut(shlex.join(build["command"]), width)),
+        f"  {number}{when}, in {place}{state}",
     ]
 
 
-def headline(document: Document) -> str:
-    """One line: how much it helped, or how it failed."""
-    figures, build = document["figures"], document["build"]
-    if build["status"]:
-        return of_document(document)
-    if not gains(document):
-        return seconds(figures["wall"])
-    serial, kind = best_serial(document)
-    return phrases.result(
-        wall=figures["wall"],
-        serial=serial["seconds"],
-        measured=kind == "a measured",
-        speedup=serial["speedup"],
-        efficiency=serial["efficiency"],
-        slots=build["slots"],
-        count=build["cpus"],
-        load=load(document),
-    )
-
-
-def load(document: Document) -> str:
-    """Who else had the CPUs, where it must be said."""
-    figures = document["figures"]
-    return phrases.taken(figures["others"], figures["stolen"]) if figures["loaded"] else ""
-
-
-def best_serial(document: Document) -> tuple[Document, str]:
-    """The measured serial time if there is one, else the estimate, and what to call it."""
-    figures = document["figures"]
-    if figures["serial_measured"] is not None:
-        return figures["serial_measured"], "a measured"
-    return figures["serial_estimated"], "an estimated"
-
-
-def _figures(document: Document) -> list[str]:
+def _figures(document: Document) -> list[tuple[str, str]]:
     figures = document["figures"]
     serial, kind = best_serial(document)
-    rows = [] if document["build"]["status"] else [("", headline(document))]
-    if serial["efficiency"] is not None and serial["speedup"] >= 1 and gains(document):
-        how = phrases.formula(serial["speedup"], figures["extra_cpus"])
-        text = f"{serial['efficiency']:.0%} used = {how}, serial time {kind.split()[-1]}"
+    rows = [] if document["build"]["status"] else [("result", headline(document))]
+    if serial.efficiency is not None and serial.speedup >= 1 and gains(document):
+        how = phrases.formula(serial, figures["extra_cpus"])
+        text = f"{phrases.part(serial)} used = {how}, serial time {kind.split()[-1]}"
         rows.append(("extra CPUs", text))
     cpu = (
         f"{figures['user']:.1f} s user + {figures['system']:.1f} s system, "
-        f"{figures['utilisation']:.0%} of {document['build']['cpus']} CPUs; "
+        f"{figures['utilisation']:.0%} of {phrases.cpus(document['build']['cpus'])}; "
         f"smpmake itself {seconds(figures['server_cpu'])}"
     )
     bound = (
@@ -119,12 +87,13 @@ def _figures(document: Document) -> list[str]:
     )
     if figures["closeness"] is not None:
         bound += f"; the build came to {figures['closeness']:.0%} of it"
-    commands = f"{figures['deferred']} deferred, {figures['foreground']} in the foreground"
+    commands = phrases.commands(figures["deferred"], figures["foreground"])
     for name in ("cancelled", "failed"):
         if figures[name]:
             commands += f", {figures[name]} {name}"
+    driver = phrases.driver(document["build"]["command"])
     waiting = (
-        f"driver {seconds(figures['stalled'])}, jobs for a slot {seconds(figures['queue_wait'])}"
+        f"{driver} {seconds(figures['stalled'])}, jobs for a slot {seconds(figures['queue_wait'])}"
     )
     memory = (
         f"{size(figures['peak_job_bytes'])} at most in one job, "
@@ -132,42 +101,38 @@ def _figures(document: Document) -> list[str]:
     )
     rows += [("CPU", cpu), ("bound", bound), ("commands", commands)]
     rows += [("waiting", waiting), ("memory", memory)]
+    if complaints := phrases.complaints(figures):
+        rows.append(("told", " and ".join(complaints)))
     if figures["unguarded"]:
         rows.append(("unguarded", ", ".join(figures["unguarded"])))
     if figures["surprises"]:
         rows.append(("surprises", f"{figures['surprises']} (smpmake why shows them)"))
-    rows += [("notice", notice) for notice in document["build"]["notices"][:5]]
-    return [f"  {name:<11}{text}" if name else f"  {text}" for name, text in rows]
+    return rows + [("notice", notice) for notice in document["build"]["notices"][:_NOTICES]]
 
 
-def _findings(document: Document, width: int) -> list[str]:
-    lines = []
-    for finding in document["findings"]:
-        words, line = finding["text"].split(), "  -"
-        for word in words:
-            if len(line) + len(word) + 1 > width and line.strip():
-                lines.append(line)
-                line = "   "
-            line += f" {word}"
-        lines.append(line)
-    return lines
+def _findings(document: Document) -> list[Part]:
+    rows = [("-", finding["text"]) for finding in document["findings"]]
+    return [pairs(rows)] if rows else []
 
 
-def _graph(document: Document, width: int) -> list[str]:
+def _graph(document: Document, width: int) -> list[Part]:
     """CPU, running and queued over time, a character a moment."""
     samples = document["samples"]
     wall = document["figures"]["wall"]
     if len(samples) < 2 or wall <= 0:
         return []
-    columns = width - 20
+    columns = max(10, width - 20)
     slots = document["build"]["slots"]
     most = max(1, *(sample["queued"] for sample in samples))
-    return [
-        f"  CPU      {_line(samples, wall, columns, lambda s: s['cpu'])} 100%",
-        f"  running  {_line(samples, wall, columns, lambda s: s['running'] / slots)} {slots}",
-        f"  queued   {_line(samples, wall, columns, lambda s: s['queued'] / most)} {most}",
-        f"           0{seconds(wall).rjust(columns - 1)}",
-    ]
+    curves: tuple[tuple[str, Callable[[Document], float], str], ...] = (
+        ("CPU", lambda s: s["cpu"], "100%"),
+        ("running", lambda s: s["running"] / slots, str(slots)),
+        ("queued", lambda s: s["queued"] / most, str(most)),
+    )
+    text = Kind.TEXT
+    rows = [(name, _line(samples, wall, columns, value), top) for name, value, top in curves]
+    rows.append(("", f"0{seconds(wall).rjust(columns - 1)}", ""))
+    return [table((("", text), ("", text), ("", text)), rows)]
 
 
 def _line(
@@ -185,10 +150,11 @@ def _line(
     return line
 
 
-def _split(document: Document) -> list[str]:
+def _split(document: Document) -> list[Part]:
     wall = document["figures"]["wall"]
+    words = phrases.split(phrases.driver(document["build"]["command"]))
     rows = [
-        f"  {seconds(value):>9}  {value / wall:4.0%}  {_SPLIT[name]}"
+        (seconds(value), f"{value / wall:.0%}", words[name])
         for name, value in document["split"].items()
         if value >= 0.0005
     ]
@@ -197,122 +163,116 @@ def _split(document: Document) -> list[str]:
         for count, value in enumerate(document["concurrency"])
         if value / wall >= 0.005
     )
-    return [*rows, f"  commands at once: {counts}"]
+    columns = (("", _FIGURE), ("", _FIGURE), ("", Kind.WORDS))
+    return [table(columns, rows), f"  commands at once: {counts}"]
 
 
-def _what_if(document: Document) -> list[str]:
+def _what_if(document: Document) -> list[Part]:
     curve = document["what_if"]
     if not curve:
         return []
     first = curve[0]["seconds"] or 1.0
-    shown, rows = 0.0, []
+    shown = 0.0
+    rows: list[tuple[str, ...]] = []
     for point in curve:
         value = point["seconds"]
         if shown and value > shown * 0.99:
-            rows.append("            more gains nothing")
+            rows.append(("", "", "more gains nothing"))
             break
         shown = value
-        bar = "█" * max(1, round(value / first * 40))
-        rows.append(f"  {point['cpus']:>4} CPUs {seconds(value):>9}  {bar}")
+        bar = "█" * max(1, round(value / first * _BAR))
+        rows.append((phrases.cpus(point["cpus"]), seconds(value), bar))
     figures = document["figures"]
-    if figures["loaded"]:
-        rows.append("  (a simulation of the recorded graph, with nothing beside it)")
-        return rows
-    off = figures["simulated"] / figures["wall"] - 1
-    rows.append(
-        f"  (a simulation of the recorded graph; for this build as it was it says "
-        f"{seconds(figures['simulated'])}, {off:+.0%})"
-    )
-    return rows
-
-
-def _causes(document: Document) -> list[str]:
+    note = "with nothing beside it"
+    if not figures["loaded"]:
+        off = figures["simulated"] / figures["wall"] - 1
+        said = f"it says {seconds(figures['simulated'])}, {off:+.0%}"
+        note = f"for this build as it was {said}"
+    columns = (("", _FIGURE), ("", _FIGURE), ("", Kind.TEXT))
     return [
-        f"  {seconds(row['seconds']):>9}  {row['count']:5}  {row['cause']}"
-        for row in document["causes"][:8]
-        if row["seconds"] >= 0.001
+        table(columns, rows),
+        pairs([("", f"(a simulation of the recorded graph; {note})")]),
     ]
 
 
-def _groups(groups: list[Document], rows: int, width: int) -> list[str]:
-    if not groups:
-        return []
-    lines = ["   weighted      wall       CPU  commands    memory"]
-    for group in groups[:rows]:
-        lines.append(
-            f"  {seconds(group['weighted']):>9} {seconds(group['seconds']):>9} "
-            f"{seconds(group['cpu']):>9} {group['count']:>9} {size(group['max_rss_bytes']):>9}  "
-            f"{cut_left(group['name'], width - 54)}"
+def _causes(document: Document) -> list[Part]:
+    rows = [
+        (seconds(row["seconds"]), str(row["count"]), row["cause"])
+        for row in document["causes"][:_CAUSES]
+        if row["seconds"] >= 0.001
+    ]
+    columns = (("seconds", _FIGURE), ("times", _FIGURE), ("somebody", Kind.WORDS))
+    return [table(columns, rows)] if rows else []
+
+
+def _groups(groups: list[Document], rows: int) -> list[Part]:
+    shown = (
+        (
+            *(seconds(group[name]) for name in ("weighted", "seconds", "cpu")),
+            f"{group['count']}",
+            size(group["max_rss_bytes"]),
+            group["name"],
         )
-    if len(groups) > rows:
-        lines.append(f"  … and {len(groups) - rows} more")
-    return lines
+        for group in groups[:rows]
+    )
+    return [table((*_SUMS, ("", Kind.NAME)), shown), *rest(len(groups) - rows)] if groups else []
 
 
-def _headers(headers: list[Document], rows: int, width: int) -> list[str]:
-    if not headers:
-        return []
-    lines = ["        CPU  share  compiles"]
-    for header in headers[:rows]:
-        lines.append(
-            f"  {seconds(header['cpu']):>9} {header['share']:>6.0%} {header['count']:>9}  "
-            f"{cut_left(header['name'], width - 32)}"
-        )
-    if len(headers) > rows:
-        lines.append(f"  … and {len(headers) - rows} more")
-    return lines
+def _headers(headers: list[Document], rows: int) -> list[Part]:
+    columns = (("CPU", _FIGURE), ("share", _FIGURE), ("compiles", _FIGURE), ("", Kind.NAME))
+    shown = (
+        (seconds(each["cpu"]), f"{each['share']:.0%}", f"{each['count']}", each["name"])
+        for each in headers[:rows]
+    )
+    return [table(columns, shown), *rest(len(headers) - rows)] if headers else []
 
 
-def label(command: Document) -> str:
-    """A command by what it makes."""
-    if command["outputs"]:
-        name = command["outputs"][0].rpartition("/")[2]
-        place = command["folder"]
-        return f"{command['tool']} {name if place == '.' else f'{place}/{name}'}"
-    return cut(command["command"], _LABEL)
-
-
-def _commands(document: Document, rows: int, width: int) -> list[str]:
+def _commands(document: Document, rows: int) -> list[Part]:
     ran = [command for command in document["commands"] if command["started"] is not None]
     ran.sort(key=lambda command: -command["weighted"])
-    if not ran:
-        return []
-    lines = ["   weighted      wall       CPU    memory"]
-    for command in ran[:rows]:
-        wall = (command["ended"] or 0) - command["started"]
-        lines.append(
-            f"  {seconds(command['weighted']):>9} {seconds(max(0.0, wall)):>9} "
-            f"{seconds(command['user'] + command['system']):>9} "
-            f"{size(command['max_rss_bytes']):>9}  {cut_left(label(command), width - 44)}"
+    shown = (
+        (
+            seconds(command["weighted"]),
+            seconds(max(0.0, (command["ended"] or 0) - command["started"])),
+            seconds(command["user"] + command["system"]),
+            size(command["max_rss_bytes"]),
+            label(command),
         )
-    return lines
+        for command in ran[:rows]
+    )
+    columns = (*(column for column in _SUMS if column[0] != "commands"), ("", Kind.NAME))
+    return [table(columns, shown)] if ran else []
 
 
-def _path(document: Document, rows: int, width: int) -> list[str]:
+def _path(document: Document, rows: int) -> list[Part]:
     """Its longest pieces, in their order."""
     commands = {command["number"]: command for command in document["commands"]}
+    driver = phrases.driver(document["build"]["command"])
     pieces = document["critical_path"]
     longest = sorted(pieces, key=lambda p: p["start"] - p["end"])[:rows]
-    lines = []
+    shown = []
     for piece in sorted(longest, key=lambda p: p["start"]):
         command = commands.get(piece["command"])
-        what = label(command) if command is not None else "the driver"
-        lines.append(f"  {seconds(piece['end'] - piece['start']):>9}  {cut_left(what, width - 14)}")
-    if len(pieces) > len(longest):
-        rest = len(pieces) - len(longest)
-        lines.append(f"             … and {rest} shorter piece{'s' if rest > 1 else ''}")
-    return lines
+        what = label(command) if command is not None else driver
+        shown.append((seconds(piece["end"] - piece["start"]), what))
+    if shorter := len(pieces) - len(longest):
+        shown.append(("", f"… and {shorter} shorter piece{'s' if shorter > 1 else ''}"))
+    return [table((("", _FIGURE), ("", Kind.NAME)), shown)] if shown else []
 
 
-def _failures(document: Document) -> list[str]:
+def _environment(place: Document) -> list[Part]:
+    rows = phrases.surroundings(place)
+    return [pairs(rows)] if rows else []
+
+
+def _failures(document: Document) -> list[Part]:
     commands = {command["number"]: command for command in document["commands"]}
-    lines = []
+    driver = phrases.driver(document["build"]["command"])
+    found: list[Part] = []
     for failure in document["failures"][:_FAILURES]:
         command = commands[failure["command"]]
-        lines += [f"  {command['command']}", f"    in {command['cwd']}"]
-        lines += [f"    {line}" for line in failure["output"].splitlines()[-20:]]
-        told = "; the driver was told" if failure["reported"] else ""
-        lines.append(f"    {failure['why']}{told}")
-    if len(document["failures"]) > _FAILURES:
-        lines.append(f"  … and {len(document['failures']) - _FAILURES} more")
-    return lines
+        found += [f"  {command['command']}", f"    in {command['cwd']}"]
+        found += [f"    {line}" for line in failure["output"].splitlines()[-20:]]
+        told = f"; {driver} was told" if failure["reported"] else ""
+        found.append(f"    {failure['why']}{told}")
+    return found + rest(len(document["failures"]) - _FAILURES)

@@ -1,39 +1,63 @@
-"""Which commands were not deferred, and why."""
+"""Which commands did not run in parallel, and why."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from smpmake.commands.model import Reason
 from smpmake.records import REUSED, BuildRecord, CommandRecord
-from smpmake.units import one_line, seconds
+from smpmake.reports import phrases
+from smpmake.reports.diagnostics import said
+from smpmake.reports.grid import Cell, Kind, Look, Part, example, rest, table
+from smpmake.reports.grid import lines as render
+from smpmake.units import cut, seconds
 
-_EXAMPLES = 5
+_EXAMPLES: Final = 5
+_CUT: Final = 110
 
 
-def lines(record: BuildRecord, *, everything: bool = False) -> list[str]:
+_REASONS: Final = (("", Kind.FIGURE), ("", Kind.WORDS))
+_LONGEST: Final = (("", Kind.FIGURE), ("", Kind.WORDS), ("", Kind.TEXT))
+
+
+def lines(
+    record: BuildRecord,
+    look: Look = Look(),
+    *,
+    everything: bool = False,
+) -> list[str]:
     """Grouped by reason, most frequent first; a few examples of each, or all."""
     groups: dict[str, list[CommandRecord]] = {}
     for command in record.commands:
         if command.reason:
             groups.setdefault(command.reason, []).append(command)
-    rows = []
-    if not groups:
-        rows = ["Every command was deferred."] if record.commands else ["No commands."]
+    rows: list[tuple[str, Cell]] = []
     for name, commands in sorted(groups.items(), key=lambda item: -len(item[1])):
         waits = any(command.verdict == "barrier" for command in commands)
         barrier = "; it waits for everything pending" if waits else ""
-        rows.append(f"{len(commands):5} {name}: {Reason.text_of(name)}{barrier}")
+        rows.append((str(len(commands)), f"{name}: {Reason.text_of(name)}{barrier}"))
         shown = commands if everything else commands[:_EXAMPLES]
         for command in shown:
             detail = f"  [{command.detail}]" if command.detail else ""
-            rows.append(f"        {_cut(command.command)}{detail}")
+            rows.append(("", example(f"{command.command}{detail}")))
         if len(shown) < len(commands):
-            rows.append(f"        … and {len(commands) - len(shown)} more")
-    return [one_line(row) for row in rows + _stalls(record) + _surprises(record)]
+            rows.append(("", example(f"… and {len(commands) - len(shown)} more")))
+    rows += _stalls(record)
+    rows += _surprises(record)
+    parts: list[Part] = [table(_REASONS, rows)] if rows else []
+    if not groups:
+        parts.insert(0, "Every command ran in parallel." if record.commands else "No commands.")
+    return render(parts, look)
 
 
-def about(record: BuildRecord, path: str, *, everything: bool = False) -> list[str]:
+def about(
+    record: BuildRecord,
+    path: str,
+    look: Look = Look(),
+    *,
+    everything: bool = False,
+) -> list[str]:
     """All commands that made a path (or, if none did, read it), and who waited for them.
 
     Of a folder: those that made something in it, the longest first; a few, or all.
@@ -42,14 +66,14 @@ def about(record: BuildRecord, path: str, *, everything: bool = False) -> list[s
     makers = [command for command in record.commands if path in command.outputs]
     inside = [] if makers else [c for c in record.commands if _made_in(c, path)]
     if inside:
-        return [one_line(row) for row in _folder(record, path, inside, everything)]
+        return render(_folder(record, path, inside, everything), look)
     if not makers:
         readers = [c for c in record.commands if path in c.inputs or path in c.reads]
         if not readers:
             return []
-        rows = [f"{path}: made by no command that smpmake saw; read by {len(readers)}:"]
-        rows += [f"  {_cut(command.command)}" for command in readers[:_EXAMPLES]]
-        return [one_line(row) for row in rows]
+        rows: list[Part] = [f"{path}: made by no command that smpmake saw; read by {len(readers)}:"]
+        rows += [f"  {cut(command.command, _CUT)}" for command in readers[:_EXAMPLES]]
+        return render(rows, look)
     rows = [f"{path}:"]
     for command in makers:
         rows += [f"  {command.command}", f"    in {command.cwd}", f"    {_verdict(command)}"]
@@ -57,17 +81,18 @@ def about(record: BuildRecord, path: str, *, everything: bool = False) -> list[s
         if cause is not None:
             waited = max(0, command.ready - command.issued) / 1e9
             rows.append(
-                f"    waited {seconds(waited)} for its inputs, last for: {_cut(cause.command)}"
+                f"    waited {seconds(waited)} for its inputs, last for: {cut(cause.command, _CUT)}"
             )
         rows.append(f"    {_times(command, record)}")
         rows += [f"    surprise: {surprise}" for surprise in command.surprises]
+        rows += [f"  {line}" for line in said(command.said)] if command.said else []
         for stall in record.stalls:
             if stall.waited_for == command.number and stall.ended:
                 rows.append(
                     f"    {stall.who} waited {seconds(stall.duration)} for it ({stall.cause} "
                     f"{stall.path})"
                 )
-    return [one_line(row) for row in rows]
+    return render(rows, look)
 
 
 def _made_in(command: CommandRecord, folder: str) -> bool:
@@ -76,41 +101,50 @@ def _made_in(command: CommandRecord, folder: str) -> bool:
 
 def _folder(
     record: BuildRecord, path: str, commands: list[CommandRecord], everything: bool
-) -> list[str]:
+) -> list[Part]:
     counts = Counter(command.verdict for command in commands)
-    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    verdicts = ", ".join(f"{count} {phrases.verdict(name)}" for name, count in counts.most_common())
     took, cpu = sum(c.duration for c in commands), sum(c.cpu for c in commands)
     several = f"{len(commands)} commands" if len(commands) > 1 else "one command"
     times = f"{seconds(took)} all in all, {seconds(cpu)} of CPU"
-    rows = [f"{path}: {several} made files in it ({verdicts}); {times}"]
     longest = sorted(commands, key=lambda command: -command.duration)
     shown = longest if everything else longest[:_EXAMPLES]
+    rows = []
     for command in shown:
         reason = f": {command.reason}" if command.reason else ""
-        rows.append(f"{seconds(command.duration):>11}  {command.verdict}{reason}")
-        rows.append(f"{'':13}{_cut(command.command)}")
-    if len(shown) < len(longest):
-        rows.append(f"{'':13}… and {len(longest) - len(shown)} more (--all shows them)")
+        rows.append(
+            (
+                seconds(command.duration),
+                f"{phrases.verdict(command.verdict)}{reason}",
+                command.command,
+            )
+        )
+    parts: list[Part] = [
+        f"{path}: {several} made files in it ({verdicts}); {times}",
+        table(_LONGEST, rows),
+    ]
+    parts += rest(len(longest) - len(shown), " (--all shows them)")
     numbers = {command.number for command in commands}
     waits = [stall for stall in record.stalls if stall.waited_for in numbers and stall.ended]
     if waits:
         total = sum(stall.duration for stall in waits)
         who = ", ".join(name for name, _ in Counter(s.who for s in waits).most_common(3))
-        rows.append(f"  waited for them: {who}; {seconds(total)} all in all")
-    return rows
+        parts.append(f"  waited for them: {who}; {seconds(total)} all in all")
+    return parts
 
 
 def _verdict(command: CommandRecord) -> str:
+    how = phrases.verdict(command.verdict)
     if not command.reason:
-        text = command.verdict
+        text = how
     else:
-        text = f"{command.verdict}: {command.reason}, {Reason.text_of(command.reason)}"
+        text = f"{how}: {command.reason}, {Reason.text_of(command.reason)}"
         if command.detail:
             text += f" [{command.detail}]"
     if command.unguarded:
         text += f"; called by {command.unguarded}, which takes no guard"
     if command.detail == REUSED:
-        text += "; reused, from before the driver was run again"
+        text += "; reused, from before the build was run again"
     return f"{text}; {command.state or 'had not ended'}" + (
         f", status {command.status}" if command.status else ""
     )
@@ -130,34 +164,33 @@ def _times(command: CommandRecord, record: BuildRecord) -> str:
     )
 
 
-def _surprises(record: BuildRecord) -> list[str]:
+def _surprises(record: BuildRecord) -> list[tuple[str, Cell]]:
     """What jobs did that their command lines did not say, and who called without a guard."""
     found = [(c, surprise) for c in record.commands for surprise in c.surprises]
-    rows = []
+    rows: list[tuple[str, Cell]] = []
     if found:
-        rows.append(f"{len(found):5} surprises: a job did what its command line did not say")
+        rows.append((str(len(found)), "surprises: a job did what its command line did not say"))
         for command, surprise in found[:_EXAMPLES]:
-            rows.append(f"        {surprise}  [{_cut(command.command, 60)}]")
+            rows.append(("", example(f"{surprise}  [{cut(command.command, 60)}]")))
     programs = sorted({c.unguarded for c in record.commands if c.unguarded})
     if programs:
-        rows.append(f"      unguarded: {', '.join(programs)} (links wait, or all does)")
+        names = ", ".join(programs)
+        rows.append((str(len(programs)), f"unguarded: {names} (links wait, or all does)"))
     return rows
 
 
-def _stalls(record: BuildRecord) -> list[str]:
+def _stalls(record: BuildRecord) -> list[tuple[str, Cell]]:
     """Who waited for pending results, longest first."""
     stalls = sorted(record.stalls, key=lambda stall: -stall.duration)
     if not stalls:
         return []
     numbers = {command.number: command for command in record.commands}
     total = sum(stall.duration for stall in stalls)
-    rows = [f"{len(stalls):5} stalls, {total:.1f} s: somebody touched a result before it was there"]
+    text = f"stalls, {total:.1f} s: somebody touched a result before it was there"
+    rows: list[tuple[str, Cell]] = [(str(len(stalls)), text)]
     for stall in stalls[:_EXAMPLES]:
         cause = numbers.get(stall.waited_for)
-        what = f" (for {_cut(cause.command, 60)})" if cause is not None else ""
-        rows.append(f"        {stall.duration:.2f} s {stall.who} {stall.cause} {stall.path}{what}")
+        what = f" (for {cut(cause.command, 60)})" if cause is not None else ""
+        waited = f"{stall.duration:.2f} s {stall.who} {stall.cause} {stall.path}{what}"
+        rows.append(("", example(waited)))
     return rows
-
-
-def _cut(text: str, width: int = 110) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -1,25 +1,44 @@
-"""Two builds of the same project side by side: what got slower, by command and by cause."""
+"""Builds of the same project side by side, one or several on each side: what got slower, by command
+and by cause."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing.model import Timing, analyse
+from smpmake.timing.model import analyse
+from smpmake.timing.rounds import Range, spread
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure in both builds; None where a build did not have it."""
+    """One figure on both sides: medians; None where no build of a side had it.
+
+    ranges  the lowest and highest of each side, None where it has fewer than two builds.
+    """
 
     name: str
     before: float | None
     after: float | None
+    before_range: Range | None = None
+    after_range: Range | None = None
 
     @property
     def difference(self) -> float:
         """After less before, a missing one as 0."""
         return (self.after or 0.0) - (self.before or 0.0)
+
+    @property
+    def is_clear(self) -> bool | None:
+        """Whether one side's builds are all above the other's; None for one build on each side."""
+        if self.before_range is None and self.after_range is None:
+            return None
+        if self.before is None or self.after is None:
+            return True
+        old = self.before_range or Range(self.before, self.before, self.before)
+        new = self.after_range or Range(self.after, self.after, self.after)
+        return new.low > old.high or new.high < old.low
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +46,7 @@ class Comparison:
     """All in seconds.
 
     figures   of the whole builds.
-    commands  by first output: their wall time.  One that ran in one build alone is new or gone.
+    commands  by first output: their wall time.  One that ran on one side alone is new or gone.
     causes    of stalls.
     """
 
@@ -36,32 +55,33 @@ class Comparison:
     causes: tuple[Change, ...]
 
 
-def compare(before: BuildRecord, after: BuildRecord) -> Comparison:
-    """What changed, the largest difference first."""
-    old, new = analyse(before), analyse(after)
+_FIGURES = (
+    ("wall", "wall"),
+    ("CPU, user", "user"),
+    ("CPU, system", "system"),
+    ("CPU of smpmake", "server"),
+    ("driver stalled", "stalled"),
+    ("waiting for a slot", "queue_wait"),
+    ("held by memory", "held"),
+    ("critical path", "critical_path"),
+)
+_Side = Sequence[Mapping[str, float]]
+
+
+def compare(before: Sequence[BuildRecord], after: Sequence[BuildRecord]) -> Comparison:
+    """What changed, the largest difference first; what the builds cannot tell comes last."""
+    old, new = ([analyse(record) for record in side] for side in (before, after))
+    figures = [
+        [{name: getattr(timing, field) for name, field in _FIGURES} for timing in side]
+        for side in (old, new)
+    ]
+    causes = [
+        [{cause: seconds for cause, _, seconds in timing.causes} for timing in side]
+        for side in (old, new)
+    ]
+    commands = [[_durations(record) for record in side] for side in (before, after)]
     return Comparison(
-        _figures(old, new),
-        _changes(_durations(before), _durations(after)),
-        _changes(
-            {cause: seconds for cause, _, seconds in old.causes},
-            {cause: seconds for cause, _, seconds in new.causes},
-        ),
-    )
-
-
-def _figures(old: Timing, new: Timing) -> tuple[Change, ...]:
-    return tuple(
-        Change(name, getattr(old, field), getattr(new, field))
-        for name, field in (
-            ("wall", "wall"),
-            ("CPU, user", "user"),
-            ("CPU, system", "system"),
-            ("CPU of smpmake", "server"),
-            ("driver stalled", "stalled"),
-            ("waiting for a slot", "queue_wait"),
-            ("held by memory", "held"),
-            ("critical path", "critical_path"),
-        )
+        tuple(_changes(*figures)), _sorted(_changes(*commands)), _sorted(_changes(*causes))
     )
 
 
@@ -79,7 +99,23 @@ def key_of(command: CommandRecord) -> str:
     return command.outputs[0] if command.outputs else command.command
 
 
-def _changes(before: dict[str, float], after: dict[str, float]) -> tuple[Change, ...]:
-    names = dict.fromkeys((*before, *after))
-    found = [Change(name, before.get(name), after.get(name)) for name in names]
-    return tuple(sorted(found, key=lambda change: -abs(change.difference)))
+def _changes(before: _Side, after: _Side) -> list[Change]:
+    names = dict.fromkeys(name for side in (*before, *after) for name in side)
+    return [_change(name, before, after) for name in names]
+
+
+def _change(name: str, before: _Side, after: _Side) -> Change:
+    old, new = ([build[name] for build in side if name in build] for side in (before, after))
+    return Change(name, _median(old), _median(new), _range(old), _range(new))
+
+
+def _median(values: list[float]) -> float | None:
+    return spread(values).median if values else None
+
+
+def _range(values: list[float]) -> Range | None:
+    return spread(values) if len(values) > 1 else None
+
+
+def _sorted(changes: list[Change]) -> tuple[Change, ...]:
+    return tuple(sorted(changes, key=lambda c: (c.is_clear is False, -abs(c.difference))))

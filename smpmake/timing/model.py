@@ -16,12 +16,12 @@ Definitions (docs/reports.md):
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing import replay, spans
+from smpmake.timing import doubt, replay, spans
 from smpmake.timing.graph import build_graph, is_job
 from smpmake.timing.load import Load
 from smpmake.timing.serial import Serial, serial
@@ -50,11 +50,14 @@ class Against:
     """A serial time, and what the build was against it.
 
     efficiency  of the extra CPUs; None where nothing can be said of it (`_against`).
+    least       the same against the least that the serial time may be, where it is a range
+                (doubt.py); the others are then against the most.
     """
 
     seconds: float
     speedup: float
     efficiency: float | None
+    least: Against | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,14 @@ def _against(seconds: float, record: BuildRecord, wall: float, load: Load) -> Ag
     return Against(seconds, speedup, min(1.0, share) if share is not None else None)
 
 
+def _estimated(record: BuildRecord, wall: float, work: Serial, together: Concurrency) -> Against:
+    most = _against(work.estimate, record, wall, work.load)
+    least = doubt.least(record, work, together)
+    if least is None:
+        return most
+    return replace(most, least=_against(least, record, wall, work.load))
+
+
 def _waits(commands: list[CommandRecord]) -> list[Wait]:
     by_number = {command.number: command for command in commands}
     return [
@@ -185,6 +196,7 @@ def analyse(record: BuildRecord) -> Timing:
     critical = replay.play(graph, INFINITE, INFINITE).seconds
     bound = max(critical, work.cpu / extra_cpus)
     memory = [sample.memory for sample in record.samples]
+    together = spans.concurrency(record, line)
     measured = record.serial
     return Timing(
         line.wall,
@@ -194,7 +206,7 @@ def analyse(record: BuildRecord) -> Timing:
         system / 1e6,
         record.server_cpu_us / 1e6,
         utilisation,
-        _against(work.estimate, record, line.wall, work.load),
+        _estimated(record, line.wall, work, together),
         _against(measured, record, line.wall, work.load) if measured is not None else None,
         extra_cpus,
         sum(c.verdict == "deferred" and c.state != "undone" for c in commands),
@@ -218,7 +230,7 @@ def analyse(record: BuildRecord) -> Timing:
         tuple(sorted(jobs, key=lambda c: -c.duration)),
         max(jobs, key=lambda c: c.max_rss, default=None),
         max(memory, default=0) - (memory[0] if memory else 0),
-        spans.concurrency(record, line),
+        together,
         line,
         work,
     )

@@ -7,11 +7,17 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
-from smpmake import __version__, cpus
-from smpmake.cli import insert_run
+from smpmake import __version__, cpus, exports
+from smpmake.cli import is_plain, main
+from smpmake.cli.build import settings_from
+from smpmake.cli.group import insert_run, parsed
+from smpmake.cli.names import VARIABLES
+from smpmake.cli.run import run
 from smpmake.config import ConfigError, Settings, load, merge, use_color
 from smpmake.history import History
 from tests.support.space import MAIN, SMPMAKE, Space, objects
@@ -135,6 +141,20 @@ def test_help_is_quick_because_it_imports_little() -> None:
     assert done.stderr.strip() == "set()"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("build", [["true"], ["-q", "sh", "-c", "gcc -c f0.c"]])
+def test_a_build_does_not_pay_for_reports(space: Space, build: list[str]) -> None:
+    """What lays reports out is for whoever asks for one: no build imports it, to its very end."""
+    space.write(objects(1))
+    code = (
+        "import sys\nfrom smpmake.cli import main\n"
+        f"try: main({build!r})\nexcept SystemExit as end: assert end.code == 0, end.code\n"
+        "names = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted({'rich', 'jinja2', 'smpmake'} & names))\n"
+    )
+    assert space.ok(sys.executable, "-c", code).out == "['smpmake']\n"
+
+
 def test_project_file_wins_over_the_users_and_lists_add_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,7 +213,7 @@ def test_a_bad_file_is_an_error_of_ours_before_anything_runs(space: Space) -> No
 def test_the_command_line_wins_over_the_environment_over_the_file(space: Space) -> None:
     space.write({**objects(2), "main.c": MAIN, ".smpmake.toml": 'foreground = ["gcc"]\njobs = 3\n'})
     by_file = space.smpmake("-v", "sh", "-c", "gcc -c f0.c")
-    assert "1 user-foreground" in by_file.err
+    assert "1  user-foreground" in by_file.err
     space.write({".smpmake.toml": "jobs = 3\n"})
     space.write({"count.sh": "echo\n"})
     by_environment = space.smpmake("-v", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="5")
@@ -201,7 +221,7 @@ def test_the_command_line_wins_over_the_environment_over_the_file(space: Space) 
     by_option = space.smpmake("-j7", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="5")
     assert "s with 7 slots on " in by_option.err
     pattern = space.smpmake("--foreground", "/usr/*/g?c", "-v", "sh", "-c", "gcc -c f1.c")
-    assert "1 user-foreground" in pattern.err
+    assert "1  user-foreground" in pattern.err
 
 
 @pytest.mark.parametrize(
@@ -228,14 +248,14 @@ def test_summary_quiet_and_verbose(space: Space) -> None:
     space.write(objects(2))
     script = "gcc -c f0.c; gcc -c f1.c; gcc -dumpversion"
     normal = space.smpmake("sh", "-c", script)
-    for word in ("commands", "CPU ", "slowest", "memory", "2 deferred, 1 in the"):
+    for word in ("commands", "CPU ", "slowest", "memory", "2 in parallel, 1 in place"):
         assert word in normal.err
     quiet = space.smpmake("-q", "sh", "-c", script)
     assert len(quiet.err.splitlines()) == 1
     verbose = space.smpmake("-v", "sh", "-c", script)
-    assert "1 query: asks the tool about itself" in verbose.err
+    assert "1  query: asks the tool about itself" in verbose.err
     why = space.smpmake("why")
-    assert "1 query" in why.out
+    assert "1  query" in why.out
     assert "gcc -dumpversion" in why.out
 
 
@@ -322,3 +342,60 @@ def test_a_reader_that_goes_away(space: Space) -> None:
     assert ended.out == "one\n"
     assert {f"w{n}.o" for n in range(4)} <= set(space.tree())
     space.expect_clean()
+
+
+def test_export_ninja_says_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "smpmake.exports.ninja", raising=False)
+    monkeypatch.delattr(exports, "ninja", raising=False)
+    monkeypatch.setitem(sys.modules, "ninja_syntax", None)
+    with pytest.raises(SystemExit) as ended:
+        main(["export", "ninja"])
+    assert ended.value.code == 125
+    assert "pip install ninja-syntax" in capsys.readouterr().err
+
+
+def test_what_a_build_may_be_told_by_the_environment_is_known_without_the_parser() -> None:
+    """Else a command line without options would pass over it."""
+    options = [param for param in run.params if isinstance(param, click.Option)]
+    assert {option.envvar for option in options if option.envvar} == set(VARIABLES)
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "plain"),
+    [
+        (["make"], {}, True),
+        (["make", "-j2", "--", "all"], {"SMPMAKE_STATUS": "%f", "SMPMAKE_SOCKET": "s"}, True),
+        (["./report"], {}, True),
+        ([""], {}, True),
+        ([], {}, False),
+        (["-q", "make"], {}, False),
+        (["--", "report"], {}, False),
+        (["report"], {}, False),
+        (["make"], {"SMPMAKE_JOBS": "2"}, False),
+        (["make"], {"_SMPMAKE_COMPLETE": "bash_source"}, False),
+    ],
+)
+def test_which_command_lines_need_no_parser(
+    words: list[str], environ: dict[str, str], plain: bool
+) -> None:
+    assert is_plain(words, environ) == plain
+
+
+def test_the_parser_makes_the_same_of_a_plain_command_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it gives besides is what `settings_from` leaves out."""
+    seen: list[tuple[dict[str, Any], list[str]]] = []
+
+    def note(options: dict[str, Any], command: list[str]) -> int:
+        seen.append((options, command))
+        return 7
+
+    monkeypatch.setattr("smpmake.cli.run.start", note)
+    words = ["make", "-j2", "--", "all", "--help"]
+    assert parsed(words) == 7
+    ((options, command),) = seen
+    assert command == words
+    assert settings_from(options) == settings_from({})

@@ -9,7 +9,7 @@ import subprocess
 import click
 import pytest
 
-from smpmake.cli import group
+from smpmake.cli.group import group
 from smpmake.cli.man import page
 from smpmake.cli.names import COMMANDS
 from smpmake.cli.run import run

@@ -24,7 +24,7 @@ def test_the_verdict_is_first(space: Space) -> None:
     assert ended.status == 0, ended.out
     first, second, *rest = ended.out.splitlines()
     assert first.startswith(f"smpmake {__version__} works here; ")
-    assert second.startswith("guard     works: a compile by cc was deferred")
+    assert second.startswith("guard     works: a compile by cc ran in parallel")
     text = "\n".join(rest)
     for word in ("compilers ", "cc", "CPUs ", "usable", "sessions  in /", "history ", "server "):
         assert word in text

@@ -16,7 +16,7 @@ import pytest
 
 from smpmake.history import VERSION, History, HistoryError, Recorder, past
 from smpmake.history.schema import MIGRATIONS, SCHEMA
-from smpmake.records import CommandRecord, Failure, Sample, Stall
+from smpmake.records import CommandRecord, Compiler, Failure, Sample, Stall, Surroundings
 from smpmake.redact import SHOWN, Redactor
 from tests.support.made import S, build, command, keep, ran
 
@@ -33,6 +33,13 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     record.serial, record.memory = 17.5, 1 << 34
     record.driver_started, record.again_us, record.watched = 101 * S, 5, 3
     record.calibration = 0.75
+    failed.program, failed.warnings, failed.errors = "/usr/bin/gcc", 2, 1
+    failed.said = "a.c:1: error: it was --token=12345\n"
+    compiler = Compiler("gcc", "/usr/bin/gcc", "gcc 12", "1:2")
+    record.surroundings = Surroundings(
+        "host", 'a "CPU"', 4, "Linux 6", "Debian", ("jobs=2", "no-guard"), (compiler,)
+    )
+    record.launchers = {"ccache": {"hits": 3, "misses": 1, "other": 0}}
     number = keep(tmp_path / "h.db", record)
     back = History(tmp_path / "h.db").load(number)
     assert back is not None
@@ -50,6 +57,12 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     assert (back.serial, back.memory, back.notices) == (17.5, 1 << 34, ["something"])
     assert (back.driver_started, back.again_us, back.watched) == (S, 5, 3)
     assert back.calibration == 0.75
+    one, two = back.commands
+    assert (one.program, one.warnings, one.errors, one.said) == ("", -1, -1, "")
+    assert (two.program, two.warnings, two.errors) == ("/usr/bin/gcc", 2, 1)
+    assert two.said == f"a.c:1: error: it was --token={SHOWN}\n"
+    assert (back.surroundings, back.launchers) == (record.surroundings, record.launchers)
+    assert History(tmp_path / "h.db").compilers() == [compiler]
 
 
 def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
@@ -175,7 +188,7 @@ insert into command values (1, 0, 'gcc', 'compile', 'deferred', '', '', 'done', 
 """
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
 def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
     path = tmp_path / "h.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -190,6 +203,8 @@ def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) ->
     assert last is not None
     assert (last.command, last.ended, last.commands[0].outputs) == (["make"], 10, ("/src/a.o",))
     assert last.complete
+    assert (last.surroundings, last.launchers) == (Surroundings(), {})
+    assert (last.commands[0].warnings, last.commands[0].said) == (-1, "")
     assert keep(path, build(ran(0, 0, 1, 2))) == 2
     with (
         contextlib.closing(sqlite3.connect(path)) as old,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,14 +15,32 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from smpmake.records import BuildRecord
-from tests.support.made import build
-from tests.support.pages import HOSTILE, browser, hostile, large, ordinary, page_of
+from tests.support.made import build, ran
+from tests.support.pages import HOSTILE, browser, forest, hostile, large, long, ordinary, page_of
 
 pytestmark = pytest.mark.browser
 
 DRAWN = "performance.getEntriesByName('smpmake-drawn').length > 0"
 #: What the browser may take to load and draw ten thousand commands: a requirement, so a time.
 LIMIT = 3000
+
+#: Notes what is written on a canvas, from the last time that it was cleared: words and where.
+TEXTS = """
+    const pen = CanvasRenderingContext2D.prototype, write = pen.fillText, fill = pen.fillRect;
+    window.written = [];
+    pen.fillRect = function (x, y, wide, tall) {
+        if (this.canvas.id === "canvas" && !x && !y && tall > 60) window.written = [];
+        fill.call(this, x, y, wide, tall);
+    };
+    pen.fillText = function (words, x, y) {
+        if (this.canvas.id === "canvas") {
+            const wide = this.measureText(words).width;
+            const left = x - { left: 0, center: wide / 2, right: wide }[this.textAlign];
+            window.written.push({ words, left, right: left + wide, y });
+        }
+        write.call(this, words, x, y);
+    };
+"""
 
 Open = Callable[..., Page]
 
@@ -44,6 +63,7 @@ def show(chromium: Browser, tmp_path: Path) -> Iterator[Open]:
         file.write_text(page_of(record, 3))
         made = chromium.new_context(viewport={"width": width, "height": 900}, **context)
         contexts.append(made)
+        made.add_init_script(TEXTS)
         page = made.new_page()
         page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -236,7 +256,12 @@ def test_everything_in_reach_of_the_tab_key_has_a_name_and_shows_its_focus(show:
 def test_colours_and_the_critical_path_change_what_is_drawn(show: Open) -> None:
     page = show(ordinary())
     assert "compile 3" in page.inner_text("#legend")
-    for mode, words in (("language", "(archives) 1"), ("folder", "lib 1"), ("failure", "failed 1")):
+    for mode, words in (
+        ("language", "(archives) 1"),
+        ("folder", "lib 1"),
+        ("failure", "failed 1"),
+        ("duration", "5 s and more 1"),
+    ):
         page.select_option("#colour", mode)
         assert words in page.inner_text("#legend").replace("\xa0", " ")
     page.select_option("#colour", "kind")
@@ -257,6 +282,238 @@ def test_the_tooltip_says_what_is_under_the_pointer(show: Open) -> None:
     assert box is not None
     page.mouse.move(box["x"] + 500, box["y"] + box["height"] - 20)
     assert "CPU 50%" in page.inner_text("#tip")
+
+
+def strip(page: Page, seconds: float, wall: float = 10) -> tuple[float, float]:
+    """Where a moment is on the overview."""
+    page.locator("#overview").scroll_into_view_if_needed()
+    box = page.locator("#overview").bounding_box()
+    assert box is not None
+    return box["x"] + 96 + (box["width"] - 96) * seconds / wall, box["y"] + box["height"] / 2
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=4)
+    page.mouse.up()
+
+
+def test_the_brush_draws_moves_and_resizes_what_is_in_view(show: Open) -> None:
+    page = show(ordinary())
+    drag(page, strip(page, 4), strip(page, 6))
+    assert seen(page) == pytest.approx((4, 6), abs=0.05)
+    drag(page, strip(page, 5), strip(page, 7))  # in the middle of it
+    assert seen(page) == pytest.approx((6, 8), abs=0.1)
+    drag(page, strip(page, 8), strip(page, 9))  # at its edge
+    assert seen(page) == pytest.approx((6, 9), abs=0.15)
+    drag(page, strip(page, 6), strip(page, 9.5))  # an edge drawn over the other
+    assert seen(page) == pytest.approx((9, 9.5), abs=0.15)
+    page.mouse.click(*strip(page, 2))
+    begin, end = seen(page)
+    assert (begin + end) / 2 == pytest.approx(2, abs=0.1) and end - begin <= 10 / 8 + 0.01
+    drag(page, strip(page, 2), strip(page, -3))  # not beyond the beginning
+    assert seen(page)[0] == 0
+    page.mouse.dblclick(*strip(page, 7))
+    assert seen(page) == (0, 10)
+    page.focus("#overview")
+    page.keyboard.press("+")
+    assert seen(page) == pytest.approx((2, 8))
+
+
+def hide_to(page: Page, steps: int) -> None:
+    """Moves the slider so many limits up."""
+    page.focus("#least")
+    page.keyboard.press("Home")
+    for _ in range(steps):
+        page.keyboard.press("ArrowRight")
+    seen(page)
+
+
+def test_what_is_shorter_is_hidden(show: Open) -> None:
+    page = show(ordinary())  # of 1, 2, 2.8 and 6 s
+    x, y = at(page, 3)
+    assert has_ink(page, x, y + 9) == [0x00, 0x72, 0xB2]
+    page.fill("#search", "gcc")
+    hide_to(page, 11)
+    assert page.inner_text("#least-said") == "2 s"
+    assert page.inner_text("#hidden-said") == "1 of 4 hidden"
+    x, y = at(page, 3)
+    assert sum(has_ink(page, x, y + 9)) > 3 * 240
+    page.mouse.click(x, y)
+    assert not page.is_visible("#details")
+    page.press("#search", "Enter")
+    assert page.inner_text("#matches") == "1 of 1"  # of alpha and bad, and two that never ran
+    page.keyboard.press("Escape")
+    # A bar of the histogram is the same limit; again, and nothing is hidden.
+    page.click("#lengths rect[data-least='5.0'] >> nth=0")
+    assert page.inner_text("#hidden-said") == "3 of 4 hidden"
+    assert page.locator("#lengths rect.out").count() == 4
+    page.click("#lengths rect[data-least='5.0'] >> nth=0")
+    assert page.inner_text("#least-said") == "nothing"
+    assert page.inner_text("#hidden-said") == ""
+
+
+def tree(page: Page) -> dict[str, tuple[str, str, str]]:
+    """Each row's name with its level, weighted seconds and commands."""
+    rows = page.locator("#tree tbody tr").all()
+    found = {}
+    for row in rows:
+        name = row.locator("th").inner_text().strip("▾▸ \n")
+        cells = row.locator("td").all_inner_texts()
+        found[name] = (row.get_attribute("aria-level") or "", cells[0], cells[3])
+    return found
+
+
+def test_folders_are_a_tree_with_sums(show: Open) -> None:
+    page = show(forest())
+    rows = tree(page)
+    assert rows["all"][::2] == ("1", "7")
+    assert rows["lib"][::2] == ("2", "4")
+    assert rows["a"][::2] == ("3", "2")
+    assert rows["b"] == ("3", "0.25 s", "1")  # the other half is app's, which ran beside it
+    assert rows["app/deep/down"][::2] == ("2", "1")  # nothing to choose on the way
+    assert rows["/usr/gen"] == ("2", "0.40 s", "1")
+    assert "(here)" in rows
+    page.click("#tree [aria-label='Close lib']")
+    assert {"a", "b"}.isdisjoint(tree(page)) and tree(page)["lib"] == rows["lib"]
+    assert page.evaluate("document.activeElement.ariaLabel") == "Open lib"
+    page.keyboard.press("Enter")
+    assert tree(page) == rows
+    page.click("#tree thead button >> text=Commands")
+    assert next(name for name, row in tree(page).items() if row[0] == "2") == "lib"
+    page.click("#tree thead button >> text=Commands")
+    assert [name for name, row in tree(page).items() if row[0] == "2"][-1] == "lib"
+
+
+def test_a_folder_is_shown_in_the_timeline(show: Open) -> None:
+    page = show(forest())
+    page.click("#tree button[title*='of lib/a ']")
+    assert page.input_value("#search") == "folder:lib/a"
+    assert page.inner_text("#matches") == "2 of 7"
+    assert seen(page) == pytest.approx((0, 3.24))  # three seconds, and a little around them
+    page.click("#tree button[title*='of lib ']")
+    assert page.inner_text("#matches") == "4 of 7"
+    page.locator("#tree tr", has_text="(here)").first.locator("button").click()
+    assert page.inner_text("#matches") == "1 of 7"
+
+
+def test_a_search_zooms_to_what_it_found(show: Open) -> None:
+    page = show(forest())
+    page.fill("#search", ".o")
+    assert page.inner_text("#matches") == "7 of 7"
+    page.fill("#search", "/z.o")
+    assert seen(page) == (0, 8)
+    page.press("#search", "Enter")
+    assert seen(page) == pytest.approx((2, 4.5))  # half a second, a fifth of what is seen
+    page.fill("#search", "own.o")
+    page.click("#next")
+    begin, end = seen(page)
+    assert (begin + end) / 2 == pytest.approx(4.01) and end - begin < 0.5
+    assert page.evaluate("document.getElementById('overview').getBoundingClientRect().top") >= 0
+    page.fill("#search", "")
+    assert page.is_disabled("#next")
+
+
+def swatches(page: Page) -> dict[str, str]:
+    """The legend: names and colours."""
+    found: list[list[str]] = page.evaluate(
+        """[...document.querySelectorAll("#legend li")].map((each) =>
+            [each.textContent, getComputedStyle(each.firstChild).backgroundColor])"""
+    )
+    return {words.rpartition(" ")[0]: colour for words, colour in found}
+
+
+def test_where_one_kind_has_all_the_time_colours_are_those_of_folders(show: Open) -> None:
+    assert show(ordinary()).input_value("#colour") == "kind"
+    page = show(forest())
+    assert page.input_value("#colour") == "folder"
+    first = swatches(page)
+    assert len(set(first.values())) == len(first) == 6
+    other = forest()
+    del other.commands[0]
+    assert swatches(show(other)) == first  # by their names, not by their places
+    page = show(build(ran(0, 0, 0, 1), ran(1, 0, 1, 9, slot=1)))
+    assert page.input_value("#colour") == "duration"
+
+
+def test_colours_of_durations_go_from_short_to_long(show: Open) -> None:
+    page = show(forest())
+    page.select_option("#colour", "duration")
+    names = list(swatches(page))
+    assert names[0].startswith("under ") and names[-1].endswith(" and more")
+    assert len(set(swatches(page).values())) == len(names)
+    dark = show(forest(), color_scheme="dark")
+    dark.select_option("#colour", "duration")
+    # What is long stands out from the paper.
+    assert sum(map(int, re.findall(r"\d+", list(swatches(page).values())[-1]))) < 200
+    assert sum(map(int, re.findall(r"\d+", list(swatches(dark).values())[-1]))) > 450
+
+
+def over_each_other(boxes: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [
+        (a["words"], b["words"])
+        for at, a in enumerate(boxes)
+        for b in boxes[:at]
+        if a["left"] < b["right"]
+        and b["left"] < a["right"]
+        and abs(a["y"] - b["y"]) < min(a.get("tall", 9), b.get("tall", 9))
+    ]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("record", [ordinary, forest, long, lambda: large(400)])
+def test_words_never_stand_on_each_other(
+    show: Open, record: Callable[[], BuildRecord], width: int
+) -> None:
+    page = show(record(), width=width)
+    for _ in range(9):
+        seen(page)
+        written = page.evaluate("window.written")
+        axis = [each for each in written if each["y"] == 11]
+        assert axis and over_each_other(axis) == []
+        names = [each for each in written if each["right"] < 100]
+        assert over_each_other(names) == []
+        page.click("#zoom-in")
+    pictures = page.evaluate(
+        """[...document.querySelectorAll("svg.chart")].map((svg) =>
+            [...svg.querySelectorAll("text")].map((each) => {
+                const { left, right, top, bottom } = each.getBoundingClientRect();
+                const tall = (bottom - top) * 0.7; // of capitals and figures
+                return { words: each.textContent, left, right, y: (top + bottom) / 2, tall };
+            }))"""
+    )
+    assert pictures
+    for boxes in pictures:
+        assert over_each_other(boxes) == []
+        assert min(box["tall"] for box in boxes) >= 7.5  # as of letters of 11 px
+        assert max(box["right"] for box in boxes) <= width
+
+
+def test_from_a_minute_on_the_axis_is_a_clock(show: Open) -> None:
+    page = show(long())
+    seen(page)
+    words = [each["words"] for each in page.evaluate("window.written") if each["y"] == 11]
+    assert words[0] == "h:min:s" and words[1:3] == ["0:00", "15:00"] and words[-1].count(":") == 2
+
+
+def test_on_a_telephone_everything_can_be_reached_and_read(show: Open) -> None:
+    page = show(large(400, 16), width=390)
+    for control in ("#search", "#next", "#colour", "#critical", "#least", "#zoom-all", "#overview"):
+        box = page.locator(control).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390, control
+    page.fill("#search", "component_7")
+    page.press("#search", "Enter")
+    page.click("#close")
+    page.click("#tree tbody button >> nth=1")
+    hide_to(page, 5)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    small = page.evaluate(
+        """[...document.querySelectorAll("body *")].filter((each) =>
+            each.offsetParent && [...each.childNodes].some((n) => n.nodeType === 3 && n.data.trim())
+            && parseFloat(getComputedStyle(each).fontSize) < 11.5).map((each) => each.outerHTML)"""
+    )
+    assert [each for each in small if not each.startswith("<text")] == []
 
 
 def column(page: Page, number: int) -> list[str]:
@@ -304,6 +561,8 @@ def test_ten_thousand_commands_within_three_seconds(show: Open) -> None:
         }"""
     )
     assert drawing < LIMIT
+    # On canvases: nothing that is drawn is an element.
+    assert page.evaluate("document.querySelectorAll('body *').length") < 3500
 
 
 def test_dark_and_light(show: Open) -> None:
@@ -399,7 +658,7 @@ def test_what_a_hostile_project_says_does_nothing(show: Open) -> None:
         page.evaluate(f"location.hash = '#job-{number}'")
         wait(page, f"document.querySelector('#details h3') && location.hash.endsWith('{number}')")
     page.mouse.move(*at(page, 0))
-    for mode in ("language", "folder", "failure", "kind"):
+    for mode in ("language", "folder", "duration", "failure", "kind"):
         page.select_option("#colour", mode)
     page.fill("#filter", "onerror")
     assert page.evaluate("window.__pwned") is None

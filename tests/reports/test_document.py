@@ -58,6 +58,26 @@ def test_a_real_build_keeps_to_it(space: Space) -> None:
     assert space.smpmake("make").status == 0
     found = check(space.smpmake("report", "--json").out)
     assert len(found["commands"]) == 16
+    compilers = found["environment"]["compilers"]
+    assert compilers and all(each["version"] for each in compilers)
+
+
+def test_what_jobs_complain_of_is_counted_and_kept(space: Space) -> None:
+    """Not of what runs in place: that prints by itself."""
+    space.write({"a.c": "int f(void) { int unused; return 1; }\n", "b.c": "int g;\n"})
+    script = "gcc -Wall -c a.c; gcc -Wall -c b.c; gcc -Wall -E a.c > a.i"
+    assert space.smpmake("-j2", "sh", "-c", script).status == 0
+    found = check(space.smpmake("report", "--json").out)
+    told = [(c["warnings"], c["errors"]) for c in found["commands"]]
+    assert told == [(1, 0), (0, 0), (None, None)]
+    assert (found["figures"]["warnings"], found["figures"]["errors"]) == (1, 0)
+    (one,) = found["diagnostics"]
+    assert (one["command"], one["warnings"]) == (0, 1) and "unused variable" in one["output"]
+    assert found["environment"]["options"] == ["jobs=2"]
+    report = space.smpmake("report").out
+    assert "\nWarnings and errors\n" in report and "  options   jobs=2\n" in report
+    assert "unused variable" in space.smpmake("report", "--log").out
+    assert "unused variable" in space.smpmake("why", "a.o").out
 
 
 def objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

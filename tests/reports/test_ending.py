@@ -84,7 +84,7 @@ def test_no_speed_up_where_it_means_nothing(record: BuildRecord) -> None:
     ):
         for words in (" x on ", "extra CPUs", "second CPU", "\N{MULTIPLICATION SIGN} as long"):
             assert words not in text.partition("Serial estimate:")[0]  # what the words mean
-    assert " x " not in "\n".join(comparison.history([record], 100)[1:])
+    assert " x " not in "\n".join(comparison.history([record])[1:])
     assert json.loads(json.dumps(page))["figures"]["serial_measured"]["seconds"] == 11
 
 
@@ -118,3 +118,14 @@ def test_a_failure_is_red_where_there_are_colours(space: Space) -> None:
     assert ended.err.splitlines()[-1] == (
         "\x1b[1;31msmpmake: sh failed, status 3; `smpmake report` has more\x1b[0m"
     )
+
+
+@pytest.mark.parametrize(("parallel", "deferred", "told"), [(True, 0, False), (True, 1, True)])
+def test_what_the_driver_gains_by_itself_is_not_told_as_ours(
+    parallel: bool, deferred: int, told: bool
+) -> None:
+    page = {
+        "build": {"status": 0, "complete": True},
+        "figures": {"wall": 10.0, "parallel_driver": parallel, "deferred": deferred},
+    }
+    assert ending.gains(page) is told

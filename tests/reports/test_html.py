@@ -6,15 +6,17 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import UndefinedError
 
-from smpmake.reports import sections
 from smpmake.reports.document import brief, document
-from smpmake.reports.markup import Markup, join, tag, text
+from smpmake.reports.html import environment
 from smpmake.reports.pack import pack, script_safe
 from tests.support.made import build, keep, ran
 from tests.support.pages import HOSTILE, hostile, large, ordinary, page_of
@@ -103,10 +105,29 @@ def test_json_in_a_script_can_neither_end_nor_confuse_it() -> None:
 
 
 def test_what_is_no_markup_is_escaped() -> None:
-    assert tag("p", "<b>", class_='"') == '<p class="&quot;">&lt;b&gt;</p>'
-    assert tag("p", tag("b", "x"), id=None) == "<p><b>x</b></p>"
-    assert join(["<", Markup("<br/>")], " & ") == "&lt; &amp; <br/>"
-    assert text("a\x1b\udc80\n") == "a^[\N{REPLACEMENT CHARACTER}\n"
+    """Whatever a template inserts, also as an attribute, in a macro or by a caller."""
+
+    def made(template: str, **values: object) -> str:
+        return environment().from_string(template).render(**values)
+
+    assert made("<p class='{{ x }}'>{{ x }}</p>", x="<\"'&>").count("&lt;&#34;&#39;&amp;&gt;") == 2
+    assert made("{{ x }}", x="a\x1b\udc80\n") == "a^[\N{REPLACEMENT CHARACTER}\n"
+    assert made("{% macro m(y) %}<b>{{ y }}</b>{% endmacro %}{{ m(x) }}", x="<i>\a") == (
+        "<b>&lt;i&gt;^G</b>"
+    )
+    with pytest.raises(UndefinedError):
+        made("{{ missing }}")
+
+
+def test_a_build_does_not_pay_for_the_templates() -> None:
+    code = (
+        "import sys\n"
+        "import smpmake.cli.run, smpmake.cli.closing, smpmake.cli.report, smpmake.session\n"
+        "from smpmake.reports import document, github, summary, terminal, why\n"
+        "print(*{'jinja2', 'markupsafe'} & sys.modules.keys())\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
 
 
 def test_a_hostile_project_stays_text() -> None:
@@ -173,6 +194,24 @@ def test_without_a_script_everything_that_matters_is_said() -> None:
         assert words in said, words
 
 
+def test_the_driver_has_its_name_and_commands_run_in_parallel_or_in_place() -> None:
+    """What records call them is for programs."""
+    record = ordinary()
+    record.command = ["/usr/bin/gmake", "all"]
+    page = page_of(record)
+    said = Read(page).said()
+    for words in (
+        "gmake waited",
+        "gmake alone",
+        "5 in parallel, 1 in place",
+        "In place because it",
+    ):
+        assert words in said, words
+    for words in ("driver", "deferred", "foreground"):
+        assert words not in said.lower(), words
+    assert pack(document(record))["driver"] == "gmake"
+
+
 def test_an_estimate_is_never_called_measured() -> None:
     record = build(ran(0, 0, 0, 5), ran(1, 0, 0, 5, slot=1), wall=6)
     assert "for a measured" not in Read(page_of(record)).said()
@@ -195,11 +234,23 @@ def test_builds_of_which_little_is_known_have_a_page() -> None:
     assert "was killed" in Read(page_of(killed)).said()
 
 
+def test_what_commands_complained_of_and_where_it_ran() -> None:
+    one = ordinary()
+    one.commands[0].warnings, one.commands[0].said = 1, "a.c:1: warning: <b>unused</b>\n"
+    said = Read(page_of(one)).said()
+    assert "1 warning gcc" in said
+    assert "a.c:1: warning: <b>unused</b>" in said
+    assert said.count("bad.c:1: error: no") == 1, "what failed stands among the failures"
+    for name, value in (("host", "host: a CPU (4 CPUs)"), ("compiler", "gcc: gcc 12 (/gcc)")):
+        assert f"{name}{value}" in said
+    assert "ccache75% hits (3 of 4), 2 that it could not cache" in said
+
+
 def test_long_output_and_many_failures_are_cut() -> None:
     record = ordinary()
     record.failures[0].output = b"x" * 100_000
     record.failures *= 60
-    page = sections.failures(document(record))
+    page = page_of(record)
     assert "and 84,000 characters more" in page and "and 10 more" in page
     assert page.count("<article") == 50
 
@@ -207,7 +258,7 @@ def test_long_output_and_many_failures_are_cut() -> None:
 def test_colours_for_a_terminal_are_left_out() -> None:
     record = ordinary()
     record.failures[0].output = b"\x1b[01m\x1b[Kbad.c:1:\x1b[m\x1b[K error\r\n"
-    assert "bad.c:1: error" in sections.failures(document(record))
+    assert "\nbad.c:1: error</pre>" in page_of(record)
 
 
 def test_builds_before_are_those_of_this_folder_and_command(

@@ -219,24 +219,35 @@ def failed(output: bytes, **fields: object) -> dict[str, object]:
 
 
 def test_annotations_name_the_place() -> None:
-    assert github.error_lines(failed(OUTPUT), "/src") == [
+    assert github.workflow_commands(failed(OUTPUT), "/src") == [
         "::error file=sub/x.c,line=3,col=5,title=smpmake%3A gcc 0.o::expected ';', got '%25'",
         "::error file=inc/y.h,line=7,title=smpmake%3A gcc 0.o::z.h: No such file",
+        "::warning file=sub/x.c,line=4,col=1,title=smpmake::unused",
     ]
 
 
+def test_warnings_of_what_succeeded_are_annotations_too() -> None:
+    """What three compiles say of one header is said once; ten at most are shown."""
+    said = "inc/y.h:7:2: warning: a, b\n" + "".join(f"x.c:{n}: warning: w\n" for n in range(20))
+    page = document(build(*(ran(n, 0, 0, 1, cwd="/src", said=said) for n in range(3))))
+    lines = github.workflow_commands(page, "/src")
+    assert lines[0] == "::warning file=inc/y.h,line=7,col=2,title=smpmake::a, b"
+    assert len(lines) == len(set(lines)) == 10
+
+
 def test_a_failure_without_a_place() -> None:
-    (line,) = github.error_lines(failed(b"collect2: ld returned 1\n"), "")
+    (line,) = github.workflow_commands(failed(b"collect2: ld returned 1\n"), "")
     assert line.startswith("::error title=smpmake%3A gcc 0.o::exit status 1: gcc -c 'a b.c'%0A")
 
 
 def test_output_gives_no_workflow_commands() -> None:
     hostile = b"x.c:1:1: error: a\r\n::set-output name=x::y\n\x1b[31m::error::z\n"
-    for line in github.error_lines(failed(hostile), "/src"):
-        assert line.startswith("::error ")
+    for line in github.workflow_commands(failed(hostile), "/src"):
+        assert line.startswith(("::error ", "::warning "))
         assert "\n" not in line
         assert "\r" not in line
-    assert len(github.error_lines(failed(b"x.c:1:1: error: a\n" * 50), "")) == 10
+    many = b"".join(b"x.c:%d:1: error: a\n" % n for n in range(50))
+    assert len(github.workflow_commands(failed(many), "")) == 10
 
 
 def test_the_steps_summary() -> None:

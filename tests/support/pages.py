@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
 
-from smpmake.records import BuildRecord, Failure, Sample, Stall
+from smpmake.records import BuildRecord, Compiler, Failure, Sample, Stall, Surroundings
 from smpmake.reports.document import Document, document
 from smpmake.reports.html import html
 from tests.support.made import S, build, command, ran
@@ -81,6 +81,7 @@ def hostile() -> BuildRecord:
         record.tool = record.cwd = evil
         record.outputs = (f"/src/{evil}/{evil}.o",)
         record.surprises = (f"read {evil}",)
+        record.program, record.warnings, record.errors, record.said = evil, 1, 1, evil
         record.reason = "not-pending"
         record.kind = evil
         record.state = "failed"
@@ -92,6 +93,9 @@ def hostile() -> BuildRecord:
     made.command = ["make", *HOSTILE]
     made.cwd = f"/src/{HOSTILE[1]}"
     made.notices = list(HOSTILE)
+    made.surroundings = Surroundings(
+        *(evil, evil, 1, evil, evil, HOSTILE, (Compiler(evil, evil, evil),))
+    )
     made.failures = [
         Failure(c, "\n".join(HOSTILE).encode("utf-8", "surrogatepass"), HOSTILE[1])
         for c in commands
@@ -123,10 +127,63 @@ def ordinary() -> BuildRecord:
     )
     made.id = 7
     made.status = 2
+    made.commands[0].program, made.commands[0].warnings, made.commands[0].errors = "/gcc", 0, 0
+    made.commands[3].warnings, made.commands[3].errors = 2, 1
+    made.commands[3].said = "bad.c:1: error: no\n"
+    made.surroundings = Surroundings(
+        "host", "a CPU", 4, "Linux 6", "Debian", ("jobs=2",), (Compiler("gcc", "/gcc", "gcc 12"),)
+    )
+    made.launchers = {"ccache": {"hits": 3, "misses": 1, "other": 2}}
     made.samples = [Sample(at / 2, 0.5, (100 + at) << 20, at, 2, 1) for at in range(20)]
     made.stalls = [Stall("ld", "reads", "/src/all.a", 2, 1, -1, 102 * S, 108 * S)]
     made.failures = [Failure(made.commands[3], b"bad.c:1: error: no\n", "exit status 1")]
     return made
+
+
+def forest() -> BuildRecord:
+    """Compiles in folders of folders, one of them alone in its branch, one at the top, one outside;
+    from 20 ms to 4 s, all of one kind."""
+    times = {
+        "lib/a/x.o": (0, 1, 0),
+        "lib/a/y.o": (1, 3, 0),
+        "lib/b/z.o": (3, 3.5, 0),
+        "app/deep/down/main.o": (0, 4, 1),
+        "lib/own.o": (4, 4.02, 1),
+        "top.o": (5, 5.2, 1),
+        "/usr/gen/q.o": (6, 6.4, 1),
+    }
+    made = build(
+        *(
+            ran(
+                number,
+                0,
+                start,
+                end,
+                slot=slot,
+                outputs=(f"{'' if name[0] == '/' else '/src/'}{name}",),
+            )
+            for number, (name, (start, end, slot)) in enumerate(times.items())
+        ),
+        wall=8,
+    )
+    made.command = ["/usr/bin/gmake", "all"]
+    return made
+
+
+def long(count: int = 40) -> BuildRecord:
+    """A build of hours on four CPUs."""
+    commands = [
+        ran(
+            n,
+            n * 60,
+            700 * (n // 4),
+            700 * (n // 4) + 650,
+            slot=n % 4,
+            kind=("compile", "link")[n % 2],
+        )
+        for n in range(count)
+    ]
+    return build(*commands, wall=700 * count / 4, cpus=4)
 
 
 def earlier(count: int) -> list[Document]:

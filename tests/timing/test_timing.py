@@ -76,7 +76,7 @@ def test_the_summary_says_what_the_model_says() -> None:
     record = build(job, link)
     record.samples = [Sample(0, 0.5, 100 << 20, 0, 1, 0), Sample(1, 0.5, 350 << 20, 0, 1, 0)]
     text = "\n".join(summary.lines(record, analyse(record)))
-    assert "1 deferred, 1 in the foreground (1 link-waits)" in text
+    assert "1 in parallel, 1 in place (1 link-waits)" in text
     assert "7.0 s gcc 1.o (for gcc 0.o)" in text
     assert "2 MiB at most in one job" in text
     assert "250 MiB more in use" in text

@@ -2,6 +2,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const { ticks } = data;
 const wall = Math.max(data.wall, 1e-6);
+const VERDICTS = { deferred: "in parallel", foreground: "in place", barrier: "in place, after all before it" };
 const byId = (id) => document.getElementById(id);
 
 const summed = (steps) => {
@@ -81,11 +82,17 @@ const label = (job) => {
   if (!job.outputs.length) return commandLine(job).slice(0, 200);
   return `${job.tool} ${job.folder === "." ? "" : `${job.folder}/`}${place(job)}`;
 };
+const lengthOf = (item) => Math.round((item.end - item.start) * 1e6) / 1e6; // 0.3 - 0.1 is not 0.2
 const failed = (job) => job.state === "failed" || failedNumbers.has(job.number);
 
 function matcher(text) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return null;
+  const folder = /^folder([:=])(.+)$/.exec(text.trim());
+  if (folder) {
+    const [, alone, path] = folder, below = path.endsWith("/") ? path : `${path}/`;
+    return (job) => job.folder === path || (alone === ":" && job.folder.startsWith(below));
+  }
   return (job) => {
     job.text ??= `${commandLine(job)} ${job.outputs.join(" ")} ${job.folder} ${job.kind}`.toLowerCase();
     return job.text.includes(wanted);

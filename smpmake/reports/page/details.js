@@ -18,12 +18,13 @@ function resultOf(job) {
 }
 
 function verdictOf(job) {
-  if (!job.reason) return job.verdict;
-  return `${job.verdict}: ${data.reasons[job.reason] || job.reason}`;
+  const verdict = VERDICTS[job.verdict] || job.verdict;
+  if (!job.reason) return verdict;
+  return `${verdict}: ${data.reasons[job.reason] || job.reason}`;
 }
 
 function facts(job) {
-  const rows = [["Result", resultOf(job)], ["Verdict", verdictOf(job)]];
+  const rows = [["Result", resultOf(job)], ["Ran", verdictOf(job)]];
   if (job.issued !== null) rows.push(["Issued", seconds(job.issued)]);
   if (job.start !== null) {
     rows.push(["Started", seconds(job.start)]);

@@ -7,6 +7,7 @@ function setTheme(name) {
   byId("theme").textContent = name === "dark" ? "Light" : "Dark";
   byId("theme").setAttribute("aria-label", name === "dark" ? "Use light colours" : "Use dark colours");
   readInk();
+  if (size.width) classify(); // some colours are those of the theme
   drawNow();
 }
 
@@ -48,6 +49,7 @@ startTheme();
 startTimeline();
 startGrid();
 startSorting();
+startTree();
 startDetails();
 startPrinting();
 openFromAddress();

@@ -1,5 +1,11 @@
 // All commands, sorted and filtered; of ten thousand rows only those exist that are seen.
 const ROW = 32, HEADING = 34;
+const inParallel = (job) => job.verdict === "deferred";
+function ran(job) {
+  if (failed(job)) return "failed";
+  if (job.state === "cancelled") return "cancelled";
+  return inParallel(job) ? "in parallel" : "in place";
+}
 const COLUMNS = [
   { name: "#", kind: "g-number minor", value: (job) => job.number, up: true },
   { name: "Command", kind: "words", value: (job) => `${job.tool} ${place(job) || commandLine(job)}`, up: true },
@@ -10,12 +16,12 @@ const COLUMNS = [
   { name: "Weighted", kind: "g-time minor", value: (job) => (job.start === null ? null : job.weighted), text: seconds },
   { name: "CPU", kind: "g-time", value: (job) => (job.start === null ? null : job.user + job.system), text: seconds },
   { name: "Memory", kind: "g-time minor", value: (job) => job.memory || null, text: bytes },
-  { name: "Verdict", kind: "g-word words minor", value: (job) => (failed(job) ? "failed" : job.state === "cancelled" ? "cancelled" : job.verdict), up: true },
+  { name: "Ran", kind: "g-word words minor", value: ran, up: true },
 ];
 const WHICH = {
   all: () => true,
-  deferred: (job) => job.verdict === "deferred",
-  "in the foreground": (job) => job.verdict !== "deferred",
+  "in parallel": inParallel,
+  "in place": (job) => !inParallel(job),
   "on the critical path": (job) => job.critical,
   failed,
   cancelled: (job) => job.state === "cancelled",

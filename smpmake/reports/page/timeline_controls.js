@@ -155,45 +155,30 @@ function listenToPointers() {
   canvas.addEventListener("dblclick", (event) => zoom(0.25, toTime(event.offsetX)));
 }
 
-function search(text) {
-  const matches = matcher(text);
-  shown.match = matches ? [] : null;
-  for (const job of jobs) {
-    job.matches = matches !== null && matches(job);
-    if (job.matches) shown.match.push(job);
-  }
-  byId("matches").textContent = matches ? `${grouped(shown.match.length)} of ${grouped(jobs.length)}` : "";
-  shown.found = -1;
-  draw();
-}
-
-function nextMatch(by) {
-  const ran = (shown.match || []).filter((job) => job.start !== null);
-  if (!ran.length) return;
-  shown.found = ((shown.found < 0 && by < 0 ? 0 : shown.found) + by + ran.length) % ran.length;
-  byId("matches").textContent = `${grouped(shown.found + 1)} of ${grouped(ran.length)}`;
-  openDetails(ran[shown.found], byId("search"), false);
-}
-
 function startTimeline() {
   if (!jobs.some((job) => job.start !== null) && !data.samples.at.length) return;
   byId("timeline-body").hidden = false;
   makeLanes();
   makeCharts();
+  shown.mode = byId("colour").value = bestMode();
   readInk();
   classify();
   new ResizeObserver(() => {
     const width = byId("stage").clientWidth;
     if (width === size.width || window.matchMedia("print").matches) return;
     layOut(width);
+    readInk();
     drawNow();
   }).observe(byId("stage"));
   layOut(byId("stage").clientWidth);
+  readInk();
   canvas.setAttribute("aria-label", `Timeline of ${grouped(jobs.length)} commands over ${seconds(wall)}`);
   window.addEventListener("scroll", () => (scrolled = performance.now()), { passive: true });
   canvas.addEventListener("wheel", onWheel, { passive: false });
   canvas.addEventListener("keydown", onKey);
   listenToPointers();
+  listenToStrip();
+  startSearch();
   byId("zoom-in").addEventListener("click", () => zoom(0.5));
   byId("zoom-out").addEventListener("click", () => zoom(2));
   byId("zoom-all").addEventListener("click", () => look(0, wall));
@@ -205,14 +190,8 @@ function startTimeline() {
   byId("critical").addEventListener("click", (event) => {
     shown.critical = !shown.critical;
     event.target.setAttribute("aria-pressed", String(shown.critical));
+    stale();
     draw();
-  });
-  byId("search").addEventListener("input", (event) => search(event.target.value));
-  byId("search").addEventListener("keydown", (event) => {
-    if (event.key === "Enter") nextMatch(event.shiftKey ? -1 : 1);
-    else if (event.key !== "Escape") return;
-    else search((event.target.value = ""));
-    event.preventDefault();
   });
   drawNow();
 }

@@ -1,94 +1,47 @@
-// What is drawn of the timeline, and in which colours.
-let ink = {};
-let categories = [];
+// What is drawn of the timeline.
 let pending = false;
 
-const KINDS = ["compile", "link", "archive", "preprocess", "assemble", "unknown", "query", "inspect"];
-const OUTCOMES = { "in order": "--c4", failed: "--failed", cancelled: "--c6", "did not end": "--c7" };
-
-function outcome(job) {
-  if (failed(job)) return "failed";
-  if (job.state === "cancelled") return "cancelled";
-  return job.took === null ? "did not end" : "in order";
-}
-
-// What the colours mean now: the eight weightiest have their own, the rest share one.
-function classify() {
-  const key = shown.mode === "failure" ? outcome : (job) => job[shown.mode];
-  const sums = new Map();
-  for (const job of jobs) {
-    if (job.start === null) continue;
-    const sum = sums.get(key(job)) || { name: key(job), weight: 0, count: 0 };
-    sum.weight += job.weighted;
-    sum.count += 1;
-    sums.set(sum.name, sum);
-  }
-  let found = [...sums.values()].sort((a, b) => b.weight - a.weight || b.count - a.count);
-  if (shown.mode === "failure") {
-    for (const each of found) each.colour = OUTCOMES[each.name];
-  } else if (shown.mode === "kind") {
-    for (const each of found) each.colour = KINDS.includes(each.name) ? `--c${KINDS.indexOf(each.name)}` : "--other";
-  } else {
-    const rest = found.slice(8);
-    found = found.slice(0, 8);
-    found.forEach((each, at) => (each.colour = each.name.startsWith("(files") ? "--other" : `--c${at}`));
-    if (rest.length) {
-      const count = rest.reduce((sum, each) => sum + each.count, 0);
-      found.push({ name: `${grouped(rest.length)} others`, count, colour: "--other" });
-    }
-  }
-  const colours = new Map(found.map((each) => [each.name, each.colour]));
-  for (const job of jobs) job.colour = colours.get(key(job)) || "--other";
-  categories = found;
-  byId("legend").replaceChildren(
-    ...found.map((each) => {
-      const swatch = element("span", { class: "swatch" });
-      swatch.style.background = `var(${each.colour})`;
-      return element("li", {}, swatch, `${each.name} `, grouped(each.count));
-    }),
-  );
-}
-
-function readInk() {
-  const style = getComputedStyle(document.documentElement);
-  const names = ["paper", "raised", "ink", "soft", "line", "other", "failed", "stall", "focus", "match"];
-  for (let at = 0; at < 8; at++) names.push(`c${at}`);
-  ink = Object.fromEntries(names.map((name) => [`--${name}`, style.getPropertyValue(`--${name}`).trim()]));
-  ink.font = `11px ${getComputedStyle(document.body).fontFamily}`;
-}
-
 function tickStep() {
-  const wanted = ((view.to - view.from) / (size.width - size.left)) * 96;
+  const wanted = ((view.to - view.from) / (size.width - size.left)) * (size.width < 600 ? 78 : 96);
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+  if (wanted > 1) return steps.find((each) => each >= wanted) || 86400 * Math.ceil(wanted / 86400);
   const power = 10 ** Math.floor(Math.log10(wanted));
-  const minutes = [60, 120, 300, 600, 1800, 3600, 7200, 18000, 36000];
-  if (wanted > 50) return minutes.find((each) => each >= wanted) || 86400;
   return power * [1, 2, 5, 10].find((factor) => factor * power >= wanted);
 }
 
+const asClock = () => view.to >= 60; // one way of writing on all of an axis
+
 function clock(exact, step) {
   const time = Math.round(exact * 1e6) / 1e6; // 0.1 * 3 is not 0.3
-  if (step >= 60 || time >= 600) {
-    const two = (number) => String(Math.floor(number)).padStart(2, "0");
-    const places = step < 1 ? -Math.floor(Math.log10(step) + 1e-9) : 0;
-    const part = places ? (time % 1).toFixed(places).slice(1) : "";
-    return time >= 3600
-      ? `${Math.floor(time / 3600)}:${two((time / 60) % 60)}:${two(time % 60)}${part}`
-      : `${Math.floor(time / 60)}:${two(time % 60)}${part}`;
-  }
-  return `${time.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)))} s`;
+  const places = step < 1 ? -Math.floor(Math.log10(step) + 1e-9) : 0;
+  if (!asClock()) return `${time.toFixed(places)} s`;
+  const two = (number) => String(Math.floor(number)).padStart(2, "0");
+  const part = places ? (time % 1).toFixed(places).slice(1) : "";
+  return time >= 3600
+    ? `${Math.floor(time / 3600)}:${two((time / 60) % 60)}:${two(time % 60)}${part}`
+    : `${Math.floor(time / 60)}:${two(time % 60)}${part}`;
 }
 
 function drawAxis() {
   const step = tickStep();
+  if (asClock()) {
+    context.textAlign = "right";
+    context.fillStyle = ink["--soft"];
+    context.fillText(view.to >= 3600 ? "h:min:s" : "min:s", size.left - 8, 11);
+  }
   context.textAlign = "center";
+  let free = size.left;
   for (let at = Math.ceil(view.from / step); at * step <= view.to; at++) {
     const x = Math.round(toX(at * step)) + 0.5;
     context.fillStyle = ink["--line"];
     context.fillRect(x - 0.5, AXIS - 6, 1, size.height - AXIS);
     const words = clock(at * step, step);
     const half = context.measureText(words).width / 2;
+    const middle = Math.min(Math.max(x, size.left + half), size.width - half);
+    if (middle - half < free) continue;
+    free = middle + half + 10;
     context.fillStyle = ink["--soft"];
-    context.fillText(words, Math.min(Math.max(x, size.left + half), size.width - half), 11);
+    context.fillText(words, middle, 11);
   }
 }
 
@@ -100,7 +53,8 @@ function drawNames() {
   for (const lane of lanes) {
     const middle = lane.top + lane.tall / 2;
     if (!lane.name || middle < free) continue;
-    context.fillText(lane.name, size.left - 8, middle + 4);
+    const fits = context.measureText(lane.name).width <= size.left - 10;
+    context.fillText(fits ? lane.name : lane.name.split(" ").at(-1), size.left - 8, middle + 4);
     free = middle + 13;
   }
 }
@@ -126,7 +80,7 @@ function drawLane(lane) {
 
 function drawBar(lane, item, from, to, pass) {
   const wide = to - from;
-  context.fillStyle = lane.kind === "stall" ? ink["--stall"] : ink[item.colour];
+  context.fillStyle = lane.kind === "stall" ? ink["--stall"] : paint(item.colour);
   context.fillRect(from, lane.top, wide > 3 ? wide - 1 : wide, lane.tall);
   if (lane.kind === "stall") {
     if (wide > 60 && lane.tall >= 12) drawWords(`${item.who} ${item.cause} ${baseName(item.path)}`, lane, from, wide, "--stall");
@@ -147,17 +101,11 @@ function drawBar(lane, item, from, to, pass) {
   if (wide > 34 && lane.tall >= 12 && !pass) drawWords(place(item) || item.tool, lane, from, wide, item.colour);
 }
 
-// Black or white, whichever is better seen on a colour.
-function over(colour) {
-  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
-  return 0.2126 * red ** 2.2 + 0.7152 * green ** 2.2 + 0.0722 * blue ** 2.2 > 0.18 ? "#000000" : "#ffffff";
-}
-
 function drawWords(words, lane, from, wide, colour) {
   const most = Math.floor((wide - 8) / 6.2);
   if (most < 3) return;
   context.textAlign = "left";
-  context.fillStyle = over(ink[colour]);
+  context.fillStyle = over(paint(colour));
   const cut = words.length > most ? `${words.slice(0, most - 1)}…` : words;
   context.fillText(cut, from + 4, lane.top + lane.tall / 2 + 4);
 }
@@ -248,6 +196,7 @@ function drawNow() {
   if (shown.critical) drawCritical();
   outline(shown.cursor, ink["--focus"], 2);
   outline(shown.chosen, ink["--ink"], 2);
+  drawStrip();
   canvas.dataset.from = view.from;
   canvas.dataset.to = view.to;
 }

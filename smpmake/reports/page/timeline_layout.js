@@ -5,7 +5,7 @@ const context = canvas.getContext("2d");
 const AXIS = 24, CHART = 42, GAP = 10, LANES = 560;
 
 const view = { from: 0, to: wall };
-const shown = { mode: "kind", critical: false, match: null, cursor: null, chosen: null };
+const shown = { mode: "kind", critical: false, match: null, cursor: null, chosen: null, least: 0 };
 const lanes = [];
 const charts = [];
 let size = { width: 0, height: 0, left: 96 };
@@ -36,8 +36,9 @@ function makeLanes() {
   });
   const driver = stalls.filter((stall) => (byNumber.get(stall.command)?.verdict ?? "") !== "deferred");
   packRows(driver.filter((stall) => stall.end > stall.start), 3).forEach((items, row) => {
-    lanes.push({ name: row ? "" : "driver waits", kind: "stall", items });
+    lanes.push({ name: row ? "" : `${data.driver} waits`, kind: "stall", items });
   });
+  for (const lane of lanes) lane.all = lane.items;
   for (const lane of lanes) lane.longest = lane.items.reduce((most, i) => Math.max(most, i.end - i.start), 0);
   lanes.forEach((lane, at) => lane.items.forEach((item) => (item.lane = at)));
   for (const stall of stalls) {
@@ -61,7 +62,7 @@ function makeCharts() {
 }
 
 function layOut(width) {
-  size.left = width < 600 ? 66 : 96;
+  size.left = width < 600 ? 74 : 96;
   const each = Math.max(3, Math.min(28, Math.floor(LANES / Math.max(1, lanes.length))));
   let top = AXIS;
   for (const lane of lanes) {
@@ -79,6 +80,7 @@ function layOut(width) {
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(size.height * ratio);
   canvas.style.height = `${size.height}px`;
+  layOutStrip(ratio);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
 }
 
@@ -96,6 +98,7 @@ function firstFrom(lane, time) {
   return low;
 }
 
+const visible = (item) => lengthOf(item) >= shown.least;
 const dimmed = (job) => (shown.match && !job.matches) || (shown.critical && !job.critical);
 
 // What is at a point of the canvas; things of a pixel can be met with a finger's width.

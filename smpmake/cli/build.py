@@ -1,0 +1,184 @@
+"""A build: from what the command line says to its summary.
+
+It knows no parser, which takes longer to load than a build to begin.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smpmake.cli.leaving import BySignal
+from smpmake.commands import families
+from smpmake.commands.makes import PARALLEL
+from smpmake.config import Settings, load, told
+from smpmake.said import say, say_what_is_logged
+
+if TYPE_CHECKING:
+    from smpmake.history import Recorder
+    from smpmake.records import BuildRecord
+    from smpmake.session.remote import RemoteBackend
+    from smpmake.session.session import Outcome, Session
+
+
+def start(options: dict[str, Any], command: list[str]) -> int:
+    """Runs a build; `options` as `settings_from` has them.  Returns the exit status."""
+    try:
+        os.getcwd()
+    except OSError:
+        say("the current folder is gone; running the build plainly")
+        return plainly(command)
+    settings = settings_from(options)
+    settings = replace(settings, status=os.environ.get("SMPMAKE_STATUS", settings.status))
+    if settings.status:  # a fault in it is told before anything runs
+        from smpmake.status.template import Wording
+
+        Wording(settings.status)
+    level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
+    say_what_is_logged(level)
+    return build(settings, command)
+
+
+def settings_from(options: dict[str, Any]) -> Settings:
+    """The files' settings with what the command line and the environment say on top."""
+    settings = load(Path.cwd())
+    families.learn(settings.tools)
+    given: dict[str, Any] = {
+        name: value for name, value in options.items() if value is not None and value != ()
+    }
+    for name in ("foreground", "exclusive"):
+        if name in given:
+            given[name] = (*getattr(settings, name), *given[name])
+    verbosity = int(bool(given.pop("verbose", 0))) - int(bool(given.pop("quiet", 0)))
+    return replace(settings, **given, verbosity=verbosity)
+
+
+def build(settings: Settings, command: list[str]) -> int:
+    """Runs a build and prints its summary; returns the exit status.
+
+    Where no server can be had the command runs plainly, with a word about it: our faults cost
+    speed, never the build.
+    """
+    from smpmake.errors import SmpmakeError
+
+    begun: list[Session] = []
+    if settings.verbosity >= 0 and os.path.basename(command[0]) in PARALLEL:
+        name = os.path.basename(command[0])
+        say(f"{name} runs its commands in parallel already: smpmake gains nothing with it")
+    try:
+        outcome = _run(settings, command, begun)
+    except Exception as error:
+        if begun and begun[0].is_begun:
+            raise
+        known = isinstance(error, (SmpmakeError, OSError))
+        why = str(error) if known else f"{type(error).__name__}: {error}"
+        say(f"{why}; running the build plainly")
+        return plainly(command)
+    if outcome.refused:
+        _refuse(command, outcome.refused)
+    try:
+        from smpmake.cli import closing
+
+        closing.report(settings, outcome.record, begun[0].recorder, silent=bool(outcome.refused))
+    except (ImportError, RuntimeError, MemoryError) as error:
+        say(f"no summary: {error!r}")
+    for fault in outcome.faults:
+        say(f"left over: {fault}")
+    return BySignal(outcome.record.status) if outcome.signal else outcome.record.status
+
+
+def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcome:
+    """A build on a server of its own, or on one that runs; the session is put into `begun`."""
+    _load_asyncio()
+    import asyncio
+
+    from smpmake import cpus
+    from smpmake.session.backend import Backend
+    from smpmake.session.local import LocalBackend
+    from smpmake.session.means import began_ns, most_slots
+    from smpmake.session.session import Session
+
+    def get_ready() -> None:
+        """What the end needs is imported while the first commands run."""
+        from smpmake.cli import closing
+
+        session.recorder = recorder_of(settings, session.record)
+        del closing
+        if not session.is_over:  # what called no tool has no figures
+            from smpmake.history import past
+
+            del past
+
+    backend: Backend
+    most = most_slots()
+    remote = _on_running_server(settings, command[0])
+    if remote is not None:
+        backend, slots = remote, remote.slots
+    else:
+        slots = min(most, settings.jobs or cpus.usable().count)
+        backend = LocalBackend(settings, slots, command[0])
+    session = Session(settings, command, slots, backend, began=began_ns())
+    begun.append(session)
+    return asyncio.run(session.run(get_ready))
+
+
+def _load_asyncio() -> None:
+    """Without OpenSSL, which it can do without: that takes long to load, for connections that
+    nobody makes here."""
+    if "ssl" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]
+    try:
+        import asyncio
+    finally:
+        del sys.modules["ssl"]
+    del asyncio
+
+
+def _on_running_server(settings: Settings, program: str) -> RemoteBackend | None:
+    """The server of the build that we were started in, or of the shell that evaluated `env`."""
+    if "SMPMAKE_SOCKET" not in os.environ:
+        return None
+    from smpmake.session.remote import RemoteBackend, running_server
+
+    client = running_server()
+    return RemoteBackend(settings, client, program) if client is not None else None
+
+
+def plainly(command: list[str]) -> int:
+    """Becomes the command; returns only if it cannot be run."""
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the command would inherit it
+        signal.signal(ignored, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        _refuse(command, error.errno or 0)
+        return 127 if isinstance(error, FileNotFoundError) else 126
+
+
+def _refuse(command: list[str], error: int) -> None:
+    """Says why a command cannot be run, and what was probably meant."""
+    from smpmake.cli.hints import hint
+
+    missing = error == errno.ENOENT
+    why = "not found on PATH" if missing and "/" not in command[0] else os.strerror(error)
+    instead = hint(command) if missing else ""
+    say(f"{command[0]}: cannot be run: {why}{f'; {instead}' if instead else ''}")
+
+
+def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:
+    """What writes a build down while it runs."""
+    from smpmake.history import History, Recorder
+    from smpmake.redact import Redactor
+    from smpmake.session import surroundings
+
+    record.surroundings = surroundings.here(told(settings))
+    redactor = Redactor(settings.redact, os.environ)
+    size = settings.history_size << 20
+    return Recorder(History(), record, redactor, days=settings.history_days, size=size)

@@ -1,0 +1,39 @@
+"""`smpmake status`: who is on a server."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from smpmake.reports.grid import Kind, Look, Part, table
+from smpmake.reports.grid import lines as render
+from smpmake.units import seconds
+
+_COLUMNS = (
+    *((name, Kind.FIGURE) for name in ("since", "done", "pending")),
+    *(("command", Kind.TEXT), ("folder", Kind.NAME)),
+)
+
+
+def lines(
+    state: dict[str, Any],
+    builds: dict[str, Any],
+    now: float,
+    look: Look = Look(),
+) -> list[str]:
+    """What the server says of itself (`state`) and of its builds; `now` in seconds since 1970."""
+    running, queued = state["running"], state["queued"]
+    parts: list[Part] = [f"{running} running on {builds['slots']} slots, {queued} queued"]
+    rows = [
+        (
+            seconds(max(0.0, now - build["began"])),
+            str(build["done"]),
+            str(build["pending"]),
+            shlex.join(build["command"]) or "smpmake",
+            build["folder"],
+        )
+        for build in builds["builds"]
+    ]
+    if rows:
+        parts.append(table(_COLUMNS, rows))
+    return render(parts, look)
