@@ -137,7 +137,7 @@ def _as_a_job(folder: Path) -> dict[str, str]:
     board.put_up(1, [(name_hash(b"o%d.o" % n), OUTPUT) for n in range(PENDING)])
     board.show(PENDING)
     board.close()
-    trace = Traces(folder).begin(0)
+    trace = Traces(folder).begin(0, 0)
     return {
         **os.environ,
         "LD_PRELOAD": native.guard(),

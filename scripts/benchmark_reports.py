@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ Place = Callable[[str, str], Path]
 Row = Callable[..., None]
 
 
-def _report(folder: Path, program: str, state: str) -> dict[str, Any]:
+def report(folder: Path, program: str, state: str) -> dict[str, Any]:
+    """What smpmake says of the last build there."""
     done = subprocess.run(
         [program, "report", "--json"],
         cwd=folder,
@@ -29,16 +31,26 @@ def _report(folder: Path, program: str, state: str) -> dict[str, Any]:
     return found
 
 
-def _fresh(pristine: Path, name: str) -> Path:
+def fresh(pristine: Path, name: str) -> Path:
     """A copy, always in the same place: history knows builds by their folder."""
-    place = Path(tempfile.gettempdir()) / "smpmake-benchmark" / f"{name}-reports"
+    folder = Path(tempfile.gettempdir()) / "smpmake-benchmark"
+    folder.mkdir(exist_ok=True)
+    place, source = folder / f"{name}-reports", pristine
     shutil.rmtree(place, ignore_errors=True)
-    place.parent.mkdir(exist_ok=True)
-    subprocess.run(["cp", "-a", str(pristine), str(place)], check=True)
+    if (pristine / "CMakeLists.txt").exists():  # its makefiles know where they were made
+        source = folder / f"{name}-configured"
+        if not source.exists():
+            subprocess.run(["cp", "-a", str(pristine), str(place)], check=True)
+            configure = ["cmake", "-S", str(place), "-B", str(place / "here")]
+            subprocess.run(configure, stdout=subprocess.DEVNULL, check=True)
+            place.rename(source)
+    subprocess.run(["cp", "-a", str(source), str(place)], check=True)
     return place
 
 
-def _build(folder: Path, words: list[str], state: str) -> None:
+def build(folder: Path, words: list[str], state: str) -> float:
+    """Builds; how long it took, s."""
+    before = time.perf_counter()
     subprocess.run(
         words,
         cwd=folder,
@@ -48,6 +60,7 @@ def _build(folder: Path, words: list[str], state: str) -> None:
         stderr=subprocess.DEVNULL,
         check=True,
     )
+    return time.perf_counter() - before
 
 
 def history(
@@ -63,10 +76,10 @@ def history(
         walls: dict[str, list[float]] = {"--no-history": [], "--history": []}
         for number in range(rounds + 1):
             for option, times in walls.items():
-                folder = _fresh(pristine(name, version), name) / sub
-                _build(folder, [program, "-q", option, *command], state)
+                folder = fresh(pristine(name, version), name) / sub
+                build(folder, [program, "-q", option, *command], state)
                 if number:
-                    times.append(_report(folder, program, state)["figures"]["wall"])
+                    times.append(report(folder, program, state)["figures"]["wall"])
         middle = {option: statistics.median(times) for option, times in walls.items()}
         row(
             name,
@@ -93,9 +106,9 @@ def simulation(
         played: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(rounds):
             for slots, other in ((1, 2), (2, 1)):
-                folder = _fresh(pristine(name, version), name) / sub
+                folder = fresh(pristine(name, version), name) / sub
                 words = [program, "-q", "--no-history", f"-j{slots}", *command]
-                _build(folder, words, state)
+                build(folder, words, state)
                 record = History(Path(state) / "smpmake" / "history.db").last()
                 assert record is not None
                 timing = analyse(record)
@@ -119,7 +132,7 @@ def ancestor(
 ) -> None:
     """The OS/2 table, by `smpmake bench`."""
     for name, version, sub, command in packages:
-        top = _fresh(pristine(name, version), name)
+        top = fresh(pristine(name, version), name)
         spare = f"{top}.pristine"
         shutil.rmtree(spare, ignore_errors=True)
         top.rename(spare)

@@ -26,6 +26,10 @@ OUTPUTS: Final = ("live", "serial")
 CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "links to", "runs")
 #: The server that `serve`, `env`, `wait` and `stop` mean without --socket.
 DEFAULT_NAME: Final = "default"
+_TOLD: Final = (
+    *("jobs", "keep_going", "guard", "links", "nice", "affinity", "memory", "undo", "foreground"),
+    *("exclusive", "output", "chaos", "without", "history"),
+)
 _NEAR: Final = 0.65  # how much of an unknown key a known one must have to be suggested
 COLORS: Final = ("auto", "always", "never")
 
@@ -219,6 +223,24 @@ def load(cwd: Path) -> Settings:
         settings = merge(settings, user_file())
     project = project_file(cwd)
     return merge(settings, project) if project is not None else settings
+
+
+def told(settings: Settings) -> tuple[str, ...]:
+    """What of the settings that decide how a build runs is not as it comes: "jobs=4"."""
+    usual, found = Settings(), []
+    for name in _TOLD:
+        value = getattr(settings, name)
+        if value == getattr(usual, name):
+            continue
+        key = name.replace("_", "-")
+        if isinstance(value, bool):
+            found.append(key if value else f"no-{key}")
+        elif isinstance(value, tuple):
+            found += [f"{key}={each}" for each in value]
+        else:
+            off = name in ("memory", "undo") and value < 0
+            found.append(f"{key}={'off' if off else value}")
+    return tuple(found)
 
 
 def use_color(choice: str, is_terminal: bool, environ: dict[str, str] | None = None) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -40,7 +42,8 @@ def _folder(kind: str) -> Path:
     from platformdirs.unix import Unix  # some milliseconds, which not every command has to pay
 
     try:
-        found: Path = getattr(Unix(_NAME), f"user_{kind}_path")
+        with _without_what_to_ignore(f"XDG_{kind.upper()}_HOME"):
+            found: Path = getattr(Unix(_NAME), f"user_{kind}_path")
     except RuntimeError:
         found = Path()
     if not found.is_absolute():
@@ -49,3 +52,15 @@ def _folder(kind: str) -> Path:
             f"{os.getuid()} is not known (set HOME, or XDG_{kind.upper()}_HOME)"
         )
     return found
+
+
+@contextmanager
+def _without_what_to_ignore(variable: str) -> Iterator[None]:
+    """Relative values, and a HOME that is empty: platformdirs 4.14 ignores them, 2.6 does not."""
+    names = [variable] if not os.environ.get(variable, "/").startswith("/") else []
+    names += ["HOME"] if os.environ.get("HOME") == "" else []
+    ignored = {name: os.environ.pop(name) for name in names}
+    try:
+        yield
+    finally:
+        os.environ.update(ignored)

@@ -68,6 +68,7 @@ class Redactor:
         record.notices = [self.text(notice) for notice in record.notices]
         for command in record.commands:
             command.argv = self.argv(command.argv)
+            command.said = self.text(command.said)
         for failure in (*record.failures, *record.reported):
             output = self.text(failure.output.decode("utf-8", "surrogateescape"))
             failure.output = output.encode("utf-8", "surrogateescape")

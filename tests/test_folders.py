@@ -105,7 +105,7 @@ def test_p5_a_build_by_somebody_who_has_no_home(space: Space, home: str | None) 
     space.write({**objects(4), "main.c": MAIN})
     ended = space.run(*nobody, SMPMAKE, "sh", "-ec", script)
     assert ended.status == 0, ended.err
-    assert "5 deferred" in ended.err
+    assert "5 in parallel" in ended.err
     assert "Traceback" not in ended.err
     assert (space.folder / "prog").exists()
     space.expect_clean()
@@ -120,4 +120,4 @@ def test_p5_a_cache_that_cannot_be_had(space: Space) -> None:
     space.environment["XDG_CACHE_HOME"] = str(space.root / "file")
     files = {**objects(3), "build.sh": "gcc -c f0.c\ngcc -c f1.c\ngcc -c f2.c\n"}
     ended = space.expect_same(files, ["sh", "-e", "build.sh"])
-    assert "3 deferred" in ended.err
+    assert "3 in parallel" in ended.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import sysconfig
@@ -56,7 +57,26 @@ def test_the_wheel_is_for_this_platform_and_holds_the_programs(built: Path) -> N
         assert f"smpmake/cli/shells/{shell}" in entries
     assert not [name for name in entries if name.startswith("smpmake/") and name.endswith(".1")]
     assert f"smpmake-{__version__}.data/data/share/man/man1/smpmake.1" in entries
-    assert f"smpmake-{__version__}.dist-info/licenses/LICENSE" in entries
+    for licence in ("LICENSE", "licenses/musl.txt", "licenses/zig.txt"):
+        assert f"smpmake-{__version__}.dist-info/licenses/{licence}" in entries
+
+
+def test_the_indexs_page_has_absolute_links(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read(f"smpmake-{__version__}.dist-info/METADATA").decode()
+    head, _, page = text.partition("\n\n")
+    for label in ("Homepage", "Documentation", "Source", "Issues", "Changelog"):
+        assert f"\nProject-URL: {label}, https://github.com/smpmake/smpmake" in head
+    links = re.findall(r"\]\(([^)]+)\)", page)
+    in_readme = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert len(links) == len(in_readme) > 20
+    for link, relative in zip(links, in_readme, strict=True):
+        assert re.match(r"https://(github|raw\.githubusercontent)\.com/", link), link
+        assert link.endswith(relative)
+    assert re.findall(r"!\[[^]]*\]\((.*?)\)", page) == [
+        "https://raw.githubusercontent.com/smpmake/smpmake/HEAD/docs/report.png"
+    ]
 
 
 def test_the_sdist_holds_what_is_needed_to_build_and_test(built: Path) -> None:
@@ -72,6 +92,8 @@ def test_the_sdist_holds_what_is_needed_to_build_and_test(built: Path) -> None:
         "scripts/check",
         "docs/architecture.md",
         "LICENSE",
+        "licenses/musl.txt",
+        "debian/rules",
     ):
         assert name in names
     assert not [name for name in names if "_bin" in name or name.endswith(".pyc")]

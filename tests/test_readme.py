@@ -94,6 +94,11 @@ def test_every_command_has_a_help_line() -> None:
         assert text.endswith("."), name
 
 
+def test_troubleshooting_knows_every_reason() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text()
+    assert [reason.value for reason in Reason if f"`{reason.value}`" not in page] == []
+
+
 def test_every_reason_explains_itself() -> None:
     names = [reason.value for reason in Reason]
     assert len(set(names)) == len(names)

@@ -99,6 +99,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "MAKEFILE_TOOLS": sorted(makes.READERS),
 }
 
+_TELL_VERSION = frozenset({"compiler", "fortran", "sdcc"})
 _described: list[Family] = []
 
 
@@ -136,6 +137,12 @@ def is_known(name: str) -> bool:
 def is_compiler(name: str) -> bool:
     """Whether a tool of that name is a C compiler in the manner of gcc."""
     return _is("compiler", name)
+
+
+def tells_version(name: str) -> bool:
+    """Whether a tool of that name is a compiler that answers --version, and does nothing else."""
+    found = find(basename(name))
+    return found is not None and found.name in _TELL_VERSION
 
 
 def is_launcher(name: str) -> bool:

@@ -76,13 +76,13 @@ class Reason(enum.StrEnum):
         "makes a program, and its shell does something else if not",
     )
     IN_PLACE = "in-place-update", False, "updates a file in place, which only a guard could hide"
-    LINK_WAITS = "link-waits", False, "links and archives run in the foreground (--links=wait)"
+    LINK_WAITS = "link-waits", False, "links and archives run in place (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
     NAMESPACE = "other-namespace", False, "called where other file systems are mounted"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
-    STATUS_MATTERS = "status-matters", False, "it failed once, and the driver looked at its status"
-    DRIVER_READS_BACK = "driver-reads-back", False, "the driver reads side outputs at once"
+    STATUS_MATTERS = "status-matters", False, "it failed once, and its caller looked at its status"
+    DRIVER_READS_BACK = "driver-reads-back", False, "its caller reads side outputs at once"
     CHECKS_TARGETS = "checks-targets", False, "wmake looks at the target when the command ends"
     NO_TARGET_CHECK = "no-target-check", False, "wmake runs with -c (promised targets) and -z"
     USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"

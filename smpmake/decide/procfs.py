@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,13 +59,10 @@ class Processes:
 
     def caller(self, pid: int) -> Caller | None:
         """What /proc says of a process, or None."""
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                text = file.read()
-        except OSError:
+        found = _stat(pid)
+        if found is None:
             return None
-        name, _, rest = text.partition(b"(")[2].rpartition(b")")
-        fields = rest.split()
+        name, fields = found
         boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
         return Caller(
             pid,
@@ -77,16 +74,24 @@ class Processes:
 
     def usage(self, pid: int) -> Usage | None:
         """What a process has used so far, or None."""
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                state, parent, *fields = file.read().rpartition(b")")[2].split()
-        except (OSError, ValueError):
+        found = _stat(pid)
+        if found is None:
             return None
+        _, fields = found
         return Usage(
-            int(parent),
-            state == b"Z",
-            *(int(ticks) * 1_000_000 // self._tick for ticks in fields[9:13]),
+            int(fields[1]),
+            fields[0] == b"Z",
+            *(int(ticks) * 1_000_000 // self._tick for ticks in fields[11:15]),
         )
+
+    def above(self, pid: int, most: int) -> Iterator[Caller]:
+        """A process and those above it, the nearest first; no more than so many."""
+        for _ in range(most):
+            caller = self.caller(pid)
+            if caller is None:
+                return
+            yield caller
+            pid = caller.parent
 
     def folder(self, pid: int) -> str:
         """Where a process works; "" where that cannot be told."""
@@ -143,6 +148,17 @@ class Processes:
             return _command_line(pid).split(b"\0")[:-1]
         except OSError:
             return []
+
+
+def _stat(pid: int) -> tuple[bytes, list[bytes]] | None:
+    """A process's name, and what follows it in /proc/PID/stat: its state, its parent ..."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+    except OSError:
+        return None
+    name, _, rest = text.partition(b"(")[2].rpartition(b")")
+    return name, rest.split()
 
 
 def _command_line(pid: int) -> bytes:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from smpmake.decide.known_failures import KnownFailures
-from smpmake.decide.rules import Rules
-from smpmake.engine.environment import Environment
-from smpmake.engine.sinks import Transcript
-from smpmake.protocol.wire import FileId
-from smpmake.records import CommandRecord, Failure, Stall
-from smpmake.schedule.job import Job
-from smpmake.undo.journal import UndoJournal
-from smpmake.undo.reuse import Finished, Reusable
+if TYPE_CHECKING:
+    from smpmake.decide.known_failures import KnownFailures
+    from smpmake.decide.rules import Rules
+    from smpmake.engine.environment import Environment
+    from smpmake.engine.sinks import Transcript
+    from smpmake.protocol.wire import FileId
+    from smpmake.records import CommandRecord, Failure, Stall
+    from smpmake.schedule.job import Job
+    from smpmake.undo.journal import UndoJournal
+    from smpmake.undo.reuse import Finished, Reusable
 
 
 class Wrong(NamedTuple):
@@ -75,6 +76,8 @@ class Build:
     owed           failures whose very command is still to be told, or to succeed.
     environments   the environments of its commands, each once, by its bytes.
     texts          texts that its commands have in common, each once.
+    launcher_logs  descriptors of launchers' logs, by name; -1: it is to keep none.
+    said           characters of output that its records hold (engine/diagnostics.py).
     """
 
     id: str
@@ -114,6 +117,8 @@ class Build:
     owed: dict[str, Failure] = field(default_factory=dict)
     environments: dict[bytes, Environment] = field(default_factory=dict)
     texts: dict[bytes, bytes] = field(default_factory=dict)
+    launcher_logs: dict[str, int] = field(default_factory=dict)
+    said: int = 0
     _undone: int = 0
 
     def __post_init__(self) -> None:

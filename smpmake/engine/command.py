@@ -11,7 +11,7 @@ from typing import Protocol
 from smpmake.commands.model import Write
 from smpmake.disk.stamps import Stamp
 from smpmake.engine.build import Build
-from smpmake.protocol.wire import FileId, Invoke
+from smpmake.protocol.wire import FileId, Invoke, Terminal
 from smpmake.records import CommandRecord
 from smpmake.schedule.job import Job
 
@@ -33,12 +33,14 @@ class Reply(Protocol):
 class Group:
     """Jobs that were one command, whose shim waits: it is told the truth, so nothing is broken.
 
-    folder  where what they make on the way lies; it goes with the last of them.
-    status  of the first that failed, 0 as long as none has.
-    output  of all of them, for the shim to print.
+    folder    where what they make on the way lies; it goes with the last of them.
+    terminal  where the shim prints, if that is one.
+    status    of the first that failed, 0 as long as none has.
+    output    of all of them, for the shim to print.
     """
 
     folder: str
+    terminal: Terminal | None = None
     status: int = 0
     output: list[bytes] = field(default_factory=list)
 

@@ -163,16 +163,14 @@ class Wmake:
 
 def wmake_above(processes: Processes, pid: int) -> Wmake | None:
     """The nearest make among a process and those above it, if it is a wmake."""
-    for _ in range(_MOST_ABOVE):
-        caller = processes.caller(pid)
-        if caller is None or pid <= 1:
+    for caller in processes.above(pid, _MOST_ABOVE):
+        if caller.pid <= 1:
             return None
         if wmake.is_wmake(caller.name):
-            words = [os.fsdecode(word) for word in processes.command_line(pid)]
+            words = [os.fsdecode(word) for word in processes.command_line(caller.pid)]
             return Wmake(wmake.options(words))
         if caller.name in MAKES:
             return None
-        pid = caller.parent
     return None
 
 

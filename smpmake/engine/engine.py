@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
+from smpmake.engine import launchers
 from smpmake.engine.admission import Admission
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
@@ -91,7 +92,7 @@ class Engine:
             clock.now,
         )
         self._output = JobOutput(self.printer)
-        observer = Observer(hazards, self._traces, versions)
+        observer = Observer(hazards, self._pending, self._traces, versions)
         processes = processes or Processes()
         self._executor = Executor(
             self.scheduler,
@@ -186,6 +187,7 @@ class Engine:
     def forget(self, build: Build) -> None:
         """A build is over, and with it what was remembered for its sake."""
         self.builds.pop(build.id, None)
+        launchers.close(build)
         self._disk.paths.forget()
         self._traces.forget()
         if not any(each.rules.guard for each in self.builds.values()):

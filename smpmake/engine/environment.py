@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import Final
+
+#: Where gcc keeps its temporary files: the first of these that leads to a folder.
+_TEMPORARY: Final = ("TMPDIR", "TMP", "TEMP")
+_EVERYBODYS: Final = "/tmp"
 
 
 class Environment:
@@ -24,3 +29,12 @@ class Environment:
             return None
         start += len(wanted)
         return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
+
+
+def temporary_folder(environment: Environment, cwd: str) -> str:
+    """Where a command keeps its temporary files, "" if that is everybody's folder."""
+    for value in filter(None, map(environment.get, _TEMPORARY)):
+        folder = os.path.join(cwd, value)
+        if os.path.isdir(folder):
+            return "" if folder == _EVERYBODYS else os.path.realpath(folder)
+    return ""

@@ -16,6 +16,7 @@ from typing import Final
 
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
+from smpmake.engine import diagnostics, launchers
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
@@ -29,7 +30,6 @@ from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Result
-from smpmake.records import REUSED
 from smpmake.schedule.hazards import could_be_read
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
@@ -162,8 +162,7 @@ class Executor:
         if again is None:
             return False
         now, record = self._clock.now(), command.record
-        record.reads, record.surprises = again.record.reads, again.record.surprises
-        record.detail = REUSED
+        diagnostics.reuse(record, again.record)
         command.wrote, command.traced = tuple(again.made), True
         is_shown = build.transcript is None and not command.digest
         out, err = (
@@ -179,9 +178,9 @@ class Executor:
 
     def _order(self, job: Job, slot: int, command: Command) -> bytes:
         """What a worker is told."""
-        more, undo = b"", command.build.undo
+        more, undo = launchers.environment(command), command.build.undo
         if command.build.rules.guard:  # its caller may have none, and the tool may have one
-            more = b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
+            more += b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
         if command.guarded:
             trace = self._observer.started(slot, job, command)
             if trace:
@@ -194,6 +193,7 @@ class Executor:
             command.outputs,
             merged=command.invoke.out == command.invoke.err,
             journaled=undo is not None and not undo.is_lost,
+            terminal=self._output.terminal(command),
             more_env=more,
         )
 
@@ -289,6 +289,7 @@ class Executor:
         record.minor_faults, record.major_faults = result.minor_faults, result.major_faults
         record.voluntary, record.involuntary = result.voluntary, result.involuntary
         record.status, why = describe_exit(result)
+        diagnostics.note(command.build, record, result)
         record.state = "done" if result.ok else "failed"  # last: then it is written down
         command.build.done += 1
         now = self._clock.now()

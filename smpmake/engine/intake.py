@@ -25,12 +25,13 @@ from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, Group, OutputFile, Reply, replaced
 from smpmake.engine.context import Context, make_tells_folders
-from smpmake.engine.environment import Environment
+from smpmake.engine.environment import Environment, temporary_folder
 from smpmake.engine.execute import Executor
 from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.outcome import refuse
 from smpmake.engine.output import JobOutput, logs
+from smpmake.engine.terminal import terminal_of
 from smpmake.guard.pending import Pending, Promise
 from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import Invoke
@@ -99,12 +100,12 @@ class Intake:
             refuse(build, reply)
             return
         waits_to_link = decision.reason is Reason.LINK_WAITS
-        if not decision.deferred and not digest:
-            _close(out, err)
-            out = err = -1
         if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
             self._split(build, invoke, cwd, analysis, decision, reply, out, err)
             return
+        if not decision.deferred and not digest:
+            _close(out, err)
+            out = err = -1
         command = self._command(build, invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
         analysis = self._resolver.share(build, cwd, analysis)
@@ -158,6 +159,7 @@ class Intake:
             argv,
             issued=self._clock.now(),
             light=decision.light,
+            program=os.fsdecode(invoke.real),
         )
         self._count += 1
         build.add(record)
@@ -208,9 +210,11 @@ class Intake:
         out, err  descriptors for what it prints; ours now, also when this raises.
         """
         aside = not command.guarded  # a guard hides what is stale
+        environment = command.build.environments[command.invoke.env]
+        places = (cwd, temporary_folder(environment, cwd))
         try:
             operands, outputs, files = self._resolver.resolve(
-                cwd, analysis, everything=False, aside=aside, places=_places(command, cwd)
+                cwd, analysis, everything=False, aside=aside, places=places
             )
         except BaseException:
             command.record.state = "cancelled"
@@ -246,7 +250,8 @@ class Intake:
         if build.lost:
             build.lost.difference_update(operands.writes)
         actions = self._executor.issue(job)
-        self._pending.entered(job, promises, replaced(outputs) + logs(command), files)
+        asked = bool(build.rules.ignored)
+        self._pending.entered(job, promises, replaced(outputs) + logs(command), files, asked=asked)
         if command.digest:
             assert command.reply is not None
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
@@ -343,7 +348,7 @@ class Intake:
         folder = self._disk.private_folder(self._count)
         parts = analysis.split(folder)
         waits = not decision.deferred
-        group = Group(folder)
+        group = Group(folder, terminal_of(invoke, out, err))
         later = policy.Decision(None, exclusive=decision.exclusive)
         for part in parts[:-1] if waits else parts:
             argv = frames.join_strings(os.fsencode(word) for word in part.argv)
@@ -354,8 +359,8 @@ class Intake:
                 self._defer(command, cwd, meaning, later)
             else:
                 self._defer(command, cwd, meaning, later, os.dup(out), os.dup(err))
+        _close(out, err)
         if not waits:
-            _close(out, err)
             reply.leave(0)
             return
         last = parts[-1]
@@ -364,14 +369,6 @@ class Intake:
         command.reply = reply
         command.group = group
         self._in_foreground(command, cwd, last.analysis, decision)
-
-
-def _places(command: Command, cwd: str) -> tuple[str, str]:
-    """Where a command works, and where its temporary files go if that is the build's own choice."""
-    temporary = command.build.environments[command.invoke.env].get("TMPDIR")
-    if not temporary or temporary == os.environ.get("TMPDIR", "/tmp"):
-        return (cwd, "")
-    return (cwd, os.path.realpath(os.path.join(cwd, temporary)))
 
 
 def _shared(build: Build, invoke: Invoke) -> Environment:

@@ -7,15 +7,18 @@ which asks nobody and cannot be shown older files: that is seen, not guessed.
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from smpmake.commands.model import Kind
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.command import Command, command_of
+from smpmake.guard.pending import Pending
 from smpmake.guard.traces import Traces, surprises
 from smpmake.guard.versions import Versions
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
 
+_MOST: Final = 256  # commands to look at; who is so far ahead of his turn asks
 _Tool = tuple[bytes, str]
 """A tool's file, and the kind of its work: other parts of it do that."""
 
@@ -23,29 +26,44 @@ _Tool = tuple[bytes, str]
 class Observer:
     """One per engine."""
 
-    def __init__(self, hazards: Hazards, traces: Traces, versions: Versions) -> None:
+    def __init__(
+        self, hazards: Hazards, pending: Pending, traces: Traces, versions: Versions
+    ) -> None:
         self._hazards = hazards
+        self._pending = pending
         self._traces = traces
         self._versions = versions
         self._has_guard: dict[_Tool, bool] = {}
+        self._started_blind: set[Job] = set()
 
     def is_guarded(self, command: Command) -> bool:
         """Whether all of a command runs with a guard, by what was seen of its tool so far."""
-        if not command.guarded:
+        if not command.guarded or not takes_guard(os.fsdecode(command.invoke.real)):
             return False
         if command.record.kind == Kind.FILE:  # one program, that starts no other
-            return takes_guard(os.fsdecode(command.invoke.real))
+            return True
         return self._has_guard.get(_tool(command), False)
 
     def started(self, slot: int, job: Job, command: Command) -> bytes:
         """A job is about to start; returns the file in which its guards take notes, or b""."""
-        links = command.record.kind in (Kind.LINK, Kind.ARCHIVE)
-        # Who is waited for has nobody behind, and is to find what there is.
-        watched = job.guarded and job.operands.undeclared and not (links or command.digest)
-        trace = self._traces.begin(slot, job.issued_ns, watched=watched)
+        watched = job.operands.undeclared and _can_be_watched(job)
+        if job.operands.undeclared and not watched:
+            self._started_blind.add(job)
+        anew = [path for path in job.operands.writes if not self._versions.has_past(path)]
+        own = self._pending.checks_of(anew)
+        asks_own = self._is_anybody_blind(job.number)
+        trace = self._traces.begin(slot, job.issued_ns, watched=watched, own=own, asks_own=asks_own)
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notices.append(self._traces.fault)
         return trace
+
+    def _is_anybody_blind(self, before: int) -> bool:
+        """Whether who was issued before a number is kept from what comes later by questions alone,
+        of those that make it: it does not look at the age of what it finds."""
+        for count, job in enumerate(self._hazards.undeclared(before)):
+            if count == _MOST or job in self._started_blind or not _can_be_watched(job):
+                return True
+        return False
 
     def ended(self, slot: int, job: Job, command: Command) -> list[Job]:
         """What it did, beside what its command line said.
@@ -74,6 +92,7 @@ class Observer:
 
     def left(self, job: Job, command: Command) -> None:
         """A command has ended, or will not run."""
+        self._started_blind.discard(job)
         declared = job.operands.writes
         shared = set(command.wrote).difference(declared)
         self._versions.made(job.number, declared, shared)
@@ -85,6 +104,14 @@ class Observer:
     def forget(self) -> None:
         """What nobody is left to find need not be kept."""
         self._versions.forget()
+
+
+def _can_be_watched(job: Job) -> bool:
+    """Whether what came into being behind its issue a command does not find unasked."""
+    command = command_of(job)
+    links = command.record.kind in (Kind.LINK, Kind.ARCHIVE)
+    # Who is waited for has nobody behind, and is to find what there is.
+    return job.guarded and not (links or command.digest)
 
 
 def _tool(command: Command) -> _Tool:

@@ -12,7 +12,7 @@ from smpmake.disk.disk import Disk
 from smpmake.disk.include_path import hides
 from smpmake.engine.build import Build
 from smpmake.engine.command import OutputFile
-from smpmake.guard.pending import File, file_of
+from smpmake.guard.files import File, file_of
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Operands
 from smpmake.schedule.names import is_header, is_product

@@ -7,8 +7,9 @@ import stat
 
 from smpmake.engine.command import Command
 from smpmake.engine.sinks import Printer, Sinks
-from smpmake.guard.pending import File
-from smpmake.protocol.wire import FileId
+from smpmake.engine.terminal import terminal_of
+from smpmake.guard.files import File
+from smpmake.protocol.wire import FileId, Terminal
 from smpmake.units import one_line
 
 
@@ -26,6 +27,16 @@ class JobOutput:
         self._sinks.take(command.invoke.out, out)
         self._sinks.take(command.invoke.err, err)
         command.has_sinks = True
+
+    def terminal(self, command: Command) -> Terminal | None:
+        """The terminal that a job prints to, if it does."""
+        if command.group is not None:
+            return command.group.terminal
+        if not command.has_sinks:
+            return None
+        invoke, descriptor = command.invoke, self._sinks.descriptor
+        out, err = descriptor(invoke.out), descriptor(invoke.err)
+        return terminal_of(invoke, out, err)
 
     def give_back(self, command: Command) -> None:
         """The job is over: who reads a pipe waits until all its writers are gone."""

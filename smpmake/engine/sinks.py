@@ -107,6 +107,10 @@ class Sinks:
             del self._open[file]
             self._printer.discard(fd)
 
+    def descriptor(self, file: FileId) -> int:
+        """What stands for a file that some job needs; still ours."""
+        return self._open[file][0]
+
     def write(self, file: FileId, data: bytes, *, at_once: bool = False) -> None:
         """Queues output.  For plain files, which take it at once, it can be there on return."""
         if at_once:

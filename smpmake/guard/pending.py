@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from smpmake.guard.files import File, Files, file_of
 from smpmake.guard.scoreboard import (
     ABOVE,
     INPUT,
@@ -19,10 +20,14 @@ from smpmake.guard.scoreboard import (
     OUTPUT,
     STALE,
     Claim,
+    Promised,
     Scoreboard,
     file_hash,
     name_hash,
+    output_check,
+    output_hash,
 )
+from smpmake.protocol import wire
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
 from smpmake.schedule.names import is_library
@@ -30,9 +35,6 @@ from smpmake.schedule.names import is_library
 _FOLDERS: Final = 0xFFFFFE  # the owner of what belongs to several commands
 _VERSIONS: Final = 0xFFFFFD
 _PRODUCTS: Final = 0xFFFFFC
-
-File = tuple[int, int]
-"""A file whatever its name: device and inode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,13 @@ class _Entry:
     """What is kept of a deferred command beside its operands; thousands may be pending.
 
     stale    older files that it will replace.
+    outputs  claims of what it writes, where the folder is there.
     aliases  claims of links that lead to its outputs.
     """
 
     promises: tuple[tuple[str, Promise], ...]
     stale: tuple[File, ...]
+    outputs: tuple[Claim, ...] = ()
     aliases: tuple[Claim, ...] = ()
 
     def promise(self, path: str) -> Promise:
@@ -69,54 +73,6 @@ class _Entry:
             if name == path:
                 return promise
         return Promise(None)
-
-
-class _Files:
-    """Which operands are one file: an index by device and inode of the names in use.
-
-    A name's file changes when a command that writes it ends, deferred or not: then it is looked at
-    again, and whenever somebody new uses the name.
-    """
-
-    def __init__(self) -> None:
-        self._uses: Counter[str] = Counter()
-        self._file: dict[str, File] = {}
-        self._names: dict[File, dict[str, None]] = {}
-
-    def entered(self, paths: Iterable[str], known: Mapping[str, File]) -> None:
-        for path in paths:
-            self._uses[path] += 1
-            if path in known and self._file.get(path) != known[path]:
-                self._drop(path)
-                self._put(path, known[path])
-
-    def left(self, written: Iterable[str], paths: Iterable[str]) -> None:
-        for path in paths:
-            self._uses[path] -= 1
-            if self._uses[path] == 0:
-                del self._uses[path]
-                self._drop(path)
-        for path in written:
-            if path in self._uses:
-                self._drop(path)
-                file = file_of(path)
-                if file is not None:
-                    self._put(path, file)
-
-    def names(self, file: File) -> Iterable[str]:
-        return self._names.get(file, ())
-
-    def _put(self, path: str, file: File) -> None:
-        self._file[path] = file
-        self._names.setdefault(file, {})[path] = None
-
-    def _drop(self, path: str) -> None:
-        file = self._file.pop(path, None)
-        if file is not None:
-            names = self._names[file]
-            del names[path]
-            if not names:
-                del self._names[file]
 
 
 class Pending:
@@ -129,11 +85,12 @@ class Pending:
         self._running: dict[int, Job] = {}
         self._folders: Counter[str] = Counter()
         self._above: Counter[str] = Counter()
-        self._listed: dict[str, tuple[int, int] | None] = {}  # key and number on the board
+        self._listed: dict[str, tuple[File, int] | None] = {}  # itself, and its number on the board
         self._changes: dict[str, dict[Job, int]] = {}
         self._unknown = 0
+        self._replaced = 0
         self._stale: dict[File, dict[Job, None]] = {}
-        self._files = _Files()
+        self._files = Files()
         self._held = 0
         self._kept: Counter[int] = Counter()
         self._products: Counter[int] = Counter()
@@ -151,11 +108,14 @@ class Pending:
         promises: Mapping[str, Promise],
         stale: Iterable[File],
         files: Mapping[str, File],
+        *,
+        asked: bool = False,
     ) -> None:
         """A deferred command is about to be answered for: guards must know it before.
 
         stale  older files that it will replace.
         files  what its operands were at issue, those that were there.
+        asked  makes are to ask about its outputs, also where the board could tell.
         """
         keys = tuple(dict.fromkeys(stale))  # two names may be one file
         for key in keys:
@@ -163,11 +123,12 @@ class Pending:
         entry = self._entries[job] = _Entry(tuple(promises.items()), keys)
         self._files.entered(_operands(job), files)
         self._note_libraries(job, come=True)
-        self._board.put_up(job.number, _claims(job, entry))
         for folder in _folders(job):
             self._folders[folder] += 1
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
+        self._put_outputs(job, entry, {} if asked else promises)
+        self._board.put_up(job.number, _claims(job, entry))
         for path, promise in promises.items():
             if promise.absent or promise.anew or path not in files:
                 self._folder_changes(os.path.dirname(path), job)
@@ -193,6 +154,9 @@ class Pending:
             if not self._stale[key]:
                 del self._stale[key]
         self._board.take_down(job.number, _claims(job, entry))
+        if self._replaced and not self._entries:
+            self._replaced = 0
+            self._show_unknown()
 
     def runs(self, job: Job) -> None:
         """A command's process is about to be started."""
@@ -201,6 +165,16 @@ class Pending:
     def running(self, number: int) -> Job | None:
         """The command of that number, if its process may be there."""
         return self._running.get(number)
+
+    def checks_of(self, paths: Iterable[str]) -> tuple[int, ...]:
+        """By which guards know outputs of commands that have entered."""
+        splits = map(os.path.split, paths)
+        known = ((self._listed.get(folder), name) for folder, name in splits)
+        return tuple(
+            output_check(listed[0], os.fsencode(name))
+            for listed, name in known
+            if listed is not None
+        )
 
     def running_jobs(self) -> list[Job]:
         """Deferred commands whose processes may be there."""
@@ -236,15 +210,26 @@ class Pending:
             self._above[name] += 1
             if self._above[name] == 1:
                 self._board.put_up(_FOLDERS, [(_hash(name), ABOVE)])
-        try:
-            info = os.stat(folder)
-        except OSError:
-            self._listed[folder] = None
-            self._unknown += 1
-            self._board.unknown_folders(self._unknown)
+        itself = file_of(folder)
+        if itself is not None:
+            self._listed[folder] = itself, self._board.folder_entered(file_hash(*itself))
             return
-        key = file_hash(info.st_dev, info.st_ino)
-        self._listed[folder] = key, self._board.folder_entered(key)
+        self._listed[folder] = None
+        self._unknown += 1
+        self._show_unknown()
+
+    def _put_outputs(self, job: Job, entry: _Entry, promises: Mapping[str, Promise]) -> None:
+        """Claims of a command's outputs themselves, beside their names."""
+        for path in job.operands.writes:
+            folder, name = os.path.split(path)
+            listed = self._listed.get(folder)
+            if listed is None:
+                continue
+            called = os.fsencode(name)
+            value = output_hash(listed[0], called)
+            check = output_check(listed[0], called)
+            self._board.promise(job.number, value, check, _told(promises.get(path)))
+            entry.outputs += ((value, OUTPUT),)
 
     def _folder_changes(self, folder: str, job: Job) -> None:
         """A command will make or remove an entry: that will be the folder's time."""
@@ -274,12 +259,27 @@ class Pending:
                 self._board.take_down(_FOLDERS, [(_hash(name), ABOVE)])
         listed = self._listed.pop(folder)
         if listed is not None:
-            self._board.folder_left(*listed)
+            itself, number = listed
+            self._board.folder_left(file_hash(*itself), number)
         else:
             self._unknown -= 1
-            self._board.unknown_folders(self._unknown)
+            self._show_unknown()
+
+    def _show_unknown(self) -> None:
+        self._board.unknown_folders(self._unknown + self._replaced)
 
     # ------------------------------------------------------------------ what is promised
+
+    def folders_change(self) -> None:
+        """A command is about to replace a folder in which later ones have outputs: until nothing is
+        pending names alone tell, since the folder will be another one."""
+        self._replaced = 1
+        self._show_unknown()
+
+    @property
+    def replaces_folders(self) -> bool:
+        """Whether one of these may not be there for a moment."""
+        return self._replaced > 0
 
     def promise(self, path: str) -> Promise | None:
         """What the last pending command to write a path will leave there."""
@@ -347,15 +347,6 @@ class Pending:
         return waits
 
 
-def file_of(path: str) -> File | None:
-    """Which file a name leads to now."""
-    try:
-        info = os.stat(path)
-    except OSError:
-        return None
-    return info.st_dev, info.st_ino
-
-
 def _operands(job: Job) -> tuple[str, ...]:
     return (*job.operands.reads, *job.operands.writes)
 
@@ -365,7 +356,14 @@ def _claims(job: Job, entry: _Entry) -> list[Claim]:
     claims = [(_name(path), OUTPUT) for path in job.operands.writes]
     claims += [(_name(path), INPUT) for path in job.operands.reads + job.operands.through]
     claims += [(file_hash(*key), STALE) for key in entry.stale]
-    return claims + list(entry.aliases)
+    return [*claims, *entry.outputs, *entry.aliases]
+
+
+def _told(promise: Promise | None) -> Promised | None:
+    """What of a promise the board can tell a make."""
+    if promise is None or promise.mtime_ns is None:
+        return None
+    return Promised(wire.GUARD_FILE, promise.mode, promise.mtime_ns)
 
 
 def _folders(job: Job) -> set[str]:

@@ -18,9 +18,10 @@ from typing import Final
 
 from smpmake.disk.include_path import hides
 from smpmake.disk.paths import Paths
+from smpmake.guard.files import file_of
 from smpmake.guard.libraries import Libraries
 from smpmake.guard.listings import Listings
-from smpmake.guard.pending import Pending, file_of
+from smpmake.guard.pending import Pending
 from smpmake.guard.searches import Searches
 from smpmake.guard.versions import Versions
 from smpmake.guard.views import NOT_THERE, Views
@@ -125,6 +126,9 @@ class Questions:
             if view is not None:
                 answer(view)
                 return [], None
+        changes_name = question.kind in (wire.ASK_MOVE, wire.ASK_REMOVE)
+        if job is not None and changes_name and os.path.isdir(question.path):
+            self._pending.folders_change()
         blockers = self._blockers(question, job, before)
         shown = self._shown(question) if blockers else GO_ON
         if shown is not None:
@@ -220,7 +224,7 @@ class Questions:
         return waits
 
     def _writers(self, path: str, before: int) -> set[Job]:
-        """Who will write the path, or the file that it leads to."""
+        """Who will write the path, or the file that it leads to, or below it (see `_remaking`)."""
         hazards = self._hazards
         waits = hazards.writers(path, before)
         if not waits:
@@ -229,12 +233,22 @@ class Questions:
                 waits = hazards.writers(real, before)
         if not waits:
             waits = self._replacing(path, before) or hazards.in_other_case(path, before)
-        return waits
+        return waits or self._remaking(path, before)
+
+    def _remaking(self, path: str, before: int) -> set[Job]:
+        """Who will write in a folder that is not there because it is being made anew."""
+        if not self._pending.replaces_folders or os.path.lexists(path):
+            return set()
+        return self._hazards.below(path, before, written=True)
 
     def _users(self, path: str, before: int, *, in_place: bool) -> set[Job]:
         """Who stands in the way of a change; for who may read what is there, that is kept."""
         hazards = self._hazards
         waits = self._named(path, before)
+        # What is written to is what it leads to.
+        real = os.path.realpath(path) if in_place and os.path.islink(path) else path
+        if real != path:
+            waits |= self._users(real, before, in_place=True)
         changed_ns = _changed_ns(path)
         if changed_ns is None:
             return waits
@@ -263,7 +277,8 @@ class Questions:
         try:
             info = os.lstat(path)
         except OSError:
-            return hazards.users(path, before) | hazards.in_other_case(path, before)
+            named = hazards.users(path, before) | hazards.in_other_case(path, before)
+            return named | self._remaking(path, before)
         if stat.S_ISDIR(info.st_mode):
             return hazards.below(path, before)
         waits = hazards.users(path, before)
@@ -317,6 +332,8 @@ class Questions:
             return GO_ON  # it is told that by the call itself
         come: set[str] = set()
         go: set[str] = set()
+        if any(job.operands.temporary == folder for job in self._hazards.in_folder(folder)):
+            return None  # what these have there for a moment nobody can tell
         for name, job in self._hazards.pending_names(folder).items():
             goes = self._pending.promise_of(job, f"{folder}/{name}").absent
             (go if goes else come).add(name)

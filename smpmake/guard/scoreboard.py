@@ -13,9 +13,10 @@ import struct
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.disk.shared import shared_map
+from smpmake.guard.files import File
 
 OUTPUT: Final = 1
 INPUT: Final = 2
@@ -25,20 +26,23 @@ STALE: Final = 16
 KEPT: Final = 32
 _OTHERS: Final = 64
 
-SLOTS: Final = 65536
+SLOTS: Final = 131072
 FOLDERS: Final = 4096
+_PROMISES: Final = 16384
 _HEADER: Final = struct.Struct("<QIIIIqIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS = (
     *(4, 5, 8, 9, 10, 11, 12),
 )  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 4
+_VERSION: Final = 5
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
+_FIRST_PROMISE: Final = _FIRST + SLOTS + FOLDERS
 _FIRST_FOLDER: Final = 0xFFE000 - 1
 _KEY: Final = struct.Struct("<QQ")
+_64_BITS: Final = (1 << 64) - 1
 
 Claim = tuple[int, int]
 """A hash and a role."""
@@ -54,9 +58,33 @@ def file_hash(device: int, inode: int) -> int:
     return _hash(_KEY.pack(device, inode))
 
 
+def output_hash(folder: File, name: bytes) -> int:
+    """The hash of a file that need not be there: its folder, and what it is called in it."""
+    return _hash(_KEY.pack(*folder) + name.lower())
+
+
+def output_check(folder: File, name: bytes) -> int:
+    """Another hash of the same, of 64 bits, the name as it is spelled."""
+    count = -(-len(name) // 8)
+    parts = struct.unpack(f"<{count}Q", name.ljust(8 * count, b"\0"))
+    value = len(name)
+    for part in (*folder, *parts):
+        value = ((value ^ part) * 0x9E3779B97F4A7C15) & _64_BITS
+        value ^= value >> 32
+    return value
+
+
 def _hash(data: bytes) -> int:
     value = zlib.crc32(data)
     return value if value > 1 else value + 2
+
+
+class Promised(NamedTuple):
+    """state: of wire.GUARD_...; mode: permissions; mtime_ns: the file's time."""
+
+    state: int
+    mode: int
+    mtime_ns: int
 
 
 class Scoreboard:
@@ -64,7 +92,7 @@ class Scoreboard:
 
     def __init__(self, path: Path) -> None:
         """Raises NoRoomError."""
-        self._map = shared_map(path, _HEADER.size + 8 * (SLOTS + FOLDERS))
+        self._map = shared_map(path, 8 * (_FIRST_PROMISE + 3 * _PROMISES))
         _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 9))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
@@ -133,6 +161,19 @@ class Scoreboard:
             self._stale += role == STALE
             self._store(value)
         self._halves[_STALE] = self._stale
+
+    def promise(self, owner: int, value: int, check: int, what: Promised | None) -> None:
+        """What a make may be told of an output, by its hashes; None: it has to ask.
+
+        Before its claim is put up, so that nobody finds an older one.
+        """
+        at = _FIRST_PROMISE + 3 * (value % _PROMISES)
+        self._words[at] = 0
+        if what is None:
+            return
+        self._words[at + 1] = check
+        self._times[at + 2] = what.mtime_ns
+        self._words[at] = (owner + 1) << 24 | what.state << 16 | what.mode
 
     def take_down(self, owner: int, claims: Iterable[Claim]) -> None:
         """The inverse, at the command's end."""

@@ -2,7 +2,8 @@
 
 The layout is native/guard/guard.h's `struct trace`: two counts, the times when the job was about to
 be started and when it was issued, whether it is watched, for how many microseconds its processes
-waited for a CPU, then notes of a letter and an absolute path, NUL-ended.
+waited for a CPU, whether it asks about its own outputs, by which these are known, then notes of a
+letter and an absolute path, NUL-ended.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,8 +22,10 @@ from smpmake.schedule.names import is_product
 from smpmake.undo.journal import now_ns
 
 _SIZE: Final = 1 << 18
-_BEGIN: Final = struct.Struct("<IIqqII")
-_HEAD: Final = 32
+_OWN: Final = 8  # outputs
+_BEGIN: Final = struct.Struct(f"<IIqqIIII{_OWN}Q")
+_HEAD: Final = _BEGIN.size
+_WAITED: Final = 5  # place of a number in it
 _FOREIGN: Final = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/")  # not noted: guard/notes.c
 
 
@@ -50,11 +53,21 @@ class Traces:
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
 
-    def begin(self, slot: int, issued_ns: int, *, watched: bool = False) -> bytes:
+    def begin(
+        self,
+        slot: int,
+        issued_ns: int,
+        *,
+        watched: bool = False,
+        own: Sequence[int] = (),
+        asks_own: bool = True,
+    ) -> bytes:
         """Empties a slot's file; returns its path, b"" where there is no room for one.
 
         issued_ns  when its command was issued.
         watched    what was made later it is not to find unasked.
+        own        its outputs (scoreboard.output_check),
+        asks_own   and whether it asks before it makes or changes them.
         """
         path = self._folder / f"trace-{slot}"
         known = self._maps.get(slot)
@@ -64,7 +77,8 @@ class Traces:
             except NoRoomError as error:
                 self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
                 return b""
-        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns(), issued_ns, watched, 0)
+        places = (*own[:_OWN], *(0 for _ in range(_OWN - len(own))))
+        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns(), issued_ns, watched, 0, asks_own, 0, *places)
         return os.fsencode(path)
 
     def end(self, slot: int) -> Trace:
@@ -81,7 +95,7 @@ class Traces:
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
         whole = not lost and not found[b"u"]
-        waited_us = _BEGIN.unpack(known[:_HEAD])[-1]
+        waited_us = _BEGIN.unpack(known[:_HEAD])[_WAITED]
         return Trace(tuple(found[b"r"]), tuple(found[b"w"]), whole, waited_us)
 
     def has_opened(self, slot: int, path: str) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from smpmake.guard.pending import File
+from smpmake.guard.files import File
 from smpmake.schedule.hazards import EVERYBODY, Hazards
 from smpmake.schedule.job import Job
 
@@ -180,6 +180,10 @@ class Versions:
         """
         number, limit = self._made.get(path, (job.number, 0))
         return number < job.number < limit or path in self._shared
+
+    def has_past(self, path: str) -> bool:
+        """Whether something else was at a path, or nothing, for commands that may be pending."""
+        return path in self._made or path in self._by_path
 
     def forget(self) -> None:
         """What nobody is left to find need not be kept."""

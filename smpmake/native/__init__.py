@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 from pathlib import Path
@@ -47,4 +46,6 @@ def is_preloadable(path: str | os.PathLike[str]) -> bool:
 
 def become_subreaper() -> None:
     """Orphans among our descendants become our children instead of init's (Linux)."""
+    import ctypes  # most builds need none
+
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

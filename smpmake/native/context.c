@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,13 +29,15 @@ int resolve(const char *tool, const char *path, const struct stat *self, char *r
 		struct stat file;
 		int ours = 0;
 		/* An empty entry is the current folder. */
-		int size = snprintf(name, sizeof name, "%.*s%s%s", (int)length, at,
-		                    length > 0 ? "/" : "./", tool);
-		if (size > 0 && size < (int)sizeof name && stat(name, &file) == 0 &&
-		    S_ISREG(file.st_mode)) {
+		size_t size = length + strlen(tool) + (length > 0 ? 1 : 2);
+		if (size < sizeof name) {
+			memcpy(name, at, length);
+			strcpy(stpcpy(name + length, length > 0 ? "/" : "./"), tool);
+		}
+		if (size < sizeof name && stat(name, &file) == 0 && S_ISREG(file.st_mode)) {
 			ours = same_file(&file, self);
 			if (!ours && found != 0 && access(name, X_OK) == 0) {
-				memcpy(real, name, (size_t)size + 1);
+				memcpy(real, name, size + 1);
 				found = 0;
 			}
 		}
@@ -71,15 +72,29 @@ static const char *value_if(const char *variable, const char *name)
 	return variable + 8 + length + 1;
 }
 
+static uint32_t number_in(const char *digits)
+{
+	return (uint32_t)strtoul(digits, NULL, 10);
+}
+
 /* Which process above us has no guard: a guarded one left its number, or ours before it became us.
  */
 static uint32_t unguarded_above(const char *known, const char *caller)
 {
 	if (known != NULL)
-		return (uint32_t)strtoul(known, NULL, 10);
-	if (caller == NULL || atoi(caller) == getpid() || atoi(caller) == getppid())
+		return number_in(known);
+	if (caller == NULL || number_in(caller) == (uint32_t)getpid() ||
+	    number_in(caller) == (uint32_t)getppid())
 		return 0;
 	return (uint32_t)getppid();
+}
+
+/* "NAME=" and a number. */
+static char *numbered(const char *name, uint32_t value)
+{
+	char *text = must_alloc(40);
+	*put_number(stpcpy(text, name), text + 39, value) = '\0';
+	return text;
 }
 
 int survey(struct context *s)
@@ -122,11 +137,11 @@ int survey(struct context *s)
 	s->real = come[2];
 	if (s->has_guard)
 		s->unguarded = unguarded_above(come[1], come[0]);
-	int level = come[3] != NULL ? atoi(come[3]) + 1 : 1;
+	uint32_t level = come[3] != NULL ? number_in(come[3]) + 1 : 1;
 	if (level > MAX_DEPTH)
 		return -1;
-	s->depth = must_alloc(32);
-	s->env_bytes += (size_t)snprintf(s->depth, 32, "SMPMAKE_DEPTH=%d", level) + 1;
+	s->depth = numbered("SMPMAKE_DEPTH=", level);
+	s->env_bytes += strlen(s->depth) + 1;
 	s->env[n++] = s->depth;
 	s->env[n] = NULL;
 	return 0;
@@ -139,8 +154,7 @@ void number(struct context *s, uint32_t command)
 		return;
 	while (s->env[n] != NULL)
 		n++;
-	s->env[n] = must_alloc(40);
-	snprintf(s->env[n], 40, "SMPMAKE_COMMAND=%u", command);
+	s->env[n] = numbered("SMPMAKE_COMMAND=", command);
 	s->env[n + 1] = NULL;
 }
 

@@ -34,6 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "system.h"
 #include "takeback.h"
 #include "util.h"
 

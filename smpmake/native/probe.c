@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "system.h"
 #include "util.h"
 
 #define ROUND ((size_t)16 << 10)

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "system.h"
 #include "undolog.h"
 #include "util.h"
 
@@ -265,7 +267,8 @@ static void undo_move(const struct item *item, unsigned flags)
 	struct stat info;
 	if (lstat(item->other, &info) != 0 || !is_same(item->entry, &info))
 		return;
-	if (renameat2(AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
+	/* not by its function, which not every libc has */
+	if (syscall(SYS_renameat2, AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
 	    (errno != EINVAL || rename(item->other, item->path) != 0))
 		complain_of(item->other, strerror(errno));
 }

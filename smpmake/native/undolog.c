@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "system.h"
 #include "util.h"
 
 static void add(struct journal *j, const struct undo_entry *entry, uint64_t number, int server)

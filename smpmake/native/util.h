@@ -1,4 +1,6 @@
-/* What shim, worker and keeper share: whole reads and writes, strings in blobs, messages. */
+/* What shim, worker and keeper share: whole reads and writes, strings in blobs, messages.
+ *
+ * The shim has no libc but bare.c; what only the others need is in system.h. */
 #ifndef SMPMAKE_UTIL_H
 #define SMPMAKE_UTIL_H
 
@@ -19,9 +21,6 @@ int send_frame(int fd, uint16_t type, const void *payload, size_t size);
 /* malloc or die: none of these programs can go on without memory. */
 void *must_alloc(size_t size);
 
-/* The first bytes of a file in a folder, up to `most`, and a NUL; NULL where it cannot be read. */
-char *contents_of(const char *folder, const char *name, size_t most, size_t *size);
-
 /* The NUL-ended strings of a blob as a NULL-ended array (pointing into the blob), or NULL when the
  * blob does not end in NUL. */
 char **strings_of(char *blob, size_t size);
@@ -29,10 +28,8 @@ char **strings_of(char *blob, size_t size);
 /* "smpmake: WHO: WHAT: strerror(errno)" on stderr, in one write. */
 void complain(const char *who, const char *what);
 
-int64_t monotonic_ns(void);
-
-/* Sends a signal to every descendant of this process (which has to be a subreaper to know them
- * all); returns how many there were. */
-int signal_descendants(int signal);
+/* Put a text, or a number in digits, at `at`, as far as `end`; return what is behind it. */
+char *put_text(char *at, const char *end, const char *text);
+char *put_number(char *at, const char *end, unsigned long value);
 
 #endif

@@ -62,6 +62,8 @@ struct wire_answer {
 
 #define JOB_MERGED_OUTPUT 1u /* stdout and stderr are one file: keep their order */
 #define JOB_JOURNALED 2u     /* if it does not finish, what it has changed is undone */
+#define JOB_TERMINAL_OUT 4u  /* stdout is a terminal, */
+#define JOB_TERMINAL_ERR 8u  /* stderr is one (the same, where both are) */
 
 /* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits. */
 struct wire_job {
@@ -70,6 +72,7 @@ struct wire_job {
 	uint32_t mask;
 	uint32_t flags;
 	uint32_t outputs_len, real_len, cwd_len, argv_len, env_len, limits_len;
+	uint32_t rows, columns; /* of the terminal, where it has one */
 };
 
 /* One output in the blob: a byte of flags, the path, NUL, the name of the stale copy that was

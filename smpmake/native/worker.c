@@ -23,15 +23,19 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "system.h"
+#include "terminal.h"
 #include "util.h"
 
+#define JOB_TERMINAL (JOB_TERMINAL_OUT | JOB_TERMINAL_ERR)
 #define GRACE_MS 2000 /* between TERM and KILL: gcc removes its temporary files on TERM */
 
 struct worker {
 	int server, children; /* connection; signalfd of SIGCHLD */
 	int out, err;         /* where a tool's output is caught */
 	int null;
-	int told_to_end; /* the server had the running tool signalled */
+	struct terminal terminal; /* the running tool's */
+	int told_to_end;          /* the server had the running tool signalled */
 	struct wire_limit own[RLIM_NLIMITS];
 };
 
@@ -102,8 +106,11 @@ static int become(const struct worker *w, const struct job *job)
 		const struct rlimit limit = {want->soft, want->hard};
 		setrlimit((int)i, &limit);
 	}
-	int err = job->fixed.flags & JOB_MERGED_OUTPUT ? w->out : w->err;
-	if (dup2(w->null, 0) < 0 || dup2(w->out, 1) < 0 || dup2(err, 2) < 0)
+	const struct terminal *t = &w->terminal;
+	uint32_t flags = t->master >= 0 ? job->fixed.flags : job->fixed.flags & ~JOB_TERMINAL;
+	int out = flags & JOB_TERMINAL_OUT ? t->slave : w->out;
+	int err = flags & JOB_TERMINAL_ERR ? t->slave : flags & JOB_MERGED_OUTPUT ? out : w->err;
+	if (dup2(w->null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		return errno;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -202,19 +209,25 @@ static void pass_signal(struct worker *w, const struct job *job, pid_t tool)
 static void wait_for(struct worker *w, const struct job *job, pid_t tool, int *status,
                      struct rusage *usage)
 {
-	struct pollfd both[2] = {{.fd = w->server, .events = POLLIN},
-	                         {.fd = w->children, .events = POLLIN}};
+	struct pollfd all[3] = {{.fd = w->server, .events = POLLIN},
+	                        {.fd = w->children, .events = POLLIN},
+	                        {.fd = w->terminal.master, .events = POLLIN}};
+	int to = job->fixed.flags & JOB_TERMINAL_OUT ? w->out : w->err;
 	for (;;) {
-		if (poll(both, 2, -1) < 0)
+		if (poll(all, 3, -1) < 0)
 			continue;
-		if (both[1].revents) {
+		if (all[2].revents && copy_written(&w->terminal, to) != 0)
+			all[2].fd = -1;
+		if (all[1].revents) {
 			drain_children(w);
 			if (reap(tool, status, usage))
-				return;
+				break;
 		}
-		if (both[0].revents)
+		if (all[0].revents)
 			pass_signal(w, job, tool);
 	}
+	if (w->terminal.master >= 0 && copy_written(&w->terminal, to) == 0)
+		read_on(&w->terminal);
 }
 
 static size_t caught(int fd)
@@ -270,11 +283,16 @@ static int run(struct worker *w, struct job *job)
 	memset(&usage, 0, sizeof usage);
 	w->told_to_end = 0;
 	note_older(job);
+	w->terminal = (struct terminal){-1, -1};
+	if (job->fixed.flags & JOB_TERMINAL)
+		open_terminal(&w->terminal, job->fixed.rows, job->fixed.columns);
 	result.start_ns = monotonic_ns();
 	pid_t tool = start(w, job, &result.error);
+	leave_slave(&w->terminal);
 	if (tool > 0)
 		wait_for(w, job, tool, &result.wait_status, &usage);
 	result.end_ns = monotonic_ns();
+	close_terminal(&w->terminal);
 	if (tool < 0)
 		restore_failed(job);
 	else if (WIFSIGNALED(result.wait_status) || (w->told_to_end && result.wait_status != 0)) {

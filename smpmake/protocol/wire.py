@@ -27,6 +27,8 @@ OUTPUT_TIMED: Final = 1
 OUTPUT_MADE: Final = 2
 JOB_MERGED_OUTPUT: Final = 1
 JOB_JOURNALED: Final = 2
+JOB_TERMINAL_OUT: Final = 4
+JOB_TERMINAL_ERR: Final = 8
 
 DRIVER_STARTED: Final = 1
 DRIVER_ENDED: Final = 2
@@ -57,7 +59,7 @@ GUARD_FOLDER: Final = 5
 
 _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIII")
-_JOB: Final = struct.Struct("<QqIIIIIIII")
+_JOB: Final = struct.Struct("<QqIIIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 _LIMIT: Final = struct.Struct("<QQ")
 _SIGNAL: Final = struct.Struct("<i")
@@ -71,6 +73,14 @@ class FileId(NamedTuple):
 
     device: int
     inode: int
+
+
+class Terminal(NamedTuple):
+    """What of a job's output would have gone to a terminal (JOB_TERMINAL_...), and its size."""
+
+    flags: int
+    rows: int
+    columns: int
 
 
 @dataclass(slots=True)
@@ -302,9 +312,15 @@ def encode_job(
     *,
     merged: bool,
     journaled: bool,
+    terminal: Terminal | None = None,
     more_env: bytes = b"",
 ) -> bytes:
-    """An order for a worker: `argv` in the invocation's context, with `more_env` added."""
+    """An order for a worker: `argv` in the invocation's context, with `more_env` added.
+
+    merged: stdout and stderr are one file; journaled: unless it finishes, it is undone.
+    """
+    flags = (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0)
+    flags |= terminal.flags if terminal is not None else 0
     env_len = len(invoke.env) + len(more_env)
     return b"".join(
         (
@@ -325,13 +341,14 @@ def encode_job(
                 job_id,
                 issued_ns,
                 invoke.mask,
-                (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0),
+                flags,
                 len(outputs),
                 len(invoke.real) + 1,
                 len(invoke.cwd) + 1,
                 len(argv),
                 env_len,
                 len(invoke.limits),
+                *(terminal[1:] if terminal is not None else (0, 0)),
             ),
             outputs,
             invoke.real,

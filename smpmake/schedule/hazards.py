@@ -16,7 +16,7 @@ archiver makes is never a header, though programs have names as some headers of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, KeysView
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from typing import Final
 
 from smpmake.schedule.job import Job, Mode, Operands, Search
@@ -71,6 +71,14 @@ class Hazards:
     def oldest_undeclared(self) -> int | None:
         """The number of the oldest of them; None if there is none."""
         return next(iter(self._undeclared)).number if self._undeclared else None
+
+    def undeclared(self, before: int) -> Iterator[Job]:
+        """Deferred commands issued before a number that may read unnamed files, oldest first."""
+        for job in self._undeclared:
+            if job.number >= before:
+                break
+            if job.mode is Mode.DEFERRED:
+                yield job
 
     def searches(self) -> set[Search]:
         """Where the commands that may read unnamed files look for them."""

@@ -22,20 +22,18 @@ class Origin:
 
     driver   the process in whose family it is, or None: somebody types commands into a shell.
     session  the terminal's session, 0 where it cannot be told.
-    folder   where the driver was started; else where the command works.
-    words    the driver's command line, empty without one.
+    cwd      where the command works, which tells builds without a driver apart.
     """
 
     driver: Caller | None
     session: int
-    folder: str
-    words: tuple[str, ...]
+    cwd: str
 
     def is_same(self, other: Origin) -> bool:
         """Whether two commands are of one build."""
         if self.driver is None or other.driver is None:
-            mine = (self.session, self.folder, self.driver)
-            return mine == (other.session, other.folder, other.driver)
+            mine = (self.session, self.cwd, self.driver)
+            return mine == (other.session, other.cwd, other.driver)
         near = abs(self.driver.started - other.driver.started) < _TICK
         return self.driver.pid == other.driver.pid and near
 
@@ -44,37 +42,37 @@ class Origin:
         """Whether the driver may be silent for long, and is still the same build."""
         return self.driver is not None and self.driver.name in MAKES
 
+    def folder(self, processes: Processes) -> str:
+        """Where the driver was started, as far as that can be told now."""
+        if self.driver is None:
+            return self.cwd
+        parent, own = self.driver.parent, self.driver.pid
+        return processes.folder(parent) or processes.folder(own) or self.cwd
+
+    def words(self, processes: Processes) -> list[str]:
+        """The driver's command line, empty without one."""
+        if self.driver is None:
+            return []
+        return [os.fsdecode(word) for word in processes.command_line(self.driver.pid)]
+
 
 def origin_of(processes: Processes, parent: int, cwd: str, since: float) -> Origin:
-    """Of a command that `parent` has started.
+    """Of a command that `parent` has started: asked for each command.
 
     The driver is the topmost process above it that is younger than the server (its start `since`,
     wall clock, s) and no interactive shell, which leads its session.
     """
-    driver, above, session = None, parent, 0
-    for _ in range(_LONGEST_CHAIN):
-        caller = processes.caller(above)
-        if caller is None:
-            break
+    driver, session = None, 0
+    for caller in processes.above(parent, _LONGEST_CHAIN):
         session = session or caller.session
         is_shell = caller.pid == caller.session and caller.name in _SHELLS
         if caller.started < since or is_shell or caller.pid == 1:
             break
-        driver, above = caller, caller.parent
-    if driver is None:
-        return Origin(None, session, cwd, ())
-    words = tuple(os.fsdecode(word) for word in processes.command_line(driver.pid))
-    folder = processes.folder(driver.parent) or processes.folder(driver.pid) or cwd
-    return Origin(driver, session, folder, words)
+        driver = caller
+    return Origin(driver, session, cwd)
 
 
 def is_above(processes: Processes, pid: int, below: int) -> bool:
     """Whether a process is another one, or an ancestor of it."""
-    for _ in range(_LONGEST_CHAIN):
-        if below == pid:
-            return True
-        caller = processes.caller(below)
-        if caller is None:
-            return False
-        below = caller.parent
-    return False
+    callers = processes.above(below, _LONGEST_CHAIN - 1)
+    return below == pid or any(caller.parent == pid for caller in callers)

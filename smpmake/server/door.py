@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 import resource
+import select
 import socket
 import struct
 from collections.abc import Callable
@@ -49,6 +50,14 @@ class Door:
         path = str(self._socket.getsockname())
         self._socket.close()
         return path
+
+    def is_knocked(self) -> bool:
+        """Whether somebody waits to be let in, and will be."""
+        if self._paused is not None:
+            return False
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
+        return bool(waiting.poll(0))
 
     def complain(self, error: OSError) -> None:
         """Says what is short, once."""

@@ -22,6 +22,7 @@ from smpmake.cpus import own_cpu_us
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import Processes
 from smpmake.decide.rules import rules_of
+from smpmake.engine import launchers
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
 from smpmake.forecast import Forecast
@@ -158,10 +159,12 @@ class Guests:
         settings, now, wall = self._settings, self._now(), time.time()
         age = int((wall - origin.driver.started) * 1e9) if origin.driver is not None else 0
         self._ids += 1
-        words = list(origin.words) or [os.fsdecode(word) for word in invoke.argv.split(b"\0")[:-1]]
+        words = origin.words(self._processes)
+        words = words or [os.fsdecode(word) for word in invoke.argv.split(b"\0")[:-1]]
+        folder = origin.folder(self._processes)
         record = BuildRecord(
             words,
-            origin.folder,
+            folder,
             self._engine.scheduler.slots,
             cpus.usable().count,
             __version__,
@@ -176,7 +179,7 @@ class Guests:
             self._processes.output_ids(origin.driver.pid) if origin.driver is not None else None,
             began=record.wall_clock,
             wmakes=True,  # its driver may be one
-            known_failures=KnownFailures(origin.folder, secrets=settings.redact),
+            known_failures=KnownFailures(folder, secrets=settings.redact),
         )
         record.commands, record.failures = build.records, build.failures
         record.reported = build.reported
@@ -186,7 +189,7 @@ class Guests:
         self._guests.append(guest)
         self._engine.builds[build.id] = build
         self._later(self._look_back(guest))
-        log.info("a build begins: %s, in %s", " ".join(words[:8]), origin.folder)
+        log.info("a build begins: %s, in %s", " ".join(words[:8]), folder)
         return guest
 
     async def _look_back(self, guest: Guest) -> None:
@@ -211,10 +214,10 @@ class Guests:
 
     def _note_usage(self, guest: Guest) -> None:
         """What its driver has used so far, with what it has run itself."""
-        driver = (
-            guest.origin.driver if guest.pidfd >= 0 else None
-        )  # else it may be another's number
-        usage = self._processes.usage(driver.pid) if driver is not None else None
+        driver = guest.origin.driver
+        if driver is None or guest.pidfd < 0:  # it has ended, and its number may be another's
+            return
+        usage = self._processes.usage(driver.pid)
         if usage is not None:
             guest.record.driver_user_us = usage.user + usage.children_user
             guest.record.driver_system_us = usage.system + usage.children_system
@@ -294,8 +297,9 @@ class Guests:
         self._guests.remove(guest)
         self._untold_in(guest.origin.session)  # who waits there knows of it from now on
         self._unwatch(guest)
-        self._engine.forget(guest.build)
         record = guest.record
+        record.launchers = launchers.read(guest.build)
+        self._engine.forget(guest.build)
         last = max((max(c.ended, c.issued) for c in record.commands), default=0)
         record.driver_ended = guest.gone
         record.ended = max(last, guest.gone, record.started + 1)

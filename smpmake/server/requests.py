@@ -302,7 +302,7 @@ def _portions(records: list[CommandRecord]) -> Iterator[list[CommandRecord]]:
     size = 0
     for record in records:
         portion.append(record)
-        size += len(record.argv) + sum(map(len, (*record.inputs, *record.reads)))
+        size += len(record.argv) + sum(map(len, (*record.inputs, *record.reads, record.said)))
         if len(portion) == _ROWS_A_REPLY or size > _BYTES_A_REPLY:
             yield portion
             portion, size = [], 0

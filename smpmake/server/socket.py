@@ -72,6 +72,10 @@ class Server:
         # What the shim sent is usually there already; then no reader is ever registered.
         Connection(self, accepted, pid).readable()
 
+    def is_knocked(self) -> bool:
+        """Whether somebody has called who has not been heard yet."""
+        return self._door.is_knocked()
+
     # ------------------------------------------------------------------ for connections
 
     def complain(self, error: OSError) -> None:

@@ -42,7 +42,7 @@ class Backend(Protocol):
 
         Where that can be, `record` grows while the build runs.  Raises SmpmakeError."""
 
-    def adopt(self, driver: Driver) -> None:
+    async def adopt(self, driver: Driver) -> None:
         """The driver has been started: now serves it.
 
         Raises SmpmakeError where that cannot be; then it runs plainly (`abandon`)."""
@@ -65,6 +65,10 @@ class Backend(Protocol):
     @property
     def reaches_back(self) -> bool:
         """Whether what the build did can be undone to its very beginning."""
+
+    async def settled(self) -> None:
+        """Returns when nobody is left who was heard, or waits to be: a driver's children may go on
+        behind it."""
 
     async def drained(self, record: BuildRecord) -> None:
         """Returns when all that was deferred has ended, and fills the record."""

@@ -6,14 +6,19 @@ import asyncio
 import contextlib
 import os
 import resource
+import signal
 import socket
 import subprocess
 from pathlib import Path
+from typing import Final
 
 from smpmake import native
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import DriverEvent
+
+#: Signals that end a build.
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class DriverError(SmpmakeError):
@@ -47,6 +52,8 @@ class Driver:
         ours, theirs = socket.socketpair()
         soft = nofile if nofile is not None else resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         keeper = native.program("keeper")
+        # The keeper stands whatever comes; until it does, what comes waits.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         words = [keeper, *map(str, (theirs.fileno(), alive, soft)), os.fspath(folder), *command]
         try:
             self.process = subprocess.Popen(
@@ -60,6 +67,7 @@ class Driver:
             ours.close()
             raise DriverError(f"{command[0]} cannot be started: {error.strerror}") from None
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             theirs.close()
         ours.setblocking(False)
         self._socket = ours

@@ -20,7 +20,6 @@ from smpmake.commands import wmake
 from smpmake.commands.model import Kind
 from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
-from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.rules import rules_of
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
@@ -34,9 +33,8 @@ from smpmake.server.shims import shims_for
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import driver_environment, output_ids
+from smpmake.session.means import SHORT
 from smpmake.undo.journal import UndoJournal
-from smpmake.undo.reuse import Reusable
-from smpmake.undo.staying import staying
 
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from smpmake.server.socket import Server
 
 _BUILD: Final = "main"
+_SOON: Final = 0.03  # s; what asks nothing for so long will still need a server
 
 
 class LocalBackend:
@@ -68,6 +67,7 @@ class LocalBackend:
         self.alive = -1
         self._alive_write = -1
         self._pipe = -1
+        self._stopped = 0  # the signal by which
 
     async def open(self, record: BuildRecord) -> None:
         """See Backend."""
@@ -91,7 +91,6 @@ class LocalBackend:
         if self._settings.guard and self._settings.undo >= 0 and takes_guard(self._program):
             self._keep_journal(folder.path)
         build.began = time.time()
-        build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
         self.environment = driver_environment(
             self._shims,
             folder.socket,
@@ -112,13 +111,40 @@ class LocalBackend:
         build.on_squash = self.on_squash
         self._board.keep_journal()
 
-    def adopt(self, driver: Driver) -> None:
-        """See Backend.  The large imports come here, while the driver reads its makefile."""
+    async def adopt(self, driver: Driver) -> None:
+        """See Backend."""
         if self._engine is not None:
             self._engine.keep(driver.process.pid)
-            return
+        elif await self._is_needed(driver):
+            self._serve(driver)
+
+    async def _is_needed(self, driver: Driver) -> bool:
+        """Whether anything will be asked: a build that has nothing to do is over before."""
+        assert self._listener is not None
+        if self.output is not None:  # somebody has to read what the driver prints
+            return True
+        loop = asyncio.get_running_loop()
+        asked: asyncio.Future[None] = loop.create_future()
+
+        def ask() -> None:
+            if not asked.done():
+                asked.set_result(None)
+
+        loop.add_reader(self._listener, ask)
+        try:
+            await asyncio.wait(
+                (asked, driver.ended), timeout=_SOON, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            loop.remove_reader(self._listener)
+        is_over = driver.ended.done() and driver.ended.result() is not None
+        return not is_over or asked.done()
+
+    def _serve(self, driver: Driver) -> None:
+        """The large imports come here, while the driver reads its makefile."""
         assert self._board is not None
         assert self._listener is not None
+        from smpmake.decide.known_failures import KnownFailures
         from smpmake.engine.assembly import assemble
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
@@ -131,7 +157,10 @@ class LocalBackend:
             alive=self._alive_write,
             keeper=driver.process.pid,
         )
+        self._build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
         engine.builds[_BUILD] = self._build
+        if self._stopped:
+            engine.stop(self._build, self._stopped)
         if self.output is not None:
             self._transcribe(engine.printer, self.output)
         self._server = Server(self._listener, engine, Requests(engine, self.folder, self._shims))
@@ -152,12 +181,12 @@ class LocalBackend:
             self._transcribe(self._printer, self.output)
 
     def _look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
-        """What earlier builds tell, in a thread: the build does not wait for it."""
-        from smpmake.history import History, past
+        """What earlier builds tell, in a thread: the build does not wait for it, nor need it."""
+        with contextlib.suppress(*SHORT):  # or the build was over sooner
+            from smpmake.history import History, past
 
-        history = History()
-        known = past.of_commands(cwd, history)
-        with contextlib.suppress(RuntimeError):  # the build was over sooner
+            history = History()
+            known = past.of_commands(cwd, history)
             loop.call_soon_threadsafe(self._expect, known)
             if known.past:
                 known = past.with_order(known, cwd, history)
@@ -174,6 +203,7 @@ class LocalBackend:
 
     def stop(self, number: int) -> None:
         """See Backend."""
+        self._stopped = number
         if self._engine is not None:
             self._engine.stop(self._build, number)
 
@@ -190,23 +220,36 @@ class LocalBackend:
         """See Backend."""
         return self._build.undo is not None and self._build.undo.is_whole
 
+    async def settled(self) -> None:
+        """See Backend."""
+        while True:
+            inner = list(self._engine.builds.values()) if self._engine is not None else []
+            for each in [self._build, *inner]:
+                await each.empty.wait()
+            if self._server is None or not self._server.is_knocked():
+                return
+            await asyncio.sleep(0)  # the driver may be over before its last callers are heard
+
     async def drained(self, record: BuildRecord) -> None:
         """See Backend."""
         build = self._build
-        inner = list(self._engine.builds.values()) if self._engine is not None else []
-        for each in [build, *inner]:
-            await each.empty.wait()
+        await self.settled()
         if not build.squashing:
             build.failures += build.owed.values()
             build.owed.clear()
         if build.transcript is not None and not build.failures:
             build.transcript.finish()
+        if self._engine is not None:
+            from smpmake.engine import launchers
+
+            record.launchers = launchers.read(build)
         record.server_cpu_us = own_cpu_us() - self._spent_before
 
     def learn(self) -> list[str]:
         """See Backend."""
         build = self._build
-        assert build.known_failures is not None
+        if build.known_failures is None:  # nothing was asked
+            return []
         commands = []
         build.known_failures.learn({digest: w.argv for digest, w in build.wrong.items()})
         for wrong in build.wrong.values():
@@ -220,6 +263,8 @@ class LocalBackend:
         undo = self._build.undo
         if undo is None or undo.is_lost:
             return TakenBack(done=False)
+        from smpmake.undo.reuse import Reusable
+
         whole = everything and undo.is_whole
         if not everything:
             undo.stays(self._staying(undo))
@@ -234,6 +279,8 @@ class LocalBackend:
 
     def _staying(self, undo: UndoJournal) -> list[int]:
         """Commands whose results need not be made again; what failed has failed serially, too."""
+        from smpmake.undo.staying import staying
+
         read = {
             record.number: record.reads + record.inputs
             for record in self._build.records
@@ -269,7 +316,10 @@ class LocalBackend:
         if self._printer is not None:
             self._printer.close()
         if engine is not None:
+            from smpmake.engine import launchers
+
             leftovers = engine.close()
+            launchers.close(self._build)
         elif self._board is not None:
             self._board.close()
         if self._build.undo is not None:

@@ -69,7 +69,7 @@ class RemoteBackend:
             raise FolderError(f"no pipe for the session: {error.strerror}") from None
         os.close(other_end)
 
-    def adopt(self, driver: Driver) -> None:
+    async def adopt(self, driver: Driver) -> None:
         """See Backend."""
 
     def abandon(self) -> None:
@@ -101,6 +101,9 @@ class RemoteBackend:
     def reaches_back(self) -> bool:
         """See Backend."""
         return False
+
+    async def settled(self) -> None:
+        """See Backend.  The server goes on, and hears who comes late."""
 
     async def drained(self, record: BuildRecord) -> None:
         """See Backend.  A server that went away is noticed in the record."""

@@ -38,6 +38,12 @@ class Sampler:
             self._machine = Machine()
 
     @property
+    def memory(self) -> int:
+        """How much the machine has, bytes."""
+        total: int = self._psutil.virtual_memory().total
+        return total
+
+    @property
     def watched(self) -> int:
         """How many CPUs the samples are about; 0 where /proc could not be read."""
         return self._machine.count if self._machine is not None else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import gc
 import logging
@@ -15,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import psutil
-
 from smpmake import __version__, cpus
 from smpmake.commands import wmake
 from smpmake.commands.model import Reason
@@ -24,10 +21,10 @@ from smpmake.config import Settings
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import wire
 from smpmake.protocol.wire import DriverEvent
-from smpmake.records import BuildRecord, Failure, Sample
+from smpmake.records import BuildRecord, Failure
 from smpmake.said import say
 from smpmake.session.backend import Backend, TakenBack
-from smpmake.session.driver import Driver
+from smpmake.session.driver import ENDING, Driver
 from smpmake.session.means import (
     SHORT,
     in_a_thread,
@@ -35,13 +32,10 @@ from smpmake.session.means import (
     restore_descriptor_limit,
 )
 from smpmake.session.rerun import Input, can_run_again, reads_its_input
-from smpmake.session.sampler import Sampler
-from smpmake.status import Display, display
-from smpmake.status.progress import Progress, Sequel
-from smpmake.status.template import Wording
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
+    from smpmake.session.watch import Watch
 
 log = logging.getLogger("smpmake")
 
@@ -49,7 +43,6 @@ log = logging.getLogger("smpmake")
 FAULT: Final = 125
 CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE: Final = 0.3  # s for the driver to end by the terminal's own signal
 _PATIENCE: Final = 2.0  # s between TERM and KILL
 _MOST_COMPLAINTS: Final = 20
@@ -60,16 +53,17 @@ class Outcome:
     """What to tell the user: the record, and complaints about ourselves.
 
     refused  the errno by which the driver could not be run, 0 where it was.
+    signal   which ended the driver, or the build; 0 for none.
     """
 
     record: BuildRecord
     faults: list[str]
     refused: int = 0
+    signal: int = 0
 
 
 def spare_the_collector() -> None:
     """A server makes few cycles and many objects that stay: searching them again is time lost."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 50, 50)
 
@@ -110,16 +104,21 @@ class Session:
         self._late: signal.Signals | None = None
         self._killed = False
         self._refused = 0
+        self._driver_signal = 0
+        # What our caller ignores (nohup) is none of ours, and the driver inherits it.
+        self._heard = [n for n in ENDING if signal.getsignal(n) is not signal.SIG_IGN]
         self._driver: Driver | None = None
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
         )
         if began:
             self.record.wall_clock -= (time.monotonic_ns() - began) / 1e9
-        self.record.memory = psutil.virtual_memory().total
-        self._display: Display
-        self._progress = Progress(slots)
-        self._sequel: Sequel = ()
+        self._watching: Watch | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the driver has ended."""
+        return self._driver is not None and self._driver.ended.done()
 
     async def run(self, get_ready: Callable[[], None] = lambda: None) -> Outcome:
         """The whole build.  Raises SmpmakeError when it cannot even begin.
@@ -148,13 +147,13 @@ class Session:
                     self._driver.close()
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
-        return Outcome(record, faults, self._refused)
+        return Outcome(record, faults, self._refused, self._signal(record.status))
 
     async def _drive(self, soft: int, get_ready: Callable[[], None]) -> list[str]:
         """Runs the driver, again if need be, until it and all that it issued has ended."""
         driver = self._start(soft)
         try:
-            self._backend.adopt(driver)
+            await self._backend.adopt(driver)
         except (SmpmakeError, *SHORT) as error:
             say(f"{error}; the build goes on plainly")
             self._backend.abandon()
@@ -166,13 +165,15 @@ class Session:
             self._input.rewind()
             self._stand_by_for_signals()
             driver = self._start(soft)
-            self._backend.adopt(driver)
+            await self._backend.adopt(driver)
             faults = await self._see_through(driver)
         await ready
         if faults:
             driver.signal(signal.SIGKILL)
             await driver.alone
             await self._take_back()
+        else:
+            await self._backend.settled()
         return faults
 
     async def _in_time(self, get_ready: Callable[[], None]) -> None:
@@ -194,6 +195,7 @@ class Session:
             output=backend.output,
         )
         self.is_begun = True
+        self._driver_signal = 0
         self.record.driver_started = self.record.driver_started or time.monotonic_ns()
         return driver
 
@@ -275,50 +277,39 @@ class Session:
     def _stand_by_for_signals(self) -> None:
         """Before the driver is there: it may be interrupted as soon as it says anything."""
         loop = asyncio.get_running_loop()
-        for number in _ENDING:
+        for number in self._heard:
             loop.add_signal_handler(number, self._interrupted, number)
 
     async def _see_through(self, driver: Driver) -> list[str]:
         """From the driver's start until everything has ended."""
         loop = asyncio.get_running_loop()
-        record, backend = self.record, self._backend
+        record = self.record
         loop.set_exception_handler(lambda _, context: self._broken(driver, context))
-        sampler = Sampler(record.samples, backend.counts, record.started)
-        record.watched = sampler.watched
-        quiet = self._settings.verbosity < 0
-        self._display = display(Wording(self._settings.status), quiet=quiet)
-        watching = asyncio.create_task(sampler.run(self._sampled))
+        watch = self._watch() if not driver.ended.done() else None
         try:
             faults = self._note_driver(await driver.ended) + self._faults
             record.driver_ended = time.monotonic_ns()
-            await backend.drained(record)
+            await self._backend.drained(record)
         finally:
-            watching.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watching
-            sampler.take()
-            self._display.close()
-            for number in _ENDING:  # what is left to do takes a moment and must be done
+            if watch is not None:
+                await watch.end()
+            for number in self._heard:  # what is left to do takes a moment and must be done
                 loop.add_signal_handler(number, self._interrupted_late, number)
         return faults
 
-    def _sampled(self, sample: Sample) -> None:
+    def _watch(self) -> Watch:
+        """Begins to watch the build.  One that is over already has not loaded what that takes."""
+        from smpmake.session.watch import Watch
+
+        self._watching = self._watching or Watch(
+            self.record, self._backend, self._settings, self._turn
+        )
+        self._watching.begin()
+        return self._watching
+
+    def _turn(self) -> None:
         if self.recorder is not None:
             self.recorder.turn()
-        sequel = self._backend.sequel()
-        if sequel is not self._sequel:
-            self._sequel = sequel
-            self._progress.expect(sequel)
-        record = self.record
-        self._display.show(
-            self._progress.facts(
-                sample,
-                record.commands,
-                began=record.started,
-                failed=len(record.failures),
-                over=os.path.basename(record.command[0]) if record.driver_ended else "",
-            )
-        )
 
     def _note_driver(self, event: DriverEvent | None) -> list[str]:
         record = self.record
@@ -333,7 +324,8 @@ class Session:
             record.driver_status = NOT_FOUND if event.status == errno.ENOENT else CANNOT_RUN
             self._refused = event.status
         elif os.WIFSIGNALED(event.status):
-            record.driver_status = 128 + os.WTERMSIG(event.status)
+            self._driver_signal = os.WTERMSIG(event.status)
+            record.driver_status = 128 + self._driver_signal
         else:
             record.driver_status = os.WEXITSTATUS(event.status)
         return []
@@ -383,3 +375,8 @@ class Session:
         if self.record.driver_status:
             return self.record.driver_status
         return 1 if self.record.failures else 0
+
+    def _signal(self, status: int) -> int:
+        """Which signal the status is of; 0 where the driver has left by itself."""
+        number = status - 128
+        return number if number in (self._ended_by, self._driver_signal) and number > 0 else 0

@@ -24,15 +24,15 @@ prog: $(OBJECTS)
 
 
 def deferred(ended: Ended) -> int:
-    """How many commands the summary says were deferred."""
-    found = re.search(r"(\d+) deferred", ended.err)
+    """How many commands the summary says ran in parallel."""
+    found = re.search(r"(\d+) in parallel", ended.err)
     assert found is not None, ended.err
     return int(found[1])
 
 
 def test_p1_flat_makefile(space: Space) -> None:
     ended = space.expect_same({**objects(6), "main.c": MAIN, "Makefile": FLAT}, ["make"])
-    assert "8 deferred, 0 in the foreground" in ended.err
+    assert "8 in parallel, 0 in place" in ended.err
 
 
 def test_p7_afterwards_make_finds_nothing_to_do(space: Space) -> None:
@@ -129,7 +129,7 @@ def test_p1_many_sources_in_one_command(space: Space) -> None:
         "Makefile": "all:\n\tgcc -O1 -o prog *.c\n\tgcc -c f*.c\n",
     }
     ended = space.expect_same(files, ["make"])
-    assert "10 deferred, 0 in the foreground" in ended.err
+    assert "10 in parallel, 0 in place" in ended.err
 
 
 def test_p1_two_rules_write_the_same_object(space: Space) -> None:
@@ -170,7 +170,7 @@ def test_p1_a_very_long_command_line(space: Space) -> None:
     assert len(script) > 100_000
     ended = space.expect_same(files, ["sh", "-e", "build.sh"])
     assert ended.status == 0
-    assert "3 deferred" in ended.err
+    assert "3 in parallel" in ended.err
 
 
 def test_p1_two_outputs_that_were_one_file(space: Space) -> None:
@@ -202,7 +202,7 @@ def test_p1_libtool_discards_its_second_output(space: Space) -> None:
         "Makefile": "all:\n" + "".join(f"\tsh ./libtool f{n}\n" for n in range(3)),
     }
     ended = space.expect_same(files, ["make"])
-    assert "6 deferred" in ended.err
+    assert "6 in parallel" in ended.err
 
 
 def test_p1_bmake(space: Space) -> None:
@@ -217,7 +217,7 @@ def test_p1_bmake(space: Space) -> None:
         ),
     }
     ended = space.expect_same(files, ["bmake"])
-    assert "7 deferred" in ended.err
+    assert "7 in parallel" in ended.err
     assert "up to date" in space.run("bmake").out
 
 
@@ -255,7 +255,7 @@ gcc -c good.c
 """
     files = {"probe.sh": script, "broken.c": "int 1;\n", "good.c": "int good;\n"}
     ended = space.expect_same(files, ["sh", "-e", "probe.sh"])
-    assert "1 deferred" in ended.err
+    assert "1 in parallel" in ended.err
 
 
 def test_p1_a_header_changed_while_compiles_are_pending(space: Space) -> None:
@@ -300,7 +300,7 @@ def test_p1_launchers_are_part_of_the_command(space: Space) -> None:
     script = "ccache gcc -c a.c -o a.o\nccache gcc -c b.c -o b.o\ngcc -o prog a.o b.o\n"
     files = {"a.c": MAIN, "b.c": "int b;\n", "build.sh": script}
     ended = space.expect_same(files, ["sh", "-e", "build.sh"])
-    assert "3 deferred" in ended.err
+    assert "3 in parallel" in ended.err
 
 
 def test_p1_a_build_inside_a_build_shares_the_server(space: Space) -> None:

@@ -54,7 +54,7 @@ FORTRAN = {
 def test_p1_fortran_modules(space: Space, seed: int | None) -> None:
     needs.require("gfortran")
     ended = space.expect_same(FORTRAN, ["make", "prog", "run"], *arguments(seed))
-    assert "9 deferred" in ended.err  # eight compiles and the link
+    assert "9 in parallel" in ended.err  # eight compiles and the link
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_p1_tiny_c(space: Space, seed: int | None) -> None:
         ),
     }
     ended = space.expect_same(files, ["make", "prog", "run"], *arguments(seed))
-    assert "deferred" in ended.err
+    assert "in parallel" in ended.err
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_p1_sdcc(space: Space, port: str, seed: int | None) -> None:
         ),
     }
     ended = space.expect_same(files, ["make"], *arguments(seed))
-    assert "deferred" in ended.err
+    assert "in parallel" in ended.err
 
 
 PACKER = """#!/bin/sh
@@ -194,7 +194,7 @@ def packer(space: Space) -> dict[str, str]:
 def test_p1_a_tool_of_the_users_own(space: Space, seed: int | None) -> None:
     """Described in the project's configuration, nothing else."""
     ended = space.expect_same(packer(space), ["make"], *arguments(seed))
-    assert "6 deferred" in ended.err
+    assert "6 in parallel" in ended.err
 
 
 @pytest.mark.slow
@@ -203,7 +203,7 @@ def test_a_tool_is_known_as_soon_as_it_is_described(space: Space) -> None:
     files = packer(space)
     described = files.pop(".smpmake.toml")
     space.write(files)
-    assert "3 deferred" in space.smpmake("make").err
+    assert "3 in parallel" in space.smpmake("make").err
     space.clear()
     space.write({**files, ".smpmake.toml": described})
-    assert "6 deferred" in space.smpmake("make").err
+    assert "6 in parallel" in space.smpmake("make").err

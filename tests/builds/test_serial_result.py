@@ -191,6 +191,13 @@ GONE = {
     ),
     "what is renamed": "mkdir w; R=$PWD; cd w; gcc -c $R/a.c -o $R/a.o; cd ..; mv w w2",
     "for temporary files": "export TMPDIR=$PWD/tt; mkdir tt; gcc -O1 -c slow.c -o s.o; rm -rf tt",
+    "those that are there already": (
+        "gcc -O1 -c slow.c -o s.o; for n in $(seq 200); do rm -f $TMPDIR/cc*; done"
+    ),
+    "those of a compiler that looks further": (
+        "unset TMPDIR; export TMP=$PWD/tt; mkdir tt; gcc -O1 -c slow.c -o s.o; "
+        "for n in $(seq 200); do rm -f tt/cc*; done; rm -r tt"
+    ),
     "for those of a script": (
         "tmp=$(mktemp -d); export TMPDIR=$tmp; trap 'rm -rf $tmp' EXIT; gcc -O1 -c slow.c -o s.o"
     ),
@@ -202,6 +209,7 @@ GONE = {
 def test_folders_that_go(space: Space, name: str, jobs: str) -> None:
     ended = space.expect_same(FILES, ["sh", "-c", SLOW + GONE[name]], jobs)
     assert ended.status == 0
+    assert "undone" not in ended.err
 
 
 @pytest.mark.parametrize("jobs", ["-j1", "-j2"])

@@ -134,7 +134,7 @@ def test_p1_tools_by_absolute_path(space: Space) -> None:
     script = "".join(f"{gcc} -c f{n}.c\n" for n in range(5)) + f"{gcc} -o prog main.c f*.o\n"
     files = {**objects(5), "main.c": MAIN, "build.sh": script}
     ended = space.expect_same(files, ["sh", "-e", "build.sh"])
-    assert "6 deferred, 0 in the foreground" in ended.err
+    assert "6 in parallel, 0 in place" in ended.err
 
 
 def test_p1_a_static_program_is_not_let_loose(space: Space) -> None:
@@ -187,7 +187,7 @@ def test_what_jobs_read_is_recorded_and_checked(space: Space) -> None:
     }
     space.write(files)
     space.smpmake("sh", "-c", "gcc -c a.c; gcc -c b.s")
-    assert f"read {space.folder}/a.o" in space.smpmake("why").out
+    assert f"read {space.folder}/a.o" in space.smpmake("why", COLUMNS="400").out
     record = History(space.root / "state" / "smpmake" / "history.db").last()
     assert record is not None
     reads = {name for command in record.commands for name in command.reads}

@@ -20,11 +20,17 @@ from smpmake.guard.scoreboard import (
     KEPT,
     OUTPUT,
     SLOTS,
+    Claim,
+    Promised,
     Scoreboard,
     file_hash,
     name_hash,
+    output_check,
+    output_hash,
 )
+from smpmake.guard.traces import Traces
 from smpmake.protocol import frames, wire
+from smpmake.undo.journal import now_ns
 
 _HEADER = struct.Struct("<QIIIIqIIIIII")
 
@@ -106,6 +112,16 @@ def test_slots_are_used_again_and_again(path: Path) -> None:
     board.close()
 
 
+def output(path: Path) -> list[Claim]:
+    """Claims of a file that is to appear in a folder that is there."""
+    info = path.parent.stat()
+    name = os.fsencode(path.name)
+    return [
+        (name_hash(name), OUTPUT),
+        (output_hash((info.st_dev, info.st_ino), name), OUTPUT),
+    ]
+
+
 class Answering:
     """A server that lets everybody go on, and remembers what was asked."""
 
@@ -177,6 +193,9 @@ def guarded(tmp_path: Path, *argv: str, **more: str) -> str:
         ("./sub/../a.o", True),
         ("A.O", True),
         ("sub//../a.o", True),
+        ("way/a.o", True),
+        ("sub/A.o", True),  # a link may lead to it
+        ("sub/a.o", False),
         ("other.o", False),
         ("sub/a.c", False),
     ],
@@ -185,11 +204,13 @@ def test_a_guard_asks_by_name(
     tmp_path: Path, path: Path, server: Answering, name: str, asks: bool
 ) -> None:
     board = Scoreboard(path)
-    board.put_up(3, [(name_hash(b"a.o"), OUTPUT)])
+    board.put_up(3, output(tmp_path / "a.o"))
     board.show(1)
     (tmp_path / "sub").mkdir()
-    for each in ("a.o", "A.O", "other.o", "sub/a.c"):
+    (tmp_path / "way").symlink_to(".")
+    for each in ("a.o", "A.O", "other.o", "sub/a.c", "sub/a.o"):
         (tmp_path / each).touch()
+    (tmp_path / "sub" / "A.o").symlink_to("../a.o")
     look(tmp_path, name)
     asked = [question for question in server.asked if question.kind == wire.ASK_READ]
     assert [q.path for q in asked] == ([f"{tmp_path}/{name}"] if asks else [])
@@ -211,7 +232,7 @@ def test_nobody_asks_while_nothing_is_pending(
 
 def test_a_job_does_not_ask_for_its_own(tmp_path: Path, path: Path, server: Answering) -> None:
     board = Scoreboard(path)
-    board.put_up(6, [(name_hash(b"a.o"), OUTPUT)])
+    board.put_up(6, output(tmp_path / "a.o"))
     board.show(1)
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o", SMPMAKE_COMMAND="7")  # number + 1
@@ -226,8 +247,9 @@ def test_a_job_does_not_ask_for_what_others_are_to_read_of_its_own(
     tmp_path: Path, path: Path, server: Answering, others: int
 ) -> None:
     board = Scoreboard(path)
-    claims = [(name_hash(b"a.o"), others)]
-    board.put_up(6, [(name_hash(b"a.o"), OUTPUT), (name_hash(b"a.o"), INPUT)])
+    own = output(tmp_path / "a.o")
+    claims = own if others == OUTPUT else [(name_hash(b"a.o"), others)]
+    board.put_up(6, [*own, (name_hash(b"a.o"), INPUT)])
     board.put_up(9, claims)
     board.show(1)
     (tmp_path / "a.o").touch()
@@ -239,6 +261,58 @@ def test_a_job_does_not_ask_for_what_others_are_to_read_of_its_own(
     server.asked.clear()
     look(tmp_path, "a.o", SMPMAKE_COMMAND="7")
     assert server.asked == []
+    board.close()
+
+
+def test_outputs_of_folders_that_are_not_there_are_asked_by_name(
+    tmp_path: Path, path: Path, server: Answering
+) -> None:
+    board = Scoreboard(path)
+    board.put_up(3, [(name_hash(b"a.o"), OUTPUT)])
+    board.unknown_folders(1)
+    board.show(1)
+    (tmp_path / "a.o").touch()
+    look(tmp_path, "a.o")
+    assert server.asked
+    board.close()
+
+
+@pytest.mark.parametrize("name", ["a", "1234567", "12345678", "123456789", "\u00fc" * 8, "n" * 255])
+def test_the_board_tells_a_make_what_is_promised(
+    tmp_path: Path, path: Path, server: Answering, name: str
+) -> None:
+    """The driver, and as long as one command alone is to write it."""
+    board = Scoreboard(path)
+    info = tmp_path.stat()
+    key = (info.st_dev, info.st_ino), os.fsencode(name)
+    (tmp_path / "rules").write_text(f"old: {name}\n\t@echo made\n{name}: ;\n")
+    (tmp_path / "old").touch()
+    old = int((tmp_path / "old").stat().st_mtime)
+
+    def promise(owner: int, time: int) -> None:
+        what = Promised(wire.GUARD_FILE, 0o644, time * 10**9)
+        board.promise(owner, output_hash(*key), output_check(*key), what)
+        board.put_up(owner, output(tmp_path / name))
+
+    def make(**more: str) -> tuple[bool, bool]:
+        """Whether it has to make `old` anew, and whether it asked."""
+        server.asked.clear()
+        made = "made" in guarded(tmp_path, "make", "-s", "-f", "rules", **more)
+        return made, bool(server.asked)
+
+    board.show(1)
+    promise(4, old + 1000)
+    assert make() == (True, False)
+    assert make(SMPMAKE_COMMAND="9")[1], "a command's make waits for what was issued before"
+    promise(5, old - 1000)
+    assert make()[1], "two are to write it"
+    board.take_down(4, output(tmp_path / name))
+    assert make() == (False, False)
+    promise(6, old + 1000)
+    board.take_down(6, output(tmp_path / name))
+    assert make()[1], "the other's promise has gone"
+    board.take_down(5, output(tmp_path / name))
+    assert make() == (True, False), "as it is, and it is not there"
     board.close()
 
 
@@ -314,3 +388,50 @@ def test_questions_survive_the_wire() -> None:
 def test_a_malformed_question_is_refused(payload: bytes) -> None:
     with pytest.raises(frames.WireError):
         wire.decode_question(payload)
+
+
+#: The guard's (native/guard/questions.c), ns.
+MOMENT = 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        ("a.o", False),
+        ("sub/../a.o", False),
+        ("sub/a.o", True),
+        ("b.o", True),
+        ("A.o", True),
+        ("older.o", True),
+    ],
+)
+def test_a_job_asks_nothing_about_what_it_has_said_that_it_writes(
+    tmp_path: Path, path: Path, server: Answering, name: str, asks: bool
+) -> None:
+    """Though later ones read it, and write it anew."""
+    (tmp_path / "sub").mkdir()
+    board = Scoreboard(path)
+    outputs = [tmp_path / name for name in ("a.o", "b.o", "sub/a.o", "older.o")]
+    outputs[-1].touch()  # perhaps by an earlier command, for one that has still to read it
+    for number in (7, 9):
+        board.put_up(number, [claim for each in outputs for claim in output(each)])
+    board.put_up(9, [(name_hash(os.fsencode(each.name)), INPUT) for each in outputs])
+    board.show(2)
+    info = tmp_path.stat()
+    traces = Traces(tmp_path)
+    own = [output_check((info.st_dev, info.st_ino), name) for name in (b"a.o", b"older.o")]
+    trace = traces.begin(0, 0, own=own, asks_own=False)
+    job = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+    began = now_ns()
+    while now_ns() <= began + MOMENT:  # what is as old as the job may be somebody else's
+        pass
+    for _ in range(2):  # it is not there, and then it is
+        guarded(tmp_path, "dd", "if=/dev/null", f"of={name}", "status=none", **job)
+    writes = [q.path for q in server.asked if q.kind == wire.ASK_WRITE]
+    assert [os.path.normpath(each) for each in writes] == (
+        2 * [os.path.normpath(f"{tmp_path}/{name}")] if asks else []
+    )
+    assert {q.kind for q in server.asked} <= {wire.ASK_WRITE}
+    assert traces.end(0).writes == (os.path.normpath(f"{tmp_path}/{name}"),)
+    traces.close()
+    board.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.held import Held
@@ -68,6 +70,8 @@ WHILE_IT_IS_HELD = {
     "what a hard link leads to is changed": (
         "ln one/v.h inc/l.h; gcc -Dheld -Iinc -DSUFFIX='\"l.h\"' -c any.c; cat new.h > one/v.h"
     ),
+    "changed through a link": "ln -s v.h inc/l; gcc -Dheld -Iinc -c a.c; cat new.h > inc/l",
+    "changed through a new link": "gcc -Dheld -Iinc -c a.c; ln -s v.h inc/l; cat new.h > inc/l",
     "a table of no header's name": "gcc -Dheld -c map.c; sed -i s/1/2/ t.map",
     "an assembler's contents": "gcc -Dheld -c blob.S; cp fw2.bin fw.bin",
     "a profile is removed": (
@@ -174,13 +178,125 @@ os.execv("/usr/bin/gcc", ["/usr/bin/gcc", "-c", name, "-o", sys.argv[3]])
 }
 
 
+def tool(space: Space, name: str, text: str = "") -> Path:
+    """Where a tool of that name is found; written there if there is a script for it."""
+    path = space.root / "tools" / name
+    path.parent.mkdir(exist_ok=True)
+    if not space.environment["PATH"].startswith(f"{path.parent}:"):
+        space.environment["PATH"] = f"{path.parent}:{space.environment['PATH']}"
+    if text:
+        path.write_text(text)
+        path.chmod(0o755)
+    return path
+
+
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_a_command_finds_what_it_has_made_itself(space: Space, name: str) -> None:
-    tools = space.root / "tools"
-    tools.mkdir()
-    (tools / "gcc").write_text(WRAPPERS[name])
-    (tools / "gcc").chmod(0o755)
-    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    tool(space, "gcc", WRAPPERS[name])
     script = "gcc -c -o p.o a.c; cat p.o > seen; gcc -c -o a.o a.c"
     ended = space.expect_same(FILES, ["sh", "-c", script])
     assert ended.status == 0
+
+
+MAKER = """#!/bin/sh
+cp "$3" "$2"
+[ "$2" != last ] || : > made
+"""
+
+
+@pytest.mark.parametrize("more", ["", "maker -o later x.dat\n"], ids=["alone", "read by a third"])
+def test_p1_a_job_makes_what_a_first_compile_looks_for_in_vain(space: Space, more: str) -> None:
+    """That compile was begun when nobody had seen yet that all of gcc runs with a guard; now one
+    has, on the other slot."""
+    held = Held(space)
+    tool(space, "maker", MAKER)
+    script = (
+        f"gcc -Dheld -c a.c -o a.o\ngcc -c z.c -o z.o\nmaker -o x.dat in\n{more}"
+        "maker -o last in\nuntil [ -e made ]; do :; done\n: > after\n"
+    )
+    files = {
+        ".smpmake.toml": '[tools.maker]\nkind = "compile"\noutput = ["-o"]\nheaders = false\n',
+        "a.c": '#if __has_include("x.dat")\nint there;\n#else\nint absent;\n#endif\n',
+        "z.c": "int z;\n",
+        "in": "/* nothing */\n",
+        "build.sh": script,
+    }
+    status, expected = held.serial(files, ["sh", "-e", "build.sh"])
+    ended, tree = held.parallel(files, ["sh", "-e", "build.sh"], "-j2", witness="made")
+    assert (ended.status, tree) == (status, expected), ended.err
+
+
+#: Copies seen.h to its output; with an operand that is held, when the gate has been opened.
+STATIC = r"""
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char text[100] = "";
+	FILE *gate = strstr(argv[3], "held") ? fopen("GATE", "r") : NULL;
+	if (gate != NULL)
+		fgetc(gate);
+	FILE *in = fopen("seen.h", "r"), *out = fopen(argv[2], "w");
+	fgets(text, sizeof text, in);
+	return argc != 4 || fputs(text, out) < 0 || fclose(out) != 0;
+}
+"""
+
+#: Makes what it is told to; "late" one waits for the script, "again" tells `find` when it has.
+WRITE = """#!/bin/sh
+if [ "$3" = late ] && [ -p {late} ]; then read word < {late}; fi
+cp "$3" "$2"
+if [ "$3" = again ] && [ -p {again} ]; then echo > {again}; fi
+"""
+#: Looks at x.dat when that has been made again.
+FIND = """#!/bin/sh
+if [ "$3" = wait ] && [ -p {again} ]; then read word < {again}; fi
+cat x.dat > "$2" 2> /dev/null || echo none > "$2"
+"""
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "write -o x.dat again\n",
+        "rm x.dat\nfind -o none in\nwrite -o x.dat again\n",
+        "mv x.dat y.dat\nfind -o none in\nwrite -o x.dat again\n",
+    ],
+    ids=["overwritten", "removed and made anew", "moved and made anew"],
+)
+def test_p1_a_job_makes_anew_what_an_earlier_one_has_made(space: Space, then: str) -> None:
+    """It is its own output, and who stands between the two is to find the other one."""
+    late, again = space.root / "late", space.root / "again"
+    for name, text in (("write", WRITE), ("find", FIND)):
+        tool(space, name, text.format(late=late, again=again))
+    known = '[tools.{}]\nkind = "compile"\noutput = ["-o"]\n'
+    files = {
+        ".smpmake.toml": known.format("write") + "headers = false\n" + known.format("find"),
+        **{name: f"{name}\n" for name in ("in", "late", "again", "wait")},
+        "build.sh": (
+            "write -o p in\nfind -o q in\ncat p q > seen\n"  # both are seen to have a guard
+            f"write -o x.dat late\nfind -o found wait\n{then}[ ! -p {late} ] || echo > {late}\n"
+        ),
+    }
+    ended = space.expect_same(files, ["sh", "-e", "build.sh"], "-j4", gates=(late, again))
+    assert ended.status == 0, ended.err
+
+
+def test_p1_a_static_tool_is_shown_nothing(space: Space) -> None:
+    """Though nothing of its first run speaks against a guard: nothing of it was seen."""
+    gate = space.root / "gate"
+    space.write({"tool.c": STATIC.replace("GATE", str(gate))})
+    space.ok("gcc", "-static", "tool.c", "-o", str(tool(space, "tool")))
+    space.clear()
+    files = {
+        ".smpmake.toml": '[tools.tool]\nkind = "compile"\noutput = ["-o"]\n',
+        "in": "",
+        "in.held": "",
+        "seen.h": "old\n",
+        "build.sh": (
+            "tool -o first in\ncat first > /dev/null\ntool -o second in.held\n"
+            f"[ ! -p {gate} ] || echo > {gate} &\necho new > seen.h\n"
+        ),
+    }
+    ended = space.expect_same(files, ["sh", "-e", "build.sh"], "-j2", gates=(gate,))
+    assert ended.status == 0, ended.err

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from tests.support import needs
+from tests.support.kills import name_of
 from tests.support.space import SMPMAKE, Space, objects
 
 pytestmark = pytest.mark.slow
@@ -70,6 +71,16 @@ def test_p6_two_builds_share_the_slots(space: Space) -> None:
     assert len(counts) == 16
     assert max(counts) <= 3
     assert all((space.folder / f"{n}.o").exists() for n in range(16))
+
+
+def test_who_has_evaluated_a_servers_variables_asks_that_one(space: Space) -> None:
+    default, other = Server(space), Server(space, "--socket", "other")
+    in_shell = f'eval "$({SMPMAKE} env --socket other)"; {SMPMAKE} status && {SMPMAKE} stop'
+    ended = space.run("sh", "-c", in_shell)
+    assert ended.status == 0, ended.err
+    assert space.finish(other.process).status == 0
+    assert default.process.poll() is None
+    default.stop()
 
 
 def test_what_a_shell_evaluates_is_quoted(space: Space) -> None:
@@ -169,7 +180,7 @@ def a_build_that_only_waits(space: Space) -> tuple[Server, subprocess.Popen[byte
     server = Server(space, "-j1")
     build = space.start(*shell(f"exec {SMPMAKE} -q sh -c 'gcc -c 0.c; true'"))
     (space.folder / "started").read_text()
-    while "sh" in [each.name() for each in psutil.Process(build.pid).children(recursive=True)]:
+    while "sh" in map(name_of, psutil.Process(build.pid).children(recursive=True)):
         assert build.poll() is None
     return server, build
 
@@ -178,7 +189,7 @@ def a_build_that_only_waits(space: Space) -> tuple[Server, subprocess.Popen[byte
 def test_a_build_that_only_waits_for_its_jobs_obeys_a_signal(space: Space, number: int) -> None:
     server, build = a_build_that_only_waits(space)
     build.send_signal(number)
-    assert space.finish(build).status == 128 + number
+    assert space.finish(build).status == -number
     server.stop()
     assert not (space.folder / "0.o").exists()
     space_is_clean(space)
@@ -318,9 +329,9 @@ def test_plain_make_through_shims_alone_has_a_report(space: Space) -> None:
     assert done.status == 0, done.err
     assert "slots" in done.out
     report = done.out.partition("build 1,")[2]
-    assert "2 deferred, 0 in the foreground" in report
+    assert "2 in parallel, 0 in place" in report
     assert "make was not run by smpmake: its status is not known" in report
-    assert "2 deferred, 0 in the foreground" in done.err
+    assert "2 in parallel, 0 in place" in done.err
     history = space.run(SMPMAKE, "history")
     assert "?  make" in history.out
     assert "make" in space.run(SMPMAKE, "why", "f0.o").out

@@ -58,14 +58,15 @@ def terminal(shell_since: float = 2000.0) -> Table:
 def test_the_driver_is_the_topmost_below_the_shell() -> None:
     origin = origin_of(terminal(), INNER, "/w", SINCE)
     assert origin.driver is not None
-    assert (origin.driver.pid, origin.session, origin.folder) == (MAKE, BASH, f"/of/{BASH}")
-    assert origin.words == ("make", "all")
+    folder = origin.folder(terminal())
+    assert (origin.driver.pid, origin.session, folder) == (MAKE, BASH, f"/of/{BASH}")
+    assert origin.words(terminal()) == ["make", "all"]
     assert origin.is_make
 
 
 def test_what_is_typed_into_a_shell_has_no_driver() -> None:
     origin = origin_of(terminal(), BASH, "/w", SINCE)
-    assert (origin.driver, origin.folder, origin.session) == (None, "/w", BASH)
+    assert (origin.driver, origin.folder(terminal()), origin.session) == (None, "/w", BASH)
     assert origin.is_same(origin_of(terminal(), BASH, "/w", SINCE))
     assert not origin.is_same(origin_of(terminal(), BASH, "/other", SINCE))
     assert not origin.is_same(origin_of(terminal(), MAKE, "/w", SINCE))

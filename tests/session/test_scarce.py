@@ -44,7 +44,7 @@ def test_p5_few_descriptors(space: Space, count: int) -> None:
 
 
 def test_p5_descriptors_for_fewer_workers_than_were_wanted(space: Space) -> None:
-    assert "4 deferred" in short_of(space, "ulimit -n 60")
+    assert "4 in parallel" in short_of(space, "ulimit -n 60")
 
 
 def test_p5_more_tools_wait_than_there_are_descriptors(space: Space) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import pytest
@@ -34,6 +35,7 @@ subprocess.Popen = Popen
 
 #: Nothing can be written where the session's journal is to be.
 OPEN = """
+import json
 import os
 real = os.open
 def fails(path, *args, **kwargs):
@@ -84,3 +86,37 @@ def test_p5_a_session_that_cannot_be_had_costs_speed_alone(
     assert said in ended.err
     assert "Traceback" not in ended.err, ended.err
     space.expect_clean()
+
+
+@pytest.mark.parametrize("options", [(), ("--output=serial",)], ids=["live", "serial"])
+@pytest.mark.parametrize("status", [0, 3])
+def test_what_asks_nothing_needs_no_server(
+    space: Space, options: tuple[str, ...], status: int
+) -> None:
+    """It prints more than a pipe holds, and ends at once."""
+    script = (
+        f"i=0; while [ $i -lt 3000 ]; do echo a line of output: $i; i=$((i+1)); done; exit {status}"
+    )
+    plain = space.run("sh", "-c", script)
+    ended = space.smpmake(*options, "--", "sh", "-c", script)
+    assert plain.status == status
+    assert (ended.status, ended.out) == (plain.status, plain.out)
+    assert f" {status}  sh -c" in space.smpmake("history").out
+    space.expect_clean()
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_p1_a_driver_is_over_before_its_children_have_called(space: Space, attempt: int) -> None:
+    """The server may have been loaded for them alone: they are heard, and their jobs end."""
+    space.write({"w.c": "int w;\n"})
+    ended = space.smpmake("sh", "-c", "gcc -c w.c & exit 3")
+    assert ended.status == 3, ended.err
+    assert "left over" not in ended.err
+
+
+def test_the_keeper_is_not_interrupted_before_it_stands(space: Space) -> None:
+    """Ctrl-C goes to the whole group, and may come before the keeper has its handlers."""
+    ended = space.smpmake("sh", "-c", "grep SigBlk /proc/$PPID/status")
+    blocked = int(ended.out.split()[1], 16)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        assert blocked & 1 << (number - 1)

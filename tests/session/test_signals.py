@@ -49,17 +49,15 @@ def waiting_build(space: Space) -> None:
     space.write({"build.sh": "gcc -c 0.c\ngcc -c 1.c\ngcc -c 2.c\n: > issued\nread x < never\n"})
 
 
-@pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
-def test_p2_p3_signals(space: Space, number: int, status: int) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_p2_p3_signals(space: Space, number: int) -> None:
     waiting_build(space)
     process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()  # the first tool is in the middle of its output
     below = descendants(process.pid)
     os.kill(process.pid, number)
     ended = space.finish(process)
-    assert ended.status == status, ended
+    assert ended.status == -number, ended  # by the signal itself, as make does
     assert not any(name.endswith(".o") for name in space.tree())
     assert_all_end(below)
     space.expect_clean()
@@ -71,8 +69,41 @@ def test_p2_ctrl_c_reaches_everybody_at_once(space: Space) -> None:
     process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
     os.killpg(process.pid, signal.SIGINT)
-    assert space.finish(process).status == 130
+    assert space.finish(process).status == -signal.SIGINT
     space.expect_clean()
+
+
+def test_a_script_does_not_go_on_behind_ctrl_c(space: Space) -> None:
+    """bash does behind a command that leaves by itself, whatever its status."""
+    waiting_build(space)
+    space.write({"outer.sh": f"{SMPMAKE} -j1 sh build.sh\necho went on\n"})
+    process = space.start("bash", "outer.sh")
+    (space.folder / "started").read_text()
+    os.killpg(process.pid, signal.SIGINT)
+    ended = space.finish(process)
+    assert ended.status == -signal.SIGINT
+    assert "went on" not in ended.out
+
+
+@pytest.mark.parametrize("how", ["exit 130", "trap 'exit 3' INT; kill -INT $$", "kill -SEGV $$"])
+def test_the_status_is_the_drivers_whatever_ended_it(space: Space, how: str) -> None:
+    plain = space.run("sh", "-c", how)
+    assert space.smpmake("sh", "-c", how).status == plain.status
+    space.expect_clean()
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_what_the_caller_ignores_ends_nothing(space: Space, number: signal.Signals) -> None:
+    """As nohup does, and a script for what it starts in the background."""
+    name = number.name.removeprefix("SIG")
+    script = f"kill -{name} $PPID $$\ngcc -c a.c\nkill -{name} 0\n"
+    files = {"a.c": "int a;\n", "build.sh": script}
+    outer = f"trap '' {name}; exec {SMPMAKE} sh -e build.sh"
+    space.write(files)
+    process = space.start("sh", "-c", outer)
+    ended = space.finish(process)
+    assert ended.status == 0, ended.err
+    assert (space.folder / "a.o").exists()
 
 
 def test_p2_a_second_ctrl_c_is_immediate(space: Space) -> None:
@@ -85,7 +116,7 @@ def test_p2_a_second_ctrl_c_is_immediate(space: Space) -> None:
     below = descendants(process.pid)
     os.kill(process.pid, signal.SIGINT)
     os.kill(process.pid, signal.SIGINT)
-    assert space.finish(process).status == 130
+    assert space.finish(process).status == -signal.SIGINT
     assert_all_end(below)
     assert not any(name.endswith(".o") for name in space.tree())
 
@@ -114,7 +145,7 @@ def test_p3_kill_9_of_one_of_us(space: Space, victim: str) -> None:
     while not (space.folder / "issued").exists():
         assert process.poll() is None
     below = descendants(process.pid)
-    keeper = next(p for p in below if p.name() == "smpmake-keeper")
+    keeper = next(p for p in below if name_of(p) == "smpmake-keeper")
     os.kill(process.pid if victim == "server" else keeper.pid, signal.SIGKILL)
     assert_all_end(below)
     status = space.finish(process).status
@@ -129,7 +160,7 @@ def test_p3_kill_9_of_a_worker_costs_only_time(space: Space) -> None:
     space.write({"build.sh": "gcc -c 0.c\n"})
     process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
     (space.folder / "started").read_text()
-    worker = next(p for p in descendants(process.pid) if p.name() == "smpmake-worker")
+    worker = next(p for p in descendants(process.pid) if name_of(p) == "smpmake-worker")
     tool = worker.children()[0]
     worker.kill()
     assert_all_end([tool])

@@ -34,7 +34,7 @@ def check(space: Space, seeds: list[int], chaos: int) -> None:
     if ended.status != 0:
         raise DifferenceError(f"chaos {chaos}, seeds {seeds}: status {ended.status}\n{ended.err}")
     tree = space.tree()
-    deferred = re.search(r"(\d+) deferred", ended.err)
+    deferred = re.search(r"(\d+) in parallel", ended.err)
     assert deferred is not None, ended.err  # not vacuous
     wrong = {name for name in expected.keys() | tree.keys() if expected.get(name) != tree.get(name)}
     if wrong:

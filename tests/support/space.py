@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,16 +155,21 @@ class Space:
         assert ended.status == 0, ended
         return ended
 
-    def expect_same(self, files: dict[str, str], command: list[str], *options: str) -> Ended:
+    def expect_same(
+        self, files: dict[str, str], command: list[str], *options: str, gates: Iterable[Path] = ()
+    ) -> Ended:
         """The oracle: a plain build and one under smpmake agree in files, bytes and status.
 
         Leaves the smpmake build in place; afterwards nothing of smpmake's is left over.
+        gates  FIFOs that are there under smpmake alone.
         """
         self.write(files)
         plain = self.run(*command)
         expected = self.tree()
         self.clear()
         self.write(files)
+        for gate in gates:
+            os.mkfifo(gate)
         ended = self.smpmake(*options, "--", *command)
         assert self.tree() == expected, ended.err
         assert "Traceback" not in ended.err, ended.err

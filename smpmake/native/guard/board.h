@@ -2,8 +2,9 @@
  *
  * It holds no paths, only the names of what matters while commands are pending: the last component
  * of each pending output, of each file that a pending command reads, of the folders above them.  A
- * name that is not here cannot be concerned, in whatever spelling its folder is given; one that is
- * here is a question for the server, which knows paths.  smpmake/guard/scoreboard.py is the writer.
+ * name that is not here cannot be concerned, in whatever spelling its folder is given.  Of one that
+ * is here the key tells, made of the folder itself and the name, whether it is the very file; then
+ * it is a question for the server, which knows paths.  smpmake/guard/scoreboard.py is the writer.
  */
 #ifndef SMPMAKE_BOARD_H
 #define SMPMAKE_BOARD_H
@@ -11,14 +12,15 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 4u
-#define BOARD_SLOTS 65536u
+#define BOARD_VERSION 5u
+#define BOARD_SLOTS 131072u
 #define BOARD_FOLDERS 4096u
+#define BOARD_PROMISES 16384u
 
 /* A slot: hash of the name (32 bits), the command that put it there, or is the
  * only one to write it (24), roles (8).  Hash and
  * roles 0: free, and the end of a chain.  A hash of 1 with no roles: was used. */
-#define ROLE_OUTPUT 1u /* a pending output is called so */
+#define ROLE_OUTPUT 1u /* a pending output is called so; or key of one (its folder, its name) */
 #define ROLE_INPUT 2u  /* a pending command reads a file called so */
 #define ROLE_ABOVE 4u  /* a folder above an operand is called so */
 #define ROLE_LISTED 8u /* key of a folder (device, inode) that pending outputs will appear in */
@@ -28,6 +30,15 @@
 #define ROLE_OTHERS 64u /* all roles but ROLE_OUTPUT are others' than the command's */
 #define OWNER_SEVERAL 0xffffffu
 #define OWNER_FOLDERS 0xffe000u /* from here on: numbers of folders below, that are listed */
+
+/* What a make may be told of a pending output without a question: where the key's hash leads, the
+ * last one that came there.  `what`: mode (16 bits), GUARD_FILE or GUARD_ABSENT (8), the command
+ * as in the slot (24); 0: nothing. */
+struct promise {
+	uint64_t what;
+	uint64_t check; /* another hash of the key */
+	int64_t mtime_ns;
+};
 
 struct board {
 	uint64_t pending; /* commands that have not ended; 0: nothing below matters */
@@ -46,6 +57,7 @@ struct board {
 	uint64_t slots[BOARD_SLOTS];
 	int64_t
 	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */
+	struct promise promises[BOARD_PROMISES];
 };
 
 #endif

@@ -58,14 +58,17 @@ extern struct guard guard __attribute__((visibility("hidden"))); /* reached with
 /* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended.
  * Began: when the job was about to be started, by the file system's clock.  Issued: when its
  * command was.  Watched: what was made later it does not find unasked.  Waited: for a CPU, all the
- * processes that have left. */
+ * processes that have left.  Own: what the job has said that it writes, by check_of_key; it asks
+ * about changes to that only if told so. */
 #define TRACE_SIZE (1u << 18)
+#define TRACE_OWN 8
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
 	int64_t began_ns, issued_ns;
-	uint32_t watched, waited_us;
-	char text[TRACE_SIZE - 32];
+	uint32_t watched, waited_us, asks_own, unused;
+	uint64_t own[TRACE_OWN];
+	char text[TRACE_SIZE - 40 - 8 * TRACE_OWN];
 };
 
 /* Part of a file, shared with all who map it; NULL where it is not there, or too short. */

@@ -1,29 +1,94 @@
 /* Looking a name, a file or a folder up on the board. */
 #include "lookup.h"
+#include "kernel.h"
 
 #include <string.h>
 
 #define UNKNOWN ~0ull /* with every role */
 
-/* CRC-32 as zlib has it, of a name in lower case: some file systems do not tell the case. */
-static uint32_t hash_of(const void *name, size_t size, int fold)
+/* CRC-32 as zlib has it, going on from `crc`. */
+static uint32_t crc_of(uint32_t crc, const void *data, size_t size, int fold)
 {
 	static const uint32_t half[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
 	                                  0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
 	                                  0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
 	                                  0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-	const unsigned char *at = name;
-	uint32_t crc = 0xffffffffu;
+	const unsigned char *at = data;
 	for (size_t i = 0; i < size; i++) {
 		unsigned char c = at[i];
-		if (fold && c >= 'A' && c <= 'Z')
+		if (fold && c >= 'A' && c <= 'Z') /* some file systems do not tell the case */
 			c = (unsigned char)(c + 32);
 		crc ^= c;
 		crc = half[crc & 15] ^ (crc >> 4);
 		crc = half[crc & 15] ^ (crc >> 4);
 	}
-	crc = ~crc;
-	return crc > 1 ? crc : crc + 2; /* 0 and 1 are marks of the table */
+	return crc;
+}
+
+static uint32_t hash_from(uint32_t crc)
+{
+	return ~crc > 1 ? ~crc : ~crc + 2; /* 0 and 1 are marks of the table */
+}
+
+static uint32_t hash_of(const void *data, size_t size, int fold)
+{
+	return hash_from(crc_of(0xffffffffu, data, size, fold));
+}
+
+/* The key of a file that may not be there: its folder, and what it is called in it. */
+struct key {
+	uint64_t device, inode;
+	const char *name;
+	size_t length;
+};
+
+static uint32_t hash_of_key(const struct key *k)
+{
+	uint32_t crc = crc_of(0xffffffffu, k, 2 * sizeof k->device, 0);
+	return hash_from(crc_of(crc, k->name, k->length, 1));
+}
+
+static uint64_t mixed(uint64_t so_far, uint64_t more)
+{
+	uint64_t value = (so_far ^ more) * 0x9e3779b97f4a7c15u;
+	return value ^ value >> 32;
+}
+
+/* Another, of the whole key; smpmake/guard/scoreboard.py computes the same. */
+static uint64_t check_of_key(const struct key *k)
+{
+	uint64_t check = mixed(mixed(k->length, k->device), k->inode), part;
+	for (size_t at = 0; at < k->length; at += sizeof part) {
+		size_t rest = k->length - at;
+		part = 0;
+		memcpy(&part, k->name + at, rest < sizeof part ? rest : sizeof part);
+		check = mixed(check, part);
+	}
+	return check;
+}
+
+/* 0 where the path does not tell it: a name that is none, no such folder. */
+static int key_of(int dir, const char *path, struct key *k)
+{
+	char folder[PATH_MAX] = ".";
+	struct stat info;
+	const char *slash = strrchr(path, '/');
+	k->name = slash != NULL ? slash + 1 : path;
+	k->length = strlen(k->name);
+	if (k->length == 0 || strcmp(k->name, ".") == 0 || strcmp(k->name, "..") == 0)
+		return 0;
+	if (slash != NULL) {
+		size_t size = slash == path ? 1 : (size_t)(slash - path);
+		if (size >= sizeof folder)
+			return 0;
+		memcpy(folder, path, size);
+		folder[size] = '\0';
+	}
+	if (kernel(SYS_newfstatat, dir, folder, &info, 0) != 0)
+		return 0;
+	k->device = info.st_dev;
+	k->inode = info.st_ino;
+	return 1;
 }
 
 /* What the board has about a hash: a slot, or 0. */
@@ -69,6 +134,62 @@ unsigned roles_of_name(const char *path)
 	const char *slash = memrchr(path, '/', size);
 	const char *name = slash != NULL ? slash + 1 : path;
 	return roles_of(hash_of(name, (size_t)(path + size - name), 1));
+}
+
+/* Whether the board itself tells what the file of a key will be: then `answer` holds that. */
+static int tells(const struct key *k, uint32_t hash, struct wire_guard_answer *answer)
+{
+	uint64_t slot = slot_of(hash);
+	const struct promise *p = &guard.board->promises[hash & (BOARD_PROMISES - 1)];
+	uint64_t what = __atomic_load_n(&p->what, __ATOMIC_ACQUIRE);
+	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_ACQUIRE);
+	answer->mtime_ns = __atomic_load_n(&p->mtime_ns, __ATOMIC_ACQUIRE);
+	answer->mode = what & 0xffff;
+	answer->state = (what >> 16) & 0xff;
+	/* The slot says that it is pending still, with one writer; the rest that this is about it.
+	 */
+	return (slot & 0xff) == ROLE_OUTPUT && owner_of(slot) != OWNER_SEVERAL && what != 0 &&
+	       what >> 24 == owner_of(slot) && check == check_of_key(k) &&
+	       __atomic_load_n(&p->what, __ATOMIC_ACQUIRE) == what && slot_of(hash) == slot;
+}
+
+/* Whether a path leads to nothing where folders of pending outputs are called so: a job that makes
+ * such a folder anew may be between two calls. */
+static int may_come_back(int dir, const char *path)
+{
+	struct stat info;
+	return guard.board->unknown > 0 && kernel(SYS_newfstatat, dir, path, &info, 0) < 0 &&
+	       errno == ENOENT;
+}
+
+enum output output_at(int dir, const char *path, struct wire_guard_answer *told)
+{
+	struct key k;
+	char target[1];
+	unsigned roles = roles_of_name(path);
+	if (!(roles & ROLE_OUTPUT))
+		return roles & ROLE_ABOVE && may_come_back(dir, path) ? OUTPUT_ASK : OUTPUT_NONE;
+	if ((told == NULL && guard.board->unknown > 0) || !key_of(dir, path, &k))
+		return OUTPUT_ASK;
+	uint32_t hash = hash_of_key(&k);
+	if (told != NULL && guard.command == 0 && tells(&k, hash, told))
+		return OUTPUT_TOLD;
+	if (guard.board->unknown > 0 || roles_of(hash) & ROLE_OUTPUT)
+		return OUTPUT_ASK;
+	/* It may be a link that leads to one of that name. */
+	return kernel(SYS_readlinkat, dir, path, target, 1) < 0 ? OUTPUT_NONE : OUTPUT_ASK;
+}
+
+int is_own_output(int dir, const char *path)
+{
+	struct key k;
+	if (guard.trace == NULL || !key_of(dir, path, &k))
+		return 0;
+	uint64_t check = check_of_key(&k);
+	for (int i = 0; i < TRACE_OWN && guard.trace->own[i] != 0; i++)
+		if (guard.trace->own[i] == check)
+			return 1;
+	return 0;
 }
 
 uint64_t slot_of_file(const struct stat *info)

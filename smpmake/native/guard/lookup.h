@@ -9,6 +9,22 @@
 /* The roles that pending commands other than ours gave to the last component of a path. */
 unsigned roles_of_name(const char *path);
 
+/* Whether what a path names is the very output of a pending command other than ours, or may be; or
+ * a folder of outputs that is not there. For a make `told` is given: where the board itself says
+ * what that will be it holds it. */
+enum output { OUTPUT_NONE, OUTPUT_ASK, OUTPUT_TOLD };
+enum output output_at(int dir, const char *path, struct wire_guard_answer *told);
+
+static inline int is_output(int dir, const char *path)
+{
+	return output_at(dir, path, NULL) != OUTPUT_NONE;
+}
+
+/* Whether we are a job that has said that it writes what a path names.  Who has said that it reads
+ * or writes it, too, and was issued before us, has ended before we were started; all others wait
+ * for us. */
+int is_own_output(int dir, const char *path);
+
 /* The slot of a file or folder, or 0; its roles are the lowest bits, all where nothing is known. */
 uint64_t slot_of_file(const struct stat *info);
 

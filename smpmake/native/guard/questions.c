@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOMENT 20000000 /* ns; more than a turn of the file system's clock */
+/* ns; more than a turn of the clock that tells us the time: files may have finer ones. */
+#define MOMENT 20000000
 
 /* ------------------------------------------------------------------ the questions */
 
@@ -40,8 +41,9 @@ static int is_stale(int dir, const char *path)
 
 int guard_concerns(int dir, const char *path)
 {
-	const unsigned roles = guard.command != 0 ? ROLE_OUTPUT | ROLE_KEPT : ROLE_OUTPUT;
-	return roles_of_name(path) & roles || is_stale(dir, path);
+	const unsigned roles = guard.command != 0 ? ROLE_KEPT : 0;
+	return roles_of_name(path) & roles || (is_output(dir, path) && !is_own_output(dir, path)) ||
+	       is_stale(dir, path);
 }
 
 void guard_see(int dir, const char *path)
@@ -71,9 +73,14 @@ static int could_hide(const char *path)
 	return 0;
 }
 
+/* The newest issue of a command that may read what it has not named, and is not to see what we do:
+ * those that were issued after ours are. */
 static int64_t newest_undeclared(void)
 {
-	return __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
+	int64_t newest = __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
+	if (guard.trace != NULL && newest > guard.trace->issued_ns)
+		return guard.trace->issued_ns;
+	return newest;
 }
 
 /* Whether a file that is made now may bear the time at which a command was issued: then that cannot
@@ -87,16 +94,23 @@ static int is_of_the_same_moment(int64_t issued)
 
 /* Whether pending commands may still read a file though nothing here says so: it was there when the
  * newest of them was issued, and has not changed since, or is new (a command without a guard could
- * take it for a header, one with a guard looks at its age), or it has another name. */
-static int may_be_read(int dir, const char *path)
+ * take it for a header, one with a guard looks at its age), or it has another name.  Through: so
+ * with what a link leads to. */
+static int may_be_read(int dir, const char *path, int through)
 {
 	int64_t newest = newest_undeclared();
 	struct stat info;
-	if (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
-		return newest != 0 && (could_hide(path) || is_of_the_same_moment(newest));
-	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
-		return 1;
-	return NS_OF(info.st_ctim) <= newest && (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode));
+	for (int flags = AT_SYMLINK_NOFOLLOW;; flags = 0) {
+		if (kernel(SYS_newfstatat, dir, path, &info, flags) != 0)
+			return newest != 0 && (could_hide(path) || is_of_the_same_moment(newest));
+		if (S_ISREG(info.st_mode) && info.st_nlink > 1)
+			return 1;
+		int link = S_ISLNK(info.st_mode);
+		if (NS_OF(info.st_ctim) <= newest && (S_ISREG(info.st_mode) || link))
+			return 1;
+		if (!through || !link)
+			return 0;
+	}
 }
 
 /* Whether a file shows by its age, whatever its name, that pending commands are not to see it. */
@@ -109,12 +123,25 @@ static int is_born_since(int dir, const char *path, int64_t issued)
 	       NS_OF(info.stx_btime) > issued;
 }
 
+/* Whether pending commands have said that they read or write what a change is about.  What we make
+ * anew concerns nobody, but for those who look for what they have not named and are told of no age.
+ * What was there before us may be an earlier command's work, which others are still to find. */
+static int is_claimed(int dir, const char *path, unsigned roles)
+{
+	struct stat info;
+	if (!is_own_output(dir, path))
+		return (roles_of_name(path) & roles) != 0 || is_output(dir, path);
+	return guard.trace->asks_own ||
+	       (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	        !is_born_since(dir, path, guard.trace->began_ns + MOMENT));
+}
+
 static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
 {
 	int before = errno;
 	if (path != NULL && *path != '\0' &&
-	    (roles == ~0u || roles_of_name(path) & roles || may_be_read(dir, path) ||
-	     is_stale(dir, path))) {
+	    (roles == ~0u || is_claimed(dir, path, roles) ||
+	     may_be_read(dir, path, kind == ASK_WRITE) || is_stale(dir, path))) {
 		struct wire_guard_answer answer;
 		ask_about(kind, dir, path, &answer);
 	}
@@ -123,12 +150,12 @@ static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
 
 void guard_see_change(int dir, const char *path)
 {
-	see_change(ASK_WRITE, dir, path, ROLE_OUTPUT | ROLE_INPUT);
+	see_change(ASK_WRITE, dir, path, ROLE_INPUT);
 }
 
 void guard_see_removal(int dir, const char *path)
 {
-	const unsigned roles = ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE;
+	const unsigned roles = ROLE_INPUT | ROLE_ABOVE;
 	int before = errno;
 	struct stat info;
 	/* A compiler drops search folders that are not there. */
@@ -151,12 +178,13 @@ static SLOW void ask_about_two(uint32_t kind, int from_dir, const char *from, in
 
 void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind)
 {
-	const unsigned roles = ROLE_OUTPUT | ROLE_INPUT | ROLE_ABOVE;
+	const unsigned roles = ROLE_INPUT | ROLE_ABOVE;
 	int before = errno;
 	int64_t newest = newest_undeclared();
 	if (from != NULL && to != NULL &&
-	    ((roles_of_name(from) | roles_of_name(to)) & roles || may_be_read(from_dir, from) ||
-	     may_be_read(to_dir, to) || (newest != 0 && !is_born_since(from_dir, from, newest))))
+	    ((roles_of_name(from) | roles_of_name(to)) & roles || is_output(from_dir, from) ||
+	     is_output(to_dir, to) || may_be_read(from_dir, from, 0) ||
+	     may_be_read(to_dir, to, 0) || (newest != 0 && !is_born_since(from_dir, from, newest))))
 		ask_about_two((uint32_t)kind, from_dir, from, to_dir, to);
 	errno = before;
 }
@@ -173,7 +201,7 @@ void guard_see_alias(const char *target, int dir, const char *path)
 		if (newest_undeclared() != 0)
 			ask(ASK_WRITE, link, full, NULL, &answer);
 		else
-			see_change(ASK_WRITE, dir, path, ROLE_OUTPUT | ROLE_INPUT);
+			see_change(ASK_WRITE, dir, path, ROLE_INPUT);
 		if (roles_of_name(target) & ROLE_OUTPUT)
 			ask(ASK_ALIAS, full, link, NULL, &answer);
 	}
@@ -300,9 +328,11 @@ void guard_see_libraries(const char *path, const char *search, const char *const
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer)
 {
 	int before = errno, answered = 0;
+	enum output known = OUTPUT_NONE;
 	if (path != NULL && *path != '\0' &&
-	    (roles_of_name(path) & ROLE_OUTPUT || is_stale(dir, path))) {
-		ask_about(ASK_STAT, dir, path, answer);
+	    ((known = output_at(dir, path, answer)) != OUTPUT_NONE || is_stale(dir, path))) {
+		if (known != OUTPUT_TOLD)
+			ask_about(ASK_STAT, dir, path, answer);
 		answered = answer->state == GUARD_FILE || answer->state == GUARD_ABSENT;
 	}
 	errno = before;

@@ -1,0 +1,69 @@
+"""What goes on beside a build: samples for its record, and a status line for its user."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+
+from smpmake.config import Settings
+from smpmake.records import BuildRecord, Sample
+from smpmake.session.backend import Backend
+from smpmake.session.sampler import Sampler
+from smpmake.status import Display, display
+from smpmake.status.progress import Progress, Sequel
+from smpmake.status.template import Wording
+
+
+class Watch:
+    """Of one build, from `begin` to `end`; a driver that is run again has another turn.
+
+    turn  called with each sample.
+    """
+
+    def __init__(
+        self, record: BuildRecord, backend: Backend, settings: Settings, turn: Callable[[], None]
+    ) -> None:
+        self._record = record
+        self._backend = backend
+        self._settings = settings
+        self._turn = turn
+        self._progress = Progress(record.slots)
+        self._sequel: Sequel = ()
+        self._sampler: Sampler
+        self._display: Display
+        self._task: asyncio.Task[None]
+
+    def begin(self) -> None:
+        """A driver runs."""
+        record, settings = self._record, self._settings
+        self._sampler = Sampler(record.samples, self._backend.counts, record.started)
+        record.watched, record.memory = self._sampler.watched, self._sampler.memory
+        self._display = display(Wording(settings.status), quiet=settings.verbosity < 0)
+        self._task = asyncio.create_task(self._sampler.run(self._sampled))
+
+    async def end(self) -> None:
+        """All that it issued has ended."""
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+        self._sampler.take()
+        self._display.close()
+
+    def _sampled(self, sample: Sample) -> None:
+        self._turn()
+        sequel = self._backend.sequel()
+        if sequel is not self._sequel:
+            self._sequel = sequel
+            self._progress.expect(sequel)
+        record = self._record
+        self._display.show(
+            self._progress.facts(
+                sample,
+                record.commands,
+                began=record.started,
+                failed=len(record.failures),
+                over=os.path.basename(record.command[0]) if record.driver_ended else "",
+            )
+        )

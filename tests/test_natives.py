@@ -1,0 +1,78 @@
+"""The native programs as they are compiled here."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from smpmake import native
+
+SOURCES = Path(native.__file__).parent
+MACHINES = ("x86_64", "aarch64")
+
+
+@pytest.mark.skipif(platform.machine() not in MACHINES, reason="bare.c knows no such machine")
+def test_the_shim_is_started_without_a_libc() -> None:
+    """One that fell back to libc would do the same, but take four times as long to start."""
+    shim, keeper = (os.stat(native.program(name)).st_size for name in ("shim", "keeper"))
+    assert shim < 100_000 < keeper
+
+
+def test_the_shim_words_errors_as_libc_does() -> None:
+    text = (SOURCES / "bare.c").read_text()
+    worded = re.findall(r'\{(E[A-Z0-9]+), "([^"]+)"\}', text)
+    assert len(worded) > 10
+    for name, words in worded:
+        assert os.strerror(getattr(errno, name)) == words
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "words", "status"),
+    [
+        (b"\x7fELF nonsense", 0o755, "Exec format error", 126),
+        (b"#!/no/such/interpreter\n", 0o755, "No such file or directory", 127),
+        (b"#!/usr\n", 0o755, "Permission denied", 126),
+    ],
+)
+def test_a_tool_that_cannot_be_started(
+    tmp_path: Path, content: bytes, mode: int, words: str, status: int
+) -> None:
+    shims, tools = tmp_path / "shims", tmp_path / "tools"
+    for folder in (shims, tools):
+        folder.mkdir()
+    (shims / "gcc").symlink_to(native.program("shim"))
+    (tools / "gcc").write_bytes(content)
+    (tools / "gcc").chmod(mode)
+    done = subprocess.run(
+        ["gcc", "-c", "a.c"],
+        executable=shims / "gcc",
+        env={"PATH": f"{shims}:{tools}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status
+    assert done.stderr == f"smpmake: gcc: {tools}/gcc: {words}\n"
+
+
+def test_many_and_long_words_pass_through_the_shim(tmp_path: Path) -> None:
+    """More than its own memory holds at first."""
+    (tmp_path / "shims").mkdir()
+    (tmp_path / "shims" / "echo").symlink_to(native.program("shim"))
+    words = [f"{number}" * 50 for number in range(2000)]
+    more = {f"V{number}": "x" * 1000 for number in range(300)}
+    done = subprocess.run(
+        ["echo", *words],
+        executable=tmp_path / "shims" / "echo",
+        env={**more, "PATH": f"{tmp_path}/shims::{os.environ['PATH']}:"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == words
