@@ -15,7 +15,7 @@ from . import fetch
 from .project import Project
 from .projects import PROJECTS, chosen
 from .trials import Result, Timing, Trial, stand
-from .verdicts import Verdict, judged
+from .verdicts import Verdict, verdicts
 from .workshop import SerialBuildError
 
 HEADER = (
@@ -49,7 +49,7 @@ def program() -> Path:
     return Path(sys.executable).with_name("smpmake")
 
 
-def seconds(serial: tuple[Trial, Trial]) -> float:
+def seconds(serial: Sequence[Trial]) -> float:
     """Of a serial build from nothing."""
     return sum(trial[0].seconds for trial in serial) / len(serial)
 
@@ -58,14 +58,14 @@ def report(project: Project, options: Sequence[str], chosen: argparse.Namespace)
     """Do everything with one project."""
     try:
         with stand(project) as place:
-            serial = place.serial(chosen.fresh)
+            serial = place.serial(fresh=chosen.fresh)
             known = Report(project, serial=seconds(serial))
             if chosen.serial_only:
                 return known
             parallel = None if chosen.no_parallel else place.in_parallel()
             trial = place.trial([str(program()), *options])
-            verdicts = tuple(judged(project, serial, trial))
-            return Report(project, "", known.serial, parallel, trial[0], verdicts)
+            found = tuple(verdicts(place, trial))
+            return Report(project, "", known.serial, parallel, trial[0], found)
     except (fetch.UnavailableError, fetch.CorruptError, SerialBuildError) as error:
         return Report(project, reason=str(error))
 

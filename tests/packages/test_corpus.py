@@ -18,7 +18,7 @@ from .corpus import explained, seconds
 from .project import Project
 from .projects import PROJECTS
 from .trials import Trial, stand, steps_of
-from .verdicts import judged
+from .verdicts import Verdict, verdicts
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
@@ -41,31 +41,32 @@ def project(request: pytest.FixtureRequest) -> Project:
 
 
 @pytest.fixture(scope="module")
-def trials(
+def ended(
     project: Project, smpmake: str, package_run: PackageRun
-) -> Iterator[tuple[tuple[Trial, Trial], Trial]]:
-    """Two serial trials, and the one under smpmake (with the options of SMPMAKE_TESTS_OPTIONS)."""
+) -> Iterator[tuple[Trial, list[Verdict]]]:
+    """The trial under smpmake (with the options of SMPMAKE_TESTS_OPTIONS), and the verdicts."""
     options = shlex.split(os.environ.get("SMPMAKE_TESTS_OPTIONS", ""))
     try:
         with stand(project) as place:
             serial = place.serial()
             trial = place.trial([smpmake, *options])
+            found = verdicts(place, trial)
     except fetch.UnavailableError as error:
         pytest.skip(f"{project.name}: {error}")
     if trial[0].status == 0:
         package_run.times[project.name] = (seconds(serial), trial[0].seconds)
-    yield serial, trial
+    yield trial, found
 
 
 @pytest.mark.parametrize(
     ("project", "number"), STEPS.values(), ids=STEPS.keys(), indirect=["project"]
 )
 def test_a_step_ends_as_the_serial_one(
-    project: Project, trials: tuple[tuple[Trial, Trial], Trial], number: int
+    project: Project, ended: tuple[Trial, list[Verdict]], number: int
 ) -> None:
     """P1, P7, P9: status, files, what was written and in which order, and nothing left behind."""
-    serial, trial = trials
-    verdict = judged(project, serial, trial)[number]
+    trial, found = ended
+    verdict = found[number]
     if verdict.problems:
         last = trial[number].said.splitlines()[-LAST_LINES:]
         end = ["--- the end of the output:", *last]
@@ -82,10 +83,9 @@ def test_disorder_changes_nothing(name: str, smpmake: str) -> None:
     (project,) = (each for each in PROJECTS if each.name == name)
     try:
         with stand(project) as place:
-            serial = place.serial()
             for seed in range(10):
                 trial = place.trial([smpmake, "--chaos", str(seed)])
-                for verdict in judged(project, serial, trial):
+                for verdict in verdicts(place, trial):
                     assert not verdict.problems, f"seed {seed}\n{explained(project, verdict)}"
     except fetch.UnavailableError as error:
         pytest.skip(f"{name}: {error}")

@@ -61,7 +61,7 @@ def test_what_two_builds_disagree_on_must_exist_only(tree: Path) -> None:
     (tree / "a.o").write_text("other")
     (tree / "log").touch()
     two = snapshot(tree).entries
-    lens = Lens.between(one, two, ["link"])
+    lens = Lens.of([one, two], ["link"])
     (tree / "a.o").write_text("third")
     (tree / "link").unlink()
     three = snapshot(tree).entries

@@ -8,6 +8,7 @@ the packages beforehand and installs the tools they need.
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from .workshop import ERROR, Idle, Workshop, lines
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
-INTERRUPTED = 130
+INTERRUPTED = -signal.SIGINT
 END_SECONDS = 60
 """How long an interrupted build may take for its end."""
 WIDTH = 160

@@ -15,7 +15,7 @@ from .projects import PROJECTS, chosen
 from .sources import DATA, _escaped, fetched
 from .trees import Entry, Snapshot
 from .trials import STEPS, Result, Trial
-from .verdicts import judged
+from .verdicts import judged, verdicts
 
 PROJECT = Project("some", "make", Debian("some", "1", ""), (("make",),), "a.c", ("*.o",))
 
@@ -62,6 +62,32 @@ def test_an_order_that_serial_builds_do_not_keep_is_free() -> None:
     assert problems(one, other, one) == problems(one, other, other) == ()
 
 
+class Repeated:
+    """A place whose serial builds are these, one after the other."""
+
+    project = PROJECT
+
+    def __init__(self, *results: Result) -> None:
+        self.trials = [trial(each) for each in results]
+        self.built = 0
+
+    def serial(self, count: int) -> tuple[Trial, ...]:
+        """As many as are asked for."""
+        self.built = max(self.built, count)
+        return tuple(self.trials[:count])
+
+
+def test_serial_builds_are_repeated_until_they_explain_a_difference() -> None:
+    one, other = result(a=("x", 10), b=("y", 20)), result(a=("x", 20), b=("y", 10))
+    for actual, needed in ((one, 1), (other, 3), (result(a=("z", 10), b=("y", 20)), 3)):
+        place = Repeated(one, one, other)
+        (verdict, *_) = verdicts(place, trial(actual))
+        assert place.built == needed
+        assert [line.partition(":")[0] for line in verdict.problems] == (
+            ["a.o"] if actual not in (one, other) else []
+        )
+
+
 def test_what_serial_builds_disagree_about_is_not_compared() -> None:
     one, other = result(a=("x", 1), b=("y", 1)), result(a=("x", 1), b=("z", 1), c=("c", 1))
     actual = result(a=("x", 1), b=("w", 1))
@@ -85,7 +111,7 @@ def test_a_file_that_is_written_again_or_not_is_told() -> None:
 
 
 def test_counts_come_from_the_output() -> None:
-    said = "x\n  commands   5 deferred, 7 in the foreground\n 1 deferred, 2 in the foreground"
+    said = "x\n  commands   5 in parallel, 7 in place\n 1 in parallel, 2 in place"
     assert replace(result(), said=said).counts == (6, 9)
     assert result().counts is None
 

@@ -100,10 +100,10 @@ def changes(before: Snapshot, after: Snapshot) -> set[str]:
 
 @dataclass(frozen=True)
 class Lens:
-    """Hides what two equal builds do not agree on, and what is not compared for other reasons.
+    """Hides what equal builds do not agree on, and what is not compared for other reasons.
 
-    A path on which both builds have something is blurred (it must exist, whatever its content); one
-    that only one of them has is dropped.
+    A path on which all builds have something is blurred (it must exist, whatever its content); one
+    that only some of them have is dropped.
     """
 
     blurred: frozenset[str] = frozenset()
@@ -111,11 +111,13 @@ class Lens:
     patterns: tuple[str, ...] = ()
 
     @classmethod
-    def between(cls, one: Entries, other: Entries, patterns: Iterable[str] = ()) -> Lens:
-        """The lens through which one and other look alike."""
-        common = one.keys() & other.keys()
-        blurred = frozenset(path for path in common if one[path] != other[path])
-        return cls(blurred, frozenset(one.keys() ^ other.keys()), tuple(patterns))
+    def of(cls, builds: Sequence[Entries], patterns: Iterable[str] = ()) -> Lens:
+        """The lens through which these look alike."""
+        one = builds[0]
+        common = set(one).intersection(*builds)
+        blurred = {path for path in common if any(each[path] != one[path] for each in builds)}
+        dropped = set(one).union(*builds) - common
+        return cls(frozenset(blurred), frozenset(dropped), tuple(patterns))
 
     def hides(self, path: str) -> bool:
         """Whether nothing at all is said about this path."""

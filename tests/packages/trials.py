@@ -1,4 +1,4 @@
-"""A project put through the same steps serially, twice, and under smpmake.
+"""A project put through the same steps serially and under smpmake.
 
 All happens in one folder, because products hold absolute paths.  The serial trials are kept from
 one run to the next, under a key of everything that they depend on.
@@ -25,12 +25,12 @@ from .sources import DATA, fetched, lay_out
 from .trees import Snapshot, age, changes, snapshot
 from .workshop import SerialBuildError, copy_tree
 
-FORMAT = 2
+FORMAT = 3
 """To be raised when kept trials cannot be used any more."""
 LAST_LINES = 15
 PYTHON = str(Path(sys.executable).with_name("python3"))
 """By one name, however it was called."""
-COUNTS = re.compile(r"(\d+) deferred, (\d+) in the foreground")
+COUNTS = re.compile(r"(\d+) in parallel, (\d+) in place")
 
 
 @dataclass(frozen=True)
@@ -120,17 +120,21 @@ class Stand:
         self._pristine = self.home / "pristine"
         self._record = self.home / f"serial-{self._key()}.json"
 
-    def serial(self, fresh: bool = False) -> tuple[Trial, Trial]:
-        """Two serial trials, made anew unless they are kept."""
+    def serial(self, count: int = 1, fresh: bool = False) -> tuple[Trial, ...]:
+        """Serial trials, at least so many: those that are kept, and new ones for the rest."""
         if fresh or not self._record.exists() or not self._pristine.is_dir():
             self._prepare()
-            trials = [[result.as_json() for result in self.trial(())] for _ in range(2)]
-            text = json.dumps(trials)
-            temporary = self._record.with_suffix(".new")
-            temporary.write_text(text)
-            temporary.rename(self._record)
-        one, other = json.loads(self._record.read_text())
-        return tuple(map(Result.from_json, one)), tuple(map(Result.from_json, other))
+            self._keep([])
+        kept = json.loads(self._record.read_text())
+        while len(kept) < count:
+            kept.append([result.as_json() for result in self.trial(())])
+            self._keep(kept)
+        return tuple(tuple(map(Result.from_json, trial)) for trial in kept)
+
+    def _keep(self, trials: list[list[dict[str, Any]]]) -> None:
+        temporary = self._record.with_suffix(".new")
+        temporary.write_text(json.dumps(trials))
+        temporary.rename(self._record)
 
     def trial(self, before: Sequence[str]) -> Trial:
         """All steps, with these words before the driver where a step is not for the plain one.
@@ -198,6 +202,7 @@ class Stand:
             [asdict(step) for step in steps_of(self.project)],
             str(self.folder),
             PYTHON,
+            os.environ["PATH"],  # configure writes it down
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 

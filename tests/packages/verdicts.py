@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import lt
+from typing import Protocol
 
 from .project import Project
 from .trees import Entries, Lens, differences, matches
 from .trials import Result, Step, Trial, steps_of
+
+MOST_SERIAL = 3
+"""Serial builds at most, before a difference counts."""
 
 
 @dataclass(frozen=True)
@@ -21,16 +26,39 @@ class Verdict:
     problems: tuple[str, ...]
 
 
-def judged(project: Project, serial: tuple[Trial, Trial], trial: Trial) -> list[Verdict]:
-    """The verdict on each step."""
-    steps = zip(steps_of(project), *serial, trial, strict=True)
-    return [_judged(project, step, (one, other), result) for step, one, other, result in steps]
+class Place(Protocol):
+    """Where a project is built: a `Stand`, as far as a verdict needs one."""
+
+    project: Project
+
+    def serial(self, count: int) -> tuple[Trial, ...]:
+        """So many serial trials, or more."""
+        ...
 
 
-def _judged(project: Project, step: Step, twins: tuple[Result, Result], result: Result) -> Verdict:
-    one, other = twins
+def verdicts(place: Place, trial: Trial) -> list[Verdict]:
+    """The verdict on each step.
+
+    One serial build is enough for what is the same.  A difference counts when no more serial builds
+    disagree on it: what programs stamp with the time, or write at the same time as others.
+    """
+    for count in range(1, MOST_SERIAL + 1):
+        found = judged(place.project, place.serial(count), trial)
+        if not any(verdict.problems for verdict in found):
+            break
+    return found
+
+
+def judged(project: Project, serial: Sequence[Trial], trial: Trial) -> list[Verdict]:
+    """The verdict on each step, by these serial trials."""
+    steps = zip(steps_of(project), zip(*serial, strict=True), trial, strict=True)
+    return [_judged(project, step, twins, result) for step, twins, result in steps]
+
+
+def _judged(project: Project, step: Step, twins: Sequence[Result], result: Result) -> Verdict:
     patterns = tuple(excuse.pattern for excuse in project.ignored)
-    lens = Lens.between(one.tree.entries, other.tree.entries, patterns)
+    lens = Lens.of([twin.tree.entries for twin in twins], patterns)
+    one = twins[0]
     expected = lens.view(one.tree.entries)
     compared = len(expected.keys() - lens.blurred)
     problems = [
@@ -41,7 +69,7 @@ def _judged(project: Project, step: Step, twins: tuple[Result, Result], result: 
         *_order(lens, twins, result),
         *_left(twins, result),
     ]
-    hidden = len(one.tree.entries.keys() | other.tree.entries.keys()) - compared
+    hidden = len({path for twin in twins for path in twin.tree.entries}) - compared
     return Verdict(step, compared, hidden, tuple(problems))
 
 
@@ -56,47 +84,40 @@ def _products(project: Project, entries: Entries) -> Iterator[str]:
             yield f"{product}: is absent, should have been built"
 
 
-def _changed(lens: Lens, twins: tuple[Result, Result], result: Result) -> Iterator[str]:
-    """What both serial builds write must be written, and what none of them does must not."""
-    one, other = (twin.changed for twin in twins)
-    for path in sorted((one & other) - result.changed):
+def _changed(lens: Lens, twins: Sequence[Result], result: Result) -> Iterator[str]:
+    """What all serial builds write must be written, and what none of them does must not."""
+    always = frozenset.intersection(*(twin.changed for twin in twins))
+    ever = frozenset.union(*(twin.changed for twin in twins))
+    for path in sorted(always - result.changed):
         if not lens.hides(path) and path in result.tree.entries:
             yield f"{path}: was not written, should have been"
-    for path in sorted(result.changed - (one | other)):
+    for path in sorted(result.changed - ever):
         if not lens.hides(path):
             yield f"{path}: was written, should not have been"
 
 
-def _order(lens: Lens, twins: tuple[Result, Result], result: Result) -> Iterator[str]:
-    """Where both serial builds write one file before another its time must not be the later.
+def _order(lens: Lens, twins: Sequence[Result], result: Result) -> Iterator[str]:
+    """Where all serial builds write one file before another its time must not be the later.
 
     Of the two ways to put it, files that are too new and files that are too old, the shorter.
     """
-    written = twins[0].changed & twins[1].changed & result.changed
-    known = (twin.tree.times for twin in (*twins, result))
+    every = [*twins, result]
+    written = frozenset.intersection(*(each.changed for each in every))
     times = {
-        path: moments
-        for path, *moments in _joined(sorted(written), list(known))
-        if not lens.hides(path)
+        path: [each.tree.times[path] for each in every]
+        for path in sorted(written)
+        if not lens.hides(path) and all(path in each.tree.times for each in every)
     }
     too_new, too_old = defaultdict(list), defaultdict(list)
-    for earlier, (first, second, actual) in times.items():
-        for later, (third, fourth, other) in times.items():
-            if first < third and second < fourth and actual > other:
+    for earlier, (*before, actual) in times.items():
+        for later, (*after, other) in times.items():
+            if actual > other and all(map(lt, before, after)):
                 too_new[earlier].append(later)
                 too_old[later].append(earlier)
     if len(too_new) <= len(too_old):
         yield from (_out_of_order(path, "newer", paths, times) for path, paths in too_new.items())
     else:
         yield from (_out_of_order(path, "older", paths, times) for path, paths in too_old.items())
-
-
-def _joined(paths: list[str], known: list[dict[str, int]]) -> Iterator[tuple[str, int, int, int]]:
-    """Each path that all builds have, with the time of each."""
-    one, other, actual = known
-    for path in paths:
-        if path in one and path in other and path in actual:
-            yield path, one[path], other[path], actual[path]
 
 
 def _out_of_order(path: str, word: str, others: list[str], times: dict[str, list[int]]) -> str:
@@ -107,7 +128,7 @@ def _out_of_order(path: str, word: str, others: list[str], times: dict[str, list
     return f"{path}: is {word} than {len(others)} written {turn}, by {gap:.3f} s than {worst}"
 
 
-def _left(twins: tuple[Result, Result], result: Result) -> Iterator[str]:
+def _left(twins: Sequence[Result], result: Result) -> Iterator[str]:
     """Nothing outlives a build, unless it outlives the serial one too."""
     if not twins[0].left:
         yield from (f"process left behind: {line}" for line in result.left)

@@ -118,9 +118,8 @@ class Workshop:
     @property
     def lens(self) -> Lens:
         """Shows what two serial builds agree on."""
-        one, other = self.baseline.twins
         ignored = [excuse.pattern for excuse in self.package.ignored]
-        return Lens.between(one.entries, other.entries, ignored)
+        return Lens.of([twin.entries for twin in self.baseline.twins], ignored)
 
     @property
     def warm(self) -> bool:
@@ -188,7 +187,7 @@ class Workshop:
     def _key(self) -> str:
         tools = [(shutil.which(tool), _version(tool)) for tool in ("gcc", "make", "ld", "ar")]
         package = sorted(asdict(self.package).items())
-        text = json.dumps([FORMAT, package, tools, str(self.folder)])
+        text = json.dumps([FORMAT, package, tools, str(self.folder), os.environ["PATH"]])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def _make_baseline(self) -> None:
