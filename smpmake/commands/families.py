@@ -39,13 +39,13 @@ def _in(module: str, function: str = "analyse") -> Callable[[Invocation], Analys
 
 def _binutil(name: str, more: str = "") -> Family:
     pattern = f"{_PREFIX}{name}{_VERSION}{more}"
-    return Family(name, pattern, _in("binutils", f"analyse_{name}"))
+    return Family(name, pattern, _in("binutils", f"analyse_{name}"), alone=True)
 
 
 def _coreutil(name: str, *, vouches: bool = False) -> Family:
     """g is the prefix of the GNU tools where they are not the system's own."""
     analyse = _in("coreutils", f"analyse_{name}")
-    return Family(name, f"g?{name}", analyse, on_disk=True, vouches=vouches)
+    return Family(name, f"g?{name}", analyse, on_disk=True, vouches=vouches, alone=True)
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -56,7 +56,7 @@ FAMILIES: tuple[Family, ...] = (
         _in("compiler"),
     ),
     Family("fortran", rf"{_PREFIX}(?:gfortran|f77|f95){_RELEASE}", _in("fortran")),
-    Family("assembler", rf"{_PREFIX}as{_VERSION}", _in("assembler")),
+    Family("assembler", rf"{_PREFIX}as{_VERSION}", _in("assembler"), alone=True),
     Family(
         "linker",
         rf"{_PREFIX}(?:ld(?:\.(?:bfd|gold|lld|mold))?|gold|mold|lld){_VERSION}",
@@ -82,11 +82,11 @@ FAMILIES: tuple[Family, ...] = (
         r"sdas(?:8051|390|6808|gb|pdk\d+|rab|stm8|tlcs90|z80)",
         _in("sdcc", "assemble"),
     ),
-    Family("watcom", "b?(?:wcc|wcc386|wpp|wpp386|wasm)", _in("watcom")),
+    Family("watcom", "b?(?:wcc|wcc386|wpp|wpp386|wasm)", _in("watcom"), alone=True),
     Family("watcom-driver", "b?wcl(?:386)?", _in("watcom_drivers", "analyse_wcl")),
     Family("owcc", "b?owcc", _in("watcom_drivers", "analyse_owcc")),
-    Family("wlink", "b?wlink", _in("watcom_link")),
-    Family("wlib", "b?wlib", _in("watcom_lib")),
+    Family("wlink", "b?wlink", _in("watcom_link"), alone=True),
+    Family("wlib", "b?wlib", _in("watcom_lib"), alone=True),
     Family("wmake", "b?wmake", _in("wmake")),
     Family("launcher", "ccache|distcc|icecc|sccache", _in("launchers")),
 )
@@ -148,6 +148,12 @@ def tells_version(name: str) -> bool:
 def is_launcher(name: str) -> bool:
     """Whether a tool of that name stands in front of a compiler, or of its name on PATH: ccache."""
     return _is("launcher", name)
+
+
+def works_alone(name: str) -> bool:
+    """Whether a tool of that name starts no other program."""
+    found = find(basename(name))
+    return found is not None and found.alone
 
 
 def _is(family: str, name: str) -> bool:

@@ -241,6 +241,7 @@ class Family:
     analyse  the meaning of one invocation; never raises on any argv.
     on_disk  the whole work is on the disk: where nothing is pending nobody needs to hear of it.
     vouches  what it does may say that something pending has been made.
+    alone    it starts no other program.
     """
 
     name: str
@@ -248,3 +249,4 @@ class Family:
     analyse: Callable[[Invocation], Analysis]
     on_disk: bool = False
     vouches: bool = False
+    alone: bool = False

@@ -1,13 +1,24 @@
-"""The environment of a command, as it came."""
+"""The environment of a command: as it came, and as it would be without us."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import Final
 
 #: Where gcc keeps its temporary files: the first of these that leads to a folder.
 _TEMPORARY: Final = ("TMPDIR", "TMP", "TEMP")
 _EVERYBODYS: Final = "/tmp"
+#: What a session, shims and guards add.
+_OURS: Final = frozenset(
+    f"SMPMAKE_{name}".encode()
+    for name in (
+        *("SOCKET", "BOARD", "BUILD", "GUARD", "SHIMS", "COMMAND", "TRACE"),
+        *("CALLER", "UNGUARDED", "REAL", "DEPTH"),
+    )
+)
+_PRELOAD: Final = b"LD_PRELOAD"
+_GUARD: Final = b"SMPMAKE_GUARD"
 
 
 class Environment:
@@ -29,6 +40,27 @@ class Environment:
             return None
         start += len(wanted)
         return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
+
+
+def serial(blob: bytes) -> bytes:
+    """The environment that a command would have without us.
+
+    For programs that have no use for ours: what depends on where the stack ends (Open Watcom's
+    compilers generate other code then) comes out as in a serial build.
+    """
+    variables = [variable.partition(b"=") for variable in blob.split(b"\0")[:-1]]
+    guard = b"".join(value for name, _, value in variables if name == _GUARD)
+    kept = []
+    for name, equals, value in variables:
+        if name in _OURS:
+            continue
+        if name == _PRELOAD and guard:
+            others = [each for each in re.split(b"[ :]+", value) if each not in (b"", guard)]
+            if not others:
+                continue
+            value = b":".join(others)
+        kept.append(name + equals + value + b"\0")
+    return b"".join(kept)
 
 
 def temporary_folder(environment: Environment, cwd: str) -> str:

@@ -16,12 +16,13 @@ from typing import Final
 
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
-from smpmake.engine import diagnostics, launchers
+from smpmake.engine import diagnostics
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.observer import Observer
+from smpmake.engine.orders import order_for
 from smpmake.engine.outcome import Outcome, refuse
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
@@ -149,7 +150,8 @@ class Executor:
         command.record.slot = slot
         command.record.started = self._clock.now()  # until the worker says it exactly
         self._pending.runs(job)
-        order = self._order(job, slot, command)
+        trace = self._observer.started(slot, job, command) if command.guarded else b""
+        order = order_for(job, trace, self._output.terminal(command))
         self._chaos.later(functools.partial(self._pool.send, slot, order))
 
     def _is_reused(self, job: Job, command: Command) -> bool:
@@ -175,27 +177,6 @@ class Executor:
         )  # fmt: skip
         self._conclude(job, command, result)
         return True
-
-    def _order(self, job: Job, slot: int, command: Command) -> bytes:
-        """What a worker is told."""
-        more, undo = launchers.environment(command), command.build.undo
-        if command.build.rules.guard:  # its caller may have none, and the tool may have one
-            more += b"SMPMAKE_COMMAND=%d\0" % (job.number + 1)
-        if command.guarded:
-            trace = self._observer.started(slot, job, command)
-            if trace:
-                more += b"SMPMAKE_TRACE=%b\0" % trace
-        return wire.encode_job(
-            job.number,
-            job.issued_ns,
-            command.invoke,
-            command.argv,
-            command.outputs,
-            merged=command.invoke.out == command.invoke.err,
-            journaled=undo is not None and not undo.is_lost,
-            terminal=self._output.terminal(command),
-            more_env=more,
-        )
 
     def _rename(self, job: Job, command: Command) -> None:
         """Does what mv would, in a hundredth of the time; where that fails, mv is to say so."""

@@ -312,16 +312,15 @@ def encode_job(
     *,
     merged: bool,
     journaled: bool,
+    environment: bytes,
     terminal: Terminal | None = None,
-    more_env: bytes = b"",
 ) -> bytes:
-    """An order for a worker: `argv` in the invocation's context, with `more_env` added.
+    """An order for a worker: `argv` in the invocation's context, but for its environment.
 
     merged: stdout and stderr are one file; journaled: unless it finishes, it is undone.
     """
     flags = (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0)
     flags |= terminal.flags if terminal is not None else 0
-    env_len = len(invoke.env) + len(more_env)
     return b"".join(
         (
             HEADER.pack(
@@ -334,7 +333,7 @@ def encode_job(
                 + len(invoke.cwd)
                 + 2
                 + len(argv)
-                + env_len
+                + len(environment)
                 + len(invoke.limits),
             ),
             _JOB.pack(
@@ -346,7 +345,7 @@ def encode_job(
                 len(invoke.real) + 1,
                 len(invoke.cwd) + 1,
                 len(argv),
-                env_len,
+                len(environment),
                 len(invoke.limits),
                 *(terminal[1:] if terminal is not None else (0, 0)),
             ),
@@ -356,8 +355,7 @@ def encode_job(
             invoke.cwd,
             b"\0",
             argv,
-            invoke.env,
-            more_env,
+            environment,
             invoke.limits,
         )
     )

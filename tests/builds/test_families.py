@@ -207,3 +207,45 @@ def test_a_tool_is_known_as_soon_as_it_is_described(space: Space) -> None:
     space.clear()
     space.write({**files, ".smpmake.toml": described})
     assert "6 in parallel" in space.smpmake("make").err
+
+
+#: Writes its environment down, in an order that says nothing.
+SURROUNDED = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+extern char **environ;
+static int compare(const void *one, const void *other)
+{
+	return strcmp(*(char *const *)one, *(char *const *)other);
+}
+int main(int argc, char **argv)
+{
+	FILE *out = fopen(argv[2], "w");
+	size_t count = 0;
+	while (environ[count] != NULL)
+		count++;
+	qsort(environ, count, sizeof *environ, compare);
+	for (char **variable = environ; *variable != NULL; variable++)
+		fprintf(out, "%s\n", *variable);
+	return argc != 4 || fclose(out) != 0;
+}
+"""
+
+
+@pytest.mark.parametrize("preload", ["", "libm.so.6"])
+def test_p1_a_static_tool_has_the_serial_environment(space: Space, preload: str) -> None:
+    """Some compilers generate other code where the environment is larger."""
+    needs.require("gcc", "-static")
+    tool = space.root / "tools" / "as"
+    tool.parent.mkdir()
+    space.write({"as.c": SURROUNDED})
+    space.ok("gcc", "-static", "as.c", "-o", str(tool))
+    space.clear()
+    space.environment["PATH"] = f"{tool.parent}:{space.environment['PATH']}"
+    space.environment["SMPMAKE_JOBS"] = "2"
+    if preload:
+        space.environment["LD_PRELOAD"] = preload
+    files = {"a.s": "", "makefile": "a.o: a.s\n\tas -o a.o a.s\n"}
+    ended = space.expect_same(files, ["make"], "-v")
+    assert "1 in parallel" in ended.err, ended.err

@@ -19,7 +19,9 @@ ORDER = Invoke(1, 0, FileId(0, 0), FileId(0, 0), "t", b"/t", b"/", "b", b"t\0", 
 
 
 def order(number: int) -> bytes:
-    return wire.encode_job(number, 0, ORDER, b"t\0", b"", merged=False, journaled=False)
+    return wire.encode_job(
+        number, 0, ORDER, b"t\0", b"", merged=False, journaled=False, environment=ORDER.env
+    )
 
 
 class System:
