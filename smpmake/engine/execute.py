@@ -105,6 +105,9 @@ class Executor:
         try:
             while self._todo:
                 self._act(self._todo.popleft())
+        except Exception as error:
+            # A fault of ours, whose rest nobody would do: the handler of the loop ends the build.
+            self._clock.later(0, functools.partial(_raise, error))
         finally:
             self._performing = False
         self._pending.show()
@@ -370,6 +373,10 @@ class Executor:
         """Nothing more is looked at again."""
         if self._second_look is not None:
             self._second_look.cancel()
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def _is_of(job: Job, build: Build) -> bool:

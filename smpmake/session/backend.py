@@ -53,6 +53,9 @@ class Backend(Protocol):
     def driver_lost(self) -> None:
         """The driver's keeper was killed: nothing may go on."""
 
+    def give_up(self) -> None:
+        """A fault of ours may have left commands of which nobody will hear: none is waited for."""
+
     def stop(self, number: int) -> None:
         """Ends the build because of a signal; called again when it should be quicker."""
 

@@ -201,6 +201,16 @@ class LocalBackend:
         if self._engine is not None:
             self._engine.end_strays()
 
+    def give_up(self) -> None:
+        """See Backend."""
+        for each in self._builds():
+            each.empty.set()
+
+    def _builds(self) -> list[Build]:
+        """This one, and those within."""
+        inner = self._engine.builds.values() if self._engine is not None else ()
+        return [self._build, *inner]
+
     def stop(self, number: int) -> None:
         """See Backend."""
         self._stopped = number
@@ -223,8 +233,7 @@ class LocalBackend:
     async def settled(self) -> None:
         """See Backend."""
         while True:
-            inner = list(self._engine.builds.values()) if self._engine is not None else []
-            for each in [self._build, *inner]:
+            for each in self._builds():
                 await each.empty.wait()
             if self._server is None or not self._server.is_knocked():
                 return

@@ -78,6 +78,9 @@ class RemoteBackend:
     def driver_lost(self) -> None:
         """See Backend."""
 
+    def give_up(self) -> None:
+        """See Backend.  The server sees to its commands itself."""
+
     def stop(self, number: int) -> None:
         """See Backend."""
         if self._client is not None:

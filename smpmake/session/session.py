@@ -355,6 +355,12 @@ class Session:
         self._faults.append(f"internal error: {error!r}")
         self._backend.stop(signal.SIGTERM)
         driver.signal(signal.SIGTERM)
+        asyncio.get_running_loop().call_later(_PATIENCE, self._give_up, driver)
+
+    def _give_up(self, driver: Driver) -> None:
+        if not driver.ended.done():
+            driver.signal(signal.SIGKILL)
+        self._backend.give_up()
 
     @staticmethod
     def _pass_on(driver: Driver, number: int) -> None:

@@ -88,6 +88,33 @@ def test_p5_a_session_that_cannot_be_had_costs_speed_alone(
     space.expect_clean()
 
 
+#: The second command cannot be started, for a reason that nobody has thought of.
+BUG = """
+from smpmake.engine import execute
+real, count = execute.order_for, 0
+def fails(*args):
+    global count
+    count += 1
+    if count == 2:
+        raise ValueError("a bug")
+    return real(*args)
+execute.order_for = fails
+"""
+
+
+@pytest.mark.parametrize("driver", ["make", "trap '' TERM; make"])
+def test_a_fault_of_ours_ends_the_build(space: Space, driver: str) -> None:
+    """Nobody waits for a command that will never be started; it does not look like a success."""
+    rules = "all: f0.o f1.o f2.o\n\tcat $^ > all\n%.o: %.c\n\tgcc -c -o $@ $<\n"
+    space.write({**objects(3), "Makefile": rules})
+    program = PROGRAM.format(fault=BUG)
+    ended = space.run(sys.executable, "-c", program, "-j2", "--", "sh", "-c", driver)
+    assert ended.status == 125, ended.err
+    assert "internal error: ValueError('a bug')" in ended.err
+    assert not (space.folder / "all").exists()
+    space.expect_clean()
+
+
 @pytest.mark.parametrize("options", [(), ("--output=serial",)], ids=["live", "serial"])
 @pytest.mark.parametrize("status", [0, 3])
 def test_what_asks_nothing_needs_no_server(
