@@ -18,6 +18,7 @@
  *
  * undoes what the undo journal says (takeback.h); complaints go to stdout.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -170,6 +171,37 @@ static void undo_journal(const char *folder)
 	free(text);
 }
 
+static char *below(const char *folder, const char *name)
+{
+	char *path = must_alloc(strlen(folder) + strlen(name) + 2);
+	stpcpy(stpcpy(stpcpy(path, folder), "/"), name);
+	return path;
+}
+
+/* What says how to undo goes first and the lock last: if we are killed on the way, the next session
+ * removes the rest, and does nothing else with it. */
+static void remove_folder(const char *folder)
+{
+	static const char *const first[] = {"journal", "undo/head"};
+	for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+		char *path = below(folder, first[i]);
+		unlink(path);
+		free(path);
+	}
+	DIR *entries = opendir(folder);
+	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+		const char *name = entry->d_name;
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0)
+			continue;
+		char *path = below(folder, name);
+		remove_tree(path);
+		free(path);
+	}
+	if (entries != NULL)
+		closedir(entries);
+	remove_tree(folder);
+}
+
 /* The folder goes out of the way first: a named server may come to its place meanwhile. */
 static void clean(const char *folder)
 {
@@ -180,7 +212,7 @@ static void clean(const char *folder)
 	if (snprintf(gone, sizeof gone, "%s.gone", folder) < (int)sizeof gone &&
 	    rename(folder, gone) == 0)
 		folder = gone;
-	remove_tree(folder);
+	remove_folder(folder);
 }
 
 /* Whether it is for us to clean up: not if the next session or server does, or has the folder. */

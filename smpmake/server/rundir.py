@@ -52,7 +52,20 @@ class SessionFolder:
             raise _no_folder(path, error) from None
 
     def remove(self) -> None:
-        """Removes the folder with all that is in it."""
+        """Removes the folder with all that is in it.
+
+        What says how to undo goes first and the lock last: whoever is killed on the way leaves what
+        the next session removes, and does nothing else with.
+        """
+        for name in ("journal", "undo/head"):
+            with contextlib.suppress(OSError):
+                (self.path / name).unlink()
+        with contextlib.suppress(OSError), os.scandir(self.path) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry, ignore_errors=True)
+                elif entry.name != "lock":
+                    os.unlink(entry)
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 

@@ -102,6 +102,41 @@ def test_p9_what_the_dead_left_is_cleaned_by_one(
     assert list(temporary.iterdir()) == []
 
 
+def test_p9_a_session_that_is_killed_while_it_leaves(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it has removed by then, the next one removes the rest."""
+
+    class KilledError(BaseException):
+        pass
+
+    for moment in range(1, 20):
+        folder = SessionFolder()
+        for name in ("undo/head", "undo/old/1", "board", "socket"):
+            (folder.path / name).parent.mkdir(exist_ok=True)
+            (folder.path / name).touch()
+        with monkeypatch.context() as patch:
+            left = moment
+
+            def unlink(*args: Any, real: Callable[..., None] = os.unlink, **options: Any) -> None:
+                nonlocal left
+                left -= 1
+                if left == 0:
+                    raise KilledError
+                real(*args, **options)
+
+            patch.setattr(os, "unlink", unlink)
+            try:
+                folder.remove()
+            except KilledError:
+                os.close(folder._lock)
+        if left > 0:
+            break
+        clean_up_after_the_dead()
+        assert list(temporary.iterdir()) == [], f"killed at {moment}"
+    assert moment > 5
+
+
 @pytest.mark.parametrize("age", [0, 7200])
 def test_p9_a_session_that_was_killed_before_it_had_a_lock(temporary: Path, age: int) -> None:
     folder = temporary / f"smpmake-{os.getuid()}-born"
