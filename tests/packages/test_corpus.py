@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
 
 import pytest
 
@@ -23,7 +22,7 @@ from .verdicts import Verdict, verdicts
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
 LAST_LINES = 20
-
+Ended = tuple[Trial, list[Verdict]]
 
 STEPS = {
     f"{project.name}-{step.name}": (project, number)
@@ -40,11 +39,19 @@ def project(request: pytest.FixtureRequest) -> Project:
     return chosen
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def all_ended() -> dict[str, Ended]:
+    """By project.  Not one fixture a project: pytest has a new one for each of its steps."""
+    return {}
+
+
+@pytest.fixture
 def ended(
-    project: Project, smpmake: str, package_run: PackageRun
-) -> Iterator[tuple[Trial, list[Verdict]]]:
+    project: Project, smpmake: str, package_run: PackageRun, all_ended: dict[str, Ended]
+) -> Ended:
     """The trial under smpmake (with the options of SMPMAKE_TESTS_OPTIONS), and the verdicts."""
+    if project.name in all_ended:
+        return all_ended[project.name]
     options = shlex.split(os.environ.get("SMPMAKE_TESTS_OPTIONS", ""))
     try:
         with stand(project) as place:
@@ -55,15 +62,14 @@ def ended(
         pytest.skip(f"{project.name}: {error}")
     if trial[0].status == 0:
         package_run.times[project.name] = (seconds(serial), trial[0].seconds)
-    yield trial, found
+    all_ended[project.name] = trial, found
+    return trial, found
 
 
 @pytest.mark.parametrize(
     ("project", "number"), STEPS.values(), ids=STEPS.keys(), indirect=["project"]
 )
-def test_a_step_ends_as_the_serial_one(
-    project: Project, ended: tuple[Trial, list[Verdict]], number: int
-) -> None:
+def test_a_step_ends_as_the_serial_one(project: Project, ended: Ended, number: int) -> None:
     """P1, P7, P9: status, files, what was written and in which order, and nothing left behind."""
     trial, found = ended
     verdict = found[number]

@@ -41,16 +41,27 @@ class Built:
     idle: Idle
 
 
-@pytest.fixture(scope="module")
-def cold(workshop: Workshop, smpmake: str, package_run: PackageRun) -> Built:
+@pytest.fixture(scope="session")
+def all_cold() -> dict[str, Built]:
+    """By package.  Not one fixture a package: who runs several tests at once may get a new one."""
+    return {}
+
+
+@pytest.fixture
+def cold(
+    workshop: Workshop, smpmake: str, package_run: PackageRun, all_cold: dict[str, Built]
+) -> Built:
     """The package built from scratch under smpmake, once for several tests."""
+    if workshop.package.name in all_cold:
+        return all_cold[workshop.package.name]
     serial = sum(workshop.baseline.seconds) / 2
     workshop.restore("pristine")
     outcome = build([smpmake, *workshop.package.make], workshop.folder)
     tree = workshop.snapshot()
     if outcome.status == 0:
         package_run.times[workshop.package.name] = (serial, outcome.seconds)
-    return Built(outcome, tree, workshop.idle())
+    built = all_cold[workshop.package.name] = Built(outcome, tree, workshop.idle())
+    return built
 
 
 def assert_none(problems: Sequence[str], what: str, outcome: Outcome | None = None) -> None:
