@@ -5,6 +5,7 @@ How errors become statuses.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from smpmake.libc import require_glibc
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point.  Usage errors and our own faults end with status 125."""
+    gc.disable()  # what is loaded stays; who runs for long has it enabled again
     open_standard_streams()
     words = sys.argv[1:] if argv is None else list(argv)
     status = guarded(lambda: _start(words))

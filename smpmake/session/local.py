@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _BUILD: Final = "main"
 _SOON: Final = 0.03  # s; what asks nothing for so long will still need a server
+_BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
 
 
 class LocalBackend:
@@ -166,9 +167,8 @@ class LocalBackend:
         self._server = Server(self._listener, engine, Requests(engine, self.folder, self._shims))
         if self._settings.history:
             engine.priority.await_forecast(self._slots)
-            looking_back = (asyncio.get_running_loop(), os.getcwd())
-            with contextlib.suppress(RuntimeError):  # no thread is left: then without
-                threading.Thread(target=self._look_back, args=looking_back, daemon=True).start()
+            loop = asyncio.get_running_loop()
+            loop.call_later(_BREATH, self._begin_to_look_back, loop, os.getcwd())
 
     def abandon(self) -> None:
         """See Backend."""
@@ -179,6 +179,10 @@ class LocalBackend:
         if self.output is not None:
             self._printer = Printer()
             self._transcribe(self._printer, self.output)
+
+    def _begin_to_look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
+        with contextlib.suppress(RuntimeError):  # no thread is left: then without
+            threading.Thread(target=self._look_back, args=(loop, cwd), daemon=True).start()
 
     def _look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
         """What earlier builds tell, in a thread: the build does not wait for it, nor need it."""

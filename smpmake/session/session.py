@@ -11,8 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpmake import __version__, cpus
 from smpmake.commands import wmake
@@ -45,11 +44,11 @@ CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
 _GRACE: Final = 0.3  # s for the driver to end by the terminal's own signal
 _PATIENCE: Final = 2.0  # s between TERM and KILL
+_BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
 _MOST_COMPLAINTS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What to tell the user: the record, and complaints about ourselves.
 
     refused  the errno by which the driver could not be run, 0 where it was.
@@ -66,6 +65,7 @@ def spare_the_collector() -> None:
     """A server makes few cycles and many objects that stay: searching them again is time lost."""
     gc.freeze()
     gc.set_threshold(50_000, 50, 50)
+    gc.enable()
 
 
 def _doubts(failure: Failure) -> str:
@@ -158,7 +158,7 @@ class Session:
             say(f"{error}; the build goes on plainly")
             self._backend.abandon()
             return self._note_driver(await driver.ended)
-        ready = asyncio.create_task(self._in_time(get_ready))
+        ready = asyncio.create_task(self._in_time(driver, get_ready))
         faults = await self._see_through(driver)
         while not faults and await self._is_to_be_repeated(driver):
             driver.close()
@@ -176,9 +176,10 @@ class Session:
             await self._backend.settled()
         return faults
 
-    async def _in_time(self, get_ready: Callable[[], None]) -> None:
+    async def _in_time(self, driver: Driver, get_ready: Callable[[], None]) -> None:
         """What the build can do without: where there is too little for it, it is not recorded."""
         try:
+            await asyncio.wait((driver.ended,), timeout=_BREATH)
             await in_a_thread(get_ready)
         except Exception as error:
             self.record.notices.append(f"this build is not in the history: {error}")
@@ -283,19 +284,24 @@ class Session:
     async def _see_through(self, driver: Driver) -> list[str]:
         """From the driver's start until everything has ended."""
         loop = asyncio.get_running_loop()
-        record = self.record
         loop.set_exception_handler(lambda _, context: self._broken(driver, context))
-        watch = self._watch() if not driver.ended.done() else None
+        end = asyncio.create_task(self._end_of(driver))
+        watch = None
         try:
-            faults = self._note_driver(await driver.ended) + self._faults
-            record.driver_ended = time.monotonic_ns()
-            await self._backend.drained(record)
+            await asyncio.wait((end,), timeout=_BREATH)
+            watch = self._watch() if not end.done() else None
+            return await end
         finally:
             if watch is not None:
                 await watch.end()
             for number in self._heard:  # what is left to do takes a moment and must be done
                 loop.add_signal_handler(number, self._interrupted_late, number)
-        return faults
+
+    async def _end_of(self, driver: Driver) -> list[str]:
+        faults = self._note_driver(await driver.ended)
+        self.record.driver_ended = time.monotonic_ns()
+        await self._backend.drained(self.record)
+        return faults + self._faults
 
     def _watch(self) -> Watch:
         """Begins to watch the build.  One that is over already has not loaded what that takes."""

@@ -6,7 +6,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from smpmake.commands import families
@@ -51,7 +50,7 @@ def with_compilers(
         stamp = _stamp(path)
         version = said.get((path, stamp)) if stamp else ""
         found.append(Compiler(name, path, _version(path) if version is None else version, stamp))
-    return replace(place, compilers=tuple(found))
+    return place._replace(compilers=tuple(found))
 
 
 def _called(command: CommandRecord) -> tuple[str, str]:

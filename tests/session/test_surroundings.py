@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,10 +44,10 @@ def test_what_is_the_same_file_is_not_asked_again() -> None:
     commands = [command(0, program=program)]
     (one,) = surroundings.with_compilers(Surroundings(), commands).compilers
     assert "gcc" in one.version.lower()
-    known = replace(one, version="as it was")
+    known = one._replace(version="as it was")
     (again,) = surroundings.with_compilers(Surroundings(), commands, [known]).compilers
     assert again.version == "as it was"
-    other = replace(known, stamp="1:2")
+    other = known._replace(stamp="1:2")
     (fresh,) = surroundings.with_compilers(Surroundings(), commands, [other]).compilers
     assert fresh.version == one.version
 
