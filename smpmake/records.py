@@ -146,8 +146,7 @@ class Sample:
     pressure: float = -1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Compiler:
+class Compiler(NamedTuple):
     """A compiler that a build called: by which name, its file, and what it says of its version.
 
     stamp  changes when the file does.
@@ -159,8 +158,7 @@ class Compiler:
     stamp: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """Where a build ran; all empty where nobody noted it.
 
     cpu      the model; cpus how many the computer has (a build may use fewer).
@@ -228,7 +226,7 @@ class BuildRecord:
     complete: bool = True
     running: bool = False
     by_shims: bool = False
-    surroundings: Surroundings = Surroundings()
+    surroundings: Surroundings = field(default_factory=Surroundings)
     launchers: dict[str, dict[str, int]] = field(default_factory=dict)
     id: int = 0
     commands: list[CommandRecord] = field(default_factory=list)

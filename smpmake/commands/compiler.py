@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from smpmake.commands.compiler_dialects import GCC
 from smpmake.commands.compiler_names import (
@@ -94,7 +93,7 @@ def _preprocess(line: Line) -> Analysis:
     _named(line, writes)
     # What -M prints is often the rule's target: no main output stands before it.
     if Do.DEPS_ONLY in line.on and len(writes) == 1:
-        writes = [replace(write, target=True) for write in writes]
+        writes = [write._replace(target=True) for write in writes]
     if Do.DEPS_ONLY in line.on:
         # Make includes what it has just remade, and reads it at once.
         line.refusals.refuse(Reason.DRIVER_READS_BACK, "-M")

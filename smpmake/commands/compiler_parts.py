@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from smpmake.commands import compiler_options
 from smpmake.commands.compiler_options import Do
@@ -39,8 +38,8 @@ def _part(line: Line, judge: Judge, words: Sequence[str], intermediate: bool = F
     part.scan()
     meaning = judge(part)
     if intermediate:
-        writes = tuple(replace(write, target=False) for write in meaning.writes)
-        meaning = replace(meaning, writes=writes)
+        writes = tuple(write._replace(target=False) for write in meaning.writes)
+        meaning = meaning._replace(writes=writes)
     return Part((line.argv, *words), meaning)
 
 

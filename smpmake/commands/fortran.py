@@ -9,7 +9,7 @@ from the folders of -J and -I.  A .mod file that would be the same as before is 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.commands import compiler_options
@@ -172,7 +172,7 @@ def analyse(inv: Invocation) -> Analysis:
     line.scan()
     if words.prints:
         line.refusals.refuse(Reason.WRITES_STDOUT, words.prints)
-    meaning = replace(judge(line), split=None)
+    meaning = judge(line)._replace(split=None)
     if meaning.kind is Kind.PREPROCESS and compiler_options.Do.DEPS_ONLY in line.on:
         return meaning.refused(Reason.WRITES_UNPREDICTABLE, "-M writes modules too")
     if meaning.kind in (Kind.QUERY, Kind.PREPROCESS):
@@ -205,8 +205,7 @@ def _with_modules(
         return meaning.refused(Reason.WRITES_UNPREDICTABLE, f"module {min(macros & named)}")
     folders = dict.fromkeys((words.modules, "", own, *words.includes))
     reads = [join(folder, name) for name in sorted(found.used) for folder in folders]
-    return replace(
-        meaning,
+    return meaning._replace(
         reads=(*meaning.reads, *reads),
         writes=(*meaning.writes, *_module_files(found, words.modules)),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from smpmake.commands.families import find
 from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason
@@ -85,7 +84,7 @@ def analyse(inv: Invocation) -> Analysis:
         if word.partition("=")[0] in QUERIES[basename(launcher)]:
             return Analysis(Kind.QUERY, refusal=Reason.QUERY, detail=word)
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=word)
-    meaning = inner.analyse(replace(inv, argv=inv.argv[1:]))
+    meaning = inner.analyse(inv._replace(argv=inv.argv[1:]))
     if meaning.split is not None:
-        meaning = replace(meaning, split=_prefixed(launcher, meaning.split))
+        meaning = meaning._replace(split=_prefixed(launcher, meaning.split))
     return meaning

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 
 class Kind(enum.StrEnum):
@@ -111,8 +111,7 @@ class Vouch(enum.StrEnum):
     TOUCHED = "touched"  # only its time says it: a stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One path that a command makes, changes or removes.
 
     path     as the command line gives it: relative to the invocation's folder, or absolute.
@@ -150,8 +149,7 @@ class Write:
 Keep = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(NamedTuple):
     """The meaning of one command line.
 
     reads       paths that the command is known to read, as given on the command line.
@@ -187,17 +185,16 @@ class Analysis:
     def without_targets(self) -> Analysis:
         """The same command where guards know links: a symbolic one does not read its target."""
         targets = {write.same_as for write in self.writes if write.symbolic}
-        return replace(self, reads=tuple(path for path in self.reads if path not in targets))
+        return self._replace(reads=tuple(path for path in self.reads if path not in targets))
 
     def refused(self, reason: Reason, detail: str) -> Analysis:
         """The same command, not to be deferred: for this reason, or for a worse one it had."""
         refusals = Refusals(self.refusal, self.detail)
         refusals.refuse(reason, detail)
-        return replace(self, refusal=refusals.reason, detail=refusals.detail, split=None)
+        return self._replace(refusal=refusals.reason, detail=refusals.detail, split=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One command of a split: argv as it is to be run, and what it means."""
 
     argv: tuple[str, ...]
@@ -217,8 +214,7 @@ class Files(Protocol):
         """Whether path exists, links followed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(NamedTuple):
     """A command line as a shim received it.
 
     argv    the whole of it; argv[0] as the driver spelled it.
@@ -233,8 +229,7 @@ class Invocation:
     files: Files
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """Tools whose command lines follow one grammar.
 
     pattern  a regular expression that the whole tool name matches (no folder): `(.+-)?gcc(-\\d+)?`.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Refusals, Write
@@ -238,8 +238,7 @@ def analyse(inv: Invocation) -> Analysis:
     if found.refusal is not None:
         return found
     parts = parts_of(inv, words.from_variable, words.own, tool) if tool.several else ()
-    return replace(
-        found,
+    return found._replace(
         split=(lambda folder: parts) if len(parts) > 1 else None,
         argv=(lambda keep: (name, *words.own)) if words.replaced else None,
     )

@@ -174,8 +174,8 @@ def analyse_wcl(inv: Invocation) -> Analysis:
     if len(line.sources) > 1 and found.kind is not Kind.PREPROCESS and not keeps:
         parts = tuple(_parts(inv, driver, own, before))
         if all(part.analysis.refusal is None for part in parts):
-            return replace(found, split=lambda folder: parts)
-    return replace(found, argv=(lambda keep: (inv.argv[0], *own)) if words.replaced else None)
+            return found._replace(split=lambda folder: parts)
+    return found._replace(argv=(lambda keep: (inv.argv[0], *own)) if words.replaced else None)
 
 
 class Owcc(Marker):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Write
 from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError, names
@@ -187,4 +187,4 @@ def analyse(inv: Invocation) -> Analysis:
         name = keep(text)
         return (inv.argv[0], f"@'{name}'" if re.search(r"\s", name) else f"@{name}")
 
-    return replace(found, argv=argv) if replaced else found
+    return found._replace(argv=argv) if replaced else found

@@ -9,7 +9,6 @@ in its place.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Refusals, Write
 from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError
@@ -303,4 +302,4 @@ def analyse(inv: Invocation) -> Analysis:
         name = keep(text)
         return (inv.argv[0], f"@'{name}'" if re.search(r"[\s,{}]", name) else f"@{name}")
 
-    return replace(found, argv=argv) if replaced else found
+    return found._replace(argv=argv) if replaced else found

@@ -7,8 +7,7 @@ something (who is the parent, is its output captured) are asked only when their 
 from __future__ import annotations
 
 import fnmatch
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.decide.rules import Rules
@@ -55,8 +54,7 @@ class Context(Protocol):
         """The program above the command that has no guard and is no make; "" for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """How a command is run.  `reason` is None for a deferred one.
 
     barrier    wait for everything first.

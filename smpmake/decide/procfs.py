@@ -11,8 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.commands.makes import MAKES
 from smpmake.protocol.wire import FileId
@@ -23,8 +22,7 @@ _SMALL_SOURCE: Final = 4096
 _LONGEST_CHAIN: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """A process: its program's name (15 characters), parent, start on the wall clock in s, and the
     terminal's session that it is in."""
 
@@ -35,8 +33,7 @@ class Caller:
     session: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What a process has used, microseconds of CPU, and those of its children that it has reaped.
 
     is_over  it has ended, and waits to be reaped.

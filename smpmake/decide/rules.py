@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from smpmake.config import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(NamedTuple):
     """What the user decided for one build.
 
     guard        the driver's processes are guarded, so that more can be deferred.
@@ -26,7 +25,7 @@ class Rules:
 
     def without_guard(self) -> Rules:
         """For a command of a process that has no guard."""
-        return replace(self, guard=False, defer_links=False)
+        return self._replace(guard=False, defer_links=False)
 
 
 def rules_of(settings: Settings) -> Rules:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from smpmake.commands.model import Vouch, Write
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A file that vouches for a command.
 
     before_ns  its mtime before it was touched, or None where it did not exist.

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from smpmake.commands.model import Write
 from smpmake.disk.stamps import Stamp
@@ -95,8 +95,7 @@ class Command:
     traced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFile:
+class OutputFile(NamedTuple):
     """A write, under its canonical name.
 
     stale   where its older copy was set aside, or "".

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.commands import wmake
 from smpmake.commands.makes import MAKES, READ_BACK
@@ -142,8 +141,7 @@ class Context:
         return hazards.is_read(name) and not hazards.is_written(name) and os.path.lexists(name)
 
 
-@dataclass(frozen=True, slots=True)
-class Wmake:
+class Wmake(NamedTuple):
     """What a running wmake was told: its options."""
 
     options: frozenset[str]

@@ -11,7 +11,6 @@ import logging
 import signal
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from smpmake.decide.procfs import Processes
@@ -174,10 +173,9 @@ class Executor:
             b"" if is_shown and file in (build.driver_output or ()) else text
             for file, text in ((invoke.out, again.result.out), (invoke.err, again.result.err))
         )
-        result = replace(
-            again.result, id=job.number, start_ns=now, end_ns=now, user_us=0, system_us=0,
-            out=out, err=err,
-        )  # fmt: skip
+        result = again.result._replace(
+            id=job.number, start_ns=now, end_ns=now, user_us=0, system_us=0, out=out, err=err
+        )
         self._conclude(job, command, result)
         return True
 

@@ -9,7 +9,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 
 from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason
@@ -94,7 +93,7 @@ class Intake:
             caller = self._processes.calling_command(invoke.parent)
         digest = self._matters(build, invoke, caller) if decision.deferred else ""
         if digest:
-            decision = replace(decision, reason=Reason.STATUS_MATTERS)
+            decision = decision._replace(reason=Reason.STATUS_MATTERS)
         if build.lost and self._needs_lost(build, cwd, analysis):
             _close(out, err)
             refuse(build, reply)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from typing import NamedTuple
 
 from smpmake.commands.model import Analysis, Kind, Write
@@ -155,7 +154,7 @@ class OperandResolver:
             if name:
                 build.shared[name] = kin
             writes.append(write)
-        return replace(analysis, reads=tuple(reads), writes=tuple(writes))
+        return analysis._replace(reads=tuple(reads), writes=tuple(writes))
 
 
 def _follow(name: str, files: dict[str, File]) -> str:

@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, Protocol
 
 from smpmake import native
@@ -210,7 +209,7 @@ class Pool:
         """See Workers."""
         frame = self._unmanned.pop(slot, None)
         if frame is not None:  # it will not begin
-            ended = replace(wire.failed_result(wire.job_of(frame), 0), wait_status=number)
+            ended = wire.failed_result(wire.job_of(frame), 0)._replace(wait_status=number)
             self._loop.call_soon(self._on_result, slot, ended)
             return
         worker = self._workers.get(slot)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.schedule.job import Job
 
@@ -21,8 +20,7 @@ _SCRIPT: Final = re.compile(rb"#![ \t]*([^ \t\r\n\0]+)")
 _SYSTEM: Final = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Loaded(NamedTuple):
     """What a program or library says of others: their names, where to look, its interpreter."""
 
     needed: tuple[str, ...] = ()

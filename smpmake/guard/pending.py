@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.guard.files import File, Files, file_of
 from smpmake.guard.scoreboard import (
@@ -37,8 +37,7 @@ _VERSIONS: Final = 0xFFFFFD
 _PRODUCTS: Final = 0xFFFFFC
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(NamedTuple):
     """What a path will be when the commands pending on it have ended: None for no file at all.
 
     mtime_ns  its time, or None where only the command itself will tell.

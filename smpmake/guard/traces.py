@@ -12,9 +12,8 @@ import mmap
 import os
 import struct
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.disk.shared import NoRoomError, shared_map
 from smpmake.schedule.job import Operands
@@ -29,8 +28,7 @@ _WAITED: Final = 5  # place of a number in it
 _FOREIGN: Final = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/")  # not noted: guard/notes.c
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """What a job did.  Paths are as it spelled them, made absolute.
 
     whole      nothing is missing: no note was lost, and no part of it ran without a guard.

@@ -14,9 +14,8 @@ import shutil
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from smpmake.guard.files import File
 from smpmake.schedule.hazards import EVERYBODY, Hazards
@@ -28,8 +27,7 @@ _LONGEST_WAY: Final = 40  # links
 ABSENT: Final = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(NamedTuple):
     """What was at a path.
 
     limit   the commands below this number are to find it, if they were issued when it was there:
@@ -111,13 +109,13 @@ class Versions:
         if stat.S_ISLNK(info.st_mode):
             if os.path.isdir(path):
                 return waits | readers
-            self._add(replace(version, kept=os.path.realpath(path)))
+            self._add(version._replace(kept=os.path.realpath(path)))
             return waits
         kept = self._kept(path, info, in_place=in_place)
         if not kept:
             return waits | readers
         file = (info.st_dev, info.st_ino) if in_place else None
-        self._add(replace(version, kept=kept, file=file, private=True))
+        self._add(version._replace(kept=kept, file=file, private=True))
         if in_place:  # guards know now that there is another: who has not opened it will not
             waits |= {job for job in readers if job.slot is not None and self._opened(job, path)}
         return waits
@@ -129,7 +127,7 @@ class Versions:
                 info = os.stat(path)
                 for older in self._by_file.get((info.st_dev, info.st_ino), [])[:]:
                     if older.path != path:
-                        self._add(replace(older, path=path, file=None, private=False))
+                        self._add(older._replace(path=path, file=None, private=False))
 
     def of(self, job: Job, path: str) -> str | None:
         """What a command is to find at a path: another path, ABSENT, or None for what is there."""

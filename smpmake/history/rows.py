@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -138,7 +137,7 @@ def build_row(
         int(record.by_shims),
         *(since(start, record.driver_started), record.again_us, record.watched),
         record.calibration,
-        json.dumps(_cleaned(dataclasses.asdict(record.surroundings), clean)),
+        json.dumps(_cleaned(_fields(record.surroundings), clean)),
         json.dumps(record.launchers),
     ]
 
@@ -150,6 +149,11 @@ def _cleaned(value: Any, clean: Clean) -> Any:
     if isinstance(value, (list, tuple)):
         return [_cleaned(each, clean) for each in value]
     return storable(clean(value)) if isinstance(value, str) else value
+
+
+def _fields(surroundings: Surroundings) -> dict[str, Any]:
+    compilers = [each._asdict() for each in surroundings.compilers]
+    return surroundings._asdict() | {"compilers": compilers}
 
 
 def _surroundings(fields: dict[str, Any]) -> Surroundings:

@@ -129,8 +129,7 @@ class Question(NamedTuple):
     other: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """How a job went.  Times: monotonic clock, ns; CPU: microseconds; memory: KiB.
 
     wait_status  as wait(2) gives it, or -1 when the tool could not be started (see `error`, an
@@ -160,8 +159,7 @@ class Result:
         return self.wait_status == 0 and self.error == 0
 
 
-@dataclass(frozen=True, slots=True)
-class DriverEvent:
+class DriverEvent(NamedTuple):
     """What became of the driver: started (status = pid), ended (wait status), failed (errno)."""
 
     event: int

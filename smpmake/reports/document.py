@@ -5,7 +5,6 @@ docs/report-format.md describes it; `VERSION` changes whenever a reader could be
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, Final
 
 from smpmake.commands.model import Reason
@@ -35,8 +34,7 @@ def document(record: BuildRecord) -> Document:
             {"seconds": _s(finding.seconds), "text": finding.text} for finding in depth.findings
         ],
         "split": {
-            field.name: _s(getattr(timing.concurrency.split, field.name))
-            for field in dataclasses.fields(timing.concurrency.split)
+            name: _s(seconds) for name, seconds in timing.concurrency.split._asdict().items()
         },
         "concurrency": [_s(seconds) for seconds in timing.concurrency.seconds],
         "what_if": [{"cpus": size, "seconds": _s(seconds)} for size, seconds in depth.what_if],

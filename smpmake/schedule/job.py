@@ -15,8 +15,7 @@ The scheduler alone changes states, in one function, by the table NEXT.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
 class State(enum.Enum):
@@ -65,8 +64,7 @@ Search = tuple[str, tuple[str, ...]]
 """A working folder, and the folders in which a compile started there looks, as it spells them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operands:
+class Operands(NamedTuple):
     """What hazards are made of: canonical absolute paths.
 
     reads        paths the command reads.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.commands.makes import MAKES
 from smpmake.decide.procfs import Caller, Processes
@@ -16,8 +15,7 @@ _LONGEST_CHAIN: Final = 64
 _TICK: Final = 0.5  # s; of what /proc says of a start, and more
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a command comes from.
 
     driver   the process in whose family it is, or None: somebody types commands into a shell.

@@ -207,7 +207,7 @@ class Guests:
         except ProcessLookupError:
             guest.gone = self._now()
         except OSError:  # no descriptor is left: then it ends as those of a shell do
-            guest.origin = replace(guest.origin, driver=None)
+            guest.origin = guest.origin._replace(driver=None)
         else:
             loop = asyncio.get_running_loop()
             loop.add_reader(guest.pidfd, self._driver_ended, guest)

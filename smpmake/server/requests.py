@@ -13,9 +13,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from smpmake.decide.rules import Rules
 from smpmake.engine.build import Build
@@ -36,8 +35,7 @@ class RequestError(ValueError):
     """What a client asked for cannot be; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One request: who asked, under which id of theirs, and what."""
 
     client: Connection

@@ -7,8 +7,8 @@ import hashlib
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from smpmake import __version__, folders, native
 from smpmake.commands import families
@@ -19,8 +19,7 @@ class ShimError(SmpmakeError):
     """A folder of shims cannot be made, or holds what is not ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool's name and the file that PATH finds for it, our own shims left out."""
 
     name: str

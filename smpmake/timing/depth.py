@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from smpmake.records import BuildRecord
 from smpmake.timing import findings, groups, replay
@@ -13,8 +13,7 @@ from smpmake.timing.headers import Header, headers
 from smpmake.timing.model import INFINITE, Timing
 
 
-@dataclass(frozen=True, slots=True)
-class Depth:
+class Depth(NamedTuple):
     """What takes longer to find out: for reports, not for the summary after each build.
 
     simulated   the replay at the recorded number of slots, to compare with `wall`.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake import units
 from smpmake.commands.model import Reason
@@ -18,8 +17,7 @@ _LEAST: Final = 0.02  # share of the wall time below which nothing is worth a se
 _MOST: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """seconds of wall time (or of waiting), and a sentence about them, with one thing to do.
 
     is_cause  whether it cost this very build something; else it is good to know.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Set
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.timing.serial import Serial
 from smpmake.timing.spans import Span, Timeline, length, union
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """A command with a slot: its work in seconds, as if alone, and the jobs it needs."""
 
     number: int
@@ -20,8 +19,7 @@ class Job:
     needs: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something that the driver comes to after `work` more seconds of its own.
 
     issues    a job that it then hands over, or -1.
@@ -34,8 +32,7 @@ class Event:
     number: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(NamedTuple):
     """A build: the driver's events in order, and the jobs.  `work` is the sum of all, seconds."""
 
     events: tuple[Event, ...]

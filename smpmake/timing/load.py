@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.records import BuildRecord, Sample
 from smpmake.timing.spans import Span, Timeline, length
@@ -21,8 +20,7 @@ QUIET: Final = 0.1
 _LATE: Final = 0.01  # s that the last sample may come behind the build's end
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Something of the build that was at work.
 
     spans    when.
@@ -47,8 +45,7 @@ class Piece:
         return 1.0 if self.delay is None else min(1.0, (self.cpu + self.delay) / wall)
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(NamedTuple):
     """The machine over a build's time.
 
     others  share of the build's CPUs that other programs took; None where that cannot be told.

@@ -16,8 +16,8 @@ Definitions (docs/reports.md):
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
@@ -32,8 +32,7 @@ INFINITE = float("inf")
 _ROUNDING = 1.02
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """A foreground command that waited: seconds, and the command that it waited for at last.
 
     for_slot  how much of it was waiting for a free slot, after the last hazard had cleared.
@@ -45,8 +44,7 @@ class Wait:
     cause: CommandRecord | None
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
+class Against(NamedTuple):
     """A serial time, and what the build was against it.
 
     efficiency  of the extra CPUs; None where nothing can be said of it (`_against`).
@@ -60,8 +58,7 @@ class Against:
     least: Against | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(NamedTuple):
     """See the module's docstring.  Seconds and bytes.
 
     user, system, server  CPU of driver and jobs, and of smpmake itself.
@@ -140,7 +137,7 @@ def _estimated(record: BuildRecord, wall: float, work: Serial, together: Concurr
     least = doubt.least(record, work, together)
     if least is None:
         return most
-    return replace(most, least=_against(least, record, wall, work.load))
+    return most._replace(least=_against(least, record, wall, work.load))
 
 
 def _waits(commands: list[CommandRecord]) -> list[Wait]:

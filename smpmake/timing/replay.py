@@ -8,8 +8,7 @@ evenly among what is at work; memory, disk and caches are as they were.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.timing.graph import Graph
 
@@ -18,8 +17,7 @@ SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _DRIVER: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of the critical path: a job, or (number -1) the driver, from when to when, seconds."""
 
     number: int
@@ -27,8 +25,7 @@ class Piece:
     end: float
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(NamedTuple):
     """A replay: seconds from start to end, and the chain that made it that long."""
 
     seconds: float

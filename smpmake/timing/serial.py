@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from smpmake.records import REUSED, BuildRecord, CommandRecord
 from smpmake.timing.load import Load, Piece, load
@@ -11,8 +11,7 @@ from smpmake.timing.spans import Span, Timeline, length, union
 _OVERLAP = 0.05  # share of foreground work that beside other such work makes a driver parallel
 
 
-@dataclass(frozen=True, slots=True)
-class Serial:
+class Serial(NamedTuple):
     """Seconds.
 
     load      what was beside the build.

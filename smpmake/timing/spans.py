@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.records import BuildRecord, CommandRecord
 
@@ -46,8 +46,7 @@ def without(span: Span, holes: Sequence[Span]) -> list[Span]:
     return left
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     """A build's intervals, in seconds from its start.
 
     work      for each command that took a slot and ran: when its process was at work.
@@ -63,8 +62,7 @@ class Timeline:
     undone: list[Span]
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(NamedTuple):
     """Where the wall time went, in seconds; the parts add up to it.
 
     several  at least two things were at work (jobs, or the driver beside one).

@@ -16,6 +16,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from smpmake.protocol.wire import Invoke, Result
 from smpmake.records import CommandRecord
@@ -37,8 +38,7 @@ Print = tuple[int, int, int] | None
 """What a file was: its inode, size and time; None where there was none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """A command that has succeeded.
 
     result    how, with what it printed.

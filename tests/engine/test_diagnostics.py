@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from smpmake.config import Settings
 from smpmake.decide.rules import rules_of
 from smpmake.engine import diagnostics
@@ -17,18 +15,18 @@ def test_only_what_complains_is_kept_and_not_without_end() -> None:
     result = failed_result(0, 0)
     quiet, loud = command(0), command(1)
     assert quiet.warnings == -1
-    diagnostics.note(build, quiet, replace(result, out=b"done\n", err=b""))
+    diagnostics.note(build, quiet, result._replace(out=b"done\n", err=b""))
     assert (quiet.warnings, quiet.errors, quiet.said) == (0, 0, "")
     text = b"a.c:1: warning: \xff\n" + b"x" * 100_000
-    diagnostics.note(build, loud, replace(result, out=b"", err=text))
+    diagnostics.note(build, loud, result._replace(out=b"", err=text))
     assert (loud.warnings, loud.errors) == (1, 0)
     assert loud.said.startswith("a.c:1: warning: \N{REPLACEMENT CHARACTER}\n")
     assert len(loud.said) == 32 << 10 == build.said
     for number in range(2, 300):
-        diagnostics.note(build, command(number), replace(result, out=text, err=b""))
+        diagnostics.note(build, command(number), result._replace(out=text, err=b""))
     assert build.said == 4 << 20
     last = command(300)
-    diagnostics.note(build, last, replace(result, out=text, err=b""))
+    diagnostics.note(build, last, result._replace(out=text, err=b""))
     assert (last.warnings, last.said) == (1, "")
 
 
@@ -36,8 +34,8 @@ def test_what_is_reused_keeps_what_was_said() -> None:
     build = Build("b", rules_of(Settings()))
     before, after = command(0), command(0)
     before.reads = ("/src/a.h",)
-    result = replace(failed_result(0, 0), err=b"a.c:1: warning: x\n")
+    result = failed_result(0, 0)._replace(err=b"a.c:1: warning: x\n")
     diagnostics.note(build, before, result)
     diagnostics.reuse(after, before)
-    diagnostics.note(build, after, replace(result, err=b""))  # it was printed before
+    diagnostics.note(build, after, result._replace(err=b""))  # it was printed before
     assert (after.warnings, after.said, after.reads) == (1, "a.c:1: warning: x\n", before.reads)

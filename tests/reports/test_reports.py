@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -330,9 +329,9 @@ def test_medians_tell_what_one_build_cannot() -> None:
 
 def test_what_else_is_different_is_said() -> None:
     before, after = several(10, 10)
-    before.surroundings = replace(before.surroundings, compilers=(Compiler("gcc", "/g", "gcc 12"),))
-    after.surroundings = replace(
-        before.surroundings, options=("jobs=4",), compilers=(Compiler("gcc", "/g", "gcc 13"),)
+    before.surroundings = before.surroundings._replace(compilers=(Compiler("gcc", "/g", "gcc 12"),))
+    after.surroundings = before.surroundings._replace(
+        options=("jobs=4",), compilers=(Compiler("gcc", "/g", "gcc 13"),)
     )
     after.commands[0].warnings = 3
     lines = comparison.lines(compare([before], [after]), [before], [after], 10)

@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -256,7 +255,7 @@ def test_failures_are_told_in_their_session(world: World) -> None:
         for number, session in enumerate((BASH, other)):
             make = world.driver()
             before = world.table.callers[make]
-            world.table.callers[make] = replace(before, session=session)
+            world.table.callers[make] = before._replace(session=session)
             world.run(f"gcc -c {'ab'[number]}.c", make)
             world.bench.workers.end(number, (1 - number) << 8)
             world.end(make)

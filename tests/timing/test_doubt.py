@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from smpmake.records import Surroundings
@@ -15,7 +13,7 @@ from tests.support.computer import Computer, Task
 def test_work_beside_other_work_may_be_less_alone(threads: bool, kept: float) -> None:
     """Of two CPUs that are busy all the time the whole of the CPU time is in doubt."""
     build = Computer(2).build([Task(0.001, 0.0, 1.0)] * 40, 2)
-    build.surroundings = replace(Surroundings(), threads=threads)
+    build.surroundings = Surroundings()._replace(threads=threads)
     most = analyse(build).estimated
     assert most.least is not None
     assert most.least.seconds == pytest.approx(kept * most.seconds, rel=0.03)
