@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import os
 import shlex
 import socket
@@ -42,7 +43,15 @@ if TYPE_CHECKING:
     from smpmake.server.socket import Server
 
 _BUILD: Final = "main"
-_SOON: Final = 0.03  # s; what asks nothing for so long will still need a server
+#: What a server takes longest to load, in pieces of a few milliseconds.
+_SERVER: Final = tuple(
+    f"smpmake.{name}"
+    for name in (
+        *("decide.known_failures", "engine.command", "engine.observer", "engine.outcome"),
+        *("guard.questions", "engine.execute", "engine.assembly", "server.callers"),
+        *("server.guests", "server.requests", "server.socket"),
+    )
+)
 _BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
 
 
@@ -133,9 +142,11 @@ class LocalBackend:
 
         loop.add_reader(self._listener, ask)
         try:
-            await asyncio.wait(
-                (asked, driver.ended), timeout=_SOON, return_when=asyncio.FIRST_COMPLETED
-            )
+            for module in _SERVER:  # meanwhile
+                await asyncio.sleep(0)
+                if asked.done() or driver.ended.done():
+                    break
+                importlib.import_module(module)
         finally:
             loop.remove_reader(self._listener)
         is_over = driver.ended.done() and driver.ended.result() is not None
