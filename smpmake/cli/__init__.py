@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from smpmake.cli.leaving import leave
+from smpmake.cli.leaving import BySignal, leave
 from smpmake.cli.names import COMMANDS, FAULT, VARIABLES
 from smpmake.errors import SmpmakeError
 from smpmake.libc import require_glibc
@@ -73,7 +73,7 @@ def guarded(call: Callable[[], Any]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        return 141  # as a program that SIGPIPE ended
+        return BySignal(128 + signal.SIGPIPE)
     except SmpmakeError as error:
         from smpmake.said import say
 

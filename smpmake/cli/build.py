@@ -67,6 +67,10 @@ def build(settings: Settings, command: list[str]) -> int:
     """
     from smpmake.errors import SmpmakeError
 
+    if _is_within_a_build():
+        if settings.verbosity > 0:
+            say("inside a build of smpmake's already: the commands are that build's")
+        return plainly(command)
     begun: list[Session] = []
     if settings.verbosity >= 0 and os.path.basename(command[0]) in PARALLEL:
         name = os.path.basename(command[0])
@@ -139,6 +143,19 @@ def _load_asyncio() -> None:
     finally:
         del sys.modules["ssl"]
     del asyncio
+
+
+def _is_within_a_build() -> bool:
+    """Whether a guard above us has made all our commands another build's, which goes on."""
+    if "SMPMAKE_GUARD" not in os.environ:
+        return False
+    from smpmake.session.remote import running_server
+
+    client = running_server()
+    if client is None:
+        return False
+    client.close()
+    return True
 
 
 def _on_running_server(settings: Settings, program: str) -> RemoteBackend | None:

@@ -5,13 +5,16 @@ Each command lives in a module of its own, imported only when it is called.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import click
 
 from smpmake import __version__
+from smpmake.cli.leaving import BySignal
 from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, options_with_values
 from smpmake.cli.run import run
 
@@ -35,6 +38,14 @@ class LazyGroup(click.Group):
         ctx.meta[UNNAMED] = len(words) > len(args)
         return super().parse_args(ctx, words)
 
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        with _as_by_sigpipe():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _as_by_sigpipe():
+            return super().invoke(ctx)
+
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("smpmake", "[OPTIONS] [--] COMMAND [ARGS]...")
         names = "|".join(sorted(COMMANDS))
@@ -51,6 +62,15 @@ class LazyGroup(click.Group):
             formatter.write_dl(rows)
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@contextlib.contextmanager
+def _as_by_sigpipe() -> Iterator[None]:
+    """Who reads no more ends us as it would end any tool; click's own way is status 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise click.exceptions.Exit(BySignal(128 + signal.SIGPIPE)) from None
 
 
 def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:

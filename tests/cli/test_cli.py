@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -399,3 +400,15 @@ def test_the_parser_makes_the_same_of_a_plain_command_line(
     ((options, command),) = seen
     assert command == words
     assert settings_from(options) == settings_from({})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["history"], ["doctor"], ["--help"], ["--version"]])
+def test_who_reads_no_more_ends_us_as_any_tool(space: Space, words: list[str]) -> None:
+    space.smpmake("true")
+    process = subprocess.Popen(
+        [SMPMAKE, *words], stdout=subprocess.PIPE, env=space.environment, cwd=space.folder
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait() == -signal.SIGPIPE
