@@ -10,13 +10,9 @@ from smpmake.reports import phrases
 from smpmake.reports.grid import Kind, Look, Part, pairs, table
 from smpmake.reports.grid import lines as render
 from smpmake.timing import Against, ancestors_share, efficiency
-from smpmake.timing.rounds import Range, ratio, spread, verdict
+from smpmake.timing.rounds import ENOUGH, Range, ratio, spread, verdict
 
-_SAID = {
-    -1: "smpmake is faster",
-    1: "smpmake is slower",
-    0: "no difference that these rounds can tell",
-}
+_SAID = {-1: "smpmake is faster", 1: "smpmake is slower"}
 
 
 def lines(bench: Bench, look: Look = Look(120)) -> list[str]:
@@ -34,7 +30,10 @@ def lines(bench: Bench, look: Look = Look(120)) -> list[str]:
         rows.append(("original", *_times(bench, Variant(0, most))))
         heads = (f"on {phrases.cpus(most)}", "real", "user", "system")
         parts += ["", table(_columns(*heads), rows)]
-    parts += ["", "Medians, with the lowest and the highest of the rounds."]
+    parts += [
+        "",
+        "Medians, with the lowest and the highest of the rounds; the speed-up is each round's own.",
+    ]
     return render(parts, look)
 
 
@@ -59,7 +58,7 @@ def document(bench: Bench) -> dict[str, Any]:
         "speedup": dataclasses.asdict(gained) if gained is not None else None,
         "efficiency": efficiency(gained.median, most) if gained is not None else None,
         "ancestors_share": _ancestors_share(bench),
-        "told": _SAID[verdict(*both)] if both is not None else None,
+        "told": _told(bench, most) or None,
         "runs": [
             {
                 "how": describe(variant),
@@ -92,7 +91,16 @@ def _cell(bench: Bench, variant: Variant) -> str:
 
 def _told(bench: Bench, count: int) -> str:
     both = _both(bench, count)
-    return _SAID[verdict(*both)] if both is not None else ""
+    if both is None:
+        return ""
+    return _SAID.get(verdict(*both)) or _untold(len(both[0]))
+
+
+def _untold(rounds: int) -> str:
+    """Not that there is none: few rounds say little, even where all of them agree."""
+    if rounds >= ENOUGH:
+        return f"no difference that {rounds} rounds can tell"
+    return f"too few rounds to tell a difference (--runs {ENOUGH})"
 
 
 def _times(bench: Bench, variant: Variant) -> list[str]:

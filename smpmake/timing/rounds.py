@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _CHANCE: Final = 0.05  # what chance alone would bring about more rarely is believed
+#: Rounds that can tell a difference by agreeing with each other, all of them.
+ENOUGH: Final = 1 + math.ceil(-math.log2(_CHANCE))
 
 
 @dataclass(frozen=True, slots=True)
