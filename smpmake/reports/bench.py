@@ -98,9 +98,8 @@ def _told(bench: Bench, count: int) -> str:
 
 def _untold(rounds: int) -> str:
     """Not that there is none: few rounds say little, even where all of them agree."""
-    if rounds >= ENOUGH:
-        return f"no difference that {rounds} rounds can tell"
-    return f"too few rounds to tell a difference (--runs {ENOUGH})"
+    more = "" if rounds >= ENOUGH else f" (--runs {ENOUGH} could)"
+    return f"no difference that these rounds can tell{more}"
 
 
 def _times(bench: Bench, variant: Variant) -> list[str]:

@@ -539,13 +539,15 @@ def test_bench_says_what_its_rounds_can_tell() -> None:
     slower, unclear = [10.0, 11.0, 9.0], [10.5, 9.5, 10.0]
     one = benched(slower, unclear, [10.0, 30.0, 11.0], [6.0, 7.0, 8.0])
     lines = bench_tables.lines(one)
-    assert lines[2].endswith("(9.50 to 10.50)  too few rounds to tell a difference (--runs 6)")
+    assert lines[2].endswith(
+        "(9.50 to 10.50)  no difference that these rounds can tell (--runs 6 could)"
+    )
     assert lines[3].endswith("11.00 s (10.00 to 30.00)    7.00 s (6.00 to 8.00)  smpmake is faster")
     data = bench_tables.document(one)
     assert data["told"] == "smpmake is faster"
     assert data["speedup"] == pytest.approx({"median": 10 / 6, "low": 11 / 8, "high": 30 / 7})
     longer = bench_tables.lines(benched(slower * 2, unclear * 2, slower * 2, unclear * 2))
-    assert longer[2].endswith("(9.50 to 10.50)  no difference that 6 rounds can tell")
+    assert longer[2].endswith("(9.50 to 10.50)  no difference that these rounds can tell")
     worse = bench_tables.lines(benched(slower, slower, slower, [20.0, 21.0, 22.0]))
     assert worse[3].endswith("smpmake is slower")
     assert "%" not in "".join(worse)
