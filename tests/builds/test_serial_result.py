@@ -21,7 +21,7 @@ FILES = {
         f"int s{n}(int x) {{ return x * {n} + s{n - 1}(x); }}\n"
         if n
         else "int s0(int x) { return x; }\n"
-        for n in range(200)
+        for n in range(150)
     ),
 }
 SLOW = "gcc -O2 -c slow.c; "

@@ -39,7 +39,9 @@ def deferred(ended: Ended) -> int:
 
 
 @pytest.mark.parametrize(("make", "tools"), KINDS)
-@pytest.mark.parametrize("options", ["-j3", "-j3 --no-guard", "-j2 --chaos 1"])
+@pytest.mark.parametrize(
+    "options", ["-j3", "-j3 --no-guard", pytest.param("-j2 --chaos 1", marks=pytest.mark.chaos)]
+)
 def test_p1_a_nested_project(
     space: Space, programs: Path, make: str, tools: str, options: str
 ) -> None:
@@ -53,7 +55,9 @@ def test_p1_a_nested_project(
         assert deferred(ended) == (85 if make == "dynamic" else 80)
 
 
-@pytest.mark.parametrize("seed", [3, 4, 5, 6])
+@pytest.mark.parametrize(
+    "seed", [3, *(pytest.param(n, marks=pytest.mark.chaos) for n in (4, 5, 6))]
+)
 def test_p1_the_nested_project_under_disorder(ow: Space, seed: int) -> None:
     watcom.expect_same(ow, "watcom-project", "-j4", "--chaos", str(seed))
 
