@@ -37,6 +37,7 @@ def _start(words: list[str]) -> Any:
         from smpmake.cli.build import start
 
         return start({}, words)
+    gc.enable()
     from smpmake.cli.group import parsed
 
     return parsed(words)
@@ -71,7 +72,7 @@ def guarded(call: Callable[[], Any]) -> int:
     try:
         status = call()
     except KeyboardInterrupt:
-        return 130
+        return BySignal(128 + signal.SIGINT)
     except BrokenPipeError:
         return BySignal(128 + signal.SIGPIPE)
     except SmpmakeError as error:

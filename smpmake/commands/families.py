@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _PREFIX = r"(?:[\w.+]+-)*"  # of a target: x86_64-linux-gnu-; gcc- of gcc-ar
 _VERSION = r"(?:-\d[\d.]*)?"
 _RELEASE = r"(?:-\d+(?:\.\d+)*)?"
+_WATCOM = b"Watcom"  # of their banners; a wrapper of the same name has none
 
 
 def _in(module: str, function: str = "analyse") -> Callable[[Invocation], Analysis]:
@@ -39,13 +40,13 @@ def _in(module: str, function: str = "analyse") -> Callable[[Invocation], Analys
 
 def _binutil(name: str, more: str = "") -> Family:
     pattern = f"{_PREFIX}{name}{_VERSION}{more}"
-    return Family(name, pattern, _in("binutils", f"analyse_{name}"), alone=True)
+    return Family(name, pattern, _in("binutils", f"analyse_{name}"))
 
 
 def _coreutil(name: str, *, vouches: bool = False) -> Family:
     """g is the prefix of the GNU tools where they are not the system's own."""
     analyse = _in("coreutils", f"analyse_{name}")
-    return Family(name, f"g?{name}", analyse, on_disk=True, vouches=vouches, alone=True)
+    return Family(name, f"g?{name}", analyse, on_disk=True, vouches=vouches)
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -56,7 +57,7 @@ FAMILIES: tuple[Family, ...] = (
         _in("compiler"),
     ),
     Family("fortran", rf"{_PREFIX}(?:gfortran|f77|f95){_RELEASE}", _in("fortran")),
-    Family("assembler", rf"{_PREFIX}as{_VERSION}", _in("assembler"), alone=True),
+    Family("assembler", rf"{_PREFIX}as{_VERSION}", _in("assembler")),
     Family(
         "linker",
         rf"{_PREFIX}(?:ld(?:\.(?:bfd|gold|lld|mold))?|gold|mold|lld){_VERSION}",
@@ -82,11 +83,11 @@ FAMILIES: tuple[Family, ...] = (
         r"sdas(?:8051|390|6808|gb|pdk\d+|rab|stm8|tlcs90|z80)",
         _in("sdcc", "assemble"),
     ),
-    Family("watcom", "b?(?:wcc|wcc386|wpp|wpp386|wasm)", _in("watcom"), alone=True),
+    Family("watcom", "b?(?:wcc|wcc386|wpp|wpp386|wasm)", _in("watcom"), alone=_WATCOM),
     Family("watcom-driver", "b?wcl(?:386)?", _in("watcom_drivers", "analyse_wcl")),
     Family("owcc", "b?owcc", _in("watcom_drivers", "analyse_owcc")),
-    Family("wlink", "b?wlink", _in("watcom_link"), alone=True),
-    Family("wlib", "b?wlib", _in("watcom_lib"), alone=True),
+    Family("wlink", "b?wlink", _in("watcom_link"), alone=_WATCOM),
+    Family("wlib", "b?wlib", _in("watcom_lib"), alone=_WATCOM),
     Family("wmake", "b?wmake", _in("wmake")),
     Family("launcher", "ccache|distcc|icecc|sccache", _in("launchers")),
 )
@@ -150,10 +151,13 @@ def is_launcher(name: str) -> bool:
     return _is("launcher", name)
 
 
-def works_alone(name: str) -> bool:
-    """Whether a tool of that name starts no other program."""
+def mark_of_alone(name: str) -> bytes:
+    """What the file of a tool of that name holds if it is one that starts no other; b"" if any may.
+
+    Its name alone says nothing: what stands there may be a wrapper.
+    """
     found = find(basename(name))
-    return found is not None and found.alone
+    return found.alone if found is not None else b""
 
 
 def _is(family: str, name: str) -> bool:

@@ -236,7 +236,7 @@ class Family(NamedTuple):
     analyse  the meaning of one invocation; never raises on any argv.
     on_disk  the whole work is on the disk: where nothing is pending nobody needs to hear of it.
     vouches  what it does may say that something pending has been made.
-    alone    it starts no other program.
+    alone    what programs that are these tools have in their files, if they start no other program.
     """
 
     name: str
@@ -244,4 +244,4 @@ class Family(NamedTuple):
     analyse: Callable[[Invocation], Analysis]
     on_disk: bool = False
     vouches: bool = False
-    alone: bool = False
+    alone: bytes = b""

@@ -7,6 +7,7 @@ the same answers; this is for what the server, or the session, starts itself.
 from __future__ import annotations
 
 import functools
+import mmap
 import os
 import re
 import shutil
@@ -38,6 +39,22 @@ def takes_guard(program: str) -> bool:
         return _judge(path, info.st_ctime_ns, info.st_ino)
     except OSError:
         return True
+
+
+def is_static(program: str, mark: bytes) -> bool:
+    """Whether a file is itself a program without a loader (no script) and has these bytes in it."""
+    try:
+        info = os.stat(program)
+        return _is_static(program, mark, info.st_ctime_ns, info.st_ino)
+    except (OSError, ValueError):
+        return False
+
+
+@functools.lru_cache(maxsize=256)
+def _is_static(program: str, mark: bytes, _changed: int, _inode: int) -> bool:
+    with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
+        is_program = content[:4] == b"\x7fELF" and not _loader_of(file.fileno())
+        return is_program and content.find(mark) >= 0
 
 
 @functools.lru_cache(maxsize=256)

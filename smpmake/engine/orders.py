@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from smpmake.commands.families import works_alone
-from smpmake.disk.elf import takes_guard
+from smpmake.commands.families import mark_of_alone
+from smpmake.disk.elf import is_static
 from smpmake.engine import launchers
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import serial
@@ -36,7 +36,8 @@ def order_for(job: Job, trace: bytes, terminal: Terminal | None) -> bytes:
 
 def _environment(job: Job, command: Command, trace: bytes) -> bytes:
     real = os.fsdecode(command.invoke.real)
-    if works_alone(real) and not takes_guard(real):
+    mark = mark_of_alone(real)
+    if mark and is_static(real, mark):
         return serial(command.invoke.env)
     parts = [command.invoke.env, launchers.environment(command)]
     if command.build.rules.guard:  # its caller may have none, and the tool may have one

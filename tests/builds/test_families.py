@@ -212,6 +212,7 @@ def test_a_tool_is_known_as_soon_as_it_is_described(space: Space) -> None:
 #: Writes its environment down, in an order that says nothing.
 SURROUNDED = r"""
 #include <stdio.h>
+const char *banner = "Open Watcom C x86 32-bit Optimizing Compiler";
 #include <stdlib.h>
 #include <string.h>
 extern char **environ;
@@ -221,14 +222,14 @@ static int compare(const void *one, const void *other)
 }
 int main(int argc, char **argv)
 {
-	FILE *out = fopen(argv[2], "w");
+	FILE *out = fopen(argv[1] + 4, "w");
 	size_t count = 0;
 	while (environ[count] != NULL)
 		count++;
 	qsort(environ, count, sizeof *environ, compare);
 	for (char **variable = environ; *variable != NULL; variable++)
 		fprintf(out, "%s\n", *variable);
-	return argc != 4 || fclose(out) != 0;
+	return argc != 3 || banner == NULL || fclose(out) != 0;
 }
 """
 
@@ -237,15 +238,53 @@ int main(int argc, char **argv)
 def test_p1_a_static_tool_has_the_serial_environment(space: Space, preload: str) -> None:
     """Some compilers generate other code where the environment is larger."""
     needs.require("gcc", "-static")
-    tool = space.root / "tools" / "as"
+    tool = space.root / "tools" / "wcc386"
     tool.parent.mkdir()
-    space.write({"as.c": SURROUNDED})
-    space.ok("gcc", "-static", "as.c", "-o", str(tool))
+    space.write({"tool.c": SURROUNDED})
+    space.ok("gcc", "-static", "tool.c", "-o", str(tool))
     space.clear()
     space.environment["PATH"] = f"{tool.parent}:{space.environment['PATH']}"
     space.environment["SMPMAKE_JOBS"] = "2"
     if preload:
         space.environment["LD_PRELOAD"] = preload
-    files = {"a.s": "", "makefile": "a.o: a.s\n\tas -o a.o a.s\n"}
+    files = {"a.c": "", "makefile": "a.obj: a.c\n\twcc386 -fo=a.obj a.c\n"}
     ended = space.expect_same(files, ["make"], "-v")
     assert "1 in parallel" in ended.err, ended.err
+
+
+#: An ar that stands before the real one, and adds to the archive what no command line names.
+WRAPPER = r"""
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char *words[64];
+	for (int i = 0; i < argc; i++)
+		words[i] = argv[i];
+	words[argc] = "version.o";
+	words[argc + 1] = NULL;
+	execv("/usr/bin/ar", words);
+	return 9;
+}
+"""
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_p1_a_wrapper_named_as_a_tool(space: Space, static: bool) -> None:
+    """What it starts is guarded, whatever it is itself."""
+    needs.require("gcc", "-static")
+    tool = space.root / "tools" / "ar"
+    tool.parent.mkdir()
+    space.write({"tool.c": WRAPPER})
+    space.ok("gcc", *(["-static"] if static else []), "tool.c", "-o", str(tool))
+    space.clear()
+    space.environment["PATH"] = f"{tool.parent}:{space.environment['PATH']}"
+    functions = "".join(f"int v{n}(int a) {{ return a * {n} + 1; }}\n" for n in range(200))
+    old = "cc -c old.c -o version.o && touch -d '1 hour ago' version.o"
+    files = {
+        "a.c": "int a;\n",
+        "old.c": "int old;\n",
+        "version.c": functions,
+        "build.sh": f"{old} && make",
+        "makefile": "CFLAGS = -O2\nall: a.o version.o l.a\nl.a: a.o\n\tar rcD $@ a.o\n",
+    }
+    space.expect_same(files, ["sh", "-e", "build.sh"])
