@@ -5,22 +5,26 @@ How errors become statuses.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from smpmake.cli.leaving import BySignal, leave
 from smpmake.cli.names import COMMANDS, FAULT, VARIABLES
 from smpmake.errors import SmpmakeError
 from smpmake.libc import require_glibc
 
+_COERCED: Final = ("C.UTF-8", "C.utf8", "UTF-8")
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point.  Usage errors and our own faults end with status 125."""
     gc.disable()  # what is loaded stays; who runs for long has it enabled again
+    give_back_the_locale()
     open_standard_streams()
     words = sys.argv[1:] if argv is None else list(argv)
     status = guarded(lambda: _start(words))
@@ -51,6 +55,17 @@ def is_plain(words: Sequence[str], environ: Mapping[str, str]) -> bool:
     if not words or words[0].startswith("-") or words[0] in COMMANDS:
         return False
     return not any(name in environ for name in (*VARIABLES, "_SMPMAKE_COMPLETE"))
+
+
+def give_back_the_locale() -> None:
+    """Builds see what we were given: where the locale was C Python has set LC_CTYPE (PEP 538)."""
+    if os.environ.get("LC_CTYPE") not in _COERCED:
+        return
+    del os.environ["LC_CTYPE"]
+    with contextlib.suppress(OSError), open("/proc/self/environ", "rb") as file:
+        for variable in file.read().split(b"\0"):
+            if variable.startswith(b"LC_CTYPE="):
+                os.environ["LC_CTYPE"] = os.fsdecode(variable.partition(b"=")[2])
 
 
 def open_standard_streams() -> None:

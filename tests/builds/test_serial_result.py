@@ -233,3 +233,24 @@ def test_mounts_of_a_process_of_its_own(space: Space) -> None:
         pytest.skip("no namespaces here")
     script = "gcc -c a.c; unshare -m sh -c 'mount --bind i2 i1; gcc -Ii1 -c q.c'"
     space.expect_same(files, ["sh", "-c", script])
+
+
+LOCALES: list[dict[str, str]] = [
+    {},
+    {"LANG": "C"},
+    {"LC_CTYPE": "C"},
+    {"LC_CTYPE": "C.UTF-8"},
+    {"LC_ALL": "C"},
+    {"LANG": "C.UTF-8"},
+]
+
+
+@pytest.mark.parametrize("locale", LOCALES, ids=str)
+@pytest.mark.parametrize("options", [(), ("-j2",)], ids=str)
+def test_the_locale(space: Space, locale: dict[str, str], options: tuple[str, ...]) -> None:
+    """Python coerces C to UTF-8 for itself: not for the build."""
+    for name in ("LANG", "LC_ALL", "LC_CTYPE"):
+        space.environment.pop(name, None)
+    space.environment.update(locale)
+    script = "env | grep -e ^LC_ -e ^LANG > seen; printf 'h\\303\\251llo' | wc -m >> seen"
+    space.expect_same({}, ["sh", "-c", script], *options)

@@ -14,9 +14,10 @@ import click
 import pytest
 
 from smpmake import __version__, cpus, exports
-from smpmake.cli import is_plain, main
+from smpmake.cli import guarded, is_plain, main
 from smpmake.cli.build import settings_from
 from smpmake.cli.group import insert_run, parsed
+from smpmake.cli.leaving import BySignal
 from smpmake.cli.names import VARIABLES
 from smpmake.cli.run import run
 from smpmake.config import ConfigError, Settings, load, merge, use_color
@@ -413,3 +414,14 @@ def test_who_reads_no_more_ends_us_as_any_tool(space: Space, words: list[str]) -
     )
     os.close(nobody_reads)
     assert ended.returncode == -signal.SIGPIPE
+
+
+@pytest.mark.parametrize(
+    ("error", "number"), [(KeyboardInterrupt, signal.SIGINT), (BrokenPipeError, signal.SIGPIPE)]
+)
+def test_what_a_signal_ends_is_ended_by_it(error: type[BaseException], number: int) -> None:
+    def ends() -> int:
+        raise error
+
+    status = guarded(ends)
+    assert isinstance(status, BySignal) and status == 128 + number
