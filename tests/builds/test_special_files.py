@@ -37,7 +37,7 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("guard", ["--guard", "--no-guard"])
+@pytest.mark.parametrize("guard", ["--guard", pytest.param("--no-guard", marks=pytest.mark.chaos)])
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_p1_both_ends_are_there(space: Space, name: str, guard: str) -> None:
     if not shutil.which("bash"):

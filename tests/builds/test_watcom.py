@@ -40,7 +40,12 @@ def deferred(ended: Ended) -> int:
 
 @pytest.mark.parametrize(("make", "tools"), KINDS)
 @pytest.mark.parametrize(
-    "options", ["-j3", "-j3 --no-guard", pytest.param("-j2 --chaos 1", marks=pytest.mark.chaos)]
+    "options",
+    [
+        "-j3",
+        pytest.param("-j3 --no-guard", marks=pytest.mark.chaos),
+        pytest.param("-j2 --chaos 1", marks=pytest.mark.chaos),
+    ],
 )
 def test_p1_a_nested_project(
     space: Space, programs: Path, make: str, tools: str, options: str

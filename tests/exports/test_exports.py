@@ -761,7 +761,7 @@ def test_ninja_builds_the_sample(space: Space, jobs: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 4])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.chaos), 4])
 def test_ninja_builds_what_make_did(space: Space, jobs: int) -> None:
     needs.require("g++")
     space.write(VARIED)

@@ -166,6 +166,7 @@ def test_with_the_rule_the_result_is_the_serial_one(space: Space, name: str) -> 
     space.expect_clean()
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("name", ROWS)
 def test_without_the_rule_it_is_not(space: Space, name: str) -> None:
     config = space.root / "config" / "smpmake" / "config.toml"
