@@ -196,7 +196,8 @@ class Engine:
     def expect(self, forecast: Forecast) -> None:
         """Earlier builds of the project have been looked at."""
         self.priority.expect(forecast)
-        self._executor.perform(self.scheduler.dispatch())
+        again = self.scheduler.dispatch if self._chaos.active else self.scheduler.reorder
+        self._executor.perform(again())
 
     def keep(self, keeper: int) -> None:
         """A process is ours, though it is no worker."""

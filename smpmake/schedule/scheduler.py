@@ -230,6 +230,13 @@ class Scheduler:
         self._dispatch(actions)
         return actions
 
+    def reorder(self) -> list[Action]:
+        """Ranks have changed, also of what stands in the queues already."""
+        for queue in (self._queue, self._urgent):
+            queue[:] = [(self._rank(job), job.number, job) for _, _, job in queue]
+            heapq.heapify(queue)
+        return self.dispatch()
+
     def _dispatch(self, actions: list[Action]) -> None:
         passed_over: list[tuple[float, int, Job]] = []
         while self._free and self._alone is None:

@@ -152,6 +152,19 @@ def test_the_queue_is_ordered_by_rank() -> None:
     assert started(scheduler.finished(first, ok=True, now=1)) == [2]
 
 
+def test_what_is_queued_already_is_ordered_anew() -> None:
+    """What earlier builds tell is known when the first commands have been issued."""
+    known = False
+    scheduler = Scheduler(1, rank=lambda job: -job.number if known else job.number)
+    first, last = job(0), job(3)
+    for each in (first, job(1), job(2), last):
+        scheduler.issue(each, 0)
+    known = True
+    assert started(scheduler.reorder()) == []
+    assert started(scheduler.finished(first, ok=True, now=1)) == [3]
+    assert started(scheduler.finished(last, ok=True, now=2)) == [2]
+
+
 # -------------------------------------------------------------------- what the past tells
 
 
