@@ -97,6 +97,10 @@ def test_what_the_load_does_not_change(seed: int) -> None:
         assert getattr(beside, name) == pytest.approx(getattr(quiet, name), rel=0.1)
 
 
+#: Seconds by which CPU times that a kernel counts by its ticks can be too long, in a short build.
+TICKS = 0.02
+
+
 def counted(record: BuildRecord) -> float:
     """CPU seconds of the build, of several threads of a job as many as its wall time holds."""
     jobs = sum(min(c.cpu, c.duration) for c in record.commands if c.verdict == "deferred")
@@ -137,7 +141,7 @@ def check_what_holds(record: BuildRecord) -> None:
     if model.estimated.efficiency is not None:
         assert not model.loaded and record.slots <= record.cpus
         assert model.estimated.efficiency <= 1
-    assert model.work >= cpu * 0.98
+    assert model.work >= cpu * 0.98 - TICKS
     assert model.critical_path <= model.work * 1.001 + 0.001
     if not model.loaded:
         assert model.closeness is not None
