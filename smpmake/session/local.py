@@ -34,7 +34,7 @@ from smpmake.server.shims import shims_for
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import driver_environment, output_ids
-from smpmake.session.means import SHORT
+from smpmake.session.means import BREATH, SHORT
 from smpmake.undo.journal import UndoJournal
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ _SERVER: Final = tuple(
         *("server.guests", "server.requests", "server.socket"),
     )
 )
-_BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
 
 
 class LocalBackend:
@@ -179,7 +178,7 @@ class LocalBackend:
         if self._settings.history:
             engine.priority.await_forecast(self._slots)
             loop = asyncio.get_running_loop()
-            loop.call_later(_BREATH, self._begin_to_look_back, loop, os.getcwd())
+            loop.call_later(BREATH, self._begin_to_look_back, loop, os.getcwd())
 
     def abandon(self) -> None:
         """See Backend."""

@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 #: What is raised where the system gives no more of something: OSError, no thread, no memory.
 SHORT: Final = (OSError, RuntimeError, MemoryError)
+BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
 
 
 class ScarceError(SmpmakeError):

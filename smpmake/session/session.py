@@ -25,6 +25,7 @@ from smpmake.said import say
 from smpmake.session.backend import Backend, TakenBack
 from smpmake.session.driver import ENDING, Driver
 from smpmake.session.means import (
+    BREATH,
     SHORT,
     in_a_thread,
     raise_descriptor_limit,
@@ -44,7 +45,6 @@ CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
 _GRACE: Final = 0.3  # s for the driver to end by the terminal's own signal
 _PATIENCE: Final = 2.0  # s between TERM and KILL
-_BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
 _MOST_COMPLAINTS: Final = 20
 
 
@@ -179,7 +179,7 @@ class Session:
     async def _in_time(self, driver: Driver, get_ready: Callable[[], None]) -> None:
         """What the build can do without: where there is too little for it, it is not recorded."""
         try:
-            await asyncio.wait((driver.ended,), timeout=_BREATH)
+            await asyncio.wait((driver.ended,), timeout=BREATH)
             await in_a_thread(get_ready)
         except Exception as error:
             self.record.notices.append(f"this build is not in the history: {error}")
@@ -288,7 +288,7 @@ class Session:
         end = asyncio.create_task(self._end_of(driver))
         watch = None
         try:
-            await asyncio.wait((end,), timeout=_BREATH)
+            await asyncio.wait((end,), timeout=BREATH)
             watch = self._watch() if not end.done() else None
             return await end
         finally:
