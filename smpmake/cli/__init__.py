@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from smpmake.cli.leaving import BySignal, leave
+from smpmake.cli.leaving import ENDINGS, by_signal, leave
 from smpmake.cli.names import COMMANDS, FAULT, VARIABLES
 from smpmake.errors import SmpmakeError
 from smpmake.libc import require_glibc
@@ -86,10 +86,8 @@ def guarded(call: Callable[[], Any]) -> int:
     """The status of a call: what it returns or exits with, 125 for errors of ours."""
     try:
         status = call()
-    except KeyboardInterrupt:
-        return BySignal(128 + signal.SIGINT)
-    except BrokenPipeError:
-        return BySignal(128 + signal.SIGPIPE)
+    except ENDINGS as error:
+        return by_signal(error)
     except SmpmakeError as error:
         from smpmake.said import say
 

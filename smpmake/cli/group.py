@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import signal
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import click
 
 from smpmake import __version__
-from smpmake.cli.leaving import BySignal
+from smpmake.cli.leaving import ENDINGS, by_signal
 from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, options_with_values
 from smpmake.cli.run import run
 
@@ -39,11 +38,11 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, words)
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
-        with _as_by_sigpipe():
+        with _ended_by_signals():
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _as_by_sigpipe():
+        with _ended_by_signals():
             return super().invoke(ctx)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -65,12 +64,12 @@ class LazyGroup(click.Group):
 
 
 @contextlib.contextmanager
-def _as_by_sigpipe() -> Iterator[None]:
-    """Who reads no more ends us as it would end any tool; click's own way is status 1."""
+def _ended_by_signals() -> Iterator[None]:
+    """As any tool is; click's own way is to leave with a status."""
     try:
         yield
-    except BrokenPipeError:
-        raise click.exceptions.Exit(BySignal(128 + signal.SIGPIPE)) from None
+    except ENDINGS as error:
+        raise click.exceptions.Exit(by_signal(error)) from None
 
 
 def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:

@@ -7,7 +7,7 @@ import os
 import resource
 import signal
 import sys
-from typing import NoReturn
+from typing import Final, NoReturn
 
 
 class BySignal(int):
@@ -16,6 +16,16 @@ class BySignal(int):
     A caller that is a shell goes on behind a command that left by itself, and ends with one that
     Ctrl-C has ended: it must see which it was.
     """
+
+
+#: What a signal has us raise, and what reads no more; everything else is an error.
+ENDINGS: Final = (KeyboardInterrupt, BrokenPipeError)
+
+
+def by_signal(error: BaseException) -> BySignal:
+    """The status for one of ENDINGS."""
+    interrupted = isinstance(error, KeyboardInterrupt)
+    return BySignal(128 + (signal.SIGINT if interrupted else signal.SIGPIPE))
 
 
 def leave(status: int) -> NoReturn:

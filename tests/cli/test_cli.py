@@ -425,3 +425,17 @@ def test_what_a_signal_ends_is_ended_by_it(error: type[BaseException], number: i
 
     status = guarded(ends)
     assert isinstance(status, BySignal) and status == 128 + number
+
+
+@pytest.mark.parametrize("word", ["history", "doctor"])
+def test_an_interrupted_command_is_ended_by_the_signal(
+    monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """Whatever click makes of it."""
+
+    def interrupted(*_args: object, **_more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(click.Command, "invoke", interrupted)
+    status = guarded(lambda: parsed([word]))
+    assert isinstance(status, BySignal) and status == 128 + signal.SIGINT
