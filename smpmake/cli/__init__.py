@@ -6,6 +6,7 @@ How errors become statuses.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import os
 import signal
@@ -19,6 +20,8 @@ from smpmake.errors import SmpmakeError
 from smpmake.libc import require_glibc
 
 _COERCED: Final = ("C.UTF-8", "C.utf8", "UTF-8")
+#: What a write to a file or a device that takes no more fails with.
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -83,11 +86,22 @@ def open_standard_streams() -> None:
 
 
 def guarded(call: Callable[[], Any]) -> int:
-    """The status of a call: what it returns or exits with, 125 for errors of ours."""
+    """The status of a call: what it returns or exits with, 125 for errors of ours.
+
+    What it has printed is out by then: an answer that nobody got is no success.
+    """
     try:
         status = call()
+        sys.stdout.flush()
     except ENDINGS as error:
         return by_signal(error)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        from smpmake.said import say
+
+        say(f"the answer could not be written: {error.strerror}")
+        return FAULT
     except SmpmakeError as error:
         from smpmake.said import say
 

@@ -416,6 +416,23 @@ def test_who_reads_no_more_ends_us_as_any_tool(space: Space, words: list[str]) -
     assert ended.returncode == -signal.SIGPIPE
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["history"], ["doctor"], ["--help"], ["history", "--json"]])
+def test_an_answer_that_cannot_be_written_is_no_success(space: Space, words: list[str]) -> None:
+    space.smpmake("true")
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [SMPMAKE, *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=space.environment,
+            cwd=space.folder,
+            check=False,
+        )
+    said = b"smpmake: the answer could not be written: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (125, said)
+
+
 @pytest.mark.parametrize(
     ("error", "number"), [(KeyboardInterrupt, signal.SIGINT), (BrokenPipeError, signal.SIGPIPE)]
 )
