@@ -7,7 +7,6 @@ the user's `config.toml`.  Lists (`foreground`, `exclusive`) add up instead.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -147,20 +146,6 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
 }
 
 
-def user_file() -> Path:
-    """The user's own file (XDG).  Raises NoHomeError."""
-    return folders.config() / "config.toml"
-
-
-def project_file(start: Path) -> Path | None:
-    """The nearest `.smpmake.toml` in `start` or a folder above it."""
-    for folder in (start, *start.parents):
-        candidate = folder / ".smpmake.toml"
-        if candidate.is_file():
-            return candidate
-    return None
-
-
 def merge(settings: Settings, path: Path) -> Settings:
     """Settings with what a file says.  Raises ConfigError; a missing file changes nothing."""
     try:
@@ -220,8 +205,8 @@ def load(cwd: Path) -> Settings:
     """Defaults, then the user's file, then the project's.  Raises ConfigError."""
     settings = Settings()
     with contextlib.suppress(folders.NoHomeError):  # who has no home has no file in it
-        settings = merge(settings, user_file())
-    project = project_file(cwd)
+        settings = merge(settings, folders.user_file())
+    project = folders.project_file(cwd)
     return merge(settings, project) if project is not None else settings
 
 
@@ -241,17 +226,3 @@ def told(settings: Settings) -> tuple[str, ...]:
             off = name in ("memory", "undo") and value < 0
             found.append(f"{key}={'off' if off else value}")
     return tuple(found)
-
-
-def use_color(choice: str, is_terminal: bool, environ: dict[str, str] | None = None) -> bool:
-    """Whether to use colours: the option, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR."""
-    env = os.environ if environ is None else environ
-    if choice != "auto":
-        return choice == "always"
-    if env.get("NO_COLOR"):
-        return False
-    if env.get("FORCE_COLOR", "0") not in ("", "0") or env.get("CLICOLOR_FORCE", "0") != "0":
-        return True
-    if env.get("CLICOLOR") == "0" or env.get("TERM") == "dumb":
-        return False
-    return is_terminal

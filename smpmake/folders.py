@@ -1,4 +1,5 @@
-"""The user's folders, where the XDG specification has them (by the library platformdirs)."""
+"""The user's folders, where the XDG specification has them (by the library platformdirs), and where
+settings may be."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from typing import Final
 from smpmake.errors import SmpmakeError
 
 _NAME: Final = "smpmake"
+_BELOW_HOME: Final = {"config": ".config", "state": ".local/state", "cache": ".cache"}
 
 
 class NoHomeError(SmpmakeError):
@@ -32,6 +34,20 @@ def cache() -> Path:
     return _folder("cache")
 
 
+def user_file() -> Path:
+    """The user's own settings.  Raises NoHomeError."""
+    return config() / "config.toml"
+
+
+def project_file(start: Path) -> Path | None:
+    """The nearest `.smpmake.toml` in `start` or a folder above it."""
+    for folder in (start, *start.parents):
+        candidate = folder / ".smpmake.toml"
+        if candidate.is_file():
+            return candidate
+    return None
+
+
 def runtime() -> Path | None:
     """Of sockets, where the system has such a folder and we may write there."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -39,7 +55,10 @@ def runtime() -> Path | None:
 
 
 def _folder(kind: str) -> Path:
-    from platformdirs.unix import Unix  # some milliseconds, which not every command has to pay
+    usual = _usual(kind)
+    if usual:
+        return Path(usual, _NAME)
+    from platformdirs.unix import Unix
 
     try:
         with _without_what_to_ignore(f"XDG_{kind.upper()}_HOME"):
@@ -52,6 +71,13 @@ def _folder(kind: str) -> Path:
             f"{os.getuid()} is not known (set HOME, or XDG_{kind.upper()}_HOME)"
         )
     return found
+
+
+def _usual(kind: str) -> str:
+    """Where variables say it all; loading the library would take longer than some builds."""
+    home = os.environ.get("HOME", "")
+    told = os.environ.get(f"XDG_{kind.upper()}_HOME") or (home and f"{home}/{_BELOW_HOME[kind]}")
+    return told if told.startswith("/") and home.startswith("/") else ""
 
 
 @contextmanager

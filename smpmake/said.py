@@ -5,13 +5,10 @@ A file may be called what a terminal obeys; no message of ours passes that on.
 
 from __future__ import annotations
 
-import logging
+import os
 import sys
-from typing import Final
 
 from smpmake.units import one_line
-
-_FORMAT: Final = "smpmake: %(message)s"
 
 
 def say(text: str) -> None:
@@ -24,13 +21,23 @@ def show(text: str) -> None:
     print(one_line(text))
 
 
-class _Formatter(logging.Formatter):
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
-        return one_line(super().formatMessage(record))
+def conclude(line: str) -> None:
+    """The only line of a summary, on stderr."""
+    text = one_line(line)
+    if use_color("auto", sys.stderr.isatty()):
+        text = f"\033[1m{text}\033[0m"
+    print(text, file=sys.stderr, flush=True)
 
 
-def say_what_is_logged(level: int) -> None:
-    """Messages of the log from a level on go to stderr, too."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Formatter(_FORMAT))
-    logging.basicConfig(level=level, handlers=[handler])
+def use_color(choice: str, is_terminal: bool, environ: dict[str, str] | None = None) -> bool:
+    """Whether to use colours: the option, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR."""
+    env = os.environ if environ is None else environ
+    if choice != "auto":
+        return choice == "always"
+    if env.get("NO_COLOR"):
+        return False
+    if env.get("FORCE_COLOR", "0") not in ("", "0") or env.get("CLICOLOR_FORCE", "0") != "0":
+        return True
+    if env.get("CLICOLOR") == "0" or env.get("TERM") == "dumb":
+        return False
+    return is_terminal

@@ -14,7 +14,7 @@ from smpmake import config, folders
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.history.store import HistoryError, default_path
 from smpmake.server.daemon import base_folder
-from smpmake.server.shims import ShimError, shims_for
+from smpmake.server.shim_cache import ShimFolderError, shims_for
 from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 NOBODY = 54321  # no user has this number
@@ -27,7 +27,7 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def places() -> list[str]:
-    return [str(each()) for each in (config.user_file, default_path, folders.cache)]
+    return [str(each()) for each in (folders.user_file, default_path, folders.cache)]
 
 
 def test_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_shims_that_a_path_could_not_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a:b"))
     assert shims_for(os.environ["PATH"], tmp_path).is_relative_to(tmp_path / "shims")
-    with pytest.raises(ShimError, match="colon"):
+    with pytest.raises(ShimFolderError, match="colon"):
         shims_for(os.environ["PATH"], tmp_path / "c:d")
 
 

@@ -41,9 +41,9 @@ def _start(words: list[str]) -> Any:
     if is_plain(words, os.environ):
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing has begun that is to be ended
-        from smpmake.cli.build import start
+        from smpmake.cli.plain import start
 
-        return start({}, words)
+        return start(words)
     gc.enable()
     from smpmake.cli.group import parsed
 

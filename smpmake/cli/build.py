@@ -5,30 +5,34 @@ It knows no parser, which takes longer to load than a build to begin.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
-import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smpmake.cli.leaving import BySignal
+from smpmake.cli.logs import say_what_is_logged
+from smpmake.cli.plainly import go_on_plainly, plainly, refuse
 from smpmake.commands import families
 from smpmake.commands.makes import PARALLEL
 from smpmake.config import Settings, load, told
-from smpmake.said import say, say_what_is_logged
+from smpmake.said import say
+from smpmake.session.headstart import load_asyncio
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
     from smpmake.records import BuildRecord
+    from smpmake.session.headstart import Headstart
     from smpmake.session.remote import RemoteBackend
     from smpmake.session.session import Outcome, Session
 
 
-def start(options: dict[str, Any], command: list[str]) -> int:
-    """Runs a build; `options` as `settings_from` has them.  Returns the exit status."""
+def start(options: dict[str, Any], command: list[str], ahead: Headstart | None = None) -> int:
+    """Runs a build; `options` as `settings_from` has them.  Returns the exit status.
+
+    ahead  the driver, where it runs already.
+    """
     try:
         os.getcwd()
     except OSError:
@@ -42,7 +46,7 @@ def start(options: dict[str, Any], command: list[str]) -> int:
         Wording(settings.status)
     level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
     say_what_is_logged(level)
-    return build(settings, command)
+    return build(settings, command, ahead)
 
 
 def settings_from(options: dict[str, Any]) -> Settings:
@@ -59,7 +63,7 @@ def settings_from(options: dict[str, Any]) -> Settings:
     return replace(settings, **given, verbosity=verbosity)
 
 
-def build(settings: Settings, command: list[str]) -> int:
+def build(settings: Settings, command: list[str], ahead: Headstart | None = None) -> int:
     """Runs a build and prints its summary; returns the exit status.
 
     Where no server can be had the command runs plainly, with a word about it: our faults cost
@@ -76,8 +80,10 @@ def build(settings: Settings, command: list[str]) -> int:
         name = os.path.basename(command[0])
         say(f"{name} runs its commands in parallel already: smpmake gains nothing with it")
     try:
-        outcome = _run(settings, command, begun)
+        outcome = _run(settings, command, begun, ahead)
     except Exception as error:
+        if ahead is not None and not begun:
+            return go_on_plainly(ahead, command, error)
         if begun and begun[0].is_begun:
             raise
         known = isinstance(error, (SmpmakeError, OSError))
@@ -85,7 +91,7 @@ def build(settings: Settings, command: list[str]) -> int:
         say(f"{why}; running the build plainly")
         return plainly(command)
     if outcome.refused:
-        _refuse(command, outcome.refused)
+        refuse(command, outcome.refused)
     try:
         from smpmake.cli import closing
 
@@ -97,15 +103,17 @@ def build(settings: Settings, command: list[str]) -> int:
     return BySignal(outcome.record.status) if outcome.signal else outcome.record.status
 
 
-def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcome:
+def _run(
+    settings: Settings, command: list[str], begun: list[Session], ahead: Headstart | None
+) -> Outcome:
     """A build on a server of its own, or on one that runs; the session is put into `begun`."""
-    _load_asyncio()
+    load_asyncio()
     import asyncio
 
     from smpmake import cpus
     from smpmake.session.backend import Backend
+    from smpmake.session.limits import began_ns, most_slots
     from smpmake.session.local import LocalBackend
-    from smpmake.session.means import began_ns, most_slots
     from smpmake.session.session import Session
 
     def get_ready() -> None:
@@ -126,23 +134,12 @@ def _run(settings: Settings, command: list[str], begun: list[Session]) -> Outcom
         backend, slots = remote, remote.slots
     else:
         slots = min(most, settings.jobs or cpus.usable().count)
-        backend = LocalBackend(settings, slots, command[0])
-    session = Session(settings, command, slots, backend, began=began_ns())
+        stage = ahead.stage if ahead is not None else None
+        backend = LocalBackend(settings, slots, command[0], stage)
+    began = ahead.began if ahead is not None else began_ns()
+    session = Session(settings, command, slots, backend, began=began, ahead=ahead)
     begun.append(session)
     return asyncio.run(session.run(get_ready))
-
-
-def _load_asyncio() -> None:
-    """Without OpenSSL, which it can do without: that takes long to load, for connections that
-    nobody makes here."""
-    if "ssl" in sys.modules:
-        return
-    sys.modules["ssl"] = None  # type: ignore[assignment]
-    try:
-        import asyncio
-    finally:
-        del sys.modules["ssl"]
-    del asyncio
 
 
 def _is_within_a_build() -> bool:
@@ -166,27 +163,6 @@ def _on_running_server(settings: Settings, program: str) -> RemoteBackend | None
 
     client = running_server()
     return RemoteBackend(settings, client, program) if client is not None else None
-
-
-def plainly(command: list[str]) -> int:
-    """Becomes the command; returns only if it cannot be run."""
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the command would inherit it
-        signal.signal(ignored, signal.SIG_DFL)
-    try:
-        os.execvp(command[0], command)
-    except OSError as error:
-        _refuse(command, error.errno or 0)
-        return 127 if isinstance(error, FileNotFoundError) else 126
-
-
-def _refuse(command: list[str], error: int) -> None:
-    """Says why a command cannot be run, and what was probably meant."""
-    from smpmake.cli.hints import hint
-
-    missing = error == errno.ENOENT
-    why = "not found on PATH" if missing and "/" not in command[0] else os.strerror(error)
-    instead = hint(command) if missing else ""
-    say(f"{command[0]}: cannot be run: {why}{f'; {instead}' if instead else ''}")
 
 
 def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:

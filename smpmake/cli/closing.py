@@ -8,10 +8,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from smpmake.config import Settings, use_color
+from smpmake.config import Settings
 from smpmake.engine.sinks import write_all
 from smpmake.records import BuildRecord
 from smpmake.reports import summary
+from smpmake.said import use_color
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -52,10 +53,18 @@ def conclude(record: BuildRecord, recorder: Recorder | None) -> Timing | None:
             record.estimate = (record.ended - record.started) / 1e9
     finally:
         if recorder is not None:
-            recorder.end()
+            _note(record, recorder)
     if recorder is not None and recorder.fault:
         record.notices.append(f"this build is not in the history: {recorder.fault}")
     return model
+
+
+def _note(record: BuildRecord, recorder: Recorder) -> None:
+    """What called no tool and went well has nothing to remember."""
+    if record.commands or record.status or record.notices:
+        recorder.end()
+    else:
+        recorder.forget()
 
 
 def _figures(record: BuildRecord, *, remembered: bool) -> Timing:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smpmake.cli.build import recorder_of, settings_from
+from smpmake.cli.logs import say_what_is_logged
 from smpmake.cli.run import settings_options
 from smpmake.config import DEFAULT_NAME, Settings
-from smpmake.said import say, say_what_is_logged
+from smpmake.said import say
 
 if TYPE_CHECKING:
     from smpmake.forecast import Forecast
@@ -111,7 +112,7 @@ def serve(name: str, **options: Any) -> int:
     import asyncio
 
     from smpmake.server.daemon import Service
-    from smpmake.session.means import raise_descriptor_limit
+    from smpmake.session.limits import raise_descriptor_limit
     from smpmake.session.session import FAULT
 
     say_what_is_logged(logging.INFO)

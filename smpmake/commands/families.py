@@ -125,9 +125,9 @@ def learn(tools: Iterable[Custom]) -> None:
         find.cache_clear()
 
 
-def patterns() -> list[str]:
-    """What the names of known tools match."""
-    return [family.pattern for family in (*_described, *FAMILIES)]
+def described() -> list[str]:
+    """What the names of tools match that the configuration describes."""
+    return [family.pattern for family in _described]
 
 
 def is_known(name: str) -> bool:

@@ -10,7 +10,6 @@ import functools
 import mmap
 import os
 import re
-import shutil
 import struct
 from typing import Final
 
@@ -31,7 +30,7 @@ def takes_guard(program: str) -> bool:
     program is a path, or a name that PATH finds; "#!" is followed.  What cannot be read is taken
     for an ordinary one: starting it will tell.
     """
-    path = program if "/" in program else shutil.which(program)
+    path = program if "/" in program else _on_path(program)
     try:
         if path is None:
             return True
@@ -48,6 +47,14 @@ def is_static(program: str, mark: bytes) -> bool:
         return _is_static(program, mark, info.st_ctime_ns, info.st_ino)
     except (OSError, ValueError):
         return False
+
+
+def _on_path(name: str) -> str | None:
+    for folder in os.environ.get("PATH", os.defpath).split(":"):
+        path = os.path.join(folder or ".", name)
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    return None
 
 
 @functools.lru_cache(maxsize=256)

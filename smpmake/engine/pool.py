@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from smpmake import native
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames, keeping, wire
 from smpmake.protocol.wire import Result
 
 log = logging.getLogger("smpmake")
@@ -214,7 +214,7 @@ class Pool:
             return
         worker = self._workers.get(slot)
         if worker is not None:
-            worker.send(wire.encode_signal(number))
+            worker.send(keeping.encode_signal(number))
 
     def end_strays(self, *, keep_keepers: bool = True) -> None:
         """See Workers."""

@@ -6,6 +6,7 @@ the living records; a value that changes meanwhile is written again at the next 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -65,6 +66,13 @@ class Recorder:
         self._thread.shutdown()
         return self._build if not self.fault else 0
 
+    def forget(self) -> None:
+        """Ends without this build in the history."""
+        if not self.fault:
+            with contextlib.suppress(RuntimeError):  # the system gives no thread
+                self._thread.submit(self._remove)
+        self._thread.shutdown()
+
     def _submit(self, *, last: bool) -> Future[None] | None:
         try:
             return self._thread.submit(self._write, last)
@@ -98,6 +106,20 @@ class Recorder:
             if self._connection is not None and (last or self.fault):
                 self._connection.close()
                 self._connection = None
+
+    def _remove(self) -> None:
+        if not self._build:
+            return
+        try:
+            with self._history.errors():
+                self._connection = self._connection or self._history.connect()
+                with self._connection as connection:
+                    connection.execute("delete from build where id = ?", (self._build,))
+        except HistoryError as error:
+            self.fault = str(error)
+        finally:
+            if self._connection is not None:
+                self._connection.close()
 
     def _write_build(self, connection: sqlite3.Connection, last: bool) -> None:
         pid = 0 if last else os.getpid()

@@ -32,6 +32,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +60,15 @@ static void stand_signals(void)
 		action.sa_flags = SA_RESTART;
 		sigaction(quiet[i], &action, NULL);
 	}
+}
+
+/* glibc's own signals, which its posix_spawn leaves ignored and its sigaction does not touch. */
+static void default_hidden_signals(void)
+{
+	/* the kernel's struct: handler, flags, restorer, mask */
+	const unsigned long none[4] = {0};
+	for (int number = 32; number < SIGRTMIN; number++)
+		syscall(SYS_rt_sigaction, number, none, NULL, 8);
 }
 
 static int tell(int control, uint32_t event, int status, const struct rusage *usage)
@@ -312,6 +322,7 @@ int main(int argc, char **argv)
 	fcntl(control, F_SETFD, FD_CLOEXEC);
 	fcntl(alive, F_SETFD, FD_CLOEXEC);
 	stand_signals();
+	default_hidden_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	sigset_t set;
 	sigemptyset(&set);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterable
 from typing import Any, Final
@@ -86,11 +85,15 @@ def join_strings(words: Iterable[bytes]) -> bytes:
 
 def encode_json(kind: int, message: dict[str, Any]) -> bytes:
     """A request or a reply."""
+    import json  # few builds have any
+
     return frame(kind, json.dumps(message, separators=(",", ":")).encode())
 
 
 def decode_json(payload: bytes) -> dict[str, Any]:
     """Raises WireError for anything but a JSON object."""
+    import json
+
     try:
         message = json.loads(payload)
     except (ValueError, RecursionError) as error:

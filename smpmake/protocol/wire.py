@@ -15,9 +15,7 @@ INVOKE: Final = 1
 ANSWER: Final = 2
 JOB: Final = 3
 RESULT: Final = 4
-SIGNAL: Final = 5
-DRIVER: Final = 6
-BYE: Final = 7
+# 5 to 7: see keeping
 REQUEST: Final = 8  # client -> server: a JSON object
 REPLY: Final = 9  # server -> client: a JSON object
 QUESTION: Final = 10
@@ -29,11 +27,6 @@ JOB_MERGED_OUTPUT: Final = 1
 JOB_JOURNALED: Final = 2
 JOB_TERMINAL_OUT: Final = 4
 JOB_TERMINAL_ERR: Final = 8
-
-DRIVER_STARTED: Final = 1
-DRIVER_ENDED: Final = 2
-DRIVER_FAILED: Final = 3
-DRIVER_ALONE: Final = 4
 
 ASK_READ: Final = 1
 ASK_WRITE: Final = 2
@@ -62,8 +55,6 @@ _ANSWER: Final = struct.Struct("<IiIIII")
 _JOB: Final = struct.Struct("<QqIIIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 _LIMIT: Final = struct.Struct("<QQ")
-_SIGNAL: Final = struct.Struct("<i")
-_DRIVER: Final = struct.Struct("<IiQQQ")
 _QUESTION: Final = struct.Struct("<IIIIII")
 _GUARD_ANSWER: Final = struct.Struct("<IIqII")
 
@@ -157,16 +148,6 @@ class Result(NamedTuple):
     def ok(self) -> bool:
         """Whether the tool ran and was content."""
         return self.wait_status == 0 and self.error == 0
-
-
-class DriverEvent(NamedTuple):
-    """What became of the driver: started (status = pid), ended (wait status), failed (errno)."""
-
-    event: int
-    status: int
-    user_us: int
-    system_us: int
-    max_rss_kib: int
 
 
 def decode_invoke(payload: bytes) -> Invoke:
@@ -376,20 +357,3 @@ def decode_result(payload: bytes) -> Result:
 def failed_result(job_id: int, error: int) -> Result:
     """What stands for the result of a worker that can give none any more; `error` is an errno."""
     return Result(job_id, -1, error, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b"", b"")
-
-
-def encode_signal(number: int) -> bytes:
-    """An order to a worker or the keeper to signal its child."""
-    return frame(SIGNAL, _SIGNAL.pack(number))
-
-
-def encode_bye() -> bytes:
-    """Tells the keeper that the session ended as it should."""
-    return frame(BYE)
-
-
-def decode_driver(payload: bytes) -> DriverEvent:
-    """Raises WireError when it is not one."""
-    if len(payload) != _DRIVER.size:
-        raise WireError("a driver event of the wrong size")
-    return DriverEvent(*_DRIVER.unpack(payload))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smpmake import records
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.reports import ending, phrases
+from smpmake.reports import ending, idle, phrases
 from smpmake.reports.ending import tells_gain
 from smpmake.units import one_line, seconds
 
@@ -84,8 +84,7 @@ def _serial(timing: Timing) -> Against:
 def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
     """The summary; without figures that of a build in which nothing went through the shims."""
     if timing is None:
-        remark = "no compiler, linker or other tool that smpmake knows was called"
-        return [f"smpmake: {seconds((record.ended - record.started) / 1e9)}; {remark}"]
+        return [idle.line((record.ended - record.started) / 1e9)]
     rows = [headline(record, timing)]
     why = ", ".join(f"{count} {reason}" for reason, count in timing.reasons[:4])
     cancelled = f", {timing.cancelled} cancelled" if timing.cancelled else ""

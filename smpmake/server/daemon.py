@@ -17,17 +17,18 @@ from pathlib import Path
 from typing import Final
 
 from smpmake import cpus, folders, native
+from smpmake.commands import families
 from smpmake.config import Settings
 from smpmake.engine.assembly import assemble
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol import wire
+from smpmake.protocol import keeping
 from smpmake.protocol.client import Client, ServerGoneError
 from smpmake.records import BuildRecord
 from smpmake.server.guests import Guests, Notebook, State
 from smpmake.server.requests import Requests
 from smpmake.server.rundir import is_suitable, listen
-from smpmake.server.shims import shims_for
+from smpmake.server.shim_cache import shims_for
 from smpmake.server.socket import Server
 
 LONGEST_NAME: Final = 40
@@ -103,7 +104,8 @@ class Service:
                 listener = held.enter_context(listen(self._path / "socket"))
             except OSError as error:
                 raise ServiceError(f"{self._path} cannot be used: {error.strerror}") from None
-            shims = shims_for(os.environ.get("PATH", os.defpath), self._path)
+            path = os.environ.get("PATH", os.defpath)
+            shims = shims_for(path, self._path, families.described())
             try:
                 engine = self._engine = assemble(
                     self._settings, self._path, board, slots, alive=alive_write, keeper=keeper
@@ -194,7 +196,7 @@ class Service:
             )
         held.callback(keeper.wait)
         held.callback(ours.close)
-        held.callback(ours.sendall, wire.encode_bye())
+        held.callback(ours.sendall, keeping.encode_bye())
         return keeper.pid
 
     def _end_at_once(self, number: int) -> None:

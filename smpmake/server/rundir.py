@@ -6,19 +6,20 @@ cleaned up by the next one that starts.
 
 from __future__ import annotations
 
+import _socket  # what socket is made of: it takes long to load, for names of constants
 import contextlib
 import fcntl
 import os
-import shutil
-import socket
-import subprocess
-import tempfile
 import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpmake import native
 from smpmake.errors import SmpmakeError
+
+# A build waits for this module: what only its end needs, or a fault, is loaded there.
+if TYPE_CHECKING:
+    import socket
 
 LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
 _SHARED: Final = "/tmp"
@@ -40,7 +41,7 @@ class SessionFolder:
         where = _SHARED
         try:
             where = base()
-            self.path = path = Path(tempfile.mkdtemp(prefix=_prefix(), dir=where))
+            self.path = path = _new_folder(where)
         except OSError as error:
             raise _no_folder(where, error) from None
         self.socket = path / "socket"
@@ -48,6 +49,8 @@ class SessionFolder:
             self._lock = _lock(path)
             (path / "journal").touch(mode=0o600)
         except OSError as error:
+            import shutil
+
             shutil.rmtree(path, ignore_errors=True)
             raise _no_folder(path, error) from None
 
@@ -57,6 +60,8 @@ class SessionFolder:
         What says how to undo goes first and the lock last: whoever is killed on the way leaves what
         the next session removes, and does nothing else with.
         """
+        import shutil
+
         for name in ("journal", "undo/head"):
             with contextlib.suppress(OSError):
                 (self.path / name).unlink()
@@ -72,8 +77,28 @@ class SessionFolder:
 
 def base() -> str:
     """Where sessions have their folders.  Raises OSError where there is no such place."""
-    place = tempfile.gettempdir()
+    place = _temporary()
     return place if is_suitable(Path(place, f"{_prefix()}{'x' * 8}")) else _SHARED
+
+
+def _temporary() -> str:
+    """What tempfile finds; without it where the first place that it tries will do."""
+    told = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    place = os.path.abspath(next(filter(None, told), _SHARED))
+    if os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK):
+        return place
+    import tempfile
+
+    return tempfile.gettempdir()
+
+
+def _new_folder(where: str) -> Path:
+    """A folder of a name that nobody else has.  Raises OSError."""
+    while True:
+        path = Path(where, f"{_prefix()}{os.urandom(4).hex()}")
+        with contextlib.suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+            return path
 
 
 def _prefix() -> str:
@@ -98,7 +123,14 @@ def listen(path: Path) -> socket.socket:
 
     Raises FolderError.
     """
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    import socket
+
+    return socket.socket(fileno=open_listener(path))
+
+
+def open_listener(path: Path) -> int:
+    """The same as a descriptor."""
+    listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         listener.setblocking(False)
         listener.bind(os.fspath(path))
@@ -107,7 +139,7 @@ def listen(path: Path) -> socket.socket:
     except OSError as error:
         listener.close()
         raise _no_folder(path, error) from None
-    return listener
+    return listener.detach()
 
 
 def _lock(folder: Path) -> int:
@@ -126,7 +158,7 @@ def _lock(folder: Path) -> int:
 def clean_up_after_the_dead() -> int:
     """Puts back and removes what killed sessions of this user left; returns how many."""
     cleaned = 0
-    for place in {tempfile.gettempdir(), _SHARED}:
+    for place in {_temporary(), _SHARED}:
         try:
             names = [name for name in os.listdir(place) if name.startswith(_prefix())]
         except OSError:
@@ -137,6 +169,8 @@ def clean_up_after_the_dead() -> int:
             if lock < 0:
                 _remove_stillborn(folder)
                 continue
+            import subprocess
+
             subprocess.run([native.program("keeper"), "clean", os.fspath(folder)], check=False)
             os.close(lock)  # until now: so that only one cleans
             cleaned += 1

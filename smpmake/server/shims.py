@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from smpmake import __version__, folders, native
+from smpmake import native
 from smpmake.commands import families
 from smpmake.errors import SmpmakeError
 
@@ -98,77 +95,3 @@ def uninstall(folder: Path) -> list[str]:
 def _points_to_shim(link: Path) -> bool:
     # By name: the link of a shim whose package was removed since is still ours to clean up.
     return os.path.basename(os.readlink(link)) == "smpmake-shim"
-
-
-def shims_for(search_path: str, session: Path) -> Path:
-    """A folder with a shim for every known tool on a PATH; made once, then used again.
-
-    It outlives the session: a configure script that runs inside a build may write down the
-    paths of tools that it found, and those must go on working (as the plain tools).  Which folder
-    belongs to a PATH is remembered as long as none of PATH's folders changes.  Where the cache
-    cannot have it (no home, read-only, full, or with a colon, which would part it in a PATH) it
-    is in the session's folder, for this session alone.
-    Raises ShimError.
-    """
-    why = ""
-    try:
-        cache = folders.cache() / "shims"
-        if ":" not in str(cache):
-            return _cached(cache, search_path)
-    except (folders.NoHomeError, OSError) as error:
-        why = f": {error}"
-    private = session / "shims"
-    if ":" in str(private):
-        raise ShimError(
-            f"no folder for shims{why}: neither XDG_CACHE_HOME nor TMPDIR is without a colon"
-        )
-    try:
-        private.mkdir(mode=0o700, exist_ok=True)
-        return _make_shims(private, search_path)
-    except OSError as error:
-        raise ShimError(f"no folder for shims: {error}") from None
-
-
-def _cached(cache: Path, search_path: str) -> Path:
-    """Raises OSError."""
-    index = cache / "by-path" / _digest(_state_of(search_path))
-    with contextlib.suppress(OSError):
-        return index.resolve(strict=True)
-    index.parent.mkdir(parents=True, exist_ok=True)
-    folder = _make_shims(cache, search_path)
-    with contextlib.suppress(FileExistsError):
-        index.symlink_to(folder)
-    return folder
-
-
-def _make_shims(cache: Path, search_path: str) -> Path:
-    """Raises OSError."""
-    found = find_tools(search_path)
-    shim = native.program("shim")
-    folder = cache / _digest([shim, *(tool.name for tool in found)])
-    if folder.is_dir():
-        return folder
-    new = Path(tempfile.mkdtemp(dir=cache))
-    try:
-        for tool in found:
-            (new / tool.name).symlink_to(shim)
-        new.chmod(0o755)
-        new.rename(folder)
-    except OSError:
-        shutil.rmtree(new, ignore_errors=True)
-        if not folder.is_dir():  # or another session was quicker
-            raise
-    return folder
-
-
-def _state_of(search_path: str) -> list[str]:
-    """What finding tools depends on: PATH, the times of its folders, ourselves, known names."""
-    state = [__version__, native.program("shim"), search_path, *families.patterns()]
-    for name in search_path.split(":"):
-        with contextlib.suppress(OSError):
-            state.append(f"{os.stat(name or '.').st_mtime_ns} {os.path.abspath(name or '.')}")
-    return state
-
-
-def _digest(words: list[str]) -> str:
-    return hashlib.sha256(os.fsencode("\n".join(words))).hexdigest()[:16]

@@ -6,11 +6,14 @@ import contextlib
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from smpmake import native
 from smpmake.disk.elf import takes_guard
 from smpmake.errors import SmpmakeError
-from smpmake.protocol.wire import FileId
+
+if TYPE_CHECKING:
+    from smpmake.protocol.wire import FileId
 
 
 def driver_environment(
@@ -69,6 +72,8 @@ def output_ids() -> tuple[FileId, FileId]:
 
 
 def _file_id(fd: int) -> FileId:
+    from smpmake.protocol.wire import FileId  # not before there is a driver
+
     try:
         info = os.fstat(fd)
     except OSError:

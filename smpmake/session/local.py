@@ -14,35 +14,30 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from smpmake.commands import wmake
+from smpmake.commands import families, wmake
 from smpmake.commands.model import Kind
 from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.rules import rules_of
-from smpmake.disk.elf import takes_guard
-from smpmake.disk.shared import NoRoomError
 from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer, Transcript
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
-from smpmake.server.rundir import FolderError, SessionFolder, listen
-from smpmake.server.shims import shims_for
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
-from smpmake.session.environment import driver_environment, output_ids
+from smpmake.session.environment import output_ids
 from smpmake.session.means import BREATH, SHORT
-from smpmake.undo.journal import UndoJournal
+from smpmake.session.stage import BUILD, Stage
 
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine
     from smpmake.forecast import Forecast
     from smpmake.server.socket import Server
+    from smpmake.undo.journal import UndoJournal
 
-_BUILD: Final = "main"
 #: What a server takes longest to load, in pieces of a few milliseconds.
 _SERVER: Final = tuple(
     f"smpmake.{name}"
@@ -57,25 +52,25 @@ _SERVER: Final = tuple(
 class LocalBackend:
     """A server for one build (see Backend).  `program` is the driver's."""
 
-    def __init__(self, settings: Settings, slots: int, program: str) -> None:
+    def __init__(
+        self, settings: Settings, slots: int, program: str, stage: Stage | None = None
+    ) -> None:
         self._settings = settings
         self._program = program
         self._slots = slots
         self._spent_before = 0
         self._engine: Engine | None = None
         self._server: Server | None = None
-        self._session_folder: SessionFolder | None = None
+        self._stage = stage
         self._listener: socket.socket | None = None
         self._board: Scoreboard | None = None
         self._printer: Printer | None = None  # without an engine, which has its own
-        self._build = Build(_BUILD, rules_of(settings), settings.keep_going, output_ids())
+        self._build = Build(BUILD, rules_of(settings), settings.keep_going, output_ids())
         self._build.wmakes = wmake.is_wmake(os.path.basename(program))
         self.output: int | None = None
         self.on_squash: Callable[[], None] = lambda: None
         self.environment: dict[str, str] = {}
         self.alive = -1
-        self._alive_write = -1
-        self._pipe = -1
         self._stopped = 0  # the signal by which
 
     async def open(self, record: BuildRecord) -> None:
@@ -85,45 +80,31 @@ class LocalBackend:
         record.commands, record.failures = build.records, build.failures
         record.reported = build.reported
         record.notices, record.stalls = build.notices, build.stalls
-        self._session_folder = folder = SessionFolder()
-        self.folder = folder.path
-        self._shims = shims_for(os.environ.get("PATH", os.defpath), folder.path)
-        try:
-            self._listener = listen(folder.socket)
-            self._board = Scoreboard(folder.path / "board")
-            self.alive, self._alive_write = os.pipe2(os.O_CLOEXEC)
-            if self._settings.output == "serial":
-                self._pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-                os.set_blocking(self.output, True)
-        except OSError as error:
-            raise FolderError(f"{folder.path} cannot be used: {error.strerror}") from None
-        if self._settings.guard and self._settings.undo >= 0 and takes_guard(self._program):
-            self._keep_journal(folder.path)
+        if self._stage is None:
+            settings = self._settings
+            self._stage = Stage(
+                self._program,
+                guard=settings.guard,
+                budget=settings.undo,
+                described=tuple(families.described()),
+                output=settings.output == "serial",
+            )
+        stage = self._stage
+        self._listener = socket.socket(fileno=stage.take_listener())
+        self._board = stage.take_board()
+        self.folder, self.environment = stage.path, stage.environment
+        self.alive, self.output = stage.alive, stage.output
+        build.undo = stage.undo
+        if build.undo is not None:
+            build.on_squash = self.on_squash
+        if stage.doubt:
+            build.notices.append(stage.doubt)
         build.began = time.time()
-        self.environment = driver_environment(
-            self._shims,
-            folder.socket,
-            folder.path / "board",
-            _BUILD,
-            guarded=self._program if self._settings.guard else "",
-        )
-
-    def _keep_journal(self, folder: Path) -> None:
-        """From now on what the build changes can be undone, if there is room for a journal."""
-        assert self._board is not None
-        build = self._build
-        try:
-            build.undo = UndoJournal(folder, os.getcwd(), self._settings.undo)
-        except (OSError, NoRoomError) as error:
-            build.notices.append(f"what follows a failure could not be undone: {error}")
-            return
-        build.on_squash = self.on_squash
-        self._board.keep_journal()
 
     async def adopt(self, driver: Driver) -> None:
         """See Backend."""
         if self._engine is not None:
-            self._engine.keep(driver.process.pid)
+            self._engine.keep(driver.keeper.pid)
         elif await self._is_needed(driver):
             self._serve(driver)
 
@@ -155,6 +136,7 @@ class LocalBackend:
         """The large imports come here, while the driver reads its makefile."""
         assert self._board is not None
         assert self._listener is not None
+        assert self._stage is not None
         from smpmake.decide.known_failures import KnownFailures
         from smpmake.engine.assembly import assemble
         from smpmake.server.requests import Requests
@@ -165,16 +147,17 @@ class LocalBackend:
             self.folder,
             self._board,
             self._slots,
-            alive=self._alive_write,
-            keeper=driver.process.pid,
+            alive=self._stage.alive_write,
+            keeper=driver.keeper.pid,
         )
         self._build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
-        engine.builds[_BUILD] = self._build
+        engine.builds[BUILD] = self._build
         if self._stopped:
             engine.stop(self._build, self._stopped)
         if self.output is not None:
-            self._transcribe(engine.printer, self.output)
-        self._server = Server(self._listener, engine, Requests(engine, self.folder, self._shims))
+            self._transcribe(engine.printer, self._stage)
+        requests = Requests(engine, self.folder, self._stage.shims)
+        self._server = Server(self._listener, engine, requests)
         if self._settings.history:
             engine.priority.await_forecast(self._slots)
             loop = asyncio.get_running_loop()
@@ -186,9 +169,9 @@ class LocalBackend:
             self._listener.close()
             self._listener = None
         (self.folder / "socket").unlink(missing_ok=True)
-        if self.output is not None:
+        if self._stage is not None and self.output is not None:
             self._printer = Printer()
-            self._transcribe(self._printer, self.output)
+            self._transcribe(self._printer, self._stage)
 
     def _begin_to_look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
         with contextlib.suppress(RuntimeError):  # no thread is left: then without
@@ -334,8 +317,9 @@ class LocalBackend:
         leftovers: list[str] = []
         if self._build.transcript is not None:
             self._build.transcript.finish()  # with what came behind a failure that nobody mends
-        if self._pipe >= 0:
-            asyncio.get_running_loop().remove_reader(self._pipe)
+        stage, self._stage = self._stage, None
+        if stage is not None and stage.pipe >= 0:
+            asyncio.get_running_loop().remove_reader(stage.pipe)
         if self._printer is not None:
             self._printer.close()
         if engine is not None:
@@ -345,19 +329,15 @@ class LocalBackend:
             launchers.close(self._build)
         elif self._board is not None:
             self._board.close()
-        if self._build.undo is not None:
-            self._build.undo.close()
-        if self._session_folder is not None:
-            self._session_folder.remove()
-        for fd in (self.alive, self._alive_write, self._pipe, self.output):
-            if fd is not None and fd >= 0:
-                os.close(fd)
+        if stage is not None:
+            stage.close()
         return leftovers
 
-    def _transcribe(self, printer: Printer, write_end: int) -> None:
+    def _transcribe(self, printer: Printer, stage: Stage) -> None:
         """--output=serial: the driver, and the one that follows it, writes into a pipe."""
+        assert stage.output is not None
         loop = asyncio.get_running_loop()
-        read_end = self._pipe
+        read_end, write_end = stage.pipe, stage.output
         transcript = Transcript(printer, 1, lambda: _drain(read_end))
         self._build.transcript = transcript
         info = os.fstat(write_end)

@@ -18,19 +18,16 @@ from smpmake.commands import wmake
 from smpmake.commands.model import Reason
 from smpmake.config import Settings
 from smpmake.errors import SmpmakeError
-from smpmake.protocol import wire
-from smpmake.protocol.wire import DriverEvent
+from smpmake.protocol import keeping
+from smpmake.protocol.keeping import DriverEvent
 from smpmake.records import BuildRecord, Failure
 from smpmake.said import say
 from smpmake.session.backend import Backend, TakenBack
-from smpmake.session.driver import ENDING, Driver
-from smpmake.session.means import (
-    BREATH,
-    SHORT,
-    in_a_thread,
-    raise_descriptor_limit,
-    restore_descriptor_limit,
-)
+from smpmake.session.driver import Driver
+from smpmake.session.headstart import Headstart
+from smpmake.session.keeper import ENDING, Keeper
+from smpmake.session.limits import raise_descriptor_limit, restore_descriptor_limit
+from smpmake.session.means import BREATH, SHORT, in_a_thread
 from smpmake.session.rerun import Input, can_run_again, reads_its_input
 
 if TYPE_CHECKING:
@@ -80,6 +77,7 @@ class Session:
     recorder  what writes the record down meanwhile; `get_ready` (see `run`) may set it.
     is_begun  the driver has been started: the build is not to be begun once more.
     began     when the build began, monotonic clock, ns; 0: now.
+    ahead     the driver, if it runs already.
     """
 
     recorder: Recorder | None = None
@@ -92,9 +90,11 @@ class Session:
         backend: Backend,
         *,
         began: int = 0,
+        ahead: Headstart | None = None,
     ) -> None:
-        self.is_begun = False
+        self.is_begun = ahead is not None
         self._began = began
+        self._ahead = ahead
         self._settings = settings
         self._backend = backend
         backend.on_squash = self._squash
@@ -126,7 +126,7 @@ class Session:
         `get_ready` is called once, in a thread, when the driver has been started and can be served.
         """
         record, backend = self.record, self._backend
-        soft = raise_descriptor_limit()
+        soft = self._ahead.soft if self._ahead is not None else raise_descriptor_limit()
         spare_the_collector()
         record.started = self._began or time.monotonic_ns()
         self._stand_by_for_signals()
@@ -187,17 +187,21 @@ class Session:
     def _start(self, soft: int) -> Driver:
         """Raises DriverError."""
         backend = self._backend
-        driver = self._driver = Driver(
-            self._command(),
-            backend.environment,
-            backend.folder,
-            alive=backend.alive,
-            nofile=soft,
-            output=backend.output,
-        )
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
+            keeper = Keeper(
+                self._command(),
+                backend.environment,
+                backend.folder,
+                alive=backend.alive,
+                soft=soft,
+                output=backend.output,
+            )
+        driver = self._driver = Driver(ahead.keeper if ahead is not None else keeper)
         self.is_begun = True
         self._driver_signal = 0
-        self.record.driver_started = self.record.driver_started or time.monotonic_ns()
+        started = ahead.started if ahead is not None else time.monotonic_ns()
+        self.record.driver_started = self.record.driver_started or started
         return driver
 
     def _squash(self) -> None:
@@ -280,6 +284,7 @@ class Session:
         loop = asyncio.get_running_loop()
         for number in self._heard:
             loop.add_signal_handler(number, self._interrupted, number)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # those of a head start have waited
 
     async def _see_through(self, driver: Driver) -> list[str]:
         """From the driver's start until everything has ended."""
@@ -326,7 +331,7 @@ class Session:
         record.driver_user_us += event.user_us
         record.driver_system_us += event.system_us
         record.driver_max_rss = event.max_rss_kib
-        if event.event == wire.DRIVER_FAILED:
+        if event.event == keeping.DRIVER_FAILED:
             record.driver_status = NOT_FOUND if event.status == errno.ENOENT else CANNOT_RUN
             self._refused = event.status
         elif os.WIFSIGNALED(event.status):

@@ -10,17 +10,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 import struct
-import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from smpmake import folders, native
+from smpmake import native
 from smpmake.disk.shared import shared_map
+from smpmake.undo.places import excepted, store_near
 
 _MAGIC: Final = 0x4F444E55
 _VERSION: Final = 1
@@ -76,7 +75,7 @@ class UndoJournal:
         own = folder / "undo"
         kept = own / "kept"
         kept.mkdir(mode=0o700, parents=True)
-        stores = [kept, *_store_near(tree, kept)]
+        stores = [kept, *store_near(tree, kept)]
         self._stores = [os.fspath(store) for store in stores]
         self._budget = budget
         self._map = shared_map(own / "head", 8 * (_ISSUES + 1))
@@ -97,7 +96,7 @@ class UndoJournal:
             _STORE.pack_into(self._map, at, device, os.fsencode(store))
             at += _STORE.size
         at = _HEAD.size + _STORES * _STORE.size
-        for each in _excepted(folder):
+        for each in excepted(folder, _EXCEPT.size):
             _EXCEPT.pack_into(self._map, at, each)
             at += _EXCEPT.size
         self._words = memoryview(self._map).cast("Q")
@@ -217,6 +216,8 @@ class UndoJournal:
             self.keeps(number, target, info)
 
     def _copies(self, kind: int, number: int, path: str, info: os.stat_result) -> None:
+        import shutil
+
         self._affords(info.st_size)
         shutil.copy2(path, self._item(0))  # it may be moved back as it is
         self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
@@ -308,6 +309,8 @@ class UndoJournal:
 
         Nobody of the build may run meanwhile.  Returns complaints: what could not be undone.
         """
+        import subprocess  # few builds need it, all would wait for it
+
         command = [native.program("keeper"), "undo", os.fspath(self._folder)]
         done = subprocess.run(
             [*command, "all" if everything else "stop"], stdout=subprocess.PIPE, check=False
@@ -335,6 +338,8 @@ class UndoJournal:
 
     def close(self) -> None:
         """Gives everything back; what lies in the session's folder goes with that."""
+        import shutil
+
         for store in self._stores[1:]:
             shutil.rmtree(store, ignore_errors=True)
         for view in (self._words, self._times, self._halves):
@@ -375,26 +380,3 @@ def _folder_time(path: str) -> int:
         return os.stat(os.path.dirname(path)).st_mtime_ns
     except OSError:
         return 0
-
-
-def _store_near(tree: str, kept: Path) -> list[Path]:
-    """A folder outside of the tree, on its file system, where the session's own lies elsewhere."""
-    device = os.stat(tree).st_dev
-    if os.stat(kept).st_dev == device:
-        return []
-    for folder in [*reversed(Path(tree).parents), Path(tree)]:
-        store = folder / f".{kept.parent.parent.name}"
-        with contextlib.suppress(OSError):
-            if os.stat(folder).st_dev == device:
-                store.mkdir(mode=0o700)
-                return [store]
-    return []
-
-
-def _excepted(folder: Path) -> list[bytes]:
-    """Folders whose files are no part of a build: the system's own, ours, caches, states."""
-    found = ["/proc", "/sys", os.fspath(folder)]
-    for find in (folders.cache, folders.state):
-        with contextlib.suppress(folders.NoHomeError):
-            found.append(os.fspath(find().parent))
-    return [os.fsencode(each) for each in found if len(os.fsencode(each)) < _EXCEPT.size]

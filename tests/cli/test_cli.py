@@ -20,8 +20,9 @@ from smpmake.cli.group import insert_run, parsed
 from smpmake.cli.leaving import BySignal
 from smpmake.cli.names import VARIABLES
 from smpmake.cli.run import run
-from smpmake.config import ConfigError, Settings, load, merge, use_color
+from smpmake.config import ConfigError, Settings, load, merge
 from smpmake.history import History
+from smpmake.said import use_color
 from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 VALUES = {"-j", "--jobs", "--links"}
@@ -406,7 +407,7 @@ def test_the_parser_makes_the_same_of_a_plain_command_line(
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["history"], ["doctor"], ["--help"], ["--version"]])
 def test_who_reads_no_more_ends_us_as_any_tool(space: Space, words: list[str]) -> None:
-    space.smpmake("true")
+    space.smpmake("false")
     end, nobody_reads = os.pipe()
     os.close(end)
     ended = subprocess.run(
@@ -419,7 +420,7 @@ def test_who_reads_no_more_ends_us_as_any_tool(space: Space, words: list[str]) -
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["history"], ["doctor"], ["--help"], ["history", "--json"]])
 def test_an_answer_that_cannot_be_written_is_no_success(space: Space, words: list[str]) -> None:
-    space.smpmake("true")
+    space.smpmake("false")
     with open("/dev/full", "wb") as full:
         ended = subprocess.run(
             [SMPMAKE, *words],

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from smpmake.session.means import began_ns
+from smpmake.session.limits import began_ns
 
 MS = 1_000_000
 

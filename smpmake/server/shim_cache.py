@@ -1,0 +1,105 @@
+"""Folders of shims that builds use, made once and then used again.
+
+A build waits for this module: what finds tools is loaded where a folder is made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from smpmake import __version__, commands, folders, native
+from smpmake.errors import SmpmakeError
+
+
+class ShimFolderError(SmpmakeError):
+    """There is no place for a folder of shims."""
+
+
+def shims_for(search_path: str, session: Path, described: Sequence[str] = ()) -> Path:
+    """A folder with a shim for every known tool on a PATH; made once, then used again.
+
+    described: what the names of tools match that the configuration has besides.
+
+    It outlives the session: a configure script that runs inside a build may write down the
+    paths of tools that it found, and those must go on working (as the plain tools).  Which folder
+    belongs to a PATH is remembered as long as none of PATH's folders changes.  Where the cache
+    cannot have it (no home, read-only, full, or with a colon, which would part it in a PATH) it
+    is in the session's folder, for this session alone.
+    Raises ShimFolderError.
+    """
+    why = ""
+    try:
+        cache = folders.cache() / "shims"
+        if ":" not in str(cache):
+            return _cached(cache, search_path, described)
+    except (folders.NoHomeError, OSError) as error:
+        why = f": {error}"
+    private = session / "shims"
+    if ":" in str(private):
+        raise ShimFolderError(
+            f"no folder for shims{why}: neither XDG_CACHE_HOME nor TMPDIR is without a colon"
+        )
+    try:
+        private.mkdir(mode=0o700, exist_ok=True)
+        return _make_shims(private, search_path)
+    except OSError as error:
+        raise ShimFolderError(f"no folder for shims: {error}") from None
+
+
+def _cached(cache: Path, search_path: str, described: Sequence[str]) -> Path:
+    """Raises OSError."""
+    state = os.fsencode("\n".join(_state_of(search_path, described)))
+    index = cache / "by-path" / f"{zlib.crc32(state):08x}"
+    with contextlib.suppress(OSError):
+        name, _, of = index.read_bytes().partition(b"\0")
+        folder = Path(os.fsdecode(name))
+        if of == state and folder.is_dir():
+            return folder
+    folder = _make_shims(cache, search_path)
+    index.parent.mkdir(parents=True, exist_ok=True)
+    new = index.with_name(f"{index.name}.{os.getpid()}")
+    new.write_bytes(os.fsencode(folder) + b"\0" + state)
+    new.rename(index)
+    return folder
+
+
+def _make_shims(cache: Path, search_path: str) -> Path:
+    """Raises OSError."""
+    import hashlib
+    import shutil
+    import tempfile
+
+    from smpmake.server.shims import find_tools
+
+    cache.mkdir(parents=True, exist_ok=True)
+    found = find_tools(search_path)
+    shim = native.program("shim")
+    names = os.fsencode("\n".join([shim, *(tool.name for tool in found)]))
+    folder = cache / hashlib.sha256(names).hexdigest()[:16]
+    if folder.is_dir():
+        return folder
+    new = Path(tempfile.mkdtemp(dir=cache))
+    try:
+        for tool in found:
+            (new / tool.name).symlink_to(shim)
+        new.chmod(0o755)
+        new.rename(folder)
+    except OSError:
+        shutil.rmtree(new, ignore_errors=True)
+        if not folder.is_dir():  # or another session was quicker
+            raise
+    return folder
+
+
+def _state_of(search_path: str, described: Sequence[str]) -> list[str]:
+    """What finding tools depends on: PATH, the times of its folders, ourselves, known names."""
+    state = [__version__, native.program("shim"), search_path, *described]
+    (known,) = commands.__path__
+    for name in (known, os.path.join(known, "families.py"), *search_path.split(":")):
+        with contextlib.suppress(OSError):
+            state.append(f"{os.stat(name or '.').st_mtime_ns} {os.path.abspath(name or '.')}")
+    return state

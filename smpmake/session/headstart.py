@@ -1,0 +1,154 @@
+"""A driver that runs while everything else is being loaded.
+
+Loading a session takes longer than many a build that has nothing to do, so a plain build (no
+option, no settings) begins without: what its driver asks waits a moment, and who asked nothing
+needs no session at all.
+"""
+
+from __future__ import annotations
+
+import _socket  # see keeper
+import contextlib
+import importlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from smpmake import folders
+from smpmake.commands.makes import PARALLEL, WMAKES
+from smpmake.errors import SmpmakeError
+from smpmake.protocol import frames, keeping
+from smpmake.protocol.keeping import DriverEvent
+from smpmake.session import limits
+from smpmake.session.keeper import ENDING, Keeper
+from smpmake.session.stage import Stage
+
+_PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
+#: What config.Settings has where no file and no option says otherwise (a test compares them).
+UNDO: Final = 1 << 30
+
+
+class Headstart:
+    """A driver that has been started, on its stage; `begin` makes one.
+
+    began    when smpmake was started, started: when the driver was; monotonic clock, ns.
+    soft     the limit of open files that we had, and the driver has.
+    """
+
+    def __init__(self, command: list[str], began: int) -> None:
+        """Raises SmpmakeError or OSError, and has changed nothing then."""
+        self.began = began
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until a session hears them
+        self.soft = limits.raise_descriptor_limit()
+        try:
+            self.stage = stage = Stage(command[0], guard=True, budget=UNDO)
+            try:
+                self.keeper = Keeper(
+                    command, stage.environment, stage.path, alive=stage.alive, soft=self.soft
+                )
+            except BaseException:
+                stage.close()
+                raise
+        except BaseException:
+            limits.restore_descriptor_limit(self.soft)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            raise
+        self.started = time.monotonic_ns()
+
+    def load(self, modules: Iterable[str]) -> bool:
+        """Loads what a session needs; returns whether none is needed any more."""
+        for module in modules:
+            if self.is_over():
+                return True
+            load_asyncio() if module == "asyncio" else importlib.import_module(module)
+        return self.is_over()
+
+    def is_over(self) -> bool:
+        """Whether the driver has ended well, nobody asked for anything, and no signal waits."""
+        event = self._ended()
+        if event is None or event.event != keeping.DRIVER_ENDED or event.status != 0:
+            return False
+        asks = select.poll()
+        asks.register(self.stage.listener, select.POLLIN)
+        return not asks.poll(0) and not self._heard() & signal.sigpending()
+
+    def _ended(self) -> DriverEvent | None:
+        """What the keeper has said of the driver's end; it will say so again to a session."""
+        try:
+            said = self.keeper.control.recv(4096, _PEEK)
+        except OSError:
+            return None
+        ends = _ends(frames.Splitter().feed(said))
+        return ends[0] if ends else None
+
+    @staticmethod
+    def _heard() -> set[signal.Signals]:
+        return {number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN}
+
+    def close(self) -> None:
+        """Ends it all, where no session has taken it."""
+        self.stage.close()
+        self.keeper.release()
+
+    def go_on_plainly(self) -> DriverEvent | None:
+        """No session can be had: shims become the real tools, guards go on.
+
+        Returns how the driver went; None means that the keeper was lost.
+        """
+        with contextlib.suppress(OSError):
+            (self.stage.path / "socket").unlink()
+        os.close(self.stage.take_listener())
+        for number in self._heard():
+            signal.signal(number, lambda number, _: self.keeper.signal(number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        self.keeper.control.setblocking(True)
+        splitter = frames.Splitter()
+        ends: list[DriverEvent] = []
+        with contextlib.suppress(OSError):
+            while not ends and (said := self.keeper.control.recv(4096)):
+                ends = _ends(splitter.feed(said))
+        self.close()
+        return ends[0] if ends else None
+
+
+def _ends(said: list[tuple[int, bytes]]) -> list[DriverEvent]:
+    """What a keeper's frames say of the driver's end."""
+    events = [keeping.decode_driver(payload) for kind, payload in said if kind == keeping.DRIVER]
+    return [event for event in events if event.event != keeping.DRIVER_STARTED]
+
+
+def begin(command: list[str]) -> Headstart | None:
+    """A head start for a plain build; None where it has settings, or cannot have one."""
+    began = limits.began_ns()
+    if os.path.basename(command[0]) in PARALLEL | WMAKES:
+        return None
+    if any(name.startswith("SMPMAKE_") for name in os.environ) or "GITHUB_ACTIONS" in os.environ:
+        return None
+    try:
+        limits.most_slots()
+        with contextlib.suppress(folders.NoHomeError):
+            if os.path.lexists(folders.user_file()):
+                return None
+        if folders.project_file(Path.cwd()) is not None:
+            return None
+        return Headstart(command, began)
+    except (SmpmakeError, OSError):
+        return None
+
+
+def load_asyncio() -> None:
+    """Without OpenSSL, which it can do without: that takes long to load, for connections that
+    nobody makes here."""
+    if "ssl" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]
+    try:
+        import asyncio
+    finally:
+        del sys.modules["ssl"]
+    del asyncio

@@ -1,0 +1,103 @@
+"""The process that keeps a driver for us.  A build waits for this module."""
+
+from __future__ import annotations
+
+import _socket  # what socket is made of: it takes long to load, for names of constants
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from smpmake import native
+from smpmake.errors import SmpmakeError
+from smpmake.protocol import keeping
+
+#: Signals that end a build.
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: What Python ignores, and no program that it starts should.
+_IGNORED: Final = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+class DriverError(SmpmakeError):
+    """The driver's keeper cannot be started."""
+
+
+class Keeper:
+    """Starts a driver under its keeper: `pid` is the keeper's, `control` the connection to it.
+
+    alive     the read end of the pipe whose other end all workers hold.
+    soft      the driver's limit of open files.
+    output    where the driver writes to, None for our own stdout and stderr.
+    Raises DriverError.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        *,
+        alive: int,
+        soft: int,
+        output: int | None = None,
+    ) -> None:
+        self.control, theirs = _socket.socketpair()
+        passed = (theirs.fileno(), alive)
+        keeper = native.program("keeper")
+        words = [keeper, *map(str, (*passed, soft)), os.fspath(folder), *command]
+        streams = [] if output is None else [(os.POSIX_SPAWN_DUP2, output, fd) for fd in (1, 2)]
+        # The keeper stands whatever comes; until it does, what comes waits.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            with _inherited(passed):
+                self.pid = os.posix_spawn(
+                    keeper, words, environment, file_actions=streams, setsigdef=_IGNORED
+                )
+        except OSError as error:
+            self.control.close()
+            raise DriverError(f"{command[0]} cannot be started: {error.strerror}") from None
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            theirs.close()
+        self.control.setblocking(False)
+
+    def signal(self, number: int) -> None:
+        """Signals the driver and everything that it started."""
+        with contextlib.suppress(OSError):
+            self.control.send(keeping.encode_signal(number))
+
+    def release(self) -> None:
+        """Ends the keeper, which leaves without touching anything, and reaps it; once."""
+        if self.control.fileno() < 0:
+            return
+        with contextlib.suppress(OSError):
+            self.control.send(keeping.encode_bye())
+        self.control.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+@contextlib.contextmanager
+def _inherited(these: Sequence[int]) -> Iterator[None]:
+    """What is started meanwhile has these descriptors and the standard streams, no others."""
+    others = [fd for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and _is_inherited(fd)]
+    for fd in others:
+        os.set_inheritable(fd, False)
+    for fd in these:
+        os.set_inheritable(fd, True)
+    try:
+        yield
+    finally:
+        for fd in these:
+            os.set_inheritable(fd, False)
+        for fd in others:
+            os.set_inheritable(fd, True)
+
+
+def _is_inherited(fd: int) -> bool:
+    try:
+        return os.get_inheritable(fd)
+    except OSError:  # that by which the folder was read
+        return False

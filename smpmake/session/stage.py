@@ -1,0 +1,99 @@
+"""What must be there before a driver of our own can start: folder, socket, scoreboard, journal.
+
+A build waits for this module.
+"""
+
+from __future__ import annotations
+
+import os
+
+from smpmake.disk.elf import takes_guard
+from smpmake.disk.shared import NoRoomError
+from smpmake.guard.scoreboard import Scoreboard
+from smpmake.server.rundir import FolderError, SessionFolder, open_listener
+from smpmake.server.shim_cache import shims_for
+from smpmake.session.environment import driver_environment
+from smpmake.undo.journal import UndoJournal
+
+#: The one build's name that a server of its own has.
+BUILD = "main"
+
+
+class Stage:
+    """A session's folder and what is in it; what the driver asks can wait a moment, in a queue.
+
+    program    the driver's.
+    guard      whether its processes get one.
+    budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
+    described  what the names of tools match that the configuration has besides.
+    output     whether the driver writes into a pipe (`pipe` is its other end).
+    doubt      why nothing can be undone, if so.
+    Raises SmpmakeError.
+    """
+
+    def __init__(
+        self,
+        program: str,
+        *,
+        guard: bool,
+        budget: int,
+        described: tuple[str, ...] = (),
+        output: bool = False,
+    ) -> None:
+        self.folder = SessionFolder()
+        self.path = path = self.folder.path
+        self.listener = self.alive = self.alive_write = self.pipe = -1
+        self.output: int | None = None
+        self.undo: UndoJournal | None = None
+        self.doubt = ""
+        self._board: Scoreboard | None = None
+        try:
+            self.shims = shims_for(os.environ.get("PATH", os.defpath), path, described)
+            try:
+                self.listener = open_listener(path / "socket")
+                self._board = Scoreboard(path / "board")
+                self.alive, self.alive_write = os.pipe2(os.O_CLOEXEC)
+                if output:
+                    self.pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+                    os.set_blocking(self.output, True)
+            except OSError as error:
+                raise FolderError(f"{path} cannot be used: {error.strerror}") from None
+            if guard and budget >= 0 and takes_guard(program):
+                self._keep_journal(self._board, budget)
+            self.environment = driver_environment(
+                self.shims, path / "socket", path / "board", BUILD, guarded=program if guard else ""
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def _keep_journal(self, board: Scoreboard, budget: int) -> None:
+        """From now on what the build changes can be undone, if there is room for a journal."""
+        try:
+            self.undo = UndoJournal(self.path, os.getcwd(), budget)
+        except (OSError, NoRoomError) as error:
+            self.doubt = f"what follows a failure could not be undone: {error}"
+            return
+        board.keep_journal()
+
+    def take_board(self) -> Scoreboard:
+        """Whoever takes it closes it."""
+        assert self._board is not None
+        board, self._board = self._board, None
+        return board
+
+    def take_listener(self) -> int:
+        """The same of the descriptor that listens."""
+        listener, self.listener = self.listener, -1
+        return listener
+
+    def close(self) -> None:
+        """Gives back what nobody has taken, and removes the folder; once."""
+        if self._board is not None:
+            self._board.close()
+        if self.undo is not None:
+            self.undo.close()
+        self.folder.remove()
+        for fd in (self.listener, self.alive, self.alive_write, self.pipe, self.output):
+            if fd is not None and fd >= 0:
+                os.close(fd)

@@ -1,0 +1,191 @@
+"""A driver that runs before its session is loaded: whoever needs one gets it, nobody else does."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from smpmake.config import Settings
+from smpmake.session import limits
+from smpmake.session.headstart import UNDO, Headstart, begin
+from tests.support.space import SMPMAKE, Space
+
+#: What takes longer to load than a driver may wait, and what it does not need.
+HEAVY = {
+    *("asyncio", "click", "concurrent", "dataclasses", "hashlib", "inspect", "json", "logging"),
+    *("platformdirs", "psutil", "selectors", "shutil", "socket", "sqlite3", "subprocess"),
+    *("tempfile", "threading", "tomllib"),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder to build in, where nothing has settings; our signals and limits as they were."""
+    for name in [name for name in os.environ if name.startswith(("SMPMAKE_", "GITHUB_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "build").mkdir()
+    monkeypatch.chdir(tmp_path / "build")
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    soft = limits.raise_descriptor_limit()
+    yield tmp_path
+    limits.restore_descriptor_limit(soft)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    assert list(tmp_path.glob("smpmake-*")) == []
+
+
+def ended(*command: str) -> Headstart:
+    """One whose driver has ended, whatever becomes of it."""
+    ahead = begin(list(command))
+    assert ahead is not None
+    keeper = select.poll()
+    keeper.register(ahead.keeper.control, select.POLLIN)
+    while ahead._ended() is None:
+        keeper.poll(1000)
+    return ahead
+
+
+def test_it_assumes_what_settings_are_without_any() -> None:
+    usual = Settings()
+    assert (usual.guard, usual.undo, usual.output, usual.status) == (True, UNDO, "live", None)
+    assert (usual.verbosity, usual.color, usual.tools) == (0, "auto", ())
+
+
+def test_what_a_driver_waits_for_is_little() -> None:
+    program = "import sys; import smpmake.cli.plain; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.decode().split()}
+    assert not loaded & HEAVY
+
+
+def test_who_asks_nothing_needs_no_session(place: Path) -> None:
+    ahead = ended("true")
+    assert ahead.is_over()
+    assert ahead.load(["nothing that could be loaded"])
+    ahead.close()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(ahead.keeper.pid, os.WNOHANG)
+
+
+@pytest.mark.parametrize("command", [["false"], ["nonesuch"], ["sh", "-c", "kill -9 $$"]])
+def test_a_failure_is_for_the_session(place: Path, command: list[str]) -> None:
+    ahead = ended(*command)
+    assert not ahead.is_over()
+    ahead.close()
+
+
+def test_who_has_asked_is_answered(place: Path) -> None:
+    ahead = ended("true")
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.connect(os.fspath(ahead.stage.path / "socket"))
+        assert not ahead.is_over()
+    ahead.close()
+
+
+def test_a_signal_waits_for_the_session(place: Path) -> None:
+    ahead = ended("true")
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    assert not ahead.is_over()
+    assert signal.sigwait({signal.SIGTERM}) == signal.SIGTERM
+    assert ahead.is_over()
+    ahead.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("exit 3", 3 << 8),
+        ("kill -9 $$", 9),
+        ("trap 'exit 7' TERM; kill $0; while :; do :; done", 7 << 8),
+    ],
+    ids=["status", "signal", "ended by our caller"],
+)
+def test_without_a_session_it_goes_on(place: Path, command: str, status: int) -> None:
+    ahead = begin(["sh", "-c", command, str(os.getpid())])
+    assert ahead is not None
+    event = ahead.go_on_plainly()
+    assert event is not None and event.status == status
+
+
+def test_without_its_keeper_it_ends(place: Path) -> None:
+    ahead = begin(["sh", "-c", "kill -9 $PPID; while :; do :; done"])
+    assert ahead is not None
+    assert ahead.go_on_plainly() is None
+
+
+@pytest.mark.parametrize("command", ["ninja", "/usr/bin/samu", "wmake"])
+def test_who_is_told_something_has_none(place: Path, command: str) -> None:
+    assert begin([command]) is None
+
+
+@pytest.mark.parametrize("variable", ["SMPMAKE_SOCKET", "SMPMAKE_STATUS", "GITHUB_ACTIONS"])
+def test_what_variables_say_is_for_the_session(
+    place: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "x")
+    assert begin(["true"]) is None
+
+
+@pytest.mark.parametrize("name", ["config/smpmake/config.toml", ".smpmake.toml"])
+def test_what_files_say_is_for_the_session(place: Path, name: str) -> None:
+    (place / name).parent.mkdir(parents=True, exist_ok=True)
+    (place / name).touch()
+    assert begin(["true"]) is None
+
+
+def test_where_there_is_no_room_the_session_says_so(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+    def no_pipe(flags: int) -> tuple[int, int]:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(os, "pipe2", no_pipe)
+    assert begin(["true"]) is None
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+def test_the_driver_has_what_it_would_have(space: Space, options: tuple[str, ...]) -> None:
+    """Descriptors, limits, signals, mask and environment, but for what is ours."""
+    show = (
+        "(cd /proc/$$/fd && echo *); ulimit -n; ulimit -c; "
+        "grep -E 'Sig(Blk|Ign)' /proc/self/status; "
+        "env | grep -v -e SMPMAKE -e LD_PRELOAD -e ^_= | sort"
+    )
+    plain = space.ok("sh", "-c", show)
+    assert space.ok(SMPMAKE, *options, "sh", "-c", show).out == plain.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+def test_what_called_no_tool_is_not_remembered(space: Space, options: tuple[str, ...]) -> None:
+    space.ok(SMPMAKE, *options, "true")
+    assert space.run(SMPMAKE, *options, "false").status == 1
+    told = space.ok(SMPMAKE, "history").out
+    assert "false" in told and "true" not in told
+
+
+@pytest.mark.slow
+def test_a_driver_that_takes_its_time_and_asks_nothing(space: Space) -> None:
+    """It is over only when the session has been there for long."""
+    ended = space.run(SMPMAKE, "sh", "-c", "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done")
+    assert ended.status == 0 and "no compiler" in ended.err
+    assert space.run(SMPMAKE, "history").out == ""
+    space.expect_clean()
