@@ -28,11 +28,8 @@ if TYPE_CHECKING:
     from smpmake.session.session import Outcome, Session
 
 
-def start(options: dict[str, Any], command: list[str], ahead: Headstart | None = None) -> int:
-    """Runs a build; `options` as `settings_from` has them.  Returns the exit status.
-
-    ahead  the driver, where it runs already.
-    """
+def start(options: dict[str, Any], command: list[str]) -> int:
+    """Runs a build; `options` as `settings_from` has them.  Returns the exit status."""
     try:
         os.getcwd()
     except OSError:
@@ -46,7 +43,16 @@ def start(options: dict[str, Any], command: list[str], ahead: Headstart | None =
         Wording(settings.status)
     level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
     say_what_is_logged(level)
-    return build(settings, command, ahead)
+    return build(settings, command)
+
+
+def follow(command: list[str], ahead: Headstart) -> int:
+    """A plain build whose driver runs already; returns the exit status.
+
+    There were no settings when it began: files that it has made since are not looked at.
+    """
+    say_what_is_logged(logging.WARNING)
+    return build(Settings(), command, ahead)
 
 
 def settings_from(options: dict[str, Any]) -> Settings:
@@ -66,6 +72,7 @@ def settings_from(options: dict[str, Any]) -> Settings:
 def build(settings: Settings, command: list[str], ahead: Headstart | None = None) -> int:
     """Runs a build and prints its summary; returns the exit status.
 
+    ahead  the driver, where it runs already.
     Where no server can be had the command runs plainly, with a word about it: our faults cost
     speed, never the build.
     """

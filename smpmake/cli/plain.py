@@ -31,7 +31,7 @@ def start(command: list[str]) -> int:
         from smpmake.cli import build
     except (ImportError, MemoryError, OSError) as error:
         return go_on_plainly(ahead, command, error)
-    return build.start({}, command, ahead)
+    return build.follow(command, ahead)
 
 
 def _end(ahead: Headstart) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -92,6 +91,8 @@ class KnownFailures:
             if not self._commands:
                 self._path.unlink(missing_ok=True)
                 return
+            import tempfile  # few builds learn anything
+
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.NamedTemporaryFile("w", dir=self._path.parent, delete=False) as file:
                 for digest, command in self._commands.items():

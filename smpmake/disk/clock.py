@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 
 
 class FileClock:
@@ -36,6 +35,8 @@ class FileClock:
         try:
             return os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         except OSError:
+            import tempfile  # few file systems need it
+
             stamp, name = tempfile.mkstemp(dir=folder, prefix=".smpmake-")
             os.unlink(name)
             return stamp

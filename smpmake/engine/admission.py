@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -116,7 +117,6 @@ class Admission:
 def reserve_of(settings: Settings) -> int:
     """Bytes of memory that jobs leave free, -1 if memory is not looked at."""
     if settings.memory is None:
-        import psutil
-
-        return min(_MOST_RESERVE, int(psutil.virtual_memory().total * _RESERVE))
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return min(_MOST_RESERVE, int(total * _RESERVE))
     return settings.memory

@@ -7,11 +7,13 @@ seed.  The same seed decides alike for the same sequence of commands.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpmake.schedule.job import Job
+
+if TYPE_CHECKING:
+    from random import Random
 
 _LONGEST: Final = 0.03  # s
 
@@ -20,7 +22,11 @@ class Chaos:
     """What is done at random.  Without a seed everything is done at once and in order."""
 
     def __init__(self, seed: int | None = None) -> None:
-        self._random = random.Random(seed) if seed is not None else None
+        self._random: Random | None = None
+        if seed is not None:
+            from random import Random
+
+            self._random = Random(seed)
 
     @property
     def active(self) -> bool:

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 from smpmake.commands.makes import MAKES
 from smpmake.decide.procfs import Caller, Processes
 
+#: The name by which shims whose shell evaluated `smpmake env` call their build.
+SHELL_BUILD: Final = "shell"
 _SHELLS: Final = frozenset(
     {"sh", "bash", "dash", "ksh", "mksh", "zsh", "fish", "csh", "tcsh", "busybox"}
 )

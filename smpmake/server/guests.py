@@ -28,11 +28,9 @@ from smpmake.engine.engine import Engine
 from smpmake.forecast import Forecast
 from smpmake.protocol.wire import Invoke
 from smpmake.records import BuildRecord, Failure, Sample
-from smpmake.server.callers import Origin, is_above, origin_of
+from smpmake.server.callers import SHELL_BUILD, Origin, is_above, origin_of
 
 log = logging.getLogger("smpmake")
-#: The name by which shims whose shell evaluated `smpmake env` call their build.
-SHELL_BUILD: Final = "shell"
 TURN: Final = 0.5  # s
 
 

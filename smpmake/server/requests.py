@@ -14,7 +14,7 @@ import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpmake.decide.rules import Rules
 from smpmake.engine.build import Build
@@ -22,8 +22,11 @@ from smpmake.engine.engine import Engine
 from smpmake.protocol.client import Outcome
 from smpmake.protocol.wire import FileId
 from smpmake.records import CommandRecord, Failure, to_row
-from smpmake.server.guests import SHELL_BUILD, Guests
+from smpmake.server.callers import SHELL_BUILD
 from smpmake.server.socket import Connection
+
+if TYPE_CHECKING:
+    from smpmake.server.guests import Guests
 
 _MOST_WAITING: Final = 64  # requests of one connection
 _ROWS_A_REPLY: Final = 500

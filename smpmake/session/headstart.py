@@ -137,7 +137,7 @@ def begin(command: list[str]) -> Headstart | None:
         if folders.project_file(Path.cwd()) is not None:
             return None
         return Headstart(command, began)
-    except (SmpmakeError, OSError):
+    except (SmpmakeError, OSError, MemoryError):
         return None
 
 

@@ -44,7 +44,7 @@ _SERVER: Final = tuple(
     for name in (
         *("decide.known_failures", "engine.command", "engine.observer", "engine.outcome"),
         *("guard.questions", "engine.execute", "engine.assembly", "server.callers"),
-        *("server.guests", "server.requests", "server.socket"),
+        *("server.requests", "server.socket"),
     )
 )
 

@@ -14,8 +14,8 @@ from smpmake.config import Settings
 from smpmake.decide.procfs import Caller, Processes
 from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
-from smpmake.server.callers import is_above, origin_of
-from smpmake.server.guests import SHELL_BUILD, Guests, State
+from smpmake.server.callers import SHELL_BUILD, is_above, origin_of
+from smpmake.server.guests import Guests, State
 from tests.support.bench import Bench
 from tests.support.notes import Notes
 

@@ -174,6 +174,22 @@ def test_the_driver_has_what_it_would_have(space: Space, options: tuple[str, ...
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "first",
+    ["echo jobs = never > .smpmake.toml", 'cd /; rm -r "$OLDPWD"; mkdir "$OLDPWD"; cd "$OLDPWD"'],
+    ids=["settings", "folder"],
+)
+def test_what_the_driver_changes_at_once(space: Space, first: str) -> None:
+    """A session is loaded behind a driver that may have changed everything that it looks at."""
+    script = f"echo x >> {space.root}/runs; {first}; echo 'int w;' > w.c; gcc -c w.c; exit 3"
+    ended = space.run(SMPMAKE, "sh", "-c", script)
+    assert ended.status == 3, ended.err
+    assert (space.root / "runs").read_text() == "x\n"
+    assert (space.folder / "w.o").exists()
+    space.expect_clean()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
 def test_what_called_no_tool_is_not_remembered(space: Space, options: tuple[str, ...]) -> None:
     space.ok(SMPMAKE, *options, "true")
