@@ -7,6 +7,7 @@ import os
 import pytest
 
 from tests.support.space import MAIN, Space
+from tests.support.variants import often
 
 FILES = {
     "a.c": "int a;\n",
@@ -114,7 +115,11 @@ LOADED = {
 }
 
 
-@pytest.mark.parametrize("name", LOADED)
+#: Each way in which a loader finds a library; the others are tried with `-m chaos`.
+SOME = ("by its name", "by a copy, and ORIGIN", "staged", "by another library", "preloaded")
+
+
+@pytest.mark.parametrize("name", often((*SOME, "opened by a bare name"), LOADED))
 def test_a_program_is_run_with_the_libraries_that_are_to_come(space: Space, name: str) -> None:
     space.expect_same(FILES, ["bash", "-c", LOADED[name]], "-j1")
 
@@ -205,7 +210,7 @@ GONE = {
 
 
 @pytest.mark.parametrize("name", GONE)
-@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+@pytest.mark.parametrize("jobs", often(["-j1"], ["-j1", "-j2"]))
 def test_folders_that_go(space: Space, name: str, jobs: str) -> None:
     ended = space.expect_same(FILES, ["sh", "-c", SLOW + GONE[name]], jobs)
     assert ended.status == 0

@@ -11,15 +11,14 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 import psutil
 import pytest
-from _pytest.mark import ParameterSet
 
 from tests.support.held import Held
 from tests.support.space import MAIN, SMPMAKE, Space, objects
+from tests.support.variants import often
 
 BAD = "gcc -Dheld -c bad.c"
 SOURCES = {"bad.c": "int x = oops;\n", "good.c": "int y;\n", "m.c": MAIN, "t.o": "no object\n"}
@@ -107,11 +106,12 @@ BESIDE = {
 #: Enough to see each kind of undoing; the others are tried with `-m chaos`.
 FEW = ("echo", "untar", "if", "a script", "nested make", "objects after", "group", "in place")
 FEWER = ("echo", "objects after", "group")
-
-
-def often(names: Container[str], of: Iterable[str]) -> list[ParameterSet]:
-    """Names of recipes, of which only some are tried every time."""
-    return [pytest.param(name, marks=[] if name in names else pytest.mark.chaos) for name in of]
+#: Each kind of change once, and each way to go on behind a failure.
+SOME = (
+    *(*FEW, "cp", "sed", "symlink", "hard link", "mkdir", "rename", "overwritten", "appended"),
+    *("removed", "tree removed", "replaced", "mode", "time", "folder renamed", "link replaced"),
+    *("ignored", "and or", "to a log", "trap", "background"),
+)
 
 
 class Facts(NamedTuple):
@@ -176,7 +176,7 @@ def check(held: Held, files: dict[str, str], command: list[str], *options: str) 
     return ended.err
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", often(SOME, RECIPES))
 def test_p1_p2_what_a_recipe_does_behind_a_failure(held: Held, name: str) -> None:
     check(held, make(*RECIPES[name]), ["make"])
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.held import Held
 from tests.support.space import MAIN, Space
+from tests.support.variants import often
 
 FILES = {
     "a.c": '#include "v.h"\nint a = VALUE;\n',
@@ -151,7 +152,19 @@ WHILE_IT_IS_HELD = {
 }
 
 
-@pytest.mark.parametrize("name", WHILE_IT_IS_HELD)
+#: Each kind of change and of what is read; the others are tried with `-m chaos`.
+SOME = (
+    *("a header is overwritten", "removed", "removed, and made again as it was", "replaced"),
+    *("moved away", "exchanged", "changed twice", "a link to a header is replaced"),
+    *("what a hard link leads to is changed", "changed through a new link", "a profile is removed"),
+    *("an assembler's contents", "a header is looked for in vain", "a precompiled header comes"),
+    *("made by one before, appended to by one behind", "made by one before, removed"),
+    *("its folder is removed", "a link in the middle is retargeted", "a link to a folder appears"),
+    *("a library of an older folder", "a member of a thin archive", "what a linker script names"),
+)
+
+
+@pytest.mark.parametrize("name", often(SOME, WHILE_IT_IS_HELD))
 def test_a_pending_command_finds_what_it_was_issued_for(space: Space, name: str) -> None:
     held = Held(space)
     script = WHILE_IT_IS_HELD[name]

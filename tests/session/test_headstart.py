@@ -107,18 +107,26 @@ def test_a_signal_waits_for_the_session(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "status"),
-    [
-        ("exit 3", 3 << 8),
-        ("kill -9 $$", 9),
-        ("trap 'exit 7' TERM; kill $0; while :; do :; done", 7 << 8),
-    ],
-    ids=["status", "signal", "ended by our caller"],
+    [("exit 3", 3 << 8), ("kill -9 $$", 9)],
+    ids=["status", "signal"],
 )
 def test_without_a_session_it_goes_on(place: Path, command: str, status: int) -> None:
-    ahead = begin(["sh", "-c", command, str(os.getpid())])
+    ahead = begin(["sh", "-c", command])
     assert ahead is not None
     event = ahead.go_on_plainly()
     assert event is not None and event.status == status
+
+
+def test_without_a_session_it_is_ended_by_our_caller(place: Path) -> None:
+    """In a process that has no other thread to which a signal could go."""
+    script = "trap 'exit 7' TERM; kill $PPID_OF_US; while :; do :; done"
+    program = (
+        "import os; from smpmake.session.headstart import begin; "
+        "os.environ['PPID_OF_US'] = str(os.getpid()); "
+        f'print(begin(["sh", "-c", "{script}"]).go_on_plainly().status)'
+    )
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
+    assert int(done.stdout) == 7 << 8
 
 
 def test_without_its_keeper_it_ends(place: Path) -> None:
