@@ -81,10 +81,7 @@ class Keeper:
 
 @contextlib.contextmanager
 def _inherited(these: Sequence[int]) -> Iterator[None]:
-    """What is started meanwhile has these descriptors and the standard streams, no others."""
-    others = [fd for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and _is_inherited(fd)]
-    for fd in others:
-        os.set_inheritable(fd, False)
+    """What is started meanwhile has these descriptors, and those that our caller gave us."""
     for fd in these:
         os.set_inheritable(fd, True)
     try:
@@ -92,12 +89,3 @@ def _inherited(these: Sequence[int]) -> Iterator[None]:
     finally:
         for fd in these:
             os.set_inheritable(fd, False)
-        for fd in others:
-            os.set_inheritable(fd, True)
-
-
-def _is_inherited(fd: int) -> bool:
-    try:
-        return os.get_inheritable(fd)
-    except OSError:  # that by which the folder was read
-        return False

@@ -182,6 +182,37 @@ def test_the_driver_has_what_it_would_have(space: Space, options: tuple[str, ...
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+def test_the_driver_has_what_our_caller_has_open(space: Space, options: tuple[str, ...]) -> None:
+    """As a log that recipes write to, or a job server's pipe."""
+    rules = "all: w.o\n\techo behind $< >&5\nw.o: w.c\n\t$(CC) -c w.c && echo compiled >&5\n"
+    logs = []
+    for words in ((), (SMPMAKE, *options)):
+        space.clear()
+        space.write({"w.c": "int w;\n", "Makefile": rules})
+        space.ok("sh", "-c", 'exec 5>log; "$@"', "sh", *words, "make")
+        logs.append((space.folder / "log").read_text())
+    assert logs[0] == logs[1] == "compiled\nbehind w.o\n"
+
+
+@pytest.mark.slow
+def test_a_job_server_of_our_caller(space: Space) -> None:
+    """The driver takes part in it, as it would without us, and every token comes back."""
+    outer = "all: one two\none two:\n\t+$(RUN) $(MAKE) --no-print-directory -C $@ all\n"
+    inner = "all: a.o b.o\n\tcat $^ > all\n%.o: %.c\n\tgcc -c $<\n"
+    files = {f"{sub}/{n}.c": f"int {n};\n" for sub in ("one", "two") for n in "ab"}
+    trees = []
+    for run in ("", SMPMAKE):
+        space.clear()
+        space.write({**files, "Makefile": outer, "one/Makefile": inner, "two/Makefile": inner})
+        ended = space.ok("make", "-j3", f"RUN={run}")
+        assert "jobserver" not in ended.err
+        trees.append(space.tree())
+    assert trees[0] == trees[1]
+    space.expect_clean()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
     ["echo jobs = never > .smpmake.toml", 'cd /; rm -r "$OLDPWD"; mkdir "$OLDPWD"; cd "$OLDPWD"'],
