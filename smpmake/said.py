@@ -5,6 +5,7 @@ A file may be called what a terminal obeys; no message of ours passes that on.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -12,8 +13,8 @@ from smpmake.units import one_line
 
 
 def say(text: str) -> None:
-    """A message, in one line, on stderr."""
-    print(f"smpmake: {one_line(text)}", file=sys.stderr, flush=True)
+    """A message, in one line, on stderr; one that cannot be written changes nothing."""
+    _write(f"smpmake: {one_line(text)}")
 
 
 def show(text: str) -> None:
@@ -26,7 +27,12 @@ def conclude(line: str) -> None:
     text = one_line(line)
     if use_color("auto", sys.stderr.isatty()):
         text = f"\033[1m{text}\033[0m"
-    print(text, file=sys.stderr, flush=True)
+    _write(text)
+
+
+def _write(line: str) -> None:
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def use_color(choice: str, is_terminal: bool, environ: dict[str, str] | None = None) -> bool:

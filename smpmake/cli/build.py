@@ -135,7 +135,7 @@ def _run(
             del past
 
     backend: Backend
-    most = most_slots()
+    most = ahead.slots if ahead is not None else most_slots()
     remote = _on_running_server(settings, command[0])
     if remote is not None:
         backend, slots = remote, remote.slots

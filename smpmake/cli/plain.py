@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from smpmake.cli.plainly import go_on_plainly
+from smpmake.cli.plainly import go_on_plainly, plainly
+from smpmake.said import say
 from smpmake.session import headstart
 from smpmake.session.headstart import Headstart
 
+#: What is raised where the system gives too little.
+SHORT: Final = (ImportError, MemoryError, OSError)
 #: What takes longest to load, in pieces of a few milliseconds; first what the end needs, too.
 _SESSION: Final = (
     *("shutil", "smpmake.reports.idle", "socket", "subprocess", "dataclasses", "logging"),
@@ -22,14 +25,17 @@ def start(command: list[str]) -> int:
     """Runs a build; returns the exit status."""
     ahead = headstart.begin(command)
     if ahead is None:
-        from smpmake.cli import build
-
+        try:
+            from smpmake.cli import build
+        except SHORT as error:
+            say(f"{str(error) or type(error).__name__}; running the build plainly")
+            return plainly(command)
         return build.start({}, command)
     try:
         if ahead.load(_SESSION):
             return _end(ahead)
         from smpmake.cli import build
-    except (ImportError, MemoryError, OSError) as error:
+    except SHORT as error:
         return go_on_plainly(ahead, command, error)
     return build.follow(command, ahead)
 

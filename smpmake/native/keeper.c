@@ -47,9 +47,15 @@ static void nothing(int signal)
 	(void)signal;
 }
 
+static int ignores_children; /* as the driver will */
+
 /* What the user ignores (nohup) the driver ignores too; the rest is for the driver, not for us. */
 static void stand_signals(void)
 {
+	struct sigaction children;
+	sigaction(SIGCHLD, NULL, &children);
+	ignores_children = children.sa_handler == SIG_IGN;
+	signal(SIGCHLD, SIG_DFL); /* or nobody tells us that the driver has ended */
 	const int quiet[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
 		struct sigaction action;
@@ -96,6 +102,8 @@ static pid_t start(char **command, rlim_t descriptors, int *error)
 			limit.rlim_cur = descriptors;
 			setrlimit(RLIMIT_NOFILE, &limit);
 		}
+		if (ignores_children)
+			signal(SIGCHLD, SIG_IGN);
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		execvp(command[0], command);

@@ -38,12 +38,15 @@ class Headstart:
 
     began    when smpmake was started, started: when the driver was; monotonic clock, ns.
     soft     the limit of open files that we had, and the driver has.
+    slots    how many that limit leaves room for.
+    mask     the signals that our caller has blocked; until a session hears them ENDING are, too.
     """
 
     def __init__(self, command: list[str], began: int) -> None:
         """Raises SmpmakeError or OSError, and has changed nothing then."""
         self.began = began
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until a session hears them
+        self.slots = limits.most_slots()
+        self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         self.soft = limits.raise_descriptor_limit()
         try:
             self.stage = stage = Stage(command[0], guard=True, budget=UNDO)
@@ -56,7 +59,7 @@ class Headstart:
                 raise
         except BaseException:
             limits.restore_descriptor_limit(self.soft)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise
         self.started = time.monotonic_ns()
 
@@ -75,7 +78,7 @@ class Headstart:
             return False
         asks = select.poll()
         asks.register(self.stage.listener, select.POLLIN)
-        return not asks.poll(0) and not self._heard() & signal.sigpending()
+        return not asks.poll(0) and not self._heard() & signal.sigpending() - self.mask
 
     def _ended(self) -> DriverEvent | None:
         """What the keeper has said of the driver's end; it will say so again to a session."""
@@ -105,7 +108,7 @@ class Headstart:
         os.close(self.stage.take_listener())
         for number in self._heard():
             signal.signal(number, lambda number, _: self.keeper.signal(number))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
         self.keeper.control.setblocking(True)
         splitter = frames.Splitter()
         ends: list[DriverEvent] = []
@@ -130,15 +133,25 @@ def begin(command: list[str]) -> Headstart | None:
     if any(name.startswith("SMPMAKE_") for name in os.environ) or "GITHUB_ACTIONS" in os.environ:
         return None
     try:
-        limits.most_slots()
         with contextlib.suppress(folders.NoHomeError):
-            if os.path.lexists(folders.user_file()):
+            if not _is_absent(folders.user_file()):
                 return None
         if folders.project_file(Path.cwd()) is not None:
             return None
         return Headstart(command, began)
     except (SmpmakeError, OSError, MemoryError):
         return None
+
+
+def _is_absent(path: Path) -> bool:
+    """Not so what cannot be looked at: that is an error, which the session tells."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def load_asyncio() -> None:

@@ -47,14 +47,11 @@ class Keeper:
         passed = (theirs.fileno(), alive)
         keeper = native.program("keeper")
         words = [keeper, *map(str, (*passed, soft)), os.fspath(folder), *command]
-        streams = [] if output is None else [(os.POSIX_SPAWN_DUP2, output, fd) for fd in (1, 2)]
         # The keeper stands whatever comes; until it does, what comes waits.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
             with _inherited(passed):
-                self.pid = os.posix_spawn(
-                    keeper, words, environment, file_actions=streams, setsigdef=_IGNORED
-                )
+                self.pid = _spawn(words, environment, output)
         except OSError as error:
             self.control.close()
             raise DriverError(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -79,6 +76,24 @@ class Keeper:
             os.waitpid(self.pid, 0)
 
 
+def _spawn(words: list[str], environment: Mapping[str, str], output: int | None) -> int:
+    """Starts a program that inherits what may be inherited.  Raises OSError."""
+    streams = [] if output is None else [(os.POSIX_SPAWN_DUP2, output, fd) for fd in (1, 2)]
+    try:
+        return os.posix_spawn(
+            words[0], words, environment, file_actions=streams, setsigdef=_IGNORED
+        )
+    except ValueError:  # a variable without a name, which a program may have
+        import subprocess
+
+        inherited = [fd for fd in map(int, os.listdir("/proc/self/fd")) if _is_inherited(fd)]
+        process = subprocess.Popen(
+            words, env=environment, pass_fds=inherited, stdout=output, stderr=output
+        )
+        process.returncode = 0  # it is for us to wait for
+        return process.pid
+
+
 @contextlib.contextmanager
 def _inherited(these: Sequence[int]) -> Iterator[None]:
     """What is started meanwhile has these descriptors, and those that our caller gave us."""
@@ -89,3 +104,10 @@ def _inherited(these: Sequence[int]) -> Iterator[None]:
     finally:
         for fd in these:
             os.set_inheritable(fd, False)
+
+
+def _is_inherited(fd: int) -> bool:
+    try:
+        return fd > 2 and os.get_inheritable(fd)
+    except OSError:  # that by which the folder was read
+        return False

@@ -130,6 +130,8 @@ class Session:
         spare_the_collector()
         record.started = self._began or time.monotonic_ns()
         self._stand_by_for_signals()
+        if self._ahead is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._ahead.mask)  # those since have waited
         faults: list[str] = []
         try:
             await backend.open(record)
@@ -284,7 +286,6 @@ class Session:
         loop = asyncio.get_running_loop()
         for number in self._heard:
             loop.add_signal_handler(number, self._interrupted, number)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # those of a head start have waited
 
     async def _see_through(self, driver: Driver) -> list[str]:
         """From the driver's start until everything has ended."""

@@ -75,8 +75,6 @@ class UndoJournal:
         own = folder / "undo"
         kept = own / "kept"
         kept.mkdir(mode=0o700, parents=True)
-        stores = [kept, *store_near(tree, kept)]
-        self._stores = [os.fspath(store) for store in stores]
         self._budget = budget
         self._map = shared_map(own / "head", 8 * (_ISSUES + 1))
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
@@ -84,7 +82,15 @@ class UndoJournal:
         self._server = os.open(own / "server", flags | os.O_APPEND, 0o600)
         self._written = 0
         self._moved = False
-        os.posix_fallocate(self._log, 0, _SEGMENT)
+        try:
+            os.posix_fallocate(self._log, 0, _SEGMENT)
+        except OSError:
+            os.close(self._log)
+            os.close(self._server)
+            raise
+        # Outside of the session's folder: nothing may fail behind it.
+        stores = [kept, *store_near(tree, kept)]
+        self._stores = [os.fspath(store) for store in stores]
         _HEAD.pack_into(
             self._map, 0, _MAGIC, _VERSION, 0, _SEGMENT, 0, now_ns(), 0, budget, 0, len(stores)
         )

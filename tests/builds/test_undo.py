@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.support.held import Held
-from tests.support.space import MAIN, SMPMAKE, Space, objects
+from tests.support.space import MAIN, SMPMAKE, Space, objects, words
 from tests.support.variants import often
 
 BAD = "gcc -Dheld -c bad.c"
@@ -105,7 +105,8 @@ BESIDE = {
 
 #: Enough to see each kind of undoing; the others are tried with `-m chaos`.
 FEW = ("echo", "untar", "if", "a script", "nested make", "objects after", "group", "in place")
-FEWER = ("echo", "objects after", "group")
+FEWER = ("objects after", "group")
+IN_A_SHELL = ("discarded", "to a log", "group", "set -e", "trap", "background")
 #: Each kind of change once, and each way to go on behind a failure.
 SOME = (
     *(*FEW, "cp", "sed", "symlink", "hard link", "mkdir", "rename", "overwritten", "appended"),
@@ -162,7 +163,7 @@ def check(held: Held, files: dict[str, str], command: list[str], *options: str) 
     serial = facts(held, space.run(*command).status, command)
     space.clear()
     prepare(held, files)
-    process = held.start(*options, "--", *command)
+    process = held.start(*words(options, command))
     held.let_go_when_stuck(process)
     ended = space.finish(process)
     space.expect_clean()
@@ -211,7 +212,7 @@ def test_p1_p2_whatever_the_way(held: Held, name: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "dash", "busybox sh", "ksh", "zsh"])
-@pytest.mark.parametrize("name", ["discarded", "to a log", "group", "set -e", "trap", "background"])
+@pytest.mark.parametrize("name", often(["to a log", "trap"], IN_A_SHELL))
 def test_p1_p2_whatever_the_shell(held: Held, name: str, shell: str) -> None:
     if shutil.which(shell.split()[0]) is None:
         pytest.skip(f"no {shell}")

@@ -212,6 +212,63 @@ def test_a_job_server_of_our_caller(space: Space) -> None:
     space.expect_clean()
 
 
+#: What a process does before it becomes the command that it is given.
+BECOME = (
+    "import ctypes, os, signal, sys; "
+    "[signal.signal(n, signal.SIG_DFL) for n in (signal.SIGPIPE, signal.SIGXFSZ)]; "
+    "{}; os.execvp(sys.argv[1], sys.argv[1:])"
+)
+#: Odd things that our caller may do; the same holds for the plain command.
+CALLERS = {
+    "waits for nobody": "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "blocks a signal": "signal.pthread_sigmask(signal.SIG_BLOCK, [15])",
+    "has a variable without a name": "ctypes.CDLL(None).putenv(b'=odd=1')",
+    "reads no messages": "os.dup2(os.open('/dev/full', os.O_WRONLY), 2)",
+    "has closed its messages": "os.close(2)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+@pytest.mark.parametrize(
+    "driver",
+    [["true"], ["sh", "-c", "gcc -c w.c && cat w.o > seen; grep SigIgn /proc/self/status; exit 3"]],
+    ids=["nothing", "a compile"],
+)
+def test_whatever_our_caller_does(
+    space: Space, caller: str, options: tuple[str, ...], driver: list[str]
+) -> None:
+    space.write({"w.c": "int w;\n"})
+    become = [sys.executable, "-c", BECOME.format(CALLERS[caller])]
+    plain = space.run(*become, *driver)
+    tree = space.tree()
+    space.clear()
+    space.write({"w.c": "int w;\n"})
+    ended = space.run(*become, SMPMAKE, *options, *driver)
+    assert (ended.status, ended.out) == (plain.status, plain.out), ended.err
+    assert space.tree() == tree
+    space.expect_clean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+def test_a_signal_that_our_caller_blocks_does_not_end_us(
+    space: Space, options: tuple[str, ...]
+) -> None:
+    comes = "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); os.kill(os.getpid(), 15)"
+    become = [sys.executable, "-c", BECOME.format(comes)]
+    assert space.run(*become, "true").status == 0
+    assert space.run(*become, SMPMAKE, *options, "true").status == 0
+
+
+@pytest.mark.slow
+def test_our_own_descriptors_take_no_slot(space: Space) -> None:
+    space.write({"w.c": "int w;\n"})
+    ended = space.ok("sh", "-c", 'ulimit -n 60; "$0" sh -c "gcc -c w.c; exit 0"', SMPMAKE)
+    assert "1 in parallel" in ended.err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "first",

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 from smpmake.protocol.client import Client, ServerGoneError
-from tests.support.space import SMPMAKE, Ended, Space
+from tests.support.space import SMPMAKE, Ended, Space, words
 
 _GCC = """#!/bin/sh
 case "$*" in *held*) if [ -p {go} ]; then read word < {go}; fi;; esac
@@ -69,7 +69,7 @@ class Held:
         """
         self.space.clear()
         self.space.write(files)
-        process = self.start(*options, "--", *command)
+        process = self.start(*words(options, command))
         while process.poll() is None and not self._is_time(witness, alone, since):
             if command_waits and any(p[1] == "waiting" for p in self._state().get("pending", [])):
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 from collections.abc import Iterator
@@ -60,3 +61,28 @@ def test_a_copy_that_comes_back_is_what_the_file_was(journal: UndoJournal, produ
     info = product.stat()
     assert product.read_bytes() == OLD
     assert (info.st_mode & 0o7777, info.st_atime, info.st_mtime) == (0o751, 1000, 2000)
+
+
+def test_where_there_is_no_room_nothing_is_left_near_the_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session's folder goes by itself; a store on the tree's file system would stay."""
+    made: list[str] = []
+    allocate = os.posix_fallocate
+
+    def note(tree: str, kept: Path) -> list[Path]:
+        made.append(tree)
+        return []
+
+    def is_full(fd: int, offset: int, size: int) -> None:
+        if size == 1 << 20:  # the log, which is the largest
+            raise OSError(errno.ENOSPC, "No space left on device")
+        allocate(fd, offset, size)
+
+    monkeypatch.setattr("smpmake.undo.journal.store_near", note)
+    monkeypatch.setattr(os, "posix_fallocate", is_full)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(OSError, match="No space"):
+        UndoJournal(tmp_path, str(tmp_path), 1)
+    assert made == []
+    assert len(os.listdir("/proc/self/fd")) == len(before)
