@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmark_guard import with_a_guard
 from benchmark_reports import Place, Row, build, fresh, report
 from benchmark_tool import Spent, Tool, with_tool
 
@@ -166,7 +167,6 @@ def _probe(tool: Tool, row: Row) -> None:
 
 def _guard(tool: Tool, rounds: int, row: Row) -> None:
     """Of a process that does nothing, its guard standing, nothing pending; the parent has none."""
-    sys.path.insert(0, str(ROOT))
     from smpmake import native
     from smpmake.guard.scoreboard import Scoreboard
 
@@ -176,18 +176,12 @@ def _guard(tool: Tool, rounds: int, row: Row) -> None:
     subprocess.run([*compiler, "-o", spawn, "-"], input=SPAWN.encode(), check=True)
     board = Scoreboard(tool.folder / "board")
     board.keep_journal()
-    guarded = {
-        **os.environ,
-        "SMPMAKE_GUARD": native.guard(),
-        "SMPMAKE_SOCKET": str(tool.folder / "nobody"),
-        "SMPMAKE_BOARD": str(tool.folder / "board"),
-        "SMPMAKE_SHIMS": str(tool.folder),
-        "SMPMAKE_BUILD": "main",
-    }
     more = []
     for _ in range(rounds):
         words = [spawn, native.guard(), empty]
-        said = subprocess.run(words, env=guarded, stdout=subprocess.PIPE, check=True).stdout
+        said = subprocess.run(
+            words, env=with_a_guard(tool.folder), stdout=subprocess.PIPE, check=True
+        ).stdout
         more.append(int(said) / 1000)
     board.close()
     among = f"{statistics.median(more):.0f} us ({min(more):.0f} to {max(more):.0f})"

@@ -139,15 +139,24 @@ def _as_a_job(folder: Path) -> dict[str, str]:
     board.close()
     trace = Traces(folder).begin(0, 0)
     return {
-        **os.environ,
+        **with_a_guard(folder),
         "LD_PRELOAD": native.guard(),
+        "SMPMAKE_COMMAND": "5",
+        "SMPMAKE_TRACE": os.fsdecode(trace),
+    }
+
+
+def with_a_guard(folder: Path) -> dict[str, str]:
+    """What a guard must find in its environment; its board is in `folder`, a server nowhere."""
+    from smpmake import native
+
+    return {
+        **os.environ,
         "SMPMAKE_GUARD": native.guard(),
         "SMPMAKE_SOCKET": str(folder / "nobody"),
         "SMPMAKE_BOARD": str(folder / "board"),
         "SMPMAKE_SHIMS": str(folder),
         "SMPMAKE_BUILD": "main",
-        "SMPMAKE_COMMAND": "5",
-        "SMPMAKE_TRACE": os.fsdecode(trace),
     }
 
 

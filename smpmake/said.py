@@ -25,9 +25,12 @@ def show(text: str) -> None:
 def conclude(line: str) -> None:
     """The only line of a summary, on stderr."""
     text = one_line(line)
-    if use_color("auto", sys.stderr.isatty()):
-        text = f"\033[1m{text}\033[0m"
-    _write(text)
+    _write(bold(text) if use_color("auto", sys.stderr.isatty()) else text)
+
+
+def bold(text: str) -> str:
+    """As a terminal shows it."""
+    return f"\033[1m{text}\033[0m"
 
 
 def _write(line: str) -> None:

@@ -18,6 +18,7 @@ from smpmake.cli.leaving import ENDINGS, by_signal, leave
 from smpmake.cli.names import COMMANDS, FAULT, VARIABLES
 from smpmake.errors import SmpmakeError
 from smpmake.libc import require_glibc
+from smpmake.said import say
 
 _COERCED: Final = ("C.UTF-8", "C.utf8", "UTF-8")
 #: What a write to a file or a device that takes no more fails with.
@@ -98,13 +99,9 @@ def guarded(call: Callable[[], Any]) -> int:
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        from smpmake.said import say
-
         say(f"the answer could not be written: {error.strerror}")
         return FAULT
     except SmpmakeError as error:
-        from smpmake.said import say
-
         say(str(error))
         return FAULT
     return status if isinstance(status, int) else 0

@@ -12,13 +12,12 @@ from smpmake.config import Settings
 from smpmake.engine.sinks import write_all
 from smpmake.records import BuildRecord
 from smpmake.reports import summary
-from smpmake.said import use_color
+from smpmake.said import bold, use_color
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
     from smpmake.timing import Timing
 
-_BOLD: Final = "\033[1m"
 _RED: Final = "\033[1;31m"
 _PLAIN: Final = "\033[0m"
 
@@ -98,7 +97,7 @@ def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: 
     elif failed:  # what hides it is left out
         rows = rows[1:] if settings.verbosity else summary.notices(record)
     if color and not failed:
-        rows[0] = f"{_BOLD}{rows[0]}{_PLAIN}"
+        rows[0] = bold(rows[0])
     if settings.verbosity > 0:
         rows += _why(record)
     data = _lines(rows) + summary.failures(record)

@@ -6,12 +6,11 @@ import time
 from typing import Final
 
 from smpmake.cli.plainly import go_on_plainly, plainly
-from smpmake.said import say
+from smpmake.said import conclude, say
 from smpmake.session import headstart
 from smpmake.session.headstart import Headstart
+from smpmake.session.limits import SHORT
 
-#: What is raised where the system gives too little.
-SHORT: Final = (ImportError, MemoryError, OSError)
 #: What takes longest to load, in pieces of a few milliseconds; first what the end needs, too.
 _SESSION: Final = (
     *("shutil", "smpmake.reports.idle", "socket", "subprocess", "dataclasses", "logging"),
@@ -44,7 +43,6 @@ def _end(ahead: Headstart) -> int:
     """Of a build in which nobody asked for anything, and which went well."""
     ahead.close()
     from smpmake.reports import idle
-    from smpmake.said import conclude
 
     conclude(idle.line((time.monotonic_ns() - ahead.began) / 1e9))
     return 0

@@ -1,7 +1,8 @@
 /* The frames that shims, workers and the keeper exchange with the server.
  *
- * docs/wire.md describes them; smpmake/protocol/wire.py is the other half.  Everything is
- * little-endian and packed as written; blobs follow the fixed part in the order of their lengths.
+ * docs/wire.md describes them; smpmake/protocol/wire.py and keeping.py are the other half.
+ * Everything is little-endian and packed as written; blobs follow the fixed part in the order of
+ * their lengths.
  */
 #ifndef SMPMAKE_WIRE_H
 #define SMPMAKE_WIRE_H

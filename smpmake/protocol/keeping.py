@@ -6,6 +6,7 @@ A build waits for this module; what shims and guards say is `wire`'s.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from smpmake.protocol.frames import WireError, frame
@@ -48,3 +49,8 @@ def decode_driver(payload: bytes) -> DriverEvent:
     if len(payload) != _DRIVER.size:
         raise WireError("a driver event of the wrong size")
     return DriverEvent(*_DRIVER.unpack(payload))
+
+
+def driver_events(said: Iterable[tuple[int, bytes]]) -> list[DriverEvent]:
+    """What frames of a keeper's say.  Raises WireError."""
+    return [decode_driver(payload) for kind, payload in said if kind == DRIVER]

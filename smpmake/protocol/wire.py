@@ -1,4 +1,4 @@
-"""What shims, guards, workers and keeper say, and are told: bytes in, values out.
+"""What shims, guards and workers say, and are told: bytes in, values out.  Keepers: `keeping`.
 
 The other half is native/wire.h; docs/wire.md describes both.  Pure: no socket is touched here.
 """

@@ -43,10 +43,7 @@ class Driver:
                 if not what.done():
                     what.set_result(None)
             return
-        for kind, payload in self._splitter.feed(data):
-            if kind != keeping.DRIVER:
-                continue
-            event = keeping.decode_driver(payload)
+        for event in keeping.driver_events(self._splitter.feed(data)):
             if event.event == keeping.DRIVER_STARTED:
                 self.pid = event.status
             elif event.event == keeping.DRIVER_ALONE:

@@ -14,7 +14,6 @@ import os
 import select
 import signal
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -25,7 +24,7 @@ from smpmake.errors import SmpmakeError
 from smpmake.protocol import frames, keeping
 from smpmake.protocol.keeping import DriverEvent
 from smpmake.session import limits
-from smpmake.session.keeper import ENDING, Keeper
+from smpmake.session.keeper import ENDING, Keeper, heard
 from smpmake.session.stage import Stage
 
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
@@ -36,7 +35,7 @@ UNDO: Final = 1 << 30
 class Headstart:
     """A driver that has been started, on its stage; `begin` makes one.
 
-    began    when smpmake was started, started: when the driver was; monotonic clock, ns.
+    began    when smpmake was started, monotonic clock, ns.
     soft     the limit of open files that we had, and the driver has.
     slots    how many that limit leaves room for.
     mask     the signals that our caller has blocked; until a session hears them ENDING are, too.
@@ -47,28 +46,26 @@ class Headstart:
         self.began = began
         self.slots = limits.most_slots()
         self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-        self.soft = limits.raise_descriptor_limit()
-        try:
+        with contextlib.ExitStack() as given_back:
+            given_back.callback(signal.pthread_sigmask, signal.SIG_SETMASK, self.mask)
+            self.soft = limits.raise_descriptor_limit()
+            given_back.callback(limits.restore_descriptor_limit, self.soft)
             self.stage = stage = Stage(command[0], guard=True, budget=UNDO)
-            try:
-                self.keeper = Keeper(
-                    command, stage.environment, stage.path, alive=stage.alive, soft=self.soft
-                )
-            except BaseException:
-                stage.close()
-                raise
-        except BaseException:
-            limits.restore_descriptor_limit(self.soft)
-            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
-            raise
-        self.started = time.monotonic_ns()
+            given_back.callback(stage.close)
+            self.keeper = Keeper(
+                command, stage.environment, stage.path, alive=stage.alive, soft=self.soft
+            )
+            given_back.pop_all()
 
     def load(self, modules: Iterable[str]) -> bool:
         """Loads what a session needs; returns whether none is needed any more."""
         for module in modules:
             if self.is_over():
                 return True
-            load_asyncio() if module == "asyncio" else importlib.import_module(module)
+            if module == "asyncio":
+                load_asyncio()
+            else:
+                importlib.import_module(module)
         return self.is_over()
 
     def is_over(self) -> bool:
@@ -78,7 +75,7 @@ class Headstart:
             return False
         asks = select.poll()
         asks.register(self.stage.listener, select.POLLIN)
-        return not asks.poll(0) and not self._heard() & signal.sigpending() - self.mask
+        return not asks.poll(0) and not heard() & signal.sigpending() - self.mask
 
     def _ended(self) -> DriverEvent | None:
         """What the keeper has said of the driver's end; it will say so again to a session."""
@@ -88,10 +85,6 @@ class Headstart:
             return None
         ends = _ends(frames.Splitter().feed(said))
         return ends[0] if ends else None
-
-    @staticmethod
-    def _heard() -> set[signal.Signals]:
-        return {number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN}
 
     def close(self) -> None:
         """Ends it all, where no session has taken it."""
@@ -104,9 +97,9 @@ class Headstart:
         Returns how the driver went; None means that the keeper was lost.
         """
         with contextlib.suppress(OSError):
-            (self.stage.path / "socket").unlink()
+            self.stage.folder.socket.unlink()
         os.close(self.stage.take_listener())
-        for number in self._heard():
+        for number in heard():
             signal.signal(number, lambda number, _: self.keeper.signal(number))
         signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
         self.keeper.control.setblocking(True)
@@ -121,7 +114,7 @@ class Headstart:
 
 def _ends(said: list[tuple[int, bytes]]) -> list[DriverEvent]:
     """What a keeper's frames say of the driver's end."""
-    events = [keeping.decode_driver(payload) for kind, payload in said if kind == keeping.DRIVER]
+    events = keeping.driver_events(said)
     return [event for event in events if event.event != keeping.DRIVER_STARTED]
 
 
@@ -147,10 +140,8 @@ def _is_absent(path: Path) -> bool:
     """Not so what cannot be looked at: that is an error, which the session tells."""
     try:
         path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, (FileNotFoundError, NotADirectoryError))
     return False
 
 

@@ -6,6 +6,7 @@ import _socket  # what socket is made of: it takes long to load, for names of co
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,11 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _IGNORED: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
+def heard() -> set[signal.Signals]:
+    """Those of ENDING that are ours: what our caller ignores (nohup) the driver ignores, too."""
+    return {number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN}
+
+
 class DriverError(SmpmakeError):
     """The driver's keeper cannot be started."""
 
@@ -27,6 +33,7 @@ class DriverError(SmpmakeError):
 class Keeper:
     """Starts a driver under its keeper: `pid` is the keeper's, `control` the connection to it.
 
+    started   when that was, monotonic clock, ns.
     alive     the read end of the pipe whose other end all workers hold.
     soft      the driver's limit of open files.
     output    where the driver writes to, None for our own stdout and stderr.
@@ -59,6 +66,7 @@ class Keeper:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             theirs.close()
         self.control.setblocking(False)
+        self.started = time.monotonic_ns()
 
     def signal(self, number: int) -> None:
         """Signals the driver and everything that it started."""

@@ -12,6 +12,9 @@ from typing import Final
 
 from smpmake.errors import SmpmakeError
 
+#: What is raised where the system gives no more of something: OSError, no thread, no memory (for
+#: a module that is mapped, too).
+SHORT: Final = (OSError, RuntimeError, MemoryError, ImportError)
 _DISK: Final = 1_000_000_000  # ns that reading a program may take
 _FEWEST_DESCRIPTORS: Final = 48  # for listening, a few shims and what their jobs print
 

@@ -29,7 +29,8 @@ from smpmake.records import BuildRecord
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import output_ids
-from smpmake.session.means import BREATH, SHORT
+from smpmake.session.limits import SHORT
+from smpmake.session.means import BREATH
 from smpmake.session.stage import BUILD, Stage
 
 if TYPE_CHECKING:

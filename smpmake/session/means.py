@@ -9,9 +9,6 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-#: What is raised where the system gives no more of something: OSError, no thread, no memory (for
-#: a module that is mapped, too).
-SHORT: Final = (OSError, RuntimeError, MemoryError, ImportError)
 BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
 
 

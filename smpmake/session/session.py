@@ -25,9 +25,9 @@ from smpmake.said import say
 from smpmake.session.backend import Backend, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.headstart import Headstart
-from smpmake.session.keeper import ENDING, Keeper
-from smpmake.session.limits import raise_descriptor_limit, restore_descriptor_limit
-from smpmake.session.means import BREATH, SHORT, in_a_thread
+from smpmake.session.keeper import Keeper, heard
+from smpmake.session.limits import SHORT, raise_descriptor_limit, restore_descriptor_limit
+from smpmake.session.means import BREATH, in_a_thread
 from smpmake.session.rerun import Input, can_run_again, reads_its_input
 
 if TYPE_CHECKING:
@@ -105,8 +105,7 @@ class Session:
         self._killed = False
         self._refused = 0
         self._driver_signal = 0
-        # What our caller ignores (nohup) is none of ours, and the driver inherits it.
-        self._heard = [n for n in ENDING if signal.getsignal(n) is not signal.SIG_IGN]
+        self._heard = heard()
         self._driver: Driver | None = None
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
@@ -190,7 +189,9 @@ class Session:
         """Raises DriverError."""
         backend = self._backend
         ahead, self._ahead = self._ahead, None
-        if ahead is None:
+        if ahead is not None:
+            keeper = ahead.keeper
+        else:
             keeper = Keeper(
                 self._command(),
                 backend.environment,
@@ -199,11 +200,10 @@ class Session:
                 soft=soft,
                 output=backend.output,
             )
-        driver = self._driver = Driver(ahead.keeper if ahead is not None else keeper)
+        driver = self._driver = Driver(keeper)
         self.is_begun = True
         self._driver_signal = 0
-        started = ahead.started if ahead is not None else time.monotonic_ns()
-        self.record.driver_started = self.record.driver_started or started
+        self.record.driver_started = self.record.driver_started or keeper.started
         return driver
 
     def _squash(self) -> None:

@@ -6,6 +6,7 @@ A build waits for this module.
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
@@ -16,7 +17,7 @@ from smpmake.session.environment import driver_environment
 from smpmake.undo.journal import UndoJournal
 
 #: The one build's name that a server of its own has.
-BUILD = "main"
+BUILD: Final = "main"
 
 
 class Stage:
@@ -50,7 +51,7 @@ class Stage:
         try:
             self.shims = shims_for(os.environ.get("PATH", os.defpath), path, described)
             try:
-                self.listener = open_listener(path / "socket")
+                self.listener = open_listener(self.folder.socket)
                 self._board = Scoreboard(path / "board")
                 self.alive, self.alive_write = os.pipe2(os.O_CLOEXEC)
                 if output:
@@ -61,7 +62,11 @@ class Stage:
             if guard and budget >= 0 and takes_guard(program):
                 self._keep_journal(self._board, budget)
             self.environment = driver_environment(
-                self.shims, path / "socket", path / "board", BUILD, guarded=program if guard else ""
+                self.shims,
+                self.folder.socket,
+                path / "board",
+                BUILD,
+                guarded=program if guard else "",
             )
         except BaseException:
             self.close()

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from tests.support.space import Space
+from tests.support.variants import often
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("guard", ["--guard", pytest.param("--no-guard", marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("guard", often(["--guard"], ["--guard", "--no-guard"]))
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_p1_both_ends_are_there(space: Space, name: str, guard: str) -> None:
     if not shutil.which("bash"):

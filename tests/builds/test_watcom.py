@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import watcom
 from tests.support.space import SMPMAKE, Ended, Space
+from tests.support.variants import often
 
 pytestmark = pytest.mark.slow
 
@@ -39,14 +40,7 @@ def deferred(ended: Ended) -> int:
 
 
 @pytest.mark.parametrize(("make", "tools"), KINDS)
-@pytest.mark.parametrize(
-    "options",
-    [
-        "-j3",
-        pytest.param("-j3 --no-guard", marks=pytest.mark.chaos),
-        pytest.param("-j2 --chaos 1", marks=pytest.mark.chaos),
-    ],
-)
+@pytest.mark.parametrize("options", often(["-j3"], ["-j3", "-j3 --no-guard", "-j2 --chaos 1"]))
 def test_p1_a_nested_project(
     space: Space, programs: Path, make: str, tools: str, options: str
 ) -> None:
@@ -60,9 +54,7 @@ def test_p1_a_nested_project(
         assert deferred(ended) == (85 if make == "dynamic" else 80)
 
 
-@pytest.mark.parametrize(
-    "seed", [3, *(pytest.param(n, marks=pytest.mark.chaos) for n in (4, 5, 6))]
-)
+@pytest.mark.parametrize("seed", often([3], [3, 4, 5, 6]))
 def test_p1_the_nested_project_under_disorder(ow: Space, seed: int) -> None:
     watcom.expect_same(ow, "watcom-project", "-j4", "--chaos", str(seed))
 

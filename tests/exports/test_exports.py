@@ -20,6 +20,7 @@ from smpmake.records import BuildRecord, CommandRecord
 from tests.support import needs
 from tests.support.made import build, keep, ran
 from tests.support.space import MAIN, Space
+from tests.support.variants import often
 
 NINJA = str(Path(sys.executable).parent / "ninja")
 OWN = (".ninja_log", ".ninja_deps", "build.ninja", ".ninja_lock")
@@ -761,7 +762,7 @@ def test_ninja_builds_the_sample(space: Space, jobs: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.chaos), 4])
+@pytest.mark.parametrize("jobs", often([4], [1, 4]))
 def test_ninja_builds_what_make_did(space: Space, jobs: int) -> None:
     needs.require("g++")
     space.write(VARIED)

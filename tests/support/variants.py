@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
 
-def often(names: Container[str], of: Iterable[str]) -> list[ParameterSet]:
-    """`of`, where only those in `names` are tried every time."""
-    return [pytest.param(name, marks=[] if name in names else pytest.mark.chaos) for name in of]
+T = TypeVar("T", str, int)
+
+
+def often(some: Container[T], of: Iterable[T]) -> list[ParameterSet]:
+    """`of`, where only those in `some` are tried every time."""
+    return [pytest.param(each, marks=[] if each in some else pytest.mark.chaos) for each in of]
