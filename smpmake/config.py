@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from smpmake.commands.custom import Custom
 
 LINKS: Final = ("wait", "defer")
+RECIPES: Final = ("off", "understood")
 OUTPUTS: Final = ("live", "serial")
 #: What a guarded process may be kept from doing too early (guard.questions.CAUSES: by question).
 CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "links to", "runs")
@@ -27,7 +28,7 @@ CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "l
 DEFAULT_NAME: Final = "default"
 _TOLD: Final = (
     *("jobs", "keep_going", "guard", "links", "nice", "affinity", "memory", "undo", "foreground"),
-    *("exclusive", "output", "chaos", "without", "history"),
+    *("exclusive", "output", "recipes", "chaos", "without", "history"),
 )
 _NEAR: Final = 0.65  # how much of an unknown key a known one must have to be suggested
 COLORS: Final = ("auto", "always", "never")
@@ -43,6 +44,7 @@ class Settings:
 
     jobs        slots; 0 means as many as usable CPUs.
     links       "wait" or "defer"; "" means defer where there is a guard.
+    recipes     "off" or "understood": whether a recipe's tools that print into files are jobs.
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.
@@ -65,6 +67,7 @@ class Settings:
     foreground: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     output: str = "live"
+    recipes: str = "understood"
     chaos: int | None = None
     without: tuple[str, ...] = ()
     verbosity: int = 0
@@ -140,6 +143,7 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "memory": ("memory", _is_size, 'a size as "512M" or "2G", or "off"'),
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
+    "recipes": ("recipes", _one_of(RECIPES), 'one of "off", "understood"'),
     "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),
     "undo": ("undo", _is_size, 'a size as "512M" or "2G", or "off"'),
     "status": ("status", _is_text, "a format, as SMPMAKE_STATUS"),

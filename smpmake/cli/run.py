@@ -10,7 +10,7 @@ import click
 
 from smpmake.cli.build import start
 from smpmake.cli.names import UNNAMED
-from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, parse_size
+from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, RECIPES, parse_size
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -63,6 +63,13 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             envvar="SMPMAKE_LINKS",
             help="Links and archives: wait for their objects in place, or run in parallel too."
             "  [default: defer, without a guard wait]",
+        ),
+        click.option(
+            "--recipes",
+            type=click.Choice(RECIPES),
+            envvar="SMPMAKE_RECIPES",
+            help="What a tool of a recipe prints into a file of its own: wait for it in place, or"
+            " take it for an output as others are.  [default: understood]",
         ),
         click.option(
             "--memory",

@@ -257,7 +257,7 @@ def analyse_ar(inv: Invocation) -> Analysis:
     archive, members = operands[0], operands[1:]
     if operation and operation[0] is Do.PRINT:
         reads = (archive, *responses)
-        return Analysis(Kind.INSPECT, reads=reads, refusal=Reason.WRITES_STDOUT)
+        return Analysis(Kind.INSPECT, reads=reads, refusal=Reason.WRITES_STDOUT, prints=True)
     if operation and operation[0] is Do.EXTRACT:
         return Analysis(
             Kind.ARCHIVE,
@@ -348,7 +348,8 @@ def _inspect(inv: Invocation, table: Getopt[Do]) -> Analysis:
     except _RefusedError as refused:
         return refused.analysis
     operands = parsed.operands or ["a.out"]
-    return Analysis(Kind.INSPECT, reads=(*operands, *responses), refusal=Reason.WRITES_STDOUT)
+    reads = (*operands, *responses)
+    return Analysis(Kind.INSPECT, reads=reads, refusal=Reason.WRITES_STDOUT, prints=True)
 
 
 def analyse_nm(inv: Invocation) -> Analysis:

@@ -97,7 +97,8 @@ def _preprocess(line: Line) -> Analysis:
     if Do.DEPS_ONLY in line.on:
         # Make includes what it has just remade, and reads it at once.
         line.refusals.refuse(Reason.DRIVER_READS_BACK, "-M")
-    return _answer(line, Kind.PREPROCESS, sources, writes)
+    prints = bool(sources) and line.output is None and Do.DEPS_ONLY not in line.on
+    return _answer(line, Kind.PREPROCESS, sources, writes)._replace(prints=prints)
 
 
 def _compile(line: Line) -> Analysis:

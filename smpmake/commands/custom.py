@@ -8,6 +8,8 @@
     values = ["--level"]
     also = ["{base}.map"]
 
+A tool whose result is what it prints has `output = "stdout"` and no `default`.
+
 What is neither described nor a plain word makes the command a barrier, as everywhere.
 """
 
@@ -26,6 +28,7 @@ from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, 
 from smpmake.commands.paths import basename, is_device, stem
 
 KINDS: Final = ("compile", "preprocess", "assemble", "link", "archive", "file")
+STDOUT: Final = "stdout"
 _PLACES: Final = re.compile(r"\{(\w*)\}")
 _INPUT_PLACES: Final = ("input", "name", "stem")
 _OUTPUT_PLACES: Final = ("output", "base", *_INPUT_PLACES)
@@ -52,6 +55,7 @@ class Custom:
     kind     one of KINDS: for reports, and because links and archives may be made to wait.
     output   options that name what is made; reads: those that name another input.  `-o` has its
              value in the next word, `-o*` there or glued on, `--out=` glued on.
+    prints   output is "stdout" instead: it is what the tool prints.
     flags    options without a value, `*` at the end for any rest; values: with one, no file.
     default  what is made of an input where no option says it: {input}, {name}, {stem}.
     also     what is made beside each output: {output}, {base} (without suffix) and those.
@@ -67,6 +71,7 @@ class Custom:
     default: str = ""
     also: tuple[str, ...] = ()
     headers: bool = True
+    prints: bool = False
 
 
 _LISTS: Final = ("output", "reads", "flags", "values", "also")
@@ -86,8 +91,12 @@ def described(name: str, table: object) -> Custom:
                 f"unknown key '{key}' in tools.{name}; did you mean '{near}'? (known: {known})"
             )
         made[key] = _checked(f"tools.{name}.{key}", key, value)
+    if made.get("output") == STDOUT:
+        made |= {"output": (), "prints": True}
     tool = Custom(name, **made)
-    if not tool.output and not tool.default:
+    if tool.prints and (tool.default or tool.also):
+        raise DescriptionError(f'tools.{name}: with output = "{STDOUT}" neither default nor also')
+    if not tool.output and not tool.default and not tool.prints:
         raise DescriptionError(
             f"tools.{name}: say how its output is named: output, default or both"
         )
@@ -97,7 +106,10 @@ def described(name: str, table: object) -> Custom:
 
 
 def _checked(place: str, key: str, value: object) -> object:
-    if key in _LISTS:
+    if key == "output" and isinstance(value, str):
+        if value != STDOUT:
+            raise DescriptionError(f'{place} must be a list of options, or "{STDOUT}"')
+    elif key in _LISTS:
         if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
             raise DescriptionError(f"{place} must be a list of texts")
         if key in ("output", "reads", "flags", "values"):
@@ -105,7 +117,7 @@ def _checked(place: str, key: str, value: object) -> object:
             if wrong:
                 raise DescriptionError(f"{place}: {wrong[0]!r} is no option (one word with a -)")
         return tuple(value)
-    if key == "headers":
+    elif key == "headers":
         if not isinstance(value, bool):
             raise DescriptionError(f"{place} must be true or false")
     elif key == "kind":
@@ -187,6 +199,9 @@ def _analyse(tool: Custom, table: Table[Do], inv: Invocation) -> Analysis:
         return Analysis(kind, refusal=refusals.reason, detail=refusals.detail)
     if not inputs:
         return Analysis(kind, tuple(reads), refusal=Reason.QUERY)
+    if tool.prints:
+        refusal = Reason.WRITES_STDOUT
+        return Analysis(kind, (*inputs, *reads), (), tool.headers, refusal=refusal, prints=True)
     writes: list[Write] = []
     pairs = [(inputs[0], path) for path in outputs.values()] or [(path, "") for path in inputs]
     for source, given in pairs:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _PREFIX = r"(?:[\w.+]+-)*"  # of a target: x86_64-linux-gnu-; gcc- of gcc-ar
 _VERSION = r"(?:-\d[\d.]*)?"
 _RELEASE = r"(?:-\d+(?:\.\d+)*)?"
+_FILTERS = ("cat", "head", "tail", "cut", "sort", "sed")
+_AWKS = ("awk", "gawk", "mawk", "nawk")
 _WATCOM = b"Watcom"  # of their banners; a wrapper of the same name has none
 
 
@@ -41,6 +43,10 @@ def _in(module: str, function: str = "analyse") -> Callable[[Invocation], Analys
 def _binutil(name: str, more: str = "") -> Family:
     pattern = f"{_PREFIX}{name}{_VERSION}{more}"
     return Family(name, pattern, _in("binutils", f"analyse_{name}"))
+
+
+def _printer(name: str, pattern: str) -> Family:
+    return Family(name, pattern, _in("printers", f"analyse_{name}"), prints=True)
 
 
 def _coreutil(name: str, *, vouches: bool = False) -> Family:
@@ -76,6 +82,25 @@ FAMILIES: tuple[Family, ...] = (
     _coreutil("touch", vouches=True),
     _coreutil("install"),
     _coreutil("mkdir"),
+    *(_printer(name, f"g?{name}") for name in _FILTERS),
+    _printer("awk", "|".join(_AWKS)),
+    _printer("objdump", f"{_PREFIX}objdump{_VERSION}"),
+    _printer("readelf", f"{_PREFIX}readelf{_VERSION}"),
+    Family(
+        "fixdep",
+        "fixdep",
+        _in("kbuild", "analyse_fixdep"),
+        alone=b"fixdep <depfile> <target> <cmdline>",
+        prints=True,
+        built=True,
+    ),
+    Family(
+        "check-local-export",
+        "check-local-export",
+        _in("kbuild", "analyse_check_local_export"),
+        alone=b"# Exit with error if a local exported symbol is found.",
+        built=True,
+    ),
     Family("tcc", rf"{_PREFIX}tcc", _in("tcc")),
     Family("sdcc", f"sdcc{_RELEASE}", _in("sdcc")),
     Family(
@@ -96,6 +121,13 @@ FAMILIES: tuple[Family, ...] = (
 NATIVE_NAMES: dict[str, list[str]] = {
     "DISK_TOOLS": sorted(family.name for family in FAMILIES if family.on_disk),
     "QUIET_TOOLS": sorted(f.name for f in FAMILIES if f.on_disk and not f.vouches),
+    "PRINTERS": [
+        *_FILTERS,
+        *(f"g{name}" for name in _FILTERS),
+        *_AWKS,
+        *("objdump", "readelf", "fixdep"),
+    ],
+    "BUILT_TOOLS": sorted(family.name for family in FAMILIES if family.built),
     "MAKE_TOOLS": sorted(makes.WMAKES),
     "MAKEFILE_TOOLS": sorted(makes.READERS),
 }
@@ -158,6 +190,17 @@ def mark_of_alone(name: str) -> bytes:
     """
     found = find(basename(name))
     return found.alone if found is not None else b""
+
+
+def is_printer(name: str) -> bool:
+    """Whether what a tool of that name prints is all its result."""
+    found = find(basename(name))
+    return found is not None and found.prints
+
+
+def built_tools() -> list[str]:
+    """Names of tools that projects build for themselves."""
+    return [family.name for family in FAMILIES if family.built]
 
 
 def _is(family: str, name: str) -> bool:

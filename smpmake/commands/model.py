@@ -127,6 +127,7 @@ class Write(NamedTuple):
     header   a compiler may read it although no command line names it (as far as its name tells).
     kept     the tool leaves it, and its time, where it would be as it was: a Fortran module.
     symbolic it is a symbolic link: who looks at it sees what is behind it.
+    printed  it is what the command prints: its stdout, which a shell has opened and emptied.
     same_as  another path by which the same file is reached: what a link leads to.
     vouches  it may stand for commands of the same caller that were issued before, and how.
     """
@@ -142,6 +143,7 @@ class Write(NamedTuple):
     header: bool = True
     symbolic: bool = False
     same_as: str = ""
+    printed: bool = False
     vouches: Vouch | None = None
 
 
@@ -167,6 +169,9 @@ class Analysis(NamedTuple):
     argv        what is run instead of the command line as it came, or None: response files may be
                 rewritten before a deferred command runs.  Called with what keeps a text in a file
                 of ours and returns its name.
+    checks      it writes nothing (the refusal); its status tells only whether the build goes on.
+    prints      it is in the foreground because its whole result goes to standard output (the
+                refusal), and writes nothing else.
     """
 
     kind: Kind
@@ -181,6 +186,22 @@ class Analysis(NamedTuple):
     alone: tuple[str, ...] = ()
     argv: Callable[[Keep], tuple[str, ...]] | None = None
     search: tuple[str, ...] = ()
+    prints: bool = False
+    checks: bool = False
+
+    @property
+    def printed(self) -> bool:
+        """Whether what it prints is an output of its own."""
+        return any(write.printed for write in self.writes)
+
+    def printed_into(self, path: str) -> Analysis:
+        """The same command (one that `prints`), its standard output being a file of its alone."""
+        write = Write(path, printed=True)
+        return self._replace(writes=(*self.writes, write), refusal=None, detail="", prints=False)
+
+    def promised(self) -> Analysis:
+        """The same command (one that `checks`), its success being taken for granted."""
+        return self._replace(refusal=None, detail="", checks=False)
 
     def without_targets(self) -> Analysis:
         """The same command where guards know links: a symbolic one does not read its target."""
@@ -236,6 +257,8 @@ class Family(NamedTuple):
     analyse  the meaning of one invocation; never raises on any argv.
     on_disk  the whole work is on the disk: where nothing is pending nobody needs to hear of it.
     vouches  what it does may say that something pending has been made.
+    prints   its result is what it prints: of concern only where that goes to a file.
+    built    it is no tool of the system's: a project builds it and calls it by a path of its own.
     alone    what programs that are these tools have in their files, if they start no other program.
     """
 
@@ -245,3 +268,5 @@ class Family(NamedTuple):
     on_disk: bool = False
     vouches: bool = False
     alone: bytes = b""
+    prints: bool = False
+    built: bool = False

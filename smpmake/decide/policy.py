@@ -144,6 +144,6 @@ def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reas
         return Reason.CHECKS_TARGETS, looked_at
     if context.driver_reads_back():
         return Reason.DRIVER_READS_BACK, ""
-    if context.fresh_source():
+    if not analysis.printed and context.fresh_source():
         return Reason.FRESH_SOURCE, analysis.reads[0] if analysis.reads else ""
     return None, ""

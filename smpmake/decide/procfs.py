@@ -7,6 +7,7 @@ be gone; then the answer is the careful one.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import time
@@ -211,6 +212,36 @@ def is_captured(
     return is_fork or (command[1:2] == [b"-c"] and _name(command[0]) in _SHELLS)
 
 
+def are_messages_captured(
+    processes: Processes, parent: int, mine: FileId, driver: tuple[FileId, FileId] | None
+) -> bool:
+    """Whether a caller looks at the messages of a command whose stdout is an output.
+
+    Not captured: what goes where the build's own messages go, or where those of a make do.
+    """
+    if driver is not None and mine in driver:
+        return False
+    for caller in processes.above(parent, _LONGEST_CHAIN):
+        ids = processes.output_ids(caller.pid)
+        if ids is None or ids[1] != mine:
+            return True
+        if caller.name in MAKES:
+            return False
+    return True
+
+
+def shell_text(command: list[bytes]) -> str:
+    """What a shell was given as the value of -c; "" where a command line is none of a shell's."""
+    if not command or _name(command[0]) not in _SHELLS:
+        return ""
+    for word, following in itertools.pairwise(command[1:]):
+        if not word.startswith(b"-"):
+            return ""
+        if not word.startswith(b"--") and b"c" in word:
+            return os.fsdecode(following)
+    return ""
+
+
 _PARTS: Final = re.compile(rb"(&&|\|\||[;&|\n])")
 _ASKING: Final = re.compile(rb"[\s({]*(?:if|elif|while|until|!)\s")
 
@@ -220,9 +251,7 @@ def asks_for_status(command: list[bytes], tool: bytes, source: bytes) -> bool:
 
     The command is told by its tool and a source, as it names them.
     """
-    if command[1:2] != [b"-c"] or len(command) < 3 or _name(command[0]) not in _SHELLS:
-        return False
-    parts = _PARTS.split(command[2])
+    parts = _PARTS.split(os.fsencode(shell_text(command)))
     for part, behind in zip(parts[::2], [*parts[1::2], b""], strict=True):
         if tool in part and source in part:
             return behind in (b"&&", b"||") or _ASKING.match(part) is not None

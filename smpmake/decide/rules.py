@@ -14,6 +14,7 @@ class Rules(NamedTuple):
     defer_links  archives and links are jobs too.
     foreground   tool names or patterns of real tools' paths that are never deferred.
     exclusive    the same, for tools that run alone.
+    recipes      what a tool prints into a file of its own is an output (config.RECIPES).
     ignored      causes of stalls (config.CAUSES) that are not waited for: for tests alone.
     """
 
@@ -22,10 +23,11 @@ class Rules(NamedTuple):
     foreground: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     ignored: frozenset[str] = frozenset()
+    recipes: bool = False
 
     def without_guard(self) -> Rules:
         """For a command of a process that has no guard."""
-        return self._replace(guard=False, defer_links=False)
+        return self._replace(guard=False, defer_links=False, recipes=False)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -37,4 +39,5 @@ def rules_of(settings: Settings) -> Rules:
         settings.foreground,
         settings.exclusive,
         frozenset(settings.without),
+        settings.guard and settings.recipes != "off",
     )

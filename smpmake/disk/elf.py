@@ -49,6 +49,15 @@ def is_static(program: str, mark: bytes) -> bool:
         return False
 
 
+def holds(program: str, mark: bytes) -> bool:
+    """Whether a program's file has these bytes in it."""
+    try:
+        info = os.stat(program)
+        return _holds(program, mark, info.st_ctime_ns, info.st_ino)
+    except (OSError, ValueError):
+        return False
+
+
 def _on_path(name: str) -> str | None:
     for folder in os.environ.get("PATH", os.defpath).split(":"):
         path = os.path.join(folder or ".", name)
@@ -62,6 +71,12 @@ def _is_static(program: str, mark: bytes, _changed: int, _inode: int) -> bool:
     with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
         is_program = content[:4] == b"\x7fELF" and not _loader_of(file.fileno())
         return is_program and content.find(mark) >= 0
+
+
+@functools.lru_cache(maxsize=256)
+def _holds(program: str, mark: bytes, _changed: int, _inode: int) -> bool:
+    with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
+        return content.find(mark) >= 0
 
 
 @functools.lru_cache(maxsize=256)

@@ -58,7 +58,8 @@ class Command:
     makes         names of what it makes: if it does not finish they must go.
     set_aside     names of older outputs that are out of sight, each with its copy's name.
     group         the jobs that were one command with it, whose shim waits for them all.
-    has_sinks     it holds the descriptors that its output goes to.
+    sinks         files that its output goes to, whose descriptors it holds.
+    prints        its stdout is an output of its own.
     signalled     we ended it ourselves: its failure is nobody's fault.
     restarted     its worker died under it once; the second time is its end.
     rename        source and destination, canonical, where the whole of it is one rename.
@@ -81,7 +82,8 @@ class Command:
     makes: tuple[str, ...] = ()
     set_aside: tuple[tuple[str, str], ...] = ()
     group: Group | None = None
-    has_sinks: bool = False
+    sinks: tuple[FileId, ...] = ()
+    prints: bool = False
     signalled: bool = False
     restarted: bool = False
     rename: tuple[str, str] | None = None

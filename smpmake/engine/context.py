@@ -10,7 +10,13 @@ from smpmake.commands import wmake
 from smpmake.commands.makes import MAKES, READ_BACK
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
-from smpmake.decide.procfs import Processes, asks_for_status, is_captured, is_fresh
+from smpmake.decide.procfs import (
+    Processes,
+    are_messages_captured,
+    asks_for_status,
+    is_captured,
+    is_fresh,
+)
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
@@ -48,6 +54,10 @@ class Context:
     def captured(self) -> bool:
         """See policy.Context."""
         invoke = self._invoke
+        if self._analysis.printed:
+            return are_messages_captured(
+                self._processes, invoke.parent, invoke.err, self._build.driver_output
+            )
         mine = (invoke.out, invoke.err)
         if mine == self._build.driver_output:
             return False

@@ -30,6 +30,7 @@ from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.outcome import refuse
 from smpmake.engine.output import JobOutput, logs
+from smpmake.engine.recipes import Recipes
 from smpmake.engine.terminal import terminal_of
 from smpmake.guard.pending import Pending, Promise
 from smpmake.protocol import frames, wire
@@ -66,6 +67,7 @@ class Intake:
         self._observer = observer
         self._chaos = chaos
         self._resolver = OperandResolver(hazards, disk)
+        self._recipes = Recipes(hazards, disk.paths, processes)
         self._count = 0
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
@@ -82,6 +84,8 @@ class Intake:
         build.tells_folders |= make_tells_folders(environment)
         files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
+        if build.rules.recipes and not invoke.unguarded:
+            analysis = self._recipes.seen(analysis, invoke, cwd, out)
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()
         build.wmakes |= analysis.kind is Kind.BUILD
@@ -221,6 +225,7 @@ class Intake:
             raise
         if command.build.undo is not None:
             self._write_down(command, outputs, (out, err))
+        command.prints = analysis.printed
         if out >= 0:
             self._output.take(command, out, err)
         if analysis.rename is not None:
@@ -234,6 +239,7 @@ class Intake:
                 os.fsencode(output.stale),
                 timed=output.write.timed and not output.write.removed,
                 made=output.made,
+                printed=output.write.printed,
             )
             for output in outputs
         )
@@ -287,7 +293,7 @@ class Intake:
             if written or os.path.lexists(output.name):
                 return Promise(None)
         if write.timed and not write.symbolic:  # who looks, looks through a link
-            anew = command.record.kind != Kind.FILE and not write.in_place
+            anew = command.record.kind != Kind.FILE and not write.in_place and not write.printed
             return Promise(job.issued_ns, mode & ~command.invoke.mask, anew=anew)
         source = self._paths.canonical(command.record.cwd, write.same_as) if write.same_as else ""
         if command.rename is not None:

@@ -31,7 +31,7 @@ class Outcome:
         build = command.build
         if build.undo is not None:
             build.undo.ended(job.number)
-            if build.undo.is_whole:  # else nothing is reused
+            if build.undo.is_whole and not command.prints:  # else nothing is reused
                 build.finished.append(_finished(command, result))
         if command.digest:
             if build.known_failures is not None:

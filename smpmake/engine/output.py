@@ -21,28 +21,29 @@ class JobOutput:
 
     def take(self, command: Command, out: int, err: int) -> None:
         """Keeps the descriptors that a job's output goes to; they are ours now."""
-        for sink, fd in ((command.invoke.out, out), (command.invoke.err, err)):
+        pairs = [(command.invoke.out, out), (command.invoke.err, err)]
+        if command.prints:
+            os.close(out)
+            del pairs[0]
+        for sink, fd in pairs:
             if command.guarded and stat.S_ISREG(os.fstat(fd).st_mode):
                 command.log_files += (sink,)
-        self._sinks.take(command.invoke.out, out)
-        self._sinks.take(command.invoke.err, err)
-        command.has_sinks = True
+            self._sinks.take(sink, fd)
+            command.sinks += (sink,)
 
     def terminal(self, command: Command) -> Terminal | None:
         """The terminal that a job prints to, if it does."""
         if command.group is not None:
             return command.group.terminal
-        if not command.has_sinks:
+        if not command.sinks:
             return None
-        invoke, descriptor = command.invoke, self._sinks.descriptor
-        out, err = descriptor(invoke.out), descriptor(invoke.err)
-        return terminal_of(invoke, out, err)
+        out, err = (self._sinks.descriptor(sink) for sink in (command.sinks[0], command.sinks[-1]))
+        return terminal_of(command.invoke, out, err, printed=command.prints)
 
     def give_back(self, command: Command) -> None:
         """The job is over: who reads a pipe waits until all its writers are gone."""
-        if command.has_sinks:
-            self._sinks.give_back(command.invoke.out)
-            self._sinks.give_back(command.invoke.err)
+        for sink in command.sinks:
+            self._sinks.give_back(sink)
 
     def print(self, command: Command, number: int, out: bytes, err: bytes) -> None:
         """A job ended, and this is what it said."""

@@ -11,10 +11,11 @@ from smpmake.protocol import wire
 from smpmake.protocol.wire import Invoke, Terminal
 
 
-def terminal_of(invoke: Invoke, out: int, err: int) -> Terminal | None:
+def terminal_of(invoke: Invoke, out: int, err: int, *, printed: bool = False) -> Terminal | None:
     """What a tool would see of a terminal; `out` and `err` are what it would print to.
 
     Two different ones are one too many: then it is that of stderr, where messages go.
+    printed: stdout is an output of its own, and no terminal.
     """
     of_err = _size(err)
     of_out = of_err if invoke.out == invoke.err else _size(out)
@@ -22,7 +23,7 @@ def terminal_of(invoke: Invoke, out: int, err: int) -> Terminal | None:
     if size is None:
         return None
     flags = wire.JOB_TERMINAL_ERR if of_err else wire.JOB_TERMINAL_OUT
-    if invoke.out == invoke.err:
+    if invoke.out == invoke.err and not printed:
         flags |= wire.JOB_TERMINAL_OUT
     return Terminal(flags, size.lines, size.columns)
 

@@ -69,6 +69,14 @@ void forget(struct job *job)
 	free((void *)(uintptr_t)job->limits);
 }
 
+const char *printed_into(const struct job *job)
+{
+	for (size_t i = 0; i < job->output_count; i++)
+		if (job->outputs[i].flags & OUTPUT_PRINTED)
+			return job->outputs[i].path;
+	return NULL;
+}
+
 void note_older(struct job *job)
 {
 	struct stat info;

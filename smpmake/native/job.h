@@ -31,6 +31,9 @@ void forget(struct job *job);
 /* Before the job starts: of a journaled one, what its outputs are. */
 void note_older(struct job *job);
 
+/* The output that is the job's stdout, or NULL. */
+const char *printed_into(const struct job *job);
+
 /* What did not finish does not exist, nor does the stale copy: make would believe it.  But an
  * older output stays that a journaled job has not replaced: if we end it all is undone, and its
  * contents come back, not itself; if it ends by itself the server decides. */

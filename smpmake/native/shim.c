@@ -44,6 +44,9 @@ static int is_among(const char *tool, const char *const *names)
 /* Commands whose only work is on the disk: with nothing pending nobody needs to hear of them. */
 static const char *const disk_tools[] = {DISK_TOOLS, NULL};
 
+/* Tools whose result is what they print: of concern where that goes to a file. */
+static const char *const printers[] = {PRINTERS, NULL};
+
 /* Makes that we stand for because they need options of us.  Their commands are the build's. */
 static const char *const make_tools[] = {MAKE_TOOLS, NULL};
 
@@ -97,7 +100,10 @@ int main(int argc, char **argv)
 		argv[0] = real;
 	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
 		return become(real, argv, s.env);
-	if (s.board != NULL && is_among(tool, disk_tools) && nothing_pending(s.board))
+	int prints = is_among(tool, printers);
+	if (prints && (fstat(1, &self) != 0 || !S_ISREG(self.st_mode)))
+		return become(real, argv, s.env);
+	if (s.board != NULL && (prints || is_among(tool, disk_tools)) && nothing_pending(s.board))
 		return become(real, argv, s.env);
 	int connection = open_connection(s.socket);
 	if (connection < 0)

@@ -78,8 +78,9 @@ struct wire_job {
 
 /* One output in the blob: a byte of flags, the path, NUL, the name of the stale copy that was
  * set aside (empty: none), NUL.  Paths are absolute. */
-#define OUTPUT_TIMED 1u /* gets the time of issue */
-#define OUTPUT_MADE 2u  /* made by this job: goes if the job does not finish */
+#define OUTPUT_TIMED 1u   /* gets the time of issue */
+#define OUTPUT_MADE 2u    /* made by this job: goes if the job does not finish */
+#define OUTPUT_PRINTED 4u /* is the job's stdout; it is there, and empty */
 
 /* Blobs: out, err. */
 struct wire_result {

@@ -112,6 +112,12 @@ static int become(const struct worker *w, const struct job *job)
 	int err = flags & JOB_TERMINAL_ERR ? t->slave : flags & JOB_MERGED_OUTPUT ? out : w->err;
 	if (dup2(w->null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		return errno;
+	const char *printed = printed_into(job);
+	if (printed != NULL) {
+		int file = open(printed, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		if (file < 0 || dup2(file, 1) < 0)
+			return errno;
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execve(job->real, job->argv, job->env);

@@ -139,6 +139,7 @@ class Requests:
             bool(message["defer_links"]),
             tuple(map(str, message["foreground"])),
             tuple(map(str, message["exclusive"])),
+            recipes=bool(message["recipes"]),
         )
         self._ids += 1
         build = Build(

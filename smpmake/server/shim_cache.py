@@ -73,19 +73,20 @@ def _make_shims(cache: Path, search_path: str) -> Path:
     import shutil
     import tempfile
 
+    from smpmake.commands import families
     from smpmake.server.shims import find_tools
 
     cache.mkdir(parents=True, exist_ok=True)
-    found = find_tools(search_path)
+    found = {*(tool.name for tool in find_tools(search_path)), *families.built_tools()}
     shim = native.program("shim")
-    names = os.fsencode("\n".join([shim, *(tool.name for tool in found)]))
+    names = os.fsencode("\n".join([shim, *sorted(found)]))
     folder = cache / hashlib.sha256(names).hexdigest()[:16]
     if folder.is_dir():
         return folder
     new = Path(tempfile.mkdtemp(dir=cache))
     try:
-        for tool in found:
-            (new / tool.name).symlink_to(shim)
+        for name in found:
+            (new / name).symlink_to(shim)
         new.chmod(0o755)
         new.rename(folder)
     except OSError:

@@ -61,6 +61,8 @@ def install(folder: Path, path: str) -> list[Tool]:
         raise ShimError(f"{folder}: {error.strerror}") from None
     here = folder.resolve()
     for tool in find_tools(path):
+        if families.is_printer(tool.name):
+            continue  # only a guard lets others know what it will print
         if Path(tool.path).parent.resolve() == here:
             raise ShimError(f"{tool.path} is a real tool: choose a folder of its own for shims")
         link = folder / tool.name

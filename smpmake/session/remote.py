@@ -44,6 +44,7 @@ class RemoteBackend:
             defer_links=rules.defer_links,
             foreground=rules.foreground,
             exclusive=rules.exclusive,
+            recipes=rules.recipes,
             keep_going=settings.keep_going,
             output=output_ids(),
         )

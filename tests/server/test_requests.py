@@ -27,6 +27,7 @@ BEGIN: dict[str, object] = {
     "foreground": [],
     "exclusive": [],
     "keep_going": False,
+    "recipes": True,
 }
 
 

@@ -29,8 +29,16 @@ OPERATIONS: tuple[object, ...] = (
     *("begin", "counts", "end", "env", "interrupt", "state", "wait", "dance", "", 7, None),
     *(["end"], {"op": "end"}),
 )
-FIELDS = ("output", "guard", "defer_links", "foreground", "exclusive", "keep_going", "signal")
-BEGIN = {"guard": True, "defer_links": True, "foreground": [], "exclusive": [], "keep_going": False}
+FIELDS = (
+    *("output", "guard", "defer_links", "foreground", "exclusive", "keep_going", "recipes"),
+    "signal",
+)
+BEGIN = {
+    **dict.fromkeys(("guard", "defer_links", "recipes"), True),
+    "foreground": [],
+    "exclusive": [],
+    "keep_going": False,
+}
 
 
 class Hostile:

@@ -117,7 +117,8 @@ class Held:
         # Looked at before the server is asked: what it counts then is all that there will be.
         over = (folder / "after").exists()
         state = self._state()
-        if state.get("waiting", 0) > 0:
+        waits = [p for p in state.get("pending", []) if (p[1], p[3]) == ("waiting", "foreground")]
+        if state.get("waiting", 0) > 0 or waits:
             return True
         if alone and state.get("running", 2) + state.get("queued", 0) > 1:
             return False

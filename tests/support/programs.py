@@ -20,6 +20,19 @@ PRODUCTS = ("x.o", "y.o", "z.o", "d/x.o", "d/w.o")
 PROGRAMS = ("p", "q")
 COPIES = ("k.o", "d/k.o")  # no links to these, which cp would refuse to write
 FOLDERS = (".", "d")
+#: What a shell is told to print into a file, and whether that file is one command's alone.
+SHELL = (
+    "cat {0} > {1}; :",
+    "sed s/1/2/ {0} > {1} && :",
+    "set -e; sed -e 's/</(/' {0} > {1}; test -e {1}",
+    "cat {0} {0} > {1}; cat {1} > d/t; rm d/t",
+    "{{ cat {0}; echo end; }} > {1}; :",
+    "( sed s/1/2/ {0}; cat {0} ) > {1}; :",
+    "cat {0} >> {1}; :",
+    "sed s/1/2/ {0} > t; mv t {1}",
+    "cat {0} {0}.not > {1} || cat {0} > {1}",
+    "if cat {0} > {1}; then :; fi",
+)
 
 #: What no compiler takes, and whose failure a program tolerates, or ends with.
 BAD = "bad.c"
@@ -50,6 +63,7 @@ def _step(dice: random.Random, there: set[str], fails: bool) -> Step:
         + ["try"] * (fails and dice.random() < 0.3)
         + ["stop"] * (fails and dice.random() < 0.05)
         + ["link"] * 2
+        + ["print"] * 3
         + ["read", "stat", "list", "write", "remove", "rename", "append", "copy", "link to"]
     )
     if kind == "compile" and sources:
@@ -71,11 +85,15 @@ def _step(dice: random.Random, there: set[str], fails: bool) -> Step:
         there.add(name)
         return ["write", name]
     name = dice.choice(sorted(there)) if there else "a.c"
-    if name in HEADERS and kind not in ("append", "read"):
+    if name in HEADERS and kind not in ("append", "read", "print"):
         return ["write", name]  # a header that comes or goes is a limit (docs/limits.md)
     if kind == "remove" and len(there) > 2:
         there.discard(name)
         return ["remove", name]
+    if kind == "print":
+        out = dice.choice([each for each in (*SOURCES, *PRODUCTS) if each != name])
+        there.add(out)
+        return ["print", name, out, dice.choice(SHELL)]
     if kind in ("rename", "copy", "link to"):
         family: tuple[str, ...] = SOURCES if name in SOURCES else PRODUCTS
         if kind == "copy":
@@ -106,6 +124,10 @@ def run(steps: list[Step]) -> None:
                 break
         elif kind == "link":
             subprocess.run(["gcc", "-o", name, *more], check=True)
+        elif kind == "print":
+            out, text = more
+            done = subprocess.run(["sh", "-c", text.format(name, out)], check=False)
+            seen.append(f"{text}: {done.returncode}")
         elif kind == "list":
             seen.append(f"{name}: {sorted(os.listdir(name))}")
         elif kind == "stat":

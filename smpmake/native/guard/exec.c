@@ -5,6 +5,7 @@
 #include "intents.h"
 #include "kernel.h"
 #include "program.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <linux/fcntl.h>
@@ -137,63 +138,6 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 
 /* ------------------------------------------------------------------ the plan */
 
-/* Whether there is a shim of this name; its path goes to plan->shim. */
-static int has_shim(struct plan *plan, const char *name)
-{
-	const char *shims = guard.values[V_SHIMS];
-	if (*name == '\0' || strlen(shims) + strlen(name) + 2 > sizeof plan->shim)
-		return 0;
-	strcpy(stpcpy(stpcpy(plan->shim, shims), "/"), name);
-	return kernel(SYS_faccessat, AT_FDCWD, plan->shim, X_OK) == 0;
-}
-
-/* What a tool starts is its own business: gcc's assembler is no command of the build.  A known tool
- * that is no command of ours came here past its shim: a program without a guard started it.  A make
- * that we stand for (wmake) is none: what it starts is the build. */
-static int is_tool(struct plan *plan)
-{
-	return guard.is_part || (!guard.is_make && has_shim(plan, guard.name));
-}
-
-/* A tool for files that touches nothing pending need not be heard of: it is guarded itself.  (Those
- * that may vouch for something pending are not among them.) */
-static int is_unconcerned(const char *name, char *const *argv)
-{
-	static const char *const tools[] = {QUIET_TOOLS, NULL};
-	const char *const *tool = tools;
-	while (*tool != NULL && strcmp(*tool, name) != 0)
-		tool++;
-	if (*tool == NULL || argv == NULL)
-		return 0;
-	for (; !guard_quiet() && *argv != NULL; argv++)
-		if (**argv != '-' && guard_knows(*argv))
-			return 0;
-	return 1;
-}
-
-/* A shim that was found on PATH, where a program above us has no guard. */
-static int is_shim(const char *path)
-{
-	const char *shims = guard.values[V_SHIMS];
-	size_t own = strlen(shims);
-	return strncmp(path, shims, own) == 0 && path[own] == '/';
-}
-
-/* A known tool called by its absolute path: the shim's path goes to plan->shim. */
-static int goes_to_shim(struct plan *plan, const char *path, char *const *argv)
-{
-	if (*path != '/' || strlen(path) >= PATH_MAX)
-		return 0;
-	const char *name = strrchr(path, '/') + 1;
-	if (is_shim(path))
-		return 0;
-	if (is_unconcerned(name, argv) || !has_shim(plan, name) ||
-	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
-		return 0;
-	strcpy(stpcpy(plan->real, "SMPMAKE_REAL="), path);
-	return 1;
-}
-
 /* A build inside the build has a keeper, which has no loader. */
 static int is_our_own(const char *path)
 {
@@ -223,10 +167,10 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
                            char *const *env)
 {
 	int before = errno;
-	int tool = is_tool(plan);
+	int tool = is_tool();
 	plan->path = path;
 	reads(dir, path);
-	if (dir == AT_FDCWD && !tool && goes_to_shim(plan, path, argv)) {
+	if (dir == AT_FDCWD && !tool && goes_to_shim(path, argv, plan->shim, plan->real)) {
 		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 0, 1);
 		plan->path = plan->shim;
 	} else if (!tool && is_shim(path)) {

@@ -1,0 +1,85 @@
+"""Commands of a recipe that need not be waited for, though no option of theirs names an output.
+
+Those whose result is what they print, where a shell has opened a file for that alone, and checks
+whose status tells no more than whether the build goes on.  Both are done in a moment, so they are
+deferred only where they would have to wait.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from smpmake.commands.families import mark_of_alone
+from smpmake.commands.makes import MAKES
+from smpmake.commands.model import Analysis, Kind, Reason
+from smpmake.decide import redirects
+from smpmake.decide.procfs import Processes, asks_for_status, shell_text
+from smpmake.disk.elf import holds
+from smpmake.disk.paths import Paths
+from smpmake.disk.printed import fresh_file
+from smpmake.protocol.wire import Invoke
+from smpmake.schedule.hazards import Hazards
+
+#: Shells that open a simple command's file in their own place, as dash does.
+_OPENS_ITSELF: Final = frozenset({"sh", "dash"})
+
+
+class Recipes:
+    """One per engine."""
+
+    def __init__(self, hazards: Hazards, paths: Paths, processes: Processes) -> None:
+        self._hazards = hazards
+        self._paths = paths
+        self._processes = processes
+
+    def seen(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
+        """The analysis as the recipe around the command lets it be.
+
+        out: its stdout, as a descriptor of ours.
+        """
+        if not (analysis.prints and analysis.refusal is Reason.WRITES_STDOUT) and not (
+            analysis.checks and analysis.refusal is Reason.WRITES_NOTHING
+        ):
+            return analysis
+        reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
+        if analysis.kind is Kind.INSPECT and not any(map(self._hazards.is_written, reads)):
+            return analysis
+        real = os.fsdecode(invoke.real)
+        mark = mark_of_alone(real)
+        if mark and not holds(real, mark):
+            return analysis
+        if analysis.checks:
+            return analysis.promised() if self._is_no_condition(invoke, analysis) else analysis
+        path = fresh_file(out)
+        if not path or path in reads or not self._is_its_alone(invoke, path):
+            return analysis
+        return analysis.printed_into(path)
+
+    def _is_no_condition(self, invoke: Invoke, analysis: Analysis) -> bool:
+        """Whether nothing in the shell's text depends on the command's status."""
+        caller = self._processes.command_line(invoke.parent)
+        source = os.fsencode(analysis.reads[0])
+        text = shell_text(caller)
+        return bool(text) and not asks_for_status(caller, os.fsencode(invoke.tool), source)
+
+    def _is_its_alone(self, invoke: Invoke, path: str) -> bool:
+        """Whether nobody else writes to the file that is the command's stdout."""
+        if b"\0BASH_FUNC_" in invoke.env or invoke.env.startswith(b"BASH_FUNC_"):
+            return False  # what looks like a command may be several
+        caller = self._processes.caller(invoke.parent)
+        if caller is None:
+            return False
+        text = shell_text(self._processes.command_line(invoke.parent))
+        if self._has(invoke.parent, invoke) and (
+            not text or caller.name not in _OPENS_ITSELF or self._has(caller.parent, invoke)
+        ):
+            return False
+        if not text:  # a shell that became its last command, so the file was that command's
+            return caller.name in MAKES
+        return redirects.alone(text, invoke.tool, os.path.basename(path))
+
+    def _has(self, pid: int, invoke: Invoke) -> bool:
+        """Whether a process has the same stdout, as far as can be told."""
+        ids = self._processes.output_ids(pid)
+        return ids is None or invoke.out in ids

@@ -1,0 +1,90 @@
+#include "tools.h"
+#include "guard.h"
+#include "kernel.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const printers[] = {PRINTERS, NULL};
+
+static int is_among(const char *name, const char *const *names)
+{
+	while (*names != NULL && strcmp(*names, name) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* Whether there is a shim of this name; its path goes to `shim`, PATH_MAX bytes. */
+static int has_shim(const char *name, char *shim)
+{
+	const char *shims = guard.values[V_SHIMS];
+	if (*name == '\0' || strlen(shims) + strlen(name) + 2 > PATH_MAX)
+		return 0;
+	strcpy(stpcpy(stpcpy(shim, shims), "/"), name);
+	return kernel(SYS_faccessat, AT_FDCWD, shim, X_OK) == 0;
+}
+
+int is_tool(void)
+{
+	char shim[PATH_MAX];
+	return guard.is_part ||
+	       (!guard.is_make && !is_among(guard.name, printers) && has_shim(guard.name, shim));
+}
+
+static int prints_into_file(void)
+{
+	struct stat info;
+	return kernel(SYS_fstat, 1, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* A tool for files that touches nothing pending need not be heard of: it is guarded itself.  (Those
+ * that may vouch for something pending are not among them.)  Nor need one whose result is what it
+ * prints, where that goes to no file. */
+static int is_unconcerned(const char *name, char *const *argv)
+{
+	static const char *const tools[] = {QUIET_TOOLS, NULL};
+	int prints = is_among(name, printers);
+	if ((!prints && !is_among(name, tools)) || argv == NULL)
+		return 0;
+	if (prints && !prints_into_file())
+		return 1;
+	for (; !guard_quiet() && *argv != NULL; argv++)
+		if (**argv != '-' && guard_knows(*argv))
+			return 0;
+	return 1;
+}
+
+int is_shim(const char *path)
+{
+	const char *shims = guard.values[V_SHIMS];
+	size_t own = strlen(shims);
+	return strncmp(path, shims, own) == 0 && path[own] == '/';
+}
+
+/* A relative path is not known to mean a tool of the system's; some tools projects build. */
+static int is_tools_path(const char *path)
+{
+	static const char *const built[] = {BUILT_TOOLS, NULL};
+	const char *slash = strrchr(path, '/');
+	return *path == '/' || (slash != NULL && is_among(slash + 1, built));
+}
+
+int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
+{
+	char folder[PATH_MAX] = "";
+	if (!is_tools_path(path) || is_shim(path))
+		return 0;
+	const char *name = strrchr(path, '/') + 1;
+	if (is_unconcerned(name, argv) || !has_shim(name, shim) ||
+	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
+		return 0;
+	if (*path != '/' && kernel(SYS_getcwd, folder, sizeof folder) < 0)
+		return 0;
+	if (strlen(folder) + strlen(path) + 2 > PATH_MAX)
+		return 0;
+	char *at = stpcpy(stpcpy(real, "SMPMAKE_REAL="), folder);
+	strcpy(stpcpy(at, *path != '/' ? "/" : ""), path);
+	return 1;
+}

@@ -1,0 +1,17 @@
+/* Which programs are known tools, and which of them go to their shims. */
+#ifndef SMPMAKE_TOOLS_H
+#define SMPMAKE_TOOLS_H
+
+/* What a tool starts is its own business: gcc's assembler is no command of the build.  A known tool
+ * that is no command of ours came here past its shim: a program without a guard started it.  A make
+ * that we stand for (wmake) is none: what it starts is the build. */
+int is_tool(void);
+
+/* A shim that was found on PATH, where a program above us has no guard. */
+int is_shim(const char *path);
+
+/* Whether a known tool is called by its path and is to be heard of: the shim's path goes to `shim`
+ * (PATH_MAX bytes), a variable that says what it stands for to `real` (16 more). */
+int goes_to_shim(const char *path, char *const *argv, char *shim, char *real);
+
+#endif
