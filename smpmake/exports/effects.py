@@ -82,6 +82,7 @@ class Step:
     command   what it was recorded as; None for a removal, which is one step a file.
     declared, observed  what it reads by its command line, and what it was seen to read.
     needed    those of them without which it cannot run.
+    printed   the file that a shell sent what it prints to, "" where it names its outputs.
     check     its failure may have been what its caller wanted to know.
     unseen    it compiled, and what headers it read is not known.
     """
@@ -94,6 +95,7 @@ class Step:
     needed: tuple[str, ...] = ()
     made: tuple[Made, ...] = ()
     removed: tuple[str, ...] = ()
+    printed: str = ""
     check: bool = False
     unseen: bool = False
 
@@ -219,6 +221,9 @@ class _Reader:
             tuple(needed),
             tuple(made),
             removed,
+            next((path for path in command.outputs if path not in writes), "")
+            if meaning.prints
+            else "",
             command.status is None and command.reason in _CHECKS,
             unseen,
         )

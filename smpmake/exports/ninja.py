@@ -195,11 +195,15 @@ def shell_command(chain: Chain, root: str) -> str:
 
 def _in_folder(cwd: str, steps: list[Step], root: str) -> list[str]:
     """Steps of one folder; the last takes the shell's place."""
-    commands = [_quoted(step.argv) for step in steps]
+    commands = [_quoted(step.argv) + _redirection(step) for step in steps]
     if cwd != root:
         commands.insert(0, _quoted(["cd", _seen_from(root, cwd)]))
         commands[-1] = f"exec {commands[-1]}"
     return commands
+
+
+def _redirection(step: Step) -> str:
+    return f" > {_quote(_seen_from(step.cwd, step.printed))}" if step.printed else ""
 
 
 #: Ninja's commands are of one line; the shell has variables for what breaks it.

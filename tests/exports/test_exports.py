@@ -116,6 +116,20 @@ def test_a_compile_and_a_link() -> None:
     }
 
 
+def test_what_was_printed_into_a_file_is_again() -> None:
+    record = made_of(
+        did("gcc -MMD -c -o a.o a.c", "a.c", "a.o a.d"),
+        did("sed s/x/y/ a.d", "a.d", "out/it's", kind="inspect"),
+        did("gcc -E -MMD -MF b.d b.c", "b.c", "b.d b.i", kind="preprocess"),
+        did("sed s/x/y/ ../a.d", "a.d", "sub/n", kind="inspect", cwd="/src/sub"),
+    )
+    found = edges(record, Disk("/src/a.c", "/src/b.c", folders=("/src/out", "/src/sub")))
+    commands = [command for _, command in found.values()]
+    assert "sed s/x/y/ a.d > 'out/it'\"'\"'s'" in commands
+    assert "gcc -E -MMD -MF b.d b.c > b.i" in commands
+    assert any(command.endswith("cd sub && exec sed s/x/y/ ../a.d > n") for command in commands)
+
+
 def test_what_is_moved_away_belongs_to_the_edge() -> None:
     record = made_of(
         did("gcc -MD -MF d/a.Tpo -c -o a.o a.c", "a.c", "a.o d/a.Tpo"),
