@@ -126,7 +126,7 @@ _SED: Final = re.compile(
     rf"(?:{_SUBSTITUTE}|[dpDPgGhHxnN=]|[qQ]\d*)[ \t]*(?=[;\n]|\Z)"
 )
 #: What may reach another file or program from within awk; comparisons are refused, too.
-_AWK: Final = re.compile(r"(?<!\|)\|(?!\|)|>|@|\b(?:system|getline|ARGV|fflush|close)\b")
+_AWK: Final = re.compile(r"(?<!\|)\|(?!\|)|>|@|\b(?:system|getline|ARG[VC]|fflush|close)\b")
 
 
 def _sed_prints(script: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 #: Quoted pieces, with the dollars before them: an odd one makes it another kind of quote.
 _QUOTED: Final = re.compile(r"""(\$*)('[^']*'|"(?:[^"\\]|\\.)*")|\\.""", re.DOTALL)
 #: What this does not follow: substitutions, comments, here-documents, functions.
-_NOT_PLAIN: Final = re.compile(r"""\$\(|['"`]|<<|(?:^|[\s;&|(])#|\(\s*\)""")
+_NOT_PLAIN: Final = re.compile(r"""\$\(|['"`]|<<|(?:^|[\s;&|()<>])#|\(\s*\)""")
 _TOKEN: Final = re.compile(r"[;<>|&()\n]+|[^\s;<>|&()]+")
 _SEPARATOR: Final = re.compile(r"[;&|\n()]+")
 _REDIRECTION: Final = re.compile(r"[<>&|]*[<>][<>&|]*")
@@ -22,9 +22,29 @@ _OPERATOR: Final = re.compile(r"[;<>|&()\n]")
 _BEFORE: Final = frozenset({"then", "do", "else", "{", "time"})
 _ASKING: Final = frozenset({"if", "elif", "while", "until", "!"})
 _ENDS: Final = frozenset({"}", "fi", "done", "esac"})
-_TAKES_OVER: Final = frozenset(
-    {"case", "exec", "eval", ".", "source", "function", "alias", "coproc"}
+#: By these a shell comes to mean something else, or sends its own output elsewhere.
+_CHANGES: Final = frozenset(
+    {
+        *(
+            "exec",
+            "eval",
+            ".",
+            "source",
+            "command",
+            "builtin",
+            "alias",
+            "unalias",
+            "case",
+            "select",
+        ),
+        *("function", "functions", "coproc", "enable", "autoload", "zmodload", "emulate", "shopt"),
+        *("setopt", "unsetopt", "noglob", "nocorrect", "-", "[["),
+    }
 )
+_ASSIGNMENT: Final = re.compile(r"\w+\+?=")
+#: A command's name that is what it is: nothing in it is quoted, expanded or a pattern.
+_NAME: Final = re.compile(r"[\w./+@%:,-]+|\[")
+_BLANK: Final = "\0"  # for what was quoted
 #: What may stand behind a command whose status decides no more than whether its line goes on.
 _GOES_ON: Final = frozenset({"", ";", "&&"})
 
@@ -63,11 +83,11 @@ def _unquoted(text: str) -> str:
     def plain(piece: re.Match[str]) -> str:
         dollars, quoted = piece[1] or "", piece[2]
         if quoted is None:
-            return "_"
+            return _BLANK
         if len(dollars) % 2 or (quoted[0] == '"' and ("$(" in quoted or "`" in quoted)):
             raise ValueError(quoted)
         kept = r"[^\w./$-]" if quoted[0] == '"' else r"[^\w./-]"
-        return dollars + (re.sub(kept, "_", quoted[1:-1]) or "_")
+        return dollars + (re.sub(kept, _BLANK, quoted[1:-1]) or _BLANK)
 
     text = _QUOTED.sub(plain, text)
     if _NOT_PLAIN.search(text):
@@ -94,12 +114,21 @@ def _commands(text: str) -> Iterator[_Simple]:
 
 
 def _leaves_others_alone(command: _Simple) -> bool:
-    """Whether it neither redirects several commands nor takes over what the text says."""
+    """Whether it is one known by name, redirects no other and changes nothing for those behind."""
     words = command.words[len(_leading(command.words)) :]
-    if words and words[0] in _TAKES_OVER:
-        return False
+    bare = [word for word in _without_redirections(words) if not _ASSIGNMENT.match(word)]
     redirects = any(map(_REDIRECTION.fullmatch, words))
-    return not (redirects and (not words or words[0] in _ENDS or ")" in command.before))
+    if not bare:  # assignments, or what stands behind a subshell
+        return not redirects
+    if redirects and (bare[0] in _ENDS or ")" in command.before):
+        return False
+    return bare[0] in _ENDS or (bare[0] not in _CHANGES and _NAME.fullmatch(bare[0]) is not None)
+
+
+def _without_redirections(words: list[str]) -> list[str]:
+    found = [n for n, word in enumerate(words) if _REDIRECTION.fullmatch(word)]
+    gone = {*found, *(n + 1 for n in found), *(n - 1 for n in found if _number(words, n))}
+    return [word for n, word in enumerate(words) if n not in gone]
 
 
 def _leading(words: list[str]) -> list[str]:

@@ -70,6 +70,8 @@ class Command:
     private_texts files of ours that argv names; they go with it.
     wrote         what it was seen to write.
     traced        all that it read has been noted.
+    rests_on      commands that are not taken for ended before it is, carries: how many rest on it
+                  (engine/settling), is_kept: it has ended well.
     caller        the command line of who called it, b"" for a make or where nobody asks.
     """
 
@@ -95,6 +97,9 @@ class Command:
     caller: bytes = b""
     wrote: tuple[str, ...] = ()
     traced: bool = False
+    rests_on: tuple[Command, ...] = ()
+    carries: int = 0
+    is_kept: bool = False
 
 
 class OutputFile(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Final
 
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
-from smpmake.engine import diagnostics
+from smpmake.engine import diagnostics, settling
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
@@ -198,8 +198,7 @@ class Executor:
         record.state, record.status = "done", 0
         command.build.done += 1
         self._output.print(command, job.number, b"", b"")
-        if undo is not None:
-            undo.ended(job.number)
+        settling.kept(command)
         self._retire(job, ok=True, now=record.ended)
 
     def _grant(self, job: Job, command: Command) -> None:

@@ -19,6 +19,7 @@ from smpmake.disk.disk import Disk
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import FolderFiles
 from smpmake.disk.stamps import stamp_of
+from smpmake.engine import settling
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
@@ -254,6 +255,7 @@ class Intake:
             build.transcript.reserve(job.number)
         if build.lost:
             build.lost.difference_update(operands.writes)
+        settling.issued(command, operands.reads, self._hazards)
         actions = self._executor.issue(job)
         asked = bool(build.rules.ignored)
         self._pending.entered(job, promises, replaced(outputs) + logs(command), files, asked=asked)

@@ -7,6 +7,7 @@ import os
 from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
+from smpmake.engine import settling
 from smpmake.engine.build import Build, Wrong
 from smpmake.engine.command import Command, Reply
 from smpmake.engine.context import make_keeps_going, wmake_above
@@ -29,10 +30,9 @@ class Outcome:
     def succeeded(self, job: Job, command: Command, result: Result) -> None:
         """A job did what was promised."""
         build = command.build
-        if build.undo is not None:
-            build.undo.ended(job.number)
-            if build.undo.is_whole and not command.prints:  # else nothing is reused
-                build.finished.append(_finished(command, result))
+        settling.kept(command)
+        if build.undo is not None and build.undo.is_whole and not command.prints:
+            build.finished.append(_finished(command, result))  # else nothing is reused
         if command.digest:
             if build.known_failures is not None:
                 build.known_failures.discard(command.digest)
@@ -62,8 +62,8 @@ class Outcome:
                 self._disk.remove(*command.makes)  # else what is older would be believed
             return False
         output = result.out + result.err
-        if build.undo is not None and (command.digest or command.group is not None):
-            build.undo.ended(job.number)  # as it does serially
+        if command.digest or command.group is not None:
+            settling.kept(command)  # as it does serially
         if command.digest:
             build.reported.append(Failure(record, output, why))
             _tell(command, status, result)
@@ -77,6 +77,7 @@ class Outcome:
         argv = command.invoke.argv
         build.wrong[digest_of(command.invoke.cwd, argv)] = Wrong(argv, command.caller, failure)
         if build.keep_going or self._make_keeps_going(command):
+            settling.let_go(command)
             return False
         if build.broken is None or job.number < build.broken.number:
             build.broken = job

@@ -12,7 +12,7 @@ from typing import Final
 
 from smpmake.commands.families import mark_of_alone
 from smpmake.commands.makes import MAKES
-from smpmake.commands.model import Analysis, Kind, Reason
+from smpmake.commands.model import Analysis, Reason
 from smpmake.decide import redirects
 from smpmake.decide.procfs import Processes, asks_for_status, shell_text
 from smpmake.disk.elf import holds
@@ -43,7 +43,8 @@ class Recipes:
         ):
             return analysis
         reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
-        if analysis.kind is Kind.INSPECT and not any(map(self._hazards.is_written, reads)):
+        # What makes it is taken back with it, and the shell's opening of its file in between.
+        if not any(map(self._hazards.is_written, reads)):
             return analysis
         real = os.fsdecode(invoke.real)
         mark = mark_of_alone(real)
@@ -71,6 +72,8 @@ class Recipes:
         if caller is None:
             return False
         text = shell_text(self._processes.command_line(invoke.parent))
+        if self._processes.holds(invoke.parent, (invoke.out, invoke.out)):
+            return False  # it was its own before, under a name such as /dev/stdout
         if self._has(invoke.parent, invoke) and (
             not text or caller.name not in _OPENS_ITSELF or self._has(caller.parent, invoke)
         ):

@@ -5,12 +5,15 @@ The compile is held until the driver has come to the end of the recipe, or stand
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.support.held import Held
@@ -44,7 +47,7 @@ GOES_ON = {
     "in a loop": (["for n in 1 2; do sed s/g/$$n/ g.d > g$$n; done"], 3),
     "read only": (["umask 077; sed s/g/z/ g.d > g.cmd"], 2),
     "a compile that reads it": (["sed 's/.*/int i;/' g.d > i.h", "gcc -include i.h -c m.c"], 3),
-    "preprocessed": (["gcc -E m.c > m.i", "gcc -c m.i -o m.o"], 3),
+    "preprocessed": (["sed 's/.*/int i;/' g.d > k.c", "gcc -E k.c > k.i"], 3),
 }
 #: Those that may: somebody looks, or what is printed is not one command's.
 STANDS = {
@@ -53,6 +56,9 @@ STANDS = {
     "a shell in a shell": ["sh -c 'sed s/g/z/ g.d; echo end' > g.cmd"],
     "bash in a shell": ["bash -c 'sed s/g/z/ g.d; echo end' > g.cmd"],
     "a script": ["sh ./two.sh > g.cmd"],
+    "by another name": [
+        "bash -c \"OUT=/dev/stdout sh -c 'sed s/g/z/ g.d > \\$$OUT; echo end' > g.cmd; :\""
+    ],
     "appended": ["echo first > g.cmd; sed s/g/z/ g.d >> g.cmd"],
     "after another": ["{ echo first; sed s/g/z/ g.d; } > g.cmd"],
     "exec": ["exec > g.cmd; sed s/g/z/ g.d; echo end"],
@@ -206,6 +212,65 @@ def test_without_a_guard_nobody_would_know(held: Held) -> None:
     recipe, _ = GOES_ON["sed"]
     ended = check(held, files(*recipe), "--no-guard")
     assert jobs(ended) <= 1, ended.err
+
+
+SLOW_SED = """#!/bin/sh
+: > {begun}
+if [ -p {gate} ]; then read word < {gate}; fi
+exec {sed} "$@"
+"""
+#: Makefiles in which make is in another target when sed is at work.
+INTERRUPTED = {
+    "a target of its own": (
+        "all: g.cmd after\n\t@cat g.cmd\n"
+        f"g.o: good.c\n\t{HELD}\n"
+        "g.cmd: g.o\n\tsed s/g/z/ g.d > $@\n"
+        "after: g.cmd\n\t: > after\n\tcat g.cmd > last\n"
+    ),
+    "beside the target": (
+        "all: g.o after\n\t@cat g.cmd\n"
+        f"g.o: good.c\n\t{HELD}\n\tsed s/g/z/ g.d > g.cmd\n"
+        "after: g.o\n\t: > after\n\tcat g.cmd > last\n"
+    ),
+    "a chain": (
+        "all: g.o after\n\t@cat k.2\n"
+        f"g.o: good.c\n\t{HELD}\n\tcat g.d > k.1\n\tsed s/g/z/ k.1 > k.2; rm k.1\n"
+        "after: g.o\n\t: > after\n\tcat k.2 > last\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_an_interrupted_one_is_made_again(held: Held, name: str, how: signal.Signals) -> None:
+    """make is past the recipe, and would not run it again for what is missing beside its target."""
+    space = held.space
+    begun, gate = space.root / "begun", space.root / "sed-gate"
+    made = {**files(), "Makefile": INTERRUPTED[name]}
+    status, serial = held.serial(made, ["make"])
+    assert status == 0
+    tool = space.root / "tools" / "sed"
+    tool.write_text(SLOW_SED.format(begun=begun, gate=gate, sed=shutil.which("sed")))
+    tool.chmod(0o755)
+    space.clear()
+    space.write(made)
+    before = space.tree()
+    os.mkfifo(gate)
+    process = held.start("make")
+    held.let_go_when_stuck(process)
+    while not begun.exists():
+        assert process.poll() is None
+    if how is signal.SIGKILL:
+        process.kill()
+    else:
+        os.killpg(process.pid, how)
+    space.finish(process)
+    gone = [p for p in psutil.process_iter(["name", "cwd"]) if p.info["cwd"] == str(space.folder)]
+    psutil.wait_procs(gone, timeout=30)
+    assert space.tree() == before
+    gate.unlink()
+    assert space.ok("make")
+    assert space.tree() == serial
 
 
 FIXDEP = r"""

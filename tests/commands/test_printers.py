@@ -76,6 +76,7 @@ OTHERWISE = {
             "awk '{ system($0) }' x",
             "awk '{ getline; print }' x",
             "awk '{ \"date\" | getline d; print d }' x",
+            "awk 'BEGIN { ARGC = 1 } { print }' x",
             "awk '@include \"f\"; { print }' x",
             "awk '{ print }' n=1 x",
             "awk -f missing.awk x",
