@@ -88,7 +88,9 @@ class Held:
             state = self._state()
             pending = state.get("pending", [])
             waits = state.get("waiting", 0) > 0 or any(p[1] == "waiting" for p in pending)
-            if over or waits or any(p[3] == "foreground" for p in pending) or _is_left(process):
+            if over or waits or any(p[3] == "foreground" for p in pending):
+                break
+            if pending and _is_left(process):  # with nothing pending it may not have begun
                 break
         self.release(process)
 
