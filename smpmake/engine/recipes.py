@@ -1,8 +1,8 @@
 """Commands of a recipe that need not be waited for, though no option of theirs names an output.
 
 Those whose result is what they print, where a shell has opened a file for that alone, and checks
-whose status tells no more than whether the build goes on.  Both are done in a moment, so they are
-deferred only where they would have to wait.
+whose status tells no more than whether the build goes on.  Both are deferred only where they
+would have to wait.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Recipes:
         ):
             return analysis
         reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
-        # What makes it is taken back with it, and the shell's opening of its file in between.
+        # Taken back it goes with who makes what it reads (settling): the shell's opening of its file
+        # lies in between.
         if not any(map(self._hazards.is_written, reads)):
             return analysis
         real = os.fsdecode(invoke.real)

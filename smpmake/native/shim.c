@@ -47,6 +47,12 @@ static const char *const disk_tools[] = {DISK_TOOLS, NULL};
 /* Tools whose result is what they print: of concern where that goes to a file. */
 static const char *const printers[] = {PRINTERS, NULL};
 
+static int prints_into_file(void)
+{
+	struct stat info;
+	return fstat(1, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 /* Makes that we stand for because they need options of us.  Their commands are the build's. */
 static const char *const make_tools[] = {MAKE_TOOLS, NULL};
 
@@ -101,7 +107,7 @@ int main(int argc, char **argv)
 	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
 		return become(real, argv, s.env);
 	int prints = is_among(tool, printers);
-	if (prints && (fstat(1, &self) != 0 || !S_ISREG(self.st_mode)))
+	if (prints && !prints_into_file())
 		return become(real, argv, s.env);
 	if (s.board != NULL && (prints || is_among(tool, disk_tools)) && nothing_pending(s.board))
 		return become(real, argv, s.env);
