@@ -43,8 +43,8 @@ class Recipes:
         ):
             return analysis
         reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
-        # Taken back it goes with who makes what it reads (settling): the shell's opening of its file
-        # lies in between.
+        # It is taken back together with who makes what it reads (settling): the shell's opening
+        # of its file lies in between.
         if not any(map(self._hazards.is_written, reads)):
             return analysis
         real = os.fsdecode(invoke.real)
