@@ -58,7 +58,7 @@ class Row:
 
 
 ROWS = {
-    "opens a pending output": Row("reads", "gcc -c held.c; cat held.o > copy"),
+    "opens a pending output": Row("reads", "gcc -c held.c; od held.o > copy"),
     "looks whether it is there": Row("reads", "gcc -c held.c; test -f held.o && echo yes > seen"),
     "asks for its size": Row(
         "reads",
@@ -70,16 +70,16 @@ ROWS = {
     ),
     "reads it through another spelling": Row(
         "reads",
-        "ln -s sub other; gcc -c sub/held.c -o sub/held.o; cat ./other/../other//held.o > copy",
+        "ln -s sub other; gcc -c sub/held.c -o sub/held.o; od ./other/../other//held.o > copy",
     ),
     "reads it through a new link": Row(
         "reads",
         "gcc -c held.c; "
         + python("import os; os.symlink('held.o', 'alias')")
-        + "; cat alias > copy",
+        + "; od alias > copy",
     ),
     "reads it through an older link": Row(
-        "reads", "echo old > held.o; ln -s held.o link; gcc -c held.c; cat link > copy"
+        "reads", "echo old > held.o; ln -s held.o link; gcc -c held.c; od link > copy"
     ),
     "loads it": Row(
         "reads, loads",

@@ -207,7 +207,7 @@ def tool(space: Space, name: str, text: str = "") -> Path:
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_a_command_finds_what_it_has_made_itself(space: Space, name: str) -> None:
     tool(space, "gcc", WRAPPERS[name])
-    script = "gcc -c -o p.o a.c; cat p.o > seen; gcc -c -o a.o a.c"
+    script = "gcc -c -o p.o a.c; cksum p.o > seen; gcc -c -o a.o a.c"
     ended = space.expect_same(FILES, ["sh", "-c", script])
     assert ended.status == 0
 
@@ -288,7 +288,7 @@ def test_p1_a_job_makes_anew_what_an_earlier_one_has_made(space: Space, then: st
         ".smpmake.toml": known.format("write") + "headers = false\n" + known.format("find"),
         **{name: f"{name}\n" for name in ("in", "late", "again", "wait")},
         "build.sh": (
-            "write -o p in\nfind -o q in\ncat p q > seen\n"  # both are seen to have a guard
+            "write -o p in\nfind -o q in\ncksum p q > seen\n"  # both are seen to have a guard
             f"write -o x.dat late\nfind -o found wait\n{then}[ ! -p {late} ] || echo > {late}\n"
         ),
     }
