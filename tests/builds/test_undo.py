@@ -349,7 +349,7 @@ def test_p3_what_an_unfinished_compile_has_rewritten_is_undone(held: Held) -> No
 @pytest.mark.parametrize("victims", ["server", "all"])
 def test_p3_after_a_kill_the_next_session_undoes(held: Held, victims: str) -> None:
     space = held.space
-    lines = ["gcc -c m.c -o m.o; cat m.o > before; rm m.o"]  # gcc is seen to have a guard
+    lines = ["gcc -c m.c -o m.o; cksum m.o > before; rm m.o"]  # gcc is seen to have a guard
     lines += ["gcc -Dheld -c good.c", "echo ok > stamp", "rm m.sh"]
     lines += ["echo more >> n.log", "sed -i s/x/y/ x.sh", "mv old new", AFTER, "sleep 100"]
     files = {**make(*lines), "n.log": "7\n", "old/file": "x", "m.sh": "m\n", "x.sh": "x\n"}
