@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from smpmake.decide.known_failures import digest_of
+
 if TYPE_CHECKING:
     from smpmake.decide.known_failures import KnownFailures
     from smpmake.decide.rules import Rules
     from smpmake.engine.environment import Environment
     from smpmake.engine.sinks import Transcript
-    from smpmake.protocol.wire import FileId
+    from smpmake.protocol.wire import FileId, Invoke
     from smpmake.records import CommandRecord, Failure, Stall
     from smpmake.schedule.job import Job
     from smpmake.undo.journal import UndoJournal
@@ -193,3 +195,17 @@ class Build:
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()
+
+    def to_be_told(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
+        """The digest of a command whose driver is to be told how it went, "" of others.
+
+        One that is not deferred tells it by itself.
+        """
+        if not (self.known_failures or self.patient or self.awaited or self.owed):
+            return ""
+        digest = digest_of(command.cwd, command.argv)
+        if not deferred:
+            self.owed.pop(digest, None)
+            return ""
+        known = self.known_failures is not None and digest in self.known_failures
+        return digest if known or self.patient or caller in self.awaited else ""

@@ -183,6 +183,8 @@ class Engine:
         """A build's driver is run again (Build.start_over)."""
         build.start_over(whole=whole)
         self._pending.release()
+        if build.owed:
+            self._pending.hear_all()
 
     def forget(self, build: Build) -> None:
         """A build is over, and with it what was remembered for its sake."""

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason
 from smpmake.decide import policy
-from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.disk.elf import takes_guard
@@ -96,7 +95,9 @@ class Intake:
         caller = b""
         if decision.deferred and build.undo is not None:
             caller = self._processes.calling_command(invoke.parent)
-        digest = self._matters(build, invoke, caller) if decision.deferred else ""
+        digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
+        if not build.owed:
+            self._pending.heard()
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
         if build.lost and self._needs_lost(build, cwd, analysis):
@@ -123,16 +124,6 @@ class Intake:
             self._in_foreground(command, cwd, analysis, decision)
 
     # ------------------------------------------------------------------ what is asked
-
-    @staticmethod
-    def _matters(build: Build, invoke: Invoke, caller: bytes) -> str:
-        """The command's digest, if the driver is to be told how it went; else ""."""
-        known = build.known_failures
-        if not known and not build.patient and not build.awaited:
-            return ""
-        digest = digest_of(invoke.cwd, invoke.argv)
-        matters = build.patient or caller in build.awaited or (known and digest in known)
-        return digest if matters else ""
 
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self._paths.canonical(cwd, path) for path in analysis.reads)

@@ -91,6 +91,7 @@ class Pending:
         self._stale: dict[File, dict[Job, None]] = {}
         self._files = Files()
         self._held = 0
+        self._hears_all = False
         self._kept: Counter[int] = Counter()
         self._products: Counter[int] = Counter()
         self._libraries: dict[str, set[Job]] = {}
@@ -189,10 +190,24 @@ class Pending:
         self._held = 1
         self.show()
 
+    def hear_all(self) -> None:
+        """That may be any file, so that no command is unheard, until `release`."""
+        self._hears_all = True
+        self._board.all_ask(on=True)
+        self.hold()
+
     def release(self) -> None:
-        """The inverse."""
+        """The inverse of both."""
         self._held = 0
+        if self._hears_all:
+            self._hears_all = False
+            self._board.all_ask(on=False)
         self.show()
+
+    def heard(self) -> None:
+        """Who was to be heard has been."""
+        if self._hears_all:
+            self.release()
 
     def _note_libraries(self, job: Job, *, come: bool) -> None:
         found = [os.path.basename(path) for path in job.operands.writes if is_library(path)]

@@ -102,6 +102,7 @@ class Scoreboard:
         self._owners: dict[int, int | dict[int, int]] = {}
         self._used = 0
         self._stale = 0
+        self._all_ask = False
         self._free = list(range(FOLDERS))
 
     def show(self, pending: int, undeclared_ns: int = 0) -> None:
@@ -110,6 +111,11 @@ class Scoreboard:
         self._words[_PENDING] = pending
         if pending == 0 and (self._used > SLOTS // 8 or self._halves[_FULL]):
             self._rebuild()
+
+    def all_ask(self, *, on: bool) -> None:
+        """Whether guards ask about whatever they meet, as where the board is full."""
+        self._all_ask = on
+        self._rebuild()
 
     def keep_journal(self) -> None:
         """From now on guards write what they change into the undo journal (smpmake.undo)."""
@@ -236,7 +242,7 @@ class Scoreboard:
         self._indices.clear()
         self._used = 0
         if len(self._owners) < SLOTS // 2:
-            halves[_FULL] = 0
+            halves[_FULL] = self._all_ask
             for value in self._owners:
                 self._store(value)
         halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF

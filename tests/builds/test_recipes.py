@@ -193,6 +193,17 @@ def test_without_a_journal_a_make_is_repeated_all_the_same(held: Held, name: str
     assert waits or "failed after its success was promised" in ended.err, ended.err
 
 
+def test_one_that_is_no_job_when_the_make_is_repeated_tells_it_by_itself(held: Held) -> None:
+    """What it reads is there by then."""
+    makefile = f"all: g.o\n\tsed s/g/z/ g.d missing > stamp; echo more\n\t{AFTER}\n"
+    makefile += f"g.o:\n\t{HELD}\n"
+    made = {**SOURCES, "Makefile": makefile, ".smpmake.toml": 'undo = "off"\n'}
+    status, serial = held.serial(made, ["make"])
+    ended, tree = parallel(held, made)
+    assert (ended.status, tree) == (status, serial), ended.err
+    assert "is run again" in ended.err
+
+
 DESCRIBED = """
 [tools.mygen]
 output = "stdout"

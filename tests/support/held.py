@@ -29,6 +29,16 @@ def _is_left(process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
+def _is_stuck(pending: list[list[Any]]) -> bool:
+    """Whether some driver waits for a command of its own: one that waits, or the held one itself.
+
+    A job in the pool that waits holds nobody up: its driver goes on behind it.
+    """
+    own = [state for _, state, _, mode in pending if mode != "deferred"]
+    in_pool = any(state == "running" and mode == "deferred" for _, state, _, mode in pending)
+    return "waiting" in own or (bool(own) and not in_pool)
+
+
 class Held:
     """Commands of gcc with "held" among their words wait for `release`; serially they do not."""
 
@@ -87,8 +97,7 @@ class Held:
             over = (self.space.folder / "after").exists()
             state = self._state()
             pending = state.get("pending", [])
-            waits = state.get("waiting", 0) > 0 or any(p[1] == "waiting" for p in pending)
-            if over or waits or any(p[3] == "foreground" for p in pending):
+            if over or state.get("waiting", 0) > 0 or _is_stuck(pending):
                 break
             if pending and _is_left(process):  # with nothing pending it may not have begun
                 break
