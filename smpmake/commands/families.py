@@ -117,6 +117,10 @@ FAMILIES: tuple[Family, ...] = (
     Family("launcher", "ccache|distcc|icecc|sccache", _in("launchers")),
 )
 
+#: Shells, which are no tools but where a make gives them a recipe's line.
+SHELLS = ("sh", "bash", "dash")
+_LINE = Family("line", "|".join(SHELLS), _in("recipe"))
+
 #: What the native programs must know of tools' names; compiled into them (hatch_build.py).
 NATIVE_NAMES: dict[str, list[str]] = {
     "DISK_TOOLS": sorted(family.name for family in FAMILIES if family.on_disk),
@@ -128,6 +132,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
         *("objdump", "readelf", "fixdep"),
     ],
     "BUILT_TOOLS": sorted(family.name for family in FAMILIES if family.built),
+    "SHELLS": [*SHELLS],
     "MAKE_TOOLS": sorted(makes.WMAKES),
     "MAKEFILE_TOOLS": sorted(makes.READERS),
 }
@@ -165,6 +170,11 @@ def described() -> list[str]:
 def is_known(name: str) -> bool:
     """Whether some family knows a tool of that name."""
     return find(basename(name)) is not None
+
+
+def runs_lines(name: str) -> bool:
+    """Whether it is a shell, to which a make has given a recipe's line."""
+    return name in SHELLS
 
 
 def is_compiler(name: str) -> bool:
@@ -211,7 +221,7 @@ def _is(family: str, name: str) -> bool:
 def analyse(inv: Invocation) -> Analysis:
     """The meaning of an invocation; a tool that nobody knows is a barrier."""
     name = basename(inv.argv[0]) if inv.argv else ""
-    family = find(name)
+    family = find(name) or (_LINE if name in SHELLS else None)
     if family is None:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=name)
     meaning = family.analyse(inv)

@@ -85,6 +85,7 @@ class Reason(enum.StrEnum):
     DRIVER_READS_BACK = "driver-reads-back", False, "its caller reads side outputs at once"
     CHECKS_TARGETS = "checks-targets", False, "wmake looks at the target when the command ends"
     NO_TARGET_CHECK = "no-target-check", False, "wmake runs with -c (promised targets) and -z"
+    RECIPE = "recipe-not-understood", False, "a recipe's line of which not every command is known"
     USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"
 
 
@@ -170,6 +171,7 @@ class Analysis(NamedTuple):
                 rewritten before a deferred command runs.  Called with what keeps a text in a file
                 of ours and returns its name.
     checks      it writes nothing (the refusal); its status tells only whether the build goes on.
+    tool        by which name it is known to people, if that is not its own: of a recipe's line.
     prints      it is in the foreground because its whole result goes to standard output (the
                 refusal), and writes nothing else.
     """
@@ -186,6 +188,7 @@ class Analysis(NamedTuple):
     alone: tuple[str, ...] = ()
     argv: Callable[[Keep], tuple[str, ...]] | None = None
     search: tuple[str, ...] = ()
+    tool: str = ""
     prints: bool = False
     checks: bool = False
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
+from smpmake.commands import libtool, recipe
 from smpmake.commands.compiler_names import own_output
 from smpmake.commands.compiler_options import Do
 from smpmake.commands.compiler_parts import output_places, words_for
 from smpmake.commands.compiler_words import Line, Source
-from smpmake.commands.families import is_compiler, is_launcher
+from smpmake.commands.families import is_compiler, is_launcher, runs_lines
 from smpmake.commands.model import Invocation
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import basename, stem
@@ -26,12 +28,14 @@ class Unit:
     argv     the command that compiles this source and no other, response files put in place.
     output   what that command makes.
     reads_headers  the source is preprocessed.
+    folder   where that command is run, as seen from where the whole was: a line may change it.
     """
 
     source: str
     argv: tuple[str, ...]
     output: str
     reads_headers: bool
+    folder: str = ""
 
 
 def units(inv: Invocation) -> tuple[Unit, ...]:
@@ -39,6 +43,8 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
 
     Raises options.UnreadableError where a response file cannot be read.
     """
+    if inv.argv and (runs_lines(basename(inv.argv[0])) or libtool.compile_of(inv.argv)):
+        return tuple(_units_of_line(inv))
     start = 0
     if len(inv.argv) > 1 and is_launcher(inv.argv[0]):
         start = 1
@@ -52,6 +58,16 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
     head = inv.argv[: start + 1]
     wanted = [s for s in line.sources if s.language.cpp or s.language.cc]
     return tuple(_unit(line, source, head) for source in wanted)
+
+
+def _units_of_line(inv: Invocation) -> Iterator[Unit]:
+    for command in recipe.simple_commands(inv):
+        call = libtool.compile_of(command.argv)
+        called = recipe.placed_at(inv, command)._replace(
+            argv=call.command if call else command.argv
+        )
+        for unit in units(called) if not runs_lines(basename(called.argv[0])) else ():
+            yield replace(unit, folder=command.folder)
 
 
 def _unit(line: Line, source: Source, head: tuple[str, ...]) -> Unit:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from smpmake.decide.known_failures import digest_of
+from smpmake.engine.environment import Environment
 
 if TYPE_CHECKING:
     from smpmake.decide.known_failures import KnownFailures
     from smpmake.decide.rules import Rules
-    from smpmake.engine.environment import Environment
     from smpmake.engine.sinks import Transcript
     from smpmake.protocol.wire import FileId, Invoke
     from smpmake.records import CommandRecord, Failure, Stall
@@ -195,6 +196,21 @@ class Build:
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()
+
+    def environment_of(self, invoke: Invoke) -> Environment:
+        """The invocation's environment; most commands share it and more, once in memory."""
+        known = self.environments.get(invoke.env)
+        if known is None:
+            self.spare_memory()
+            known = self.environments[invoke.env] = Environment(invoke.env)
+        share = self.texts.setdefault
+        invoke.env = known.blob
+        invoke.real = share(invoke.real, invoke.real)
+        invoke.cwd = share(invoke.cwd, invoke.cwd)
+        invoke.limits = share(invoke.limits, invoke.limits)
+        invoke.tool = sys.intern(invoke.tool)
+        invoke.build = sys.intern(invoke.build)
+        return known
 
     def to_be_told(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
         """The digest of a command whose driver is to be told how it went, "" of others.

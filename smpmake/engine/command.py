@@ -17,13 +17,16 @@ from smpmake.schedule.job import Job
 
 
 class Reply(Protocol):
-    """The way back to one shim.  Exactly one of `leave` and `become` is called, once."""
+    """The way back to one shim.  Exactly one of `leave`, `decline` and `become` is called, once."""
 
     def wait(self, withdraw: Callable[[], None]) -> None:
         """The answer comes later; `withdraw` is called if the shim goes away before."""
 
     def leave(self, status: int, message: bytes = b"") -> None:
         """The shim exits with `status`."""
+
+    def decline(self) -> None:
+        """The shim becomes the real tool, of which nothing more is to be known."""
 
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
         """The shim becomes the real tool; `Engine.lease_ended(job)` follows when that ends."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Callable
 
 from smpmake.commands import families
@@ -24,7 +23,7 @@ from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, Group, OutputFile, Reply, replaced
 from smpmake.engine.context import Context, make_tells_folders
-from smpmake.engine.environment import Environment, temporary_folder
+from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
 from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
@@ -78,9 +77,13 @@ class Intake:
             _close(out, err)
             refuse(build, reply)
             return
+        is_line = families.runs_lines(invoke.tool)
+        if is_line and (invoke.unguarded or not build.rules.recipes):
+            _decline(reply, out, err)
+            return
         words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
         cwd = os.fsdecode(invoke.cwd)
-        environment = _shared(build, invoke)
+        environment = build.environment_of(invoke)
         build.tells_folders |= make_tells_folders(environment)
         files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
@@ -92,6 +95,9 @@ class Intake:
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
+        if is_line and not decision.deferred:
+            _decline(reply, out, err)
+            return
         caller = b""
         if decision.deferred and build.undo is not None:
             caller = self._processes.calling_command(invoke.parent)
@@ -145,7 +151,7 @@ class Intake:
     ) -> Command:
         record = CommandRecord(
             self._count,
-            invoke.tool,
+            analysis.tool or invoke.tool,
             analysis.kind.value,
             "deferred" if decision.deferred else "barrier" if decision.barrier else "foreground",
             decision.reason.value if decision.reason is not None else "",
@@ -369,20 +375,10 @@ class Intake:
         self._in_foreground(command, cwd, last.analysis, decision)
 
 
-def _shared(build: Build, invoke: Invoke) -> Environment:
-    """The invocation's environment; most commands share it and more, once in memory."""
-    known = build.environments.get(invoke.env)
-    if known is None:
-        build.spare_memory()
-        known = build.environments[invoke.env] = Environment(invoke.env)
-    share = build.texts.setdefault
-    invoke.env = known.blob
-    invoke.real = share(invoke.real, invoke.real)
-    invoke.cwd = share(invoke.cwd, invoke.cwd)
-    invoke.limits = share(invoke.limits, invoke.limits)
-    invoke.tool = sys.intern(invoke.tool)
-    invoke.build = sys.intern(invoke.build)
-    return known
+def _decline(reply: Reply, *fds: int) -> None:
+    """A line of which something is not known: its commands come one by one."""
+    _close(*fds)
+    reply.decline()
 
 
 def _close(*fds: int) -> None:

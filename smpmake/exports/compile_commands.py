@@ -67,10 +67,11 @@ def found_in(
             not_text += 1
             continue
         for unit in compiled:
-            if exists(posixpath.join(command.cwd, unit.source)):
+            directory = posixpath.join(command.cwd, unit.folder) if unit.folder else command.cwd
+            if exists(posixpath.join(directory, unit.source)):
                 redacted += any(SHOWN in word for word in unit.argv)
                 entry = {
-                    "directory": command.cwd,
+                    "directory": directory,
                     "file": unit.source,
                     "arguments": list(unit.argv),
                     "output": unit.output,

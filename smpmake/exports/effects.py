@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from smpmake.commands.again import Removal, is_link, is_move, removal, wants_none
 from smpmake.commands.families import analyse
 from smpmake.commands.model import Files, Kind, Reason, Write
+from smpmake.commands.recipe import placed
 from smpmake.commands.units import UnreadableError, units
 from smpmake.exports.depfiles import prerequisites
 from smpmake.exports.parts import invocation, rejoined, words_of
@@ -248,7 +249,9 @@ class _Reader:
             compiled = units(inv)
         except UnreadableError as error:
             return [self._disk.canonical(command.cwd, str(error.args[0]))], False
-        paths = [self._disk.canonical(command.cwd, unit.source) for unit in compiled]
+        paths = [
+            self._disk.canonical(command.cwd, placed(unit.folder, unit.source)) for unit in compiled
+        ]
         return paths, any(unit.reads_headers for unit in compiled)
 
     def _told(self, command: CommandRecord, files: Iterable[str]) -> tuple[tuple[str, ...], bool]:

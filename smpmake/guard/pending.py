@@ -91,7 +91,6 @@ class Pending:
         self._stale: dict[File, dict[Job, None]] = {}
         self._files = Files()
         self._held = 0
-        self._hears_all = False
         self._kept: Counter[int] = Counter()
         self._products: Counter[int] = Counter()
         self._libraries: dict[str, set[Job]] = {}
@@ -192,21 +191,19 @@ class Pending:
 
     def hear_all(self) -> None:
         """That may be any file, so that no command is unheard, until `release`."""
-        self._hears_all = True
         self._board.all_ask(on=True)
         self.hold()
 
     def release(self) -> None:
         """The inverse of both."""
         self._held = 0
-        if self._hears_all:
-            self._hears_all = False
+        if self._board.asks_all:
             self._board.all_ask(on=False)
         self.show()
 
     def heard(self) -> None:
         """Who was to be heard has been."""
-        if self._hears_all:
+        if self._board.asks_all:
             self.release()
 
     def _note_libraries(self, job: Job, *, come: bool) -> None:

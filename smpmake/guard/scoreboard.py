@@ -102,7 +102,7 @@ class Scoreboard:
         self._owners: dict[int, int | dict[int, int]] = {}
         self._used = 0
         self._stale = 0
-        self._all_ask = False
+        self.asks_all = False
         self._free = list(range(FOLDERS))
 
     def show(self, pending: int, undeclared_ns: int = 0) -> None:
@@ -114,7 +114,7 @@ class Scoreboard:
 
     def all_ask(self, *, on: bool) -> None:
         """Whether guards ask about whatever they meet, as where the board is full."""
-        self._all_ask = on
+        self.asks_all = on
         self._rebuild()
 
     def keep_journal(self) -> None:
@@ -242,7 +242,7 @@ class Scoreboard:
         self._indices.clear()
         self._used = 0
         if len(self._owners) < SLOTS // 2:
-            halves[_FULL] = self._all_ask
+            halves[_FULL] = self.asks_all
             for value in self._owners:
                 self._store(value)
         halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF

@@ -56,6 +56,9 @@ static int prints_into_file(void)
 /* Makes that we stand for because they need options of us.  Their commands are the build's. */
 static const char *const make_tools[] = {MAKE_TOOLS, NULL};
 
+/* Shells: what we do not understand of their lines is a matter of the commands in them. */
+static const char *const shells[] = {SHELLS, NULL};
+
 static int nothing_pending(const char *board)
 {
 	int fd = open(board, O_RDONLY | O_CLOEXEC);
@@ -117,7 +120,7 @@ int main(int argc, char **argv)
 	int status = -1;
 	if (send_invocation(connection, tool, real, argv, &s) == 0)
 		status = hear(connection, &argv, &s);
-	if (status < 0 && is_among(tool, make_tools))
+	if (status < 0 && (is_among(tool, make_tools) || is_among(tool, shells)))
 		return become(real, argv, driver_environment(&s, real));
 	return status >= 0 ? status : become(real, argv, s.env);
 }

@@ -10,9 +10,12 @@ import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from smpmake import __version__, commands, folders, native
 from smpmake.errors import SmpmakeError
+
+_FOR_LINES: Final = ".line"  # no tool of that name is on anybody's PATH
 
 
 class ShimFolderError(SmpmakeError):
@@ -77,7 +80,7 @@ def _make_shims(cache: Path, search_path: str) -> Path:
     from smpmake.server.shims import find_tools
 
     cache.mkdir(parents=True, exist_ok=True)
-    found = {*(tool.name for tool in find_tools(search_path)), *families.built_tools()}
+    found = {*(tool.name for tool in find_tools(search_path)), *families.built_tools(), _FOR_LINES}
     shim = native.program("shim")
     names = os.fsencode("\n".join([shim, *sorted(found)]))
     folder = cache / hashlib.sha256(names).hexdigest()[:16]

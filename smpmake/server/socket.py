@@ -265,6 +265,10 @@ class Connection:
         """The answer comes later; if the shim goes away before, `withdraw` is called."""
         self._waiting = withdraw
 
+    def decline(self) -> None:
+        """See command.Reply."""
+        self._leave()
+
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
         """See command.Reply."""
         self._waiting = None

@@ -132,6 +132,9 @@ class Shim:
         assert not self.is_answered
         self.status, self.message = status, message
 
+    def decline(self) -> None:
+        self.declined = True
+
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
         assert not self.is_answered
         self.became, self.message = job, message

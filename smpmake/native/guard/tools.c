@@ -71,13 +71,27 @@ static int is_tools_path(const char *path)
 	return *path == '/' || (slash != NULL && is_among(slash + 1, built));
 }
 
+/* Whether a make gives a shell a line that compiles something: it may be understood as a whole. */
+static int is_line(const char *name, char *const *argv)
+{
+	static const char *const shells[] = {SHELLS, NULL};
+	if (!guard.is_make || !is_among(name, shells) || argv == NULL || argv[0] == NULL ||
+	    argv[1] == NULL || argv[2] == NULL)
+		return 0;
+	if (strcmp(argv[1], "-c") == 0)
+		return argv[3] == NULL && strstr(argv[2], " -c ") != NULL;
+	const char *slash = strrchr(argv[1], '/');
+	return strcmp(slash != NULL ? slash + 1 : argv[1], "libtool") == 0;
+}
+
 int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 {
 	char folder[PATH_MAX] = "";
 	if (!is_tools_path(path) || is_shim(path))
 		return 0;
 	const char *name = strrchr(path, '/') + 1;
-	if (is_unconcerned(name, argv) || !has_shim(name, shim) ||
+	int line = is_line(name, argv);
+	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
 	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
 		return 0;
 	if (*path != '/' && kernel(SYS_getcwd, folder, sizeof folder) < 0)

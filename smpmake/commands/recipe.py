@@ -1,0 +1,157 @@
+"""A recipe's line as one command: what a make gives to its shell, if all of it is understood.
+
+The line is run as it is, in its own shell.  What it reads and writes is what its commands do;
+what one of them makes for the next (a dependency file that is moved into place) is its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Final
+
+from smpmake.commands import libtool
+from smpmake.commands.families import SHELLS, find
+from smpmake.commands.families import analyse as analyse_tool
+from smpmake.commands.lines import NotUnderstoodError, Simple, commands_of
+from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
+from smpmake.commands.paths import basename, join
+
+#: With these a shell does more than its line says, or reads it otherwise.
+_CHANGES: Final = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_COMPAT", "POSIXLY_CORRECT")
+_COMPILES: Final = (Kind.COMPILE, Kind.ASSEMBLE)
+_MOVES: Final = frozenset({"mv", "gmv", "rm", "grm"})
+_NOT: Final = Analysis(Kind.UNKNOWN, refusal=Reason.RECIPE)
+
+
+class _Elsewhere:
+    """The disk as a command sees it that runs in a folder below."""
+
+    def __init__(self, files: Files, folder: str) -> None:
+        self._files = files
+        self._folder = folder
+
+    def _at(self, path: str) -> str:
+        return placed(self._folder, path)
+
+    def read_text(self, path: str) -> str | None:
+        """See model.Files."""
+        return self._files.read_text(self._at(path))
+
+    def is_dir(self, path: str) -> bool:
+        """See model.Files."""
+        return self._files.is_dir(self._at(path))
+
+    def exists(self, path: str) -> bool:
+        """See model.Files."""
+        return self._files.exists(self._at(path))
+
+
+def placed(folder: str, path: str) -> str:
+    """The path as seen from where the line begins."""
+    return path if not folder or path.startswith("/") else join(folder, path)
+
+
+def simple_commands(inv: Invocation) -> tuple[Simple, ...]:
+    """What is run, in order; empty where that cannot be told."""
+    if libtool.compile_of(inv.argv) is not None:
+        return (Simple(inv.argv),)
+    if len(inv.argv) != 3 or inv.argv[1] != "-c" or any(map(inv.getenv, _CHANGES)):
+        return ()
+    try:
+        return commands_of(inv.argv[2], inv.files, inv.getenv)
+    except NotUnderstoodError:
+        return ()
+
+
+def analyse(inv: Invocation) -> Analysis:
+    """The meaning of a shell's command line; refused with Reason.RECIPE if not all is known."""
+    line = _Line()
+    for command in simple_commands(inv):
+        meaning = _meaning(inv, command)
+        if meaning is None or not line.add(meaning, command):
+            return _NOT
+    return line.meaning()
+
+
+def placed_at(inv: Invocation, command: Simple) -> Invocation:
+    """One of a line's commands, as if it were met alone."""
+    if not command.folder:
+        return inv._replace(argv=command.argv)
+    files = _Elsewhere(inv.files, command.folder)
+    cwd = placed(inv.cwd, command.folder)
+    return Invocation(command.argv, cwd, inv.getenv, files)
+
+
+def _meaning(inv: Invocation, command: Simple) -> Analysis | None:
+    """What one of the commands means, None if it may be no part of a line."""
+    called = placed_at(inv, command)
+    name = basename(command.argv[0])
+    if name in SHELLS or name == "libtool":
+        return libtool.analyse(called)
+    family = find(name)
+    if family is None or family.built or family.prints:
+        return None
+    meaning = analyse_tool(called)
+    refused = meaning.refusal not in (None, Reason.NOT_PENDING)
+    if refused or meaning.split is not None or meaning.argv is not None:
+        return None
+    return meaning if meaning.kind in _COMPILES or name in _MOVES else None
+
+
+class _Line:
+    """What the commands so far have done, taken together."""
+
+    def __init__(self) -> None:
+        self._main: Analysis | None = None
+        self._tool = ""
+        self._reads: dict[str, None] = {}
+        self._writes: dict[str, Write] = {}
+        self._search: list[str] = []
+        self._alone: list[str] = []
+
+    def add(self, meaning: Analysis, command: Simple) -> bool:
+        """One more command; False if that cannot be said of both together."""
+        folder = command.folder
+        place = functools.partial(placed, folder)
+        if meaning.kind in _COMPILES:
+            if self._main is not None:
+                return False
+            self._main = meaning
+            self._tool = meaning.tool or basename(command.argv[0])
+            self._search = [place(path) for path in meaning.search]
+        self._alone += map(place, meaning.alone)
+        made = {path for path, write in self._writes.items() if not write.removed}
+        reads = [place(path) for path in meaning.reads]
+        if any(self._writes[path].removed for path in reads if path in self._writes):
+            return False
+        if meaning.rename is not None and reads[0] not in made:
+            return False
+        self._reads |= dict.fromkeys(path for path in reads if path not in made)
+        for write in meaning.writes:
+            self._write(write, place, made)
+        return True
+
+    def _write(self, write: Write, place: Callable[[str], str], made: set[str]) -> None:
+        path = place(write.path)
+        if write.removed:
+            write = write._replace(target=False)
+        elif made and not write.timed and not write.in_place:
+            # What was made here is put in its place: its time is the line's.
+            write = Write(path, target=False, header=write.header, replaces=write.replaces)
+        self._writes[path] = write._replace(
+            path=path, same_as=place(write.same_as) if write.same_as else ""
+        )
+
+    def meaning(self) -> Analysis:
+        """Of the whole line."""
+        if self._main is None:
+            return _NOT
+        return self._main._replace(
+            reads=tuple(self._reads),
+            writes=tuple(self._writes.values()),
+            search=tuple(self._search),
+            alone=tuple(self._alone),
+            rename=None,
+            tool=self._tool,
+        )

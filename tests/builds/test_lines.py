@@ -1,0 +1,220 @@
+"""Recipes' lines that compile something, as one command each (P1, P2, P3).
+
+The compile is held until the driver has come to the end of the recipe, or stands still.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.held import Held
+from tests.support.space import Ended, Space, words
+from tests.support.variants import often
+
+DEPBASE = "base=`echo g.o | sed 's|[^/]*$$|.deps/&|;s|\\.o$$||'`;"
+MAIN = "gcc -Dheld '-DX=\"a b\"' -MT g.o -MD -MP -MF"
+SOURCES = {
+    "good.c": '#include "h.h"\nint y;\n',
+    "h.h": "\n",
+    "k.c": "int k;\n",
+    "bad.c": "int x = oops;\n",
+    ".deps/here": "",
+    "d/good.c": "int z;\n",
+    "d/h.h": "\n",
+}
+
+#: Lines that are understood, and how many commands there are in all with what stands behind them.
+UNDERSTOOD = {
+    "automake's": (
+        [f"{DEPBASE} {MAIN} $$base.Tpo -c good.c -o g.o && mv -f $$base.Tpo $$base.Po"],
+        1,
+    ),
+    "a source beside or elsewhere": (
+        [f"{MAIN} g.d -c -o g.o `test -f 'good.c' || echo './'`good.c", "gcc -c k.c"],
+        2,
+    ),
+    "with a message": ([f"echo ' CC g.o'; {MAIN} g.d -c good.c -o g.o"], 1),
+    "in order": ([f"rm -f g.o && {MAIN} g.d -c good.c -o g.o && mv g.d g.P", "gcc -c k.c"], 2),
+    "until one fails": ([f"set -e; rm -f g.o; {MAIN} g.d -c good.c -o g.o; mv g.o r.o"], 1),
+    "elsewhere": ([f"cd d && {MAIN} g.d -c good.c -o ../g.o && mv -f g.d ../g.P"], 1),
+    "moved, and then linked": (
+        [f"{MAIN} g.d -c good.c -o g.tmp && mv g.tmp g.o", "gcc -shared g.o -o g.so"],
+        2,
+    ),
+    "over older ones": ([f"{MAIN} older.d -c good.c -o older.o && mv -f older.d older.P"], 1),
+}
+#: What somebody looks at behind such a line.
+LOOKS = {
+    "what was moved": ["cat .deps/g.Po"],
+    "what is no more": ["test -f .deps/g.Tpo && echo there; true"],
+    "what is there": ["ls .deps; ls"],
+    "the object": ["cksum g.o"],
+    "its age": ["test g.o -nt good.c && echo newer"],
+    "the next make": ["$(MAKE) -f inner.mk"],
+    "removed": ["rm -f g.o; ls"],
+    "changed under it": ["echo '#define Y 1' > h.h", "echo 'int other;' > good.c"],
+    "made once more": [f"{DEPBASE} {MAIN} $$base.Tpo -c k.c -o g.o && mv -f $$base.Tpo $$base.Po"],
+}
+#: What fails behind a promise.
+FAILS = {
+    "the compile": [f"{DEPBASE} {MAIN} $$base.Tpo -c bad.c -o g.o && mv -f $$base.Tpo $$base.Po"],
+    "the move": [f"{MAIN} g.d -c good.c -o g.o && mv g.d no/such/folder"],
+    "without a result": [f"{MAIN} g.d -c bad.c -o g.o && mv -f g.d g.P", "cat g.P > all"],
+    "tolerated": [f"-{MAIN} g.d -c bad.c -o g.o && mv -f g.d g.P", "echo ok > stamp"],
+    "over older ones": [f"{MAIN} older.d -c bad.c -o older.o && mv -f older.d older.P"],
+    "until one fails": [f"set -e; rm -f older.o; {MAIN} g.d -c bad.c -o g.o; mv g.o older.o"],
+    "elsewhere": ["cd d && gcc -Dheld -c ../bad.c -o ../g.o && mv ../g.o ../r.o"],
+    "one of several": [
+        "rm -f k.o && gcc -c k.c -o k.o && mv k.o r.o",
+        f"{MAIN} g.d -c bad.c -o g.o && mv g.o h.o",
+        "rm -f l.o && gcc -c k.c -o l.o && mv l.o m.o",
+    ],
+}
+SOME = ("automake's", "in order", "elsewhere")
+SOME_LOOKS = ("what was moved", "what is no more", "changed under it")
+SOME_FAIL = ("the compile", "tolerated", "one of several")
+OLDER = {"older.o": "an older object\n", "older.d": "g.o:\n", "older.P": "older.o: h.h\n"}
+
+
+def files(*recipe: str, head: str = "") -> dict[str, str]:
+    lines = "".join(f"\t{line}\n" for line in (*recipe, "@: > after"))
+    inner = "all: g.o\n\t@echo inner\ng.o: good.c\n\t@echo stale\n"
+    return {**SOURCES, **OLDER, "Makefile": f"{head}all:\n{lines}", "inner.mk": inner}
+
+
+def commands(ended: Ended) -> int:
+    found = re.search(r"(\d+) in parallel, 0 in place", ended.err)
+    return int(found[1]) if found else 0
+
+
+def check(held: Held, made: dict[str, str], *options: str, command: tuple[str, ...] = ()) -> Ended:
+    """The plain driver as oracle."""
+    driver = [*command] or ["make"]
+    status, serial = held.serial(made, driver)
+    held.space.clear()
+    held.space.write(made)
+    process = held.start(*words(options, driver))
+    held.let_go_when_stuck(process)
+    ended = held.space.finish(process)
+    assert held.tree() == serial, ended.err
+    assert ended.status == status, ended.err
+    held.space.expect_clean()
+    return ended
+
+
+@pytest.fixture
+def held(space: Space) -> Held:
+    return Held(space)
+
+
+@pytest.mark.parametrize("shell", often(["/bin/sh"], ["/bin/sh", "/bin/bash"]))
+@pytest.mark.parametrize("name", often(SOME, UNDERSTOOD))
+def test_a_line_is_one_command(held: Held, name: str, shell: str) -> None:
+    recipe, count = UNDERSTOOD[name]
+    ended = check(held, files(*recipe, head=f"SHELL={shell}\n"))
+    assert commands(ended) == count, ended.err
+
+
+@pytest.mark.parametrize("option", often([""], ["", "--chaos=3", "-j1", "--recipes=off"]))
+@pytest.mark.parametrize("name", often(SOME_LOOKS, LOOKS))
+def test_who_looks_finds_what_make_would_have_made(held: Held, name: str, option: str) -> None:
+    line, _ = UNDERSTOOD["automake's"]
+    check(held, files(*line, *LOOKS[name]), *filter(None, [option]))
+
+
+@pytest.mark.parametrize("option", often([""], ["", "--chaos=3", "-j1"]))
+@pytest.mark.parametrize("driver", often(["make"], ["make", "make -k", "make -i"]))
+@pytest.mark.parametrize("name", often(SOME_FAIL, FAILS))
+def test_one_that_fails_is_undone(held: Held, name: str, driver: str, option: str) -> None:
+    command = tuple(driver.split())
+    check(held, files(*FAILS[name]), *filter(None, [option]), command=command)
+
+
+@pytest.mark.parametrize("name", often(SOME_FAIL[:1], FAILS))
+def test_and_its_target_is_deleted_where_make_would(held: Held, name: str) -> None:
+    lines = "".join(f"\t{line}\n" for line in FAILS[name])
+    made = {**files(), "Makefile": f".DELETE_ON_ERROR:\nall: g.o\ng.o: bad.c\n{lines}"}
+    check(held, made)
+
+
+def test_without_a_session_for_them_lines_are_commands_as_they_come(held: Held) -> None:
+    line, _ = UNDERSTOOD["automake's"]
+    assert commands(check(held, files(*line), "--recipes=off")) == 2
+
+
+def test_what_is_not_understood_is_met_command_by_command(held: Held) -> None:
+    line = f"{MAIN} g.d -c good.c -o g.o && if test -f k.c; then gcc -c k.c; fi"
+    assert commands(check(held, files(line))) == 2
+
+
+def test_a_shell_that_reads_more_is_not_understood(held: Held) -> None:
+    """ENV and the like change what a line means."""
+    line, _ = UNDERSTOOD["automake's"]
+    head = "export BASH_ENV=own.sh\nSHELL=/bin/bash\n"
+    made = {**files(*line, head=head), "own.sh": 'mv() { command mv -v "$@"; }\n'}
+    assert commands(check(held, made)) == 2
+
+
+def test_several_lines_of_one_shell_are_not_understood(held: Held) -> None:
+    line, _ = UNDERSTOOD["automake's"]
+    made = files(*line, "x=1", "echo $$x > x", head=".ONESHELL:\n")
+    check(held, made)
+
+
+LIBTOOL = """#!/bin/sh
+# ### BEGIN LIBTOOL CONFIG
+macro_version=2.4.7
+build_libtool_libs={shared}
+build_old_libs={static}
+pic_mode=default
+objdir=.libs
+compiler_c_o="yes"
+# ### END LIBTOOL CONFIG
+while [ $1 != gcc ]; do shift; done
+count=$# last=
+while [ $count -gt 0 ]; do
+  if [ "$last" = -o ]; then lo=$1; elif [ "$1" != -o ]; then set -- "$@" "$1"; fi
+  last=$1 count=$((count - 1))
+  shift
+done
+stem=${{lo%.lo}}
+rm -f $stem.o .libs/$stem.o $lo ${{lo}}T
+if [ {shared} = yes ]; then mkdir -p .libs; "$@" -DPIC -o .libs/$stem.o || exit; fi
+if [ {static} = yes ]; then "$@" -o $stem.o || exit; fi
+echo "# $stem {shared} {static}" > ${{lo}}T
+mv ${{lo}}T $lo
+"""
+
+
+@pytest.mark.parametrize("what", ["yes yes", "yes no", "no yes"])
+@pytest.mark.parametrize("source", ["good.c", "bad.c"])
+def test_libtool_is_one_command(held: Held, source: str, what: str) -> None:
+    shared, static = what.split()
+    call = "sh ./libtool --tag=CC --mode=compile gcc -Dheld"
+    recipe = [
+        f"{call} -MT g.lo -MD -MP -MF .deps/g.Tpo -c -o g.lo {source}",
+        "mv -f .deps/g.Tpo .deps/g.Plo",
+        f"{call} '-DX=\"a b\"' -c -o k.lo k.c && echo done",
+    ]
+    made = {**files(*recipe), "libtool": LIBTOOL.format(shared=shared, static=static)}
+    made[".libs/here"] = ""
+    ended = check(held, made)
+    if source == "good.c":
+        assert commands(ended) == 3
+
+
+def test_libtool_makes_its_folder_where_it_stands(held: Held) -> None:
+    recipe = [f"sh ./libtool --mode=compile gcc -Dheld -c -o {n}.lo {n}.c" for n in ("good", "k")]
+    made = {**files(*recipe), "libtool": LIBTOOL.format(shared="yes", static="yes")}
+    check(held, made)
+
+
+def test_reports_call_it_by_its_compiler(held: Held) -> None:
+    line, _ = UNDERSTOOD["automake's"]
+    ended = check(held, files(*line))
+    assert "gcc g.o" in ended.err
+    commands = held.space.ok("smpmake", "export", "compile-commands", "-").out
+    assert '"file": "good.c"' in commands
+    assert "/bin/sh" not in commands

@@ -1,0 +1,223 @@
+"""A recipe's line is what a shell makes of it: its commands and their words, or nothing is said."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from smpmake.commands.lines import NotUnderstoodError, commands_of
+from smpmake.disk.paths import FolderFiles
+
+STUB = """#!/bin/sh
+{ printf '%s\\0' "$(pwd)" "${0##*/}" "$@"; printf '\\n\\0'; } >> "$LOG"
+"""
+SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
+
+UNDERSTOOD = [
+    "gcc -c a.c",
+    'gcc -DX=\\"y\\ z\\" \'-DY=a b\' -D"Z=$x" -c a.c'.replace("$x", "q"),
+    "gcc -c a.c && mv -f a.Tpo a.Po",
+    "gcc -c a.c &&\\\n mv -f a.Tpo a.Po",
+    "echo '  CC   a.o'; gcc -c a.c -o a.o",
+    'echo "  CC   a.o" && gcc -c a.c',
+    "set -e; rm -f a.o; gcc -c a.c; mv a.o b.o",
+    "cd sub && gcc -c ../a.c",
+    "cd sub; gcc -c ../a.c -o ../a.o",
+    'base=sub/a; gcc -c $base.c -MF ${base}.Tpo && mv $base.Tpo "$base.Po"',
+    "depbase=`echo sub/a.lo | sed 's|[^/]*$|.deps/&|;s|\\.lo$||'`;\\\ngcc -MF $depbase.Tpo -c a.c",
+    "depbase=`echo a.o | sed 's|[^/]*$|.deps/&|;s|\\.o$||'`; gcc -MF $depbase.Tpo -c a.c",
+    "gcc -c -o x-a.o `test -f 'a.c' || echo './'`a.c",
+    "gcc -c -o x-a.o `test -f 'none.c' || echo '../src/'`none.c",
+    "gcc -c -o x-a.o `test -f 'sub' || echo '../src/'`sub",
+    "true; : nothing; gcc -c a.c",
+    "gcc\t-c  a.c ;",
+    "gcc -DS='it'\\''s' -c a.c",
+    'gcc -DX="a\\"b\\\\c\\`" -c a.c',
+    "gcc -D'A(x)=x' -c a.c",
+    "/bin/bash ./libtool --mode=compile gcc -c -o a.lo a.c",
+]
+#: What must not be taken for what it looks like.
+NOT = [
+    "gcc -c *.c",
+    "gcc -c a.[ch]",
+    "gcc -c ~/a.c",
+    "gcc -c {a,b}.c",
+    "gcc -c $(SRC)",
+    "gcc -c `cat list`",
+    "gcc -c $SRC",
+    'gcc -c "$SRC"',
+    "gcc -c a.c || true",
+    "gcc -c a.c; mv a.Tpo a.Po",
+    "set -e; gcc -c a.c && mv a.o b.o; rm c",
+    "gcc -c a.c &",
+    "gcc -c a.c | cat",
+    "gcc -c a.c > log",
+    "gcc -c a.c 2>&1",
+    "gcc -c - < a.c",
+    "gcc -c a.c # with a comment",
+    "(gcc -c a.c)",
+    "{ gcc -c a.c; }",
+    "if test -f a.c; then gcc -c a.c; fi",
+    "for i in a b; do gcc -c $i.c; done",
+    "! gcc -c a.c",
+    "CC=x gcc -c a.c",
+    "PATH=.; gcc -c a.c",
+    "IFS=x; gcc -c a.c",
+    "HOME=x; gcc -c a.c",
+    "exported=x; gcc -c a.c",
+    "x=; gcc -c a.c $x",
+    "x='a b'; gcc -c $x",
+    "x='*'; gcc -c $x",
+    "gcc -c a.c\nmv a.o b.o",
+    "gcc -c a.c &&\nmv a.o b.o",
+    "cd none && gcc -c a.c",
+    "cd sub/../sub && gcc -c a.c",
+    "cd - && gcc -c a.c",
+    "cd && gcc -c a.c",
+    "f() { :; }; gcc -c a.c",
+    "gcc -c a.c <<< x",
+    "gcc -c $'a.c'",
+    'gcc -c $"a.c"',
+    "gcc -c a.c &> log",
+    "gcc -c a.c |& cat",
+    "[[ -f a.c ]] && gcc -c a.c",
+    "gcc -D$((1+1)) -c a.c",
+    "gcc -c a.c ${x:-y}",
+    "gcc -D\u00e9 -c a.c",
+    "gcc -c 'a.c",
+    "gcc -c a.c &&",
+    "\\gcc -c a.c",
+    '"gcc" -c a.c',
+    "$CC -c a.c",
+    "gcc -c a.c; exit 0",
+    "case x in x) gcc -c a.c;; esac",
+    "x=`echo a`; gcc -c $x.c",
+    "gcc -c a.c; # x",
+    "gcc -D!x -c a.c",
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("gcc", "mv", "rm"):
+        (tools / name).write_text(STUB)
+        (tools / name).chmod(0o755)
+    (tmp_path / "build" / "sub").mkdir(parents=True)
+    (tmp_path / "build" / "a.c").touch()
+    (tmp_path / "build" / "libtool").write_text(STUB)
+    return tmp_path
+
+
+def by_shell(shell: str, text: str, place: Path) -> list[list[str]]:
+    """The folder and the words of all that it runs."""
+    log = place / "log"
+    log.write_bytes(b"")
+    environment = {**os.environ, "PATH": f"{place}/tools:{os.environ['PATH']}", "LOG": str(log)}
+    subprocess.run(
+        [shell, "-c", text], cwd=place / "build", env=environment, capture_output=True, check=False
+    )
+    calls = log.read_bytes().decode().split("\0\n\0")[:-1]
+    return [call.split("\0") for call in calls]
+
+
+def by_us(text: str, place: Path) -> list[list[str]]:
+    """The same, as it is understood."""
+    build = place / "build"
+    found = commands_of(text, FolderFiles(str(build)), {"exported": "1"}.get)
+    calls = []
+    for command in found:
+        start = 1 if command.argv[0] == "/bin/bash" else 0
+        name, *rest = command.argv[start:]
+        folder = os.path.normpath(build / command.folder)
+        calls.append([folder, os.path.basename(name), *rest])
+    return calls
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("text", UNDERSTOOD)
+def test_what_is_understood_is_what_a_shell_does(place: Path, text: str, shell: str) -> None:
+    assert by_us(text, place) == by_shell(shell, text, place)
+
+
+@pytest.mark.parametrize("text", NOT)
+def test_what_is_not_plain_is_not_understood(place: Path, text: str) -> None:
+    with pytest.raises(NotUnderstoodError):
+        by_us(text, place)
+
+
+PIECES = [
+    *(
+        "gcc",
+        "mv",
+        "rm",
+        "echo",
+        "cd sub",
+        "set -e",
+        "true",
+        "-c",
+        "a.c",
+        "b",
+        "$x",
+        '"$x"',
+        "${x}",
+    ),
+    *("x=1", "x=a/b", "y='1 2'", "$y", '"$y"', "&&", ";", "&&\\\n", " ; ", "||", "|", "&", "!"),
+    *("'a b'", '"a b"', "\\ ", "\\\\", "\\'", '\\"', "'", '"', "`", "\\\n", "\\\n ", "$", "#", "~"),
+    *(
+        "*",
+        "?",
+        "[a]",
+        "{a,b}",
+        "(",
+        ")",
+        "<",
+        ">",
+        "=",
+        "-DX=1",
+        '-DY=\\"z\\"',
+        "%",
+        "^",
+        "@",
+        "\t",
+    ),
+    *(
+        "'it'\\''s'",
+        '"a\\"b"',
+        '"a\\b"',
+        '"a$"',
+        "'$x'",
+        "a'b'\"c\"d",
+        "x$x",
+        "$x$x",
+        ".",
+        "..",
+        "+",
+    ),
+]
+
+
+def test_random_lines(place: Path) -> None:
+    """Whatever is understood of them is what dash and bash do."""
+    seed = random.Random(20261123)
+    understood = 0
+    for _ in range(6000):
+        words = [seed.choice(PIECES) for _ in range(seed.randint(1, 9))]
+        glue = seed.choice((" ", " ", " ", ""))
+        text = f"gcc -c a.c {glue.join(words)}" if seed.random() < 0.7 else glue.join(words)
+        try:
+            ours = by_us(text, place)
+        except NotUnderstoodError:
+            continue
+        if not {call[1] for call in ours} <= {"gcc", "mv", "rm"}:
+            continue  # no tool that could be in a line
+        understood += 1
+        for shell in SHELLS:
+            assert ours == by_shell(shell, text, place), text
+    assert understood > 100
