@@ -1,0 +1,168 @@
+"""What a recipe's line means as a whole: what its commands read and write together."""
+
+from __future__ import annotations
+
+import pytest
+
+from smpmake.commands.libtool import compile_of
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason
+from smpmake.commands.units import units
+from tests.commands.disk import FakeFiles, meaning
+
+HEAD = """#! /bin/bash
+# ### BEGIN LIBTOOL CONFIG
+macro_version=2.4.6
+build_libtool_libs={}
+build_old_libs={}
+pic_mode=default
+objdir=.libs
+compiler_c_o="yes"
+# ### END LIBTOOL CONFIG
+"""
+FILES = FakeFiles(
+    {
+        "a.c": "",
+        "libtool": HEAD.format("yes", "yes"),
+        "shared/libtool": HEAD.format("yes", "no"),
+        "static/libtool": HEAD.format("no", "yes"),
+        "other/libtool": "#!/bin/sh\n",
+        "locks/libtool": HEAD.format("yes", "yes").replace('c_o="yes"', 'c_o="no"'),
+        "new/libtool": HEAD.format("yes", "yes").replace("2.4.6", "3.0"),
+    },
+    ["sub", ".libs", "sub/.libs"],
+)
+
+
+def of(text: str, /, **env: str) -> Analysis:
+    return meaning(["/bin/sh", "-c", text], FILES, env)
+
+
+def kept(found: Analysis) -> list[str]:
+    return [write.path for write in found.writes if not write.removed]
+
+
+def gone(found: Analysis) -> list[str]:
+    return [write.path for write in found.writes if write.removed]
+
+
+def test_a_line_is_all_that_its_commands_are() -> None:
+    found = of("rm -f a.o b && gcc -MMD -MF a.Tpo -c a.c -o a.o && mv -f a.Tpo a.Po")
+    assert (found.kind, found.refusal, found.tool) == (Kind.COMPILE, None, "gcc")
+    assert found.reads == ("a.c",)
+    assert kept(found) == ["a.o", "a.Po"]
+    assert gone(found) == ["b", "a.Tpo"]
+    assert [write.path for write in found.writes if write.target] == ["a.o"]
+    assert all(write.timed for write in found.writes if not write.removed)
+    assert found.undeclared
+
+
+def test_what_is_elsewhere_is_named_from_here() -> None:
+    found = of("cd sub && gcc -I../inc -I/usr/x -c ../a.c -o b.o && mv b.o /tmp/b.o")
+    assert found.reads == ("sub/../a.c",)
+    assert (kept(found), gone(found)) == (["/tmp/b.o"], ["sub/b.o"])
+    assert {"sub/../inc", "/usr/x"} <= set(found.search)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gcc -c a.c && make",
+        "gcc -c a.c && gcc -c b.c",
+        "gcc a.c -o a -c -o b -x",
+        "gcc a.c -o prog",
+        "gcc -c a.c b.c",
+        "gcc -c a.c && ./a.o",
+        "gcc -c a.c && cp a.o b.o",
+        "gcc -c a.c && touch a.stamp",
+        "gcc -c a.c && mv other.o b.o",
+        "gcc -c -o a.o - && rm b",
+        "gcc -c a.c -o /dev/null",
+        "gcc -E a.c -c",
+        "rm -rf sub && gcc -c a.c",
+        "rm -f a.c && gcc -c a.c",
+        "mv x a.c && gcc -c a.c",
+        "echo gcc -c a.c",
+        "gcc -c a.c @response",
+        "gcc --version -c",
+        "set -x; gcc -c a.c",
+        "eval gcc -c a.c",
+        "exec gcc -c a.c",
+        "./gcc.sh -c a.c",
+        "gcc -c conftest.c",
+    ],
+)
+def test_with_anything_else_in_it_it_is_not_understood(text: str) -> None:
+    assert of(text).refusal is not None
+
+
+@pytest.mark.parametrize("name", ["ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"])
+def test_nor_by_a_shell_that_reads_more(name: str) -> None:
+    assert of("gcc -c a.c").refusal is None
+    assert of("gcc -c a.c", **{name: "x"}).refusal is Reason.RECIPE
+
+
+def test_a_shell_that_is_given_more_than_a_text_is_not_understood() -> None:
+    for words in (["-ec", "gcc -c a.c"], ["-c"], ["-c", "gcc -c a.c", "more"], ["script"], []):
+        assert meaning(["/bin/sh", *words], FILES).refusal is Reason.RECIPE
+
+
+@pytest.mark.parametrize(
+    ("call", "made"),
+    [
+        ("./libtool --mode=compile gcc -c -o x.lo a.c", None),
+        ("bash libtool --mode=compile gcc -c -o x.lo a.c", ["x.lo", "x.o", ".libs/x.o"]),
+        (
+            "sh libtool --tag=CC --silent --mode compile gcc -c -o x.lo a.c",
+            ["x.lo", "x.o", ".libs/x.o"],
+        ),
+        (
+            "sh libtool --mode=compile gcc -c -o sub/x.lo a.c",
+            ["sub/x.lo", "sub/x.o", "sub/.libs/x.o"],
+        ),
+        ("sh libtool --mode=compile gcc -c -o none/x.lo a.c", None),
+        (
+            "sh libtool --mode=compile gcc -MD -MF d -c -o x.lo a.c",
+            ["x.lo", "x.o", ".libs/x.o", "d"],
+        ),
+        ("sh libtool --mode=compile gcc -static -c -o x.lo a.c", ["x.lo", "x.o"]),
+        ("sh libtool --mode=compile gcc -shared -c -o x.lo a.c", ["x.lo", ".libs/x.o"]),
+        ("sh shared/libtool --mode=compile gcc -c -o x.lo a.c", ["x.lo", ".libs/x.o"]),
+        ("sh static/libtool --mode=compile gcc -c -o x.lo a.c", ["x.lo", "x.o"]),
+        ("sh static/libtool --mode=compile gcc -shared -c -o x.lo a.c", None),
+        ("sh other/libtool --mode=compile gcc -c -o x.lo a.c", None),
+        ("sh locks/libtool --mode=compile gcc -c -o x.lo a.c", None),
+        ("sh new/libtool --mode=compile gcc -c -o x.lo a.c", None),
+        ("sh none/libtool --mode=compile gcc -c -o x.lo a.c", None),
+        ("sh libtool --mode=compile gcc -c a.c", None),
+        ("sh libtool --mode=compile gcc -c -o x.o a.c", None),
+        ("sh libtool --mode=link gcc -c -o x.lo a.c", None),
+        ("sh libtool --tag=disable-shared --mode=compile gcc -c -o x.lo a.c", None),
+        ("sh libtool --dry-run --mode=compile gcc -c -o x.lo a.c", None),
+        ("sh libtool --mode=compile gcc -prefer-pic -c -o x.lo a.c", None),
+        ("sh libtool --mode=compile gcc -Wc,-O2 -c -o x.lo a.c", None),
+        ("sh libtool --mode=compile nasm -c -o x.lo a.c", None),
+        ("sh libtool --mode=compile", None),
+    ],
+)
+def test_libtool(call: str, made: list[str] | None) -> None:
+    for words in (call.split(), ["/bin/sh", "-c", f"{call} && echo"]):
+        if made is None or words[0] != "./libtool":
+            found = meaning(words, FILES)
+            assert (kept(found) if found.refusal is None else None) == made
+            assert made is None or (gone(found), found.tool) == ([f"{made[0]}T"], "gcc")
+
+
+def test_what_a_line_compiles() -> None:
+    no_variables: dict[str, str] = {}
+
+    def of(*words: str) -> list[tuple[str, str, str]]:
+        found = units(Invocation(words, "/build", no_variables.get, FILES))
+        return [(unit.folder, unit.source, unit.output) for unit in found]
+
+    assert of("sh", "-c", "cd sub && gcc -c ../a.c -o b.o") == [("sub", "../a.c", "b.o")]
+    call = "sh libtool --mode=compile gcc -static -c -o x.lo a.c"
+    assert of(*call.split()) == [("", "a.c", "x.lo")]
+    assert of("sh", "-c", "gcc -c *.c") == []
+    found = compile_of(tuple(call.split()))
+    assert found is not None
+    assert found.command == ("gcc", "-c", "-o", "x.lo", "a.c")
