@@ -44,7 +44,7 @@ _SOURCE: Final = re.compile(rb"`test -f '([\w./+-]+)' \|\| echo '([\w./+-]*)'`")
 #: Names that mean nothing to a shell, whose own are in capitals.
 _OWN: Final = re.compile(r"(?!histchars$|auto_resume$)[a-z_][a-z0-9_]*", re.ASCII)
 #: Builtins that only print, or do nothing.
-_QUIET: Final = frozenset({"echo", ":", "true"})
+_QUIET: Final = frozenset({"echo", "printf", ":", "true"})
 _BLANK: Final = re.compile(r"(?:[ \t]|\\\n)*")
 #: Printable ASCII, tabs, and lines that go on.
 _TEXT: Final = re.compile(r"(?:[\t -~]|\\\n)*")
@@ -148,11 +148,15 @@ class _Reader:
             if not gap or gap.strip(" \t"):
                 raise NotUnderstoodError("words that are not apart")
         words = [_text(first), *map(self._word, rest)]
+        if self._getenv(f"BASH_FUNC_{words[0]}%%") is not None:
+            raise NotUnderstoodError("a function")
         match words:
             case [builtin, *_] if builtin in _QUIET:
                 return
             case ["set", "-e"]:
                 self._ends_at_failure = True
+            case ["mkdir", "-p", *folders] if all(map(self._is_there, folders)):
+                return
             case ["cd", *folder]:
                 self._enter(*folder)
             case _:
@@ -164,10 +168,16 @@ class _Reader:
         """A shell goes back through links as it came, and CDPATH leads elsewhere."""
         if not folder or folder.startswith("-") or more:
             raise NotUnderstoodError("a folder")
-        self._folder = folder if folder.startswith("/") else join(self._folder, folder)
         ways = (self._getenv("CDPATH"), ".." in folder.split("/"))
-        if any(ways) or not self._files.is_dir(self._folder):
+        if any(ways) or not self._is_there(folder):
             raise NotUnderstoodError("a folder")
+        self._folder = self._at(folder)
+
+    def _at(self, path: str) -> str:
+        return path if path.startswith("/") else join(self._folder, path)
+
+    def _is_there(self, folder: str) -> bool:
+        return self._files.is_dir(self._at(folder))
 
     # ------------------------------------------------------------------ words
 

@@ -15,12 +15,13 @@ from smpmake.commands.makes import MAKES
 from smpmake.commands.model import Analysis, Reason
 from smpmake.decide import redirects
 from smpmake.decide.procfs import Processes, asks_for_status, shell_text
-from smpmake.disk.elf import holds
+from smpmake.disk.elf import holds, takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.disk.printed import fresh_file
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
 
+_PROGRAM: Final = b"\x7fELF"  # and no script
 #: Shells that open a simple command's file in their own place, as dash does.
 _OPENS_ITSELF: Final = frozenset({"sh", "dash"})
 
@@ -32,6 +33,12 @@ class Recipes:
         self._hazards = hazards
         self._paths = paths
         self._processes = processes
+
+    @staticmethod
+    def may_read(invoke: Invoke) -> bool:
+        """Whether the text that a shell has got means what its words say: no wrapper reads it."""
+        real = os.fsdecode(invoke.real)
+        return not invoke.unguarded and takes_guard(real) and holds(real, _PROGRAM)
 
     def seen(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
         """The analysis as the recipe around the command lets it be.

@@ -157,6 +157,20 @@ def test_a_shell_that_reads_more_is_not_understood(held: Held) -> None:
     assert commands(check(held, made)) == 2
 
 
+def test_a_function_is_no_tool(held: Held) -> None:
+    line, _ = UNDERSTOOD["automake's"]
+    held.space.environment["BASH_FUNC_mv%%"] = '() { command mv -v "$@"; }'
+    assert commands(check(held, files(*line, head="SHELL=/bin/bash\n"))) == 2
+
+
+def test_a_wrapper_is_no_shell(held: Held) -> None:
+    line, _ = UNDERSTOOD["automake's"]
+    wrapper = held.space.root / "tools" / "sh"
+    wrapper.write_text('#!/bin/sh\nx=1 exec /bin/sh -c "echo wrapped > wrapped; $2"\n')
+    wrapper.chmod(0o755)
+    check(held, files(*line, head=f"SHELL={wrapper}\n"))
+
+
 def test_several_lines_of_one_shell_are_not_understood(held: Held) -> None:
     line, _ = UNDERSTOOD["automake's"]
     made = files(*line, "x=1", "echo $$x > x", head=".ONESHELL:\n")

@@ -28,6 +28,8 @@ UNDERSTOOD = [
     "set -e; rm -f a.o; gcc -c a.c; mv a.o b.o",
     "cd sub && gcc -c ../a.c",
     "cd sub; gcc -c ../a.c -o ../a.o",
+    "mkdir -p sub && cd sub && mkdir -p ../sub; gcc -c a.c",
+    "printf '%s\\n' CC; gcc -c a.c",
     'base=sub/a; gcc -c $base.c -MF ${base}.Tpo && mv $base.Tpo "$base.Po"',
     "depbase=`echo sub/a.lo | sed 's|[^/]*$|.deps/&|;s|\\.lo$||'`;\\\ngcc -MF $depbase.Tpo -c a.c",
     "depbase=`echo a.o | sed 's|[^/]*$|.deps/&|;s|\\.o$||'`; gcc -MF $depbase.Tpo -c a.c",

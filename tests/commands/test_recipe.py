@@ -67,6 +67,9 @@ def test_what_is_elsewhere_is_named_from_here() -> None:
     "text",
     [
         "gcc -c a.c && make",
+        "mkdir -p none && gcc -c a.c",
+        "mkdir -p sub none; gcc -c a.c",
+        "mkdir sub; gcc -c a.c",
         "gcc -c a.c && gcc -c b.c",
         "gcc a.c -o a -c -o b -x",
         "gcc a.c -o prog",
