@@ -33,24 +33,28 @@ class Products(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A compile by libtool: the script, the compiler's own words, options that say what is made."""
+    """A compile by libtool: the script, the compiler's own words, options that say what is made,
+    and whether it says what it does."""
 
     script: str
     command: tuple[str, ...]
     only: str
+    speaks: bool
 
 
 def compile_of(argv: tuple[str, ...]) -> Call | None:
     """What is compiled, if that is what the words (a shell and the script, or it alone) mean."""
     start = 0 if basename(argv[0]) == "libtool" else 1
+    if not start and "/" not in argv[0]:  # one that is on PATH
+        return None
     if len(argv) <= start or basename(argv[start]) != "libtool":
         return None
-    is_compile = False
+    is_compile, speaks = False, True
     words = iter(enumerate(argv[start + 1 :], start + 1))
     for at, word in words:
         if not word.startswith("-"):
             found = _command(argv[at:]) if is_compile else None
-            return Call(argv[start], *found) if found is not None else None
+            return Call(argv[start], *found, speaks) if found is not None else None
         option, equals, value = word.partition("=")
         if option in ("--mode", "--tag"):
             if not equals:
@@ -60,6 +64,8 @@ def compile_of(argv: tuple[str, ...]) -> Call | None:
             is_compile |= option == "--mode" and value == "compile"
         elif word not in _QUIET:
             return None
+        else:
+            speaks &= word not in ("--silent", "--quiet")
     return None
 
 
@@ -106,6 +112,7 @@ def analyse(inv: Invocation) -> Analysis | None:
         reads=(*meaning.reads, call.script),
         writes=(*made, *others, gone),
         tool=basename(call.command[0]),
+        speaks=call.speaks,
     )
 
 

@@ -28,6 +28,19 @@ class Simple(NamedTuple):
     folder: str = ""
 
 
+class Line(NamedTuple):
+    """What a text means.
+
+    commands  in their order; all of them run if each succeeds.
+    prints    some of it prints what is no message.
+    text      the same with what was substituted in its place: that is so when a make issues it.
+    """
+
+    commands: tuple[Simple, ...]
+    prints: bool
+    text: str
+
+
 class NotUnderstoodError(Exception):
     """The text may mean more than can be told from here."""
 
@@ -43,15 +56,15 @@ _DEPBASE: Final = re.compile(
 _SOURCE: Final = re.compile(rb"`test -f '([\w./+-]+)' \|\| echo '([\w./+-]*)'`")
 #: Names that mean nothing to a shell, whose own are in capitals.
 _OWN: Final = re.compile(r"(?!histchars$|auto_resume$)[a-z_][a-z0-9_]*", re.ASCII)
-#: Builtins that only print, or do nothing.
-_QUIET: Final = frozenset({"echo", "printf", ":", "true"})
+#: Builtins that only print.
+_PRINT: Final = frozenset({"echo", "printf"})
 _BLANK: Final = re.compile(r"(?:[ \t]|\\\n)*")
 #: Printable ASCII, tabs, and lines that go on.
 _TEXT: Final = re.compile(r"(?:[\t -~]|\\\n)*")
 
 
-def commands_of(text: str, files: Files, getenv: Callable[[str], str | None]) -> tuple[Simple, ...]:
-    """The commands in their order; all of them run if each succeeds.
+def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
+    """What a text means.
 
     getenv  the shell's environment: what is set there would be set for its commands, too.
 
@@ -65,7 +78,9 @@ def commands_of(text: str, files: Files, getenv: Callable[[str], str | None]) ->
         raise NotUnderstoodError("the grammar does not know it")
     if not _is_covered(root, text):
         raise NotUnderstoodError("the grammar leaves something out")
-    return tuple(_Reader(text, files, getenv).statements(root))
+    reader = _Reader(text, files, getenv)
+    commands = tuple(reader.statements(root))
+    return Line(commands, reader.prints, reader.text())
 
 
 @functools.cache
@@ -103,6 +118,15 @@ class _Reader:
         self._variables: dict[str, str] = {}
         self._folder = ""
         self._ends_at_failure = False
+        self._substitutions: list[tuple[int, int, str]] = []
+        self.prints = False
+
+    def text(self) -> str:
+        """The text, once it has been walked, with what was substituted in its place."""
+        text = self._source
+        for start, end, value in reversed(self._substitutions):
+            text = text[:start] + value + text[end:]
+        return text
 
     def statements(self, root: Node) -> Iterator[Simple]:
         """What follows another statement runs whatever became of that one, if it may fail."""
@@ -112,18 +136,18 @@ class _Reader:
                 continue
             if may_fail:
                 raise NotUnderstoodError("what follows a failure")
-            found = list(self._statement(node))
-            may_fail = bool(found) and not (self._ends_at_failure and len(found) == 1)
-            yield from found
+            *shielded, last = _links(node)
+            before = [command for link in shielded for command in self._link(link)]
+            ends_at_failure = self._ends_at_failure
+            behind = list(self._link(last))
+            if before and self._ends_at_failure != ends_at_failure:
+                raise NotUnderstoodError("set -e that may not come")
+            # A shell goes on behind what fails in front of a `&&`, whatever was set.
+            may_fail = bool(before) or (bool(behind) and not self._ends_at_failure)
+            yield from (*before, *behind)
 
-    def _statement(self, node: Node) -> Iterator[Simple]:
-        if node.type == "list":
-            left, operator, right = _children(node, 3)
-            if operator.type != "&&":
-                raise NotUnderstoodError(operator.type)
-            yield from self._statement(left)
-            yield from self._statement(right)
-        elif node.type == "variable_assignment":
+    def _link(self, node: Node) -> Iterator[Simple]:
+        if node.type == "variable_assignment":
             self._assign(node)
         elif node.type == "command":
             yield from self._command(node)
@@ -151,7 +175,9 @@ class _Reader:
         if self._getenv(f"BASH_FUNC_{words[0]}%%") is not None:
             raise NotUnderstoodError("a function")
         match words:
-            case [builtin, *_] if builtin in _QUIET:
+            case [builtin, *_] if builtin in _PRINT:
+                self.prints = True
+            case [":" | "true", *_]:
                 return
             case ["set", "-e"]:
                 self._ends_at_failure = True
@@ -246,19 +272,31 @@ class _Reader:
         return self._variables[name]
 
     def _substituted(self, node: Node) -> str:
-        text = node.text or b""
+        value = self._value(node.text or b"")
+        self._substitutions.append((node.start_byte, node.end_byte, value))
+        return value
+
+    def _value(self, text: bytes) -> str:
         if found := _DEPBASE.fullmatch(text):
             target, deps, suffix = map(bytes.decode, found.groups())
             head, slash, name = target.rpartition("/")
             return f"{head}{slash}{deps}/{name}".removesuffix(f".{suffix}")
-        if found := _SOURCE.fullmatch(text):
+        if (found := _SOURCE.fullmatch(text)) and not self._folder:
             name, otherwise = map(bytes.decode, found.groups())
-            if self._folder:
-                raise NotUnderstoodError("a test elsewhere")
-            if self._files.is_dir(name):
-                return otherwise
-            return "" if self._files.exists(name) else otherwise
+            is_file = self._files.exists(name) and not self._files.is_dir(name)
+            return "" if is_file else otherwise
         raise NotUnderstoodError("a substitution")
+
+
+def _links(node: Node) -> list[Node]:
+    """What `&&` holds together."""
+    links = []
+    while node.type == "list":
+        node, operator, last = _children(node, 3)
+        if operator.type != "&&":
+            raise NotUnderstoodError(operator.type)
+        links.append(last)
+    return [node, *reversed(links)]
 
 
 def _children(node: Node, count: int) -> list[Node]:

@@ -172,6 +172,7 @@ class Analysis(NamedTuple):
                 of ours and returns its name.
     checks      it writes nothing (the refusal); its status tells only whether the build goes on.
     tool        by which name it is known to people, if that is not its own: of a recipe's line.
+    speaks      it says more on standard output than what is wrong: who gets that may count on it.
     prints      it is in the foreground because its whole result goes to standard output (the
                 refusal), and writes nothing else.
     """
@@ -189,6 +190,7 @@ class Analysis(NamedTuple):
     argv: Callable[[Keep], tuple[str, ...]] | None = None
     search: tuple[str, ...] = ()
     tool: str = ""
+    speaks: bool = False
     prints: bool = False
     checks: bool = False
 

@@ -13,7 +13,7 @@ from typing import Final
 from smpmake.commands import libtool
 from smpmake.commands.families import SHELLS, find
 from smpmake.commands.families import analyse as analyse_tool
-from smpmake.commands.lines import NotUnderstoodError, Simple, commands_of
+from smpmake.commands.lines import Line, NotUnderstoodError, Simple, read
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
 from smpmake.commands.paths import basename, join
 
@@ -52,26 +52,32 @@ def placed(folder: str, path: str) -> str:
     return path if not folder or path.startswith("/") else join(folder, path)
 
 
-def simple_commands(inv: Invocation) -> tuple[Simple, ...]:
-    """What is run, in order; empty where that cannot be told."""
-    if libtool.compile_of(inv.argv) is not None:
-        return (Simple(inv.argv),)
+def line_of(inv: Invocation) -> Line:
+    """What is run; nothing where that cannot be told."""
+    call = libtool.compile_of(inv.argv)
+    if call is not None:
+        return Line((Simple(inv.argv),), prints=False, text="")
     if len(inv.argv) != 3 or inv.argv[1] != "-c" or any(map(inv.getenv, _CHANGES)):
-        return ()
+        return Line((), prints=False, text="")
     try:
-        return commands_of(inv.argv[2], inv.files, inv.getenv)
+        return read(inv.argv[2], inv.files, inv.getenv)
     except NotUnderstoodError:
-        return ()
+        return Line((), prints=False, text="")
 
 
 def analyse(inv: Invocation) -> Analysis:
     """The meaning of a shell's command line; refused with Reason.RECIPE if not all is known."""
-    line = _Line()
-    for command in simple_commands(inv):
+    line, together = line_of(inv), _Together()
+    for command in line.commands:
         meaning = _meaning(inv, command)
-        if meaning is None or not line.add(meaning, command):
+        if meaning is None or not together.add(meaning, command):
             return _NOT
-    return line.meaning()
+    found = together.meaning()
+    if line.prints:
+        found = found._replace(speaks=True)
+    if line.text and line.text != inv.argv[2]:
+        found = found._replace(argv=lambda _: (*inv.argv[:2], line.text))
+    return found
 
 
 def placed_at(inv: Invocation, command: Simple) -> Invocation:
@@ -99,7 +105,7 @@ def _meaning(inv: Invocation, command: Simple) -> Analysis | None:
     return meaning if meaning.kind in _COMPILES or name in _MOVES else None
 
 
-class _Line:
+class _Together:
     """What the commands so far have done, taken together."""
 
     def __init__(self) -> None:
@@ -152,6 +158,7 @@ class _Line:
             writes=tuple(self._writes.values()),
             search=tuple(self._search),
             alone=tuple(self._alone),
+            argv=None,
             rename=None,
             tool=self._tool,
         )

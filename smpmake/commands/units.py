@@ -61,7 +61,7 @@ def units(inv: Invocation) -> tuple[Unit, ...]:
 
 
 def _units_of_line(inv: Invocation) -> Iterator[Unit]:
-    for command in recipe.simple_commands(inv):
+    for command in recipe.line_of(inv).commands:
         call = libtool.compile_of(command.argv)
         called = recipe.placed_at(inv, command)._replace(
             argv=call.command if call else command.argv

@@ -61,6 +61,8 @@ class Context:
         mine = (invoke.out, invoke.err)
         if mine == self._build.driver_output:
             return False
+        if self._analysis.speaks and mine[:1] != (self._build.driver_output or ())[:1]:
+            return True
         one_program = self._analysis.kind is Kind.LINK
         return is_captured(
             self._processes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from smpmake.commands.families import runs_lines
 from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
@@ -31,7 +32,8 @@ class Outcome:
         """A job did what was promised."""
         build = command.build
         settling.kept(command)
-        if build.undo is not None and build.undo.is_whole and not command.prints:
+        is_plain = not command.prints and not runs_lines(command.invoke.tool)
+        if build.undo is not None and build.undo.is_whole and is_plain:
             build.finished.append(_finished(command, result))  # else nothing is reused
         if command.digest:
             if build.known_failures is not None:

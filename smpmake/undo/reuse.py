@@ -239,6 +239,8 @@ class _Past:
         if was is None:  # it came and went; or it was somebody's
             first = mine[0]
             return first.kind == NEW or (first.kind == MOVE and first.other == path)
+        if kinds & {DATA, META} and os.path.islink(path):
+            return False  # what was written is behind it
         if SWAP in kinds or (kinds & {DATA, META} and history[0][0] < place):
             return False
         now = path

@@ -157,6 +157,62 @@ def test_a_shell_that_reads_more_is_not_understood(held: Held) -> None:
     assert commands(check(held, made)) == 2
 
 
+CAPTURED = {
+    "into a file": "@$(MAKE) -s sub > out",
+    "by a shell": '@x=`$(MAKE) -s sub`; echo "$$x" > out',
+    "by a pipe": "@$(MAKE) -s sub | cat > out",
+}
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_what_a_line_prints_is_where_somebody_counts_on_it(held: Held, name: str) -> None:
+    makefile = f"all:\n\t{CAPTURED[name]}\n\t@: > after\nsub:\n"
+    for n in ("good", "k"):
+        # Who reads a pipe to its end waits for all that have it: a held compile for ever.
+        held_one = "-Dheld" if name == "into a file" else ""
+        makefile += f"\t@echo CC {n} && gcc {held_one} -c {n}.c -o {n}.o\n\t@echo behind {n}\n"
+    check(held, {**files(), "Makefile": makefile})
+
+
+def test_what_a_line_finds_is_what_is_there_when_make_issues_it(held: Held) -> None:
+    behind = "gcc -c -o a.o `test -f 'a.c' || echo 'd/'`a.c && rm -f q"
+    made = files(f"{MAIN} g.d -c good.c -o g.o", behind, "echo 'int other;' > a.c")
+    check(held, {**made, "d/a.c": "int first;\n"}, "-j1")
+
+
+def test_what_a_line_has_found_before_an_undo_is_not_believed(held: Held) -> None:
+    made = files(
+        "gcc -Dheld -c bad.c -o bad.o || echo '#define X 2' > inc1/x.h",
+        "gcc -Iinc1 -Iinc2 -c x.c -o x.o && rm -f q",
+    )
+    made |= {"inc1/here": "", "inc2/x.h": "#define X 1\n", "x.c": "#include <x.h>\nint x = X;\n"}
+    check(held, made)
+
+
+def test_what_was_written_through_a_link_is_not_given_back(held: Held) -> None:
+    made = files(
+        "ln -s a.P l.P", "gcc -MD -MF l.P -c k.c -o k.o", "cat a.P > k3", "gcc -Dheld -c bad.c"
+    )
+    check(held, {**made, "a.P": "old\n"})
+
+
+def test_a_libtool_on_the_path_is_another(held: Held) -> None:
+    own = held.space.root / "tools" / "libtool"
+    own.write_text(LIBTOOL.format(shared="yes", static="no"))
+    own.chmod(0o755)
+    call = "libtool --mode=compile gcc -Dheld -c -o k.lo k.c && rm -f q"
+    made = {**files(call, "$(MAKE) k.o"), "libtool": LIBTOOL.format(shared="yes", static="yes")}
+    made["Makefile"] += "k.o:\n\techo mine > k.o\n"
+    made[".libs/here"] = ""
+    check(held, made)
+
+
+def test_a_failure_that_a_shell_does_not_see_is_no_failure(held: Held) -> None:
+    line = "set -e; gcc -Dheld -c bad.c -o older.o && echo ok; rm -f zz"
+    makefile = f"all: prog\n\t@: > after\nprog: older.o\n\techo > prog\nolder.o: dep\n\t{line}\n"
+    check(held, {**files(), "Makefile": makefile, "dep": ""})
+
+
 def test_a_function_is_no_tool(held: Held) -> None:
     line, _ = UNDERSTOOD["automake's"]
     held.space.environment["BASH_FUNC_mv%%"] = '() { command mv -v "$@"; }'

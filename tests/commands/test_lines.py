@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.commands.lines import NotUnderstoodError, commands_of
+from smpmake.commands.lines import NotUnderstoodError, read
 from smpmake.disk.paths import FolderFiles
 
 STUB = """#!/bin/sh
@@ -56,6 +56,9 @@ NOT = [
     "gcc -c a.c || true",
     "gcc -c a.c; mv a.Tpo a.Po",
     "set -e; gcc -c a.c && mv a.o b.o; rm c",
+    "set -e; gcc -c a.c && echo made; rm c",
+    "gcc -c a.c && set -e; rm c",
+    "set -e; gcc -c a.c && true; rm c",
     "gcc -c a.c &",
     "gcc -c a.c | cat",
     "gcc -c a.c > log",
@@ -132,13 +135,15 @@ def by_shell(shell: str, text: str, place: Path) -> list[list[str]]:
 def by_us(text: str, place: Path) -> list[list[str]]:
     """The same, as it is understood."""
     build = place / "build"
-    found = commands_of(text, FolderFiles(str(build)), {"exported": "1"}.get)
+    line = read(text, FolderFiles(str(build)), {"exported": "1"}.get)
     calls = []
-    for command in found:
+    for command in line.commands:
         start = 1 if command.argv[0] == "/bin/bash" else 0
         name, *rest = command.argv[start:]
         folder = os.path.normpath(build / command.folder)
         calls.append([folder, os.path.basename(name), *rest])
+    nothing: dict[str, str] = {}
+    assert read(line.text, FolderFiles(str(build)), nothing.get).commands == line.commands
     return calls
 
 
