@@ -70,7 +70,7 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
 
     Raises NotUnderstoodError.
     """
-    parser = _parser()
+    parser = grammar()
     if parser is None or not _TEXT.fullmatch(text):
         raise NotUnderstoodError("several lines, or no plain text")
     root = parser.parse(text.encode()).root_node
@@ -84,7 +84,8 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
 
 
 @functools.cache
-def _parser() -> Parser | None:
+def grammar() -> Parser | None:
+    """What parses bash, None where it is not installed."""
     try:
         import tree_sitter
         import tree_sitter_bash

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from smpmake.commands import lines
 from smpmake.commands.libtool import compile_of
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.commands.units import units
@@ -102,6 +105,15 @@ def test_with_anything_else_in_it_it_is_not_understood(text: str) -> None:
 def test_nor_by_a_shell_that_reads_more(name: str) -> None:
     assert of("gcc -c a.c").refusal is None
     assert of("gcc -c a.c", **{name: "x"}).refusal is Reason.RECIPE
+
+
+def test_without_its_grammar_no_line_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    lines.grammar.cache_clear()
+    assert of("gcc -c a.c").refusal is Reason.RECIPE
+    monkeypatch.undo()
+    lines.grammar.cache_clear()
+    assert of("gcc -c a.c").refusal is None
 
 
 def test_a_shell_that_is_given_more_than_a_text_is_not_understood() -> None:
