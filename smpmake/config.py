@@ -44,7 +44,7 @@ class Settings:
 
     jobs        slots; 0 means as many as usable CPUs.
     links       "wait" or "defer"; "" means defer where there is a guard.
-    recipes     "off" or "understood": whether a recipe's tools that print into files are jobs.
+    recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs.
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.

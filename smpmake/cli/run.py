@@ -68,8 +68,8 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--recipes",
             type=click.Choice(RECIPES),
             envvar="SMPMAKE_RECIPES",
-            help="What a tool of a recipe prints into a file of its own: wait for it in place, or"
-            " take it for an output as others are.  [default: understood]",
+            help="Lines of recipes that compile, and tools of theirs that print into files: wait for"
+            " them in place, or run them as jobs where they are understood.  [default: understood]",
         ),
         click.option(
             "--memory",

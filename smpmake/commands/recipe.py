@@ -54,15 +54,17 @@ def placed(folder: str, path: str) -> str:
 
 def line_of(inv: Invocation) -> Line:
     """What is run; nothing where that cannot be told."""
-    call = libtool.compile_of(inv.argv)
-    if call is not None:
-        return Line((Simple(inv.argv),), prints=False, text="")
-    if len(inv.argv) != 3 or inv.argv[1] != "-c" or any(map(inv.getenv, _CHANGES)):
-        return Line((), prints=False, text="")
+    nothing = Line((), prints=False, text="")
+    if any(map(inv.getenv, _CHANGES)):
+        return nothing
+    if libtool.compile_of(inv.argv) is not None:
+        return nothing._replace(commands=(Simple(inv.argv),))
+    if len(inv.argv) != 3 or inv.argv[1] != "-c":
+        return nothing
     try:
         return read(inv.argv[2], inv.files, inv.getenv)
     except NotUnderstoodError:
-        return Line((), prints=False, text="")
+        return nothing
 
 
 def analyse(inv: Invocation) -> Analysis:

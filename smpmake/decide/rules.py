@@ -14,7 +14,7 @@ class Rules(NamedTuple):
     defer_links  archives and links are jobs too.
     foreground   tool names or patterns of real tools' paths that are never deferred.
     exclusive    the same, for tools that run alone.
-    recipes      what a tool prints into a file of its own is an output (config.RECIPES).
+    recipes      lines are commands, and what prints into a file has an output (config.RECIPES).
     ignored      causes of stalls (config.CAUSES) that are not waited for: for tests alone.
     """
 

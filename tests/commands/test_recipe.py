@@ -105,6 +105,8 @@ def test_with_anything_else_in_it_it_is_not_understood(text: str) -> None:
 def test_nor_by_a_shell_that_reads_more(name: str) -> None:
     assert of("gcc -c a.c").refusal is None
     assert of("gcc -c a.c", **{name: "x"}).refusal is Reason.RECIPE
+    call = "bash libtool --mode=compile gcc -c -o x.lo a.c"
+    assert meaning(call, FILES, {name: "x"}).refusal is Reason.RECIPE
 
 
 def test_without_its_grammar_no_line_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
