@@ -68,7 +68,7 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--recipes",
             type=click.Choice(RECIPES),
             envvar="SMPMAKE_RECIPES",
-            help="Lines of recipes that compile, and tools of theirs that print into files: wait for"
+            help="Recipes' lines that compile, and tools of theirs that print into files: wait for"
             " them in place, or run them as jobs where they are understood.  [default: understood]",
         ),
         click.option(
