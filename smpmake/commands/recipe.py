@@ -133,8 +133,9 @@ class _Together:
         reads = [place(path) for path in meaning.reads]
         if any(self._writes[path].removed for path in reads if path in self._writes):
             return False
-        if meaning.rename is not None and reads[0] not in made:
-            return False
+        moves = meaning.kind is Kind.FILE and bool(reads)
+        if moves and (meaning.rename is None or reads[0] not in made):
+            return False  # another's, which keeps its time, or one that mv may leave where it is
         self._reads |= dict.fromkeys(path for path in reads if path not in made)
         for write in meaning.writes:
             self._write(write, place, made)
