@@ -10,7 +10,7 @@ import re
 import pytest
 
 from tests.support.held import Held
-from tests.support.space import Ended, Space, words
+from tests.support.space import SMPMAKE, Ended, Space, words
 from tests.support.variants import often
 
 DEPBASE = "base=`echo g.o | sed 's|[^/]*$$|.deps/&|;s|\\.o$$||'`;"
@@ -285,6 +285,6 @@ def test_reports_call_it_by_its_compiler(held: Held) -> None:
     line, _ = UNDERSTOOD["automake's"]
     ended = check(held, files(*line))
     assert "gcc g.o" in ended.err
-    commands = held.space.ok("smpmake", "export", "compile-commands", "-").out
+    commands = held.space.ok(SMPMAKE, "export", "compile-commands", "-").out
     assert '"file": "good.c"' in commands
     assert "/bin/sh" not in commands
