@@ -36,12 +36,12 @@ _FILE = re.compile("|".join(f"(?:{name})" for name in FILE_NAMES))
 _FOLDER = re.compile("|".join(f"(?:{name})" for name in FOLDER_NAMES))
 
 
-@lru_cache(8192)
+@lru_cache(1024)
 def _is_folder(name: str) -> bool:
     return _FOLDER.fullmatch(name) is not None
 
 
-@lru_cache(8192)
+@lru_cache(1024)
 def _is_file(name: str) -> bool:
     return _FILE.fullmatch(name) is not None
 

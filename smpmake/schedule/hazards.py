@@ -24,6 +24,8 @@ from smpmake.schedule.names import is_header, is_product
 
 #: More than any command's number.
 EVERYBODY: Final = 1 << 62
+#: Commands by a name.  Nearly all names have one, which needs no dict around it.
+_Table = dict[str, Job | dict[Job, None]]
 
 
 def could_be_read(operands: Operands) -> bool:
@@ -40,16 +42,16 @@ class Hazards:
     """The table.  `enter` says what a command waits for; `leave` forgets it."""
 
     def __init__(self) -> None:
-        self._writers: dict[str, dict[Job, None]] = {}
-        self._readers: dict[str, dict[Job, None]] = {}
+        self._writers: _Table = {}
+        self._readers: _Table = {}
         self._undeclared: dict[Job, None] = {}
         self._could_be_read: dict[Job, None] = {}
         self._headers: dict[Job, None] = {}
         self._guesses: dict[Job, set[Job]] = {}
         self._present: dict[Job, None] = {}
-        self._alone: dict[str, dict[Job, None]] = {}
-        self._folders: dict[str, dict[Job, None]] = {}
-        self._any_case: dict[str, dict[Job, None]] = {}
+        self._alone: _Table = {}
+        self._folders: _Table = {}
+        self._any_case: _Table = {}
         self._deferred = 0
 
     @property
@@ -112,14 +114,14 @@ class Hazards:
             waits.update(self._present)
         for path in operands.reads:
             if path in writers:
-                waits.update(writers[path])
+                waits.update(_at(writers, path))
         for path in operands.writes:
             if path in writers:
-                waits.update(writers[path])
+                waits.update(_at(writers, path))
             if path in self._readers:
-                waits.update(self._readers[path])
+                waits.update(_at(self._readers, path))
         for name in operands.alone:
-            waits.update(self._alone.get(name, ()))
+            waits.update(_at(self._alone, name))
         for _, changed_ns in operands.changed_ns:
             # A file changed after a command's issue was not there for it: that change has waited.
             waits.update(
@@ -178,11 +180,11 @@ class Hazards:
 
     def writers(self, path: str, before: int = EVERYBODY) -> set[Job]:
         """Who will write a path."""
-        return _deferred(self._writers.get(path, ()), before)
+        return _deferred(_at(self._writers, path), before)
 
     def users(self, path: str, before: int = EVERYBODY) -> set[Job]:
         """Who will write a path, or has said that it reads it."""
-        return self.writers(path, before) | _deferred(self._readers.get(path, ()), before)
+        return self.writers(path, before) | _deferred(_at(self._readers, path), before)
 
     def may_read(
         self, path: str, before: int = EVERYBODY, changed_ns: int = 0, after: int = EVERYBODY
@@ -203,14 +205,14 @@ class Hazards:
 
     def in_folder(self, folder: str, before: int = EVERYBODY) -> set[Job]:
         """Who will write something in a folder, be it for a moment."""
-        return _deferred(self._folders.get(folder, ()), before)
+        return _deferred(_at(self._folders, folder), before)
 
     def in_other_case(self, path: str, before: int = EVERYBODY) -> set[Job]:
         """Who will write a name in the same folder that differs in the case of letters alone."""
         key = _in_any_case(path)
         return {
             job
-            for job in _deferred(self._any_case.get(key, ()), before)
+            for job in _deferred(_at(self._any_case, key), before)
             if any(name != path and _in_any_case(name) == key for name in job.operands.writes)
         }
 
@@ -218,7 +220,7 @@ class Hazards:
         """The names that pending commands will write (or remove) in a folder, with the last."""
         start = len(folder.rstrip("/")) + 1
         names = {}
-        for job in self._folders.get(folder, ()):
+        for job in _at(self._folders, folder):
             for path in job.operands.writes:
                 if _folder_of(path) == folder:
                     names[path[start:]] = job
@@ -275,21 +277,31 @@ def _folder_of(path: str) -> str:
 
 def _in_any_case(path: str) -> str:
     start = path.rfind("/") + 1
-    return path[:start] + path[start:].lower()
+    name = path[start:]
+    lower = name.lower()
+    return path if lower == name else path[:start] + lower  # the same text is not kept twice
 
 
-def _add(table: dict[str, dict[Job, None]], paths: Iterable[str], job: Job) -> None:
-    for path in paths:
-        if path in table:
-            table[path][job] = None
+def _at(table: _Table, key: str) -> Iterable[Job]:
+    known = table.get(key, ())
+    return (known,) if isinstance(known, Job) else known
+
+
+def _add(table: _Table, keys: Iterable[str], job: Job) -> None:
+    for key in keys:
+        known = table.setdefault(key, job)
+        if known is job:
+            continue
+        if isinstance(known, Job):
+            table[key] = {known: None, job: None}
         else:
-            table[path] = {job: None}
+            known[job] = None
 
 
-def _drop(table: dict[str, dict[Job, None]], paths: Iterable[str], job: Job) -> None:
-    for path in paths:
-        jobs = table.get(path)
-        if jobs is not None:
-            jobs.pop(job, None)
-            if not jobs:
-                del table[path]
+def _drop(table: _Table, keys: Iterable[str], job: Job) -> None:
+    for key in keys:
+        known = table.get(key)
+        if isinstance(known, dict):
+            known.pop(job, None)
+        if known is job or known == {}:
+            del table[key]
