@@ -78,7 +78,7 @@ class Intake:
             refuse(build, reply)
             return
         is_line = families.runs_lines(invoke.tool)
-        if is_line and not (build.rules.recipes and self._recipes.may_read(invoke)):
+        if is_line and not self._recipes.may_read(invoke, build.rules):
             _decline(reply, out, err)
             return
         words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))

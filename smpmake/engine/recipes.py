@@ -15,6 +15,7 @@ from smpmake.commands.makes import MAKES
 from smpmake.commands.model import Analysis, Reason
 from smpmake.decide import redirects
 from smpmake.decide.procfs import Processes, asks_for_status, shell_text
+from smpmake.decide.rules import Rules
 from smpmake.disk.elf import holds, takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.disk.printed import fresh_file
@@ -35,10 +36,15 @@ class Recipes:
         self._processes = processes
 
     @staticmethod
-    def may_read(invoke: Invoke) -> bool:
-        """Whether the text that a shell has got means what its words say: no wrapper reads it."""
+    def may_read(invoke: Invoke, rules: Rules) -> bool:
+        """Whether the text that a shell has got means what its words say: no wrapper reads it.
+
+        And whether nobody wants tools in it to be treated as others are not.
+        """
+        if not rules.recipes or rules.foreground or rules.exclusive or invoke.unguarded:
+            return False
         real = os.fsdecode(invoke.real)
-        return not invoke.unguarded and takes_guard(real) and holds(real, _PROGRAM)
+        return takes_guard(real) and holds(real, _PROGRAM)
 
     def seen(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
         """The analysis as the recipe around the command lets it be.

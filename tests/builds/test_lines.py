@@ -144,6 +144,14 @@ def test_without_a_session_for_them_lines_are_commands_as_they_come(held: Held) 
     assert commands(check(held, files(*line), "--recipes=off")) == 2
 
 
+@pytest.mark.parametrize("option", ["--foreground=gcc", "--exclusive=*/gcc"])
+def test_tools_that_are_named_are_met_one_by_one(held: Held, option: str) -> None:
+    line, _ = UNDERSTOOD["automake's"]
+    ended = check(held, files(*line), option)
+    named = "1 user-foreground" if "foreground" in option else "2 in parallel"
+    assert named in ended.err
+
+
 def test_what_is_not_understood_is_met_command_by_command(held: Held) -> None:
     line = f"{MAIN} g.d -c good.c -o g.o && if test -f k.c; then gcc -c k.c; fi"
     assert commands(check(held, files(line))) == 2
