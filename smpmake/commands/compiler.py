@@ -23,7 +23,7 @@ from smpmake.commands.compiler_names import (
 from smpmake.commands.compiler_options import UNUSUAL_VARIABLES, Do
 from smpmake.commands.compiler_parts import compile_parts, link_parts
 from smpmake.commands.compiler_words import Line, Source
-from smpmake.commands.linker import Link
+from smpmake.commands.linker import Link, folders_named
 from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Write
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, dirname, is_device
@@ -49,6 +49,7 @@ def analyse(inv: Invocation) -> Analysis:
     for name in UNUSUAL_VARIABLES:
         if getenv(name) is not None:
             line.refusals.refuse(Reason.UNUSUAL_ENVIRONMENT, name)
+    line.search += folders_named(getenv)
     line.scan()
     return judge(line)
 
@@ -182,6 +183,7 @@ def _link(line: Line) -> Analysis:
     ):
         split = functools.partial(link_parts, line, judge)
     reads = [*link.reads, *link.searched_libraries()]
+    line.search += link.search()
     return _answer(line, Kind.LINK, line.sources, writes, split, reads)
 
 

@@ -305,10 +305,10 @@ OPTIONS: tuple[Row[Do], ...] = rows(
             -fsanitize= -g -m -resource-dir= -rtlib= -std= -stdlib= -unwindlib=
             """,
         (Do.NOTHING, Take.EITHER): """
-            -A -B -D -F -G -Tbss -Tdata -Ttext -U -e -iframework -iprefix -isysroot -iwithprefix
+            -A -D -F -G -Tbss -Tdata -Ttext -U -e -iframework -iprefix -isysroot -iwithprefix
             -iwithprefixbefore -iwithsysroot -u -z
             """,
-        (Do.SEARCH, Take.EITHER): "-I -idirafter -iquote -isystem -isystem-after",
+        (Do.SEARCH, Take.EITHER): "-B -I -idirafter -iquote -isystem -isystem-after",
         (Do.SEARCH, Take.NEXT): "--include-directory --include-directory-after",
         (Do.SEARCH, Take.GLUED): "--include-directory-after= --include-directory=",
         (Do.WHOLE, Take.FLAG): """

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
 from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand
-from smpmake.commands.paths import NULL_DEVICE, is_device, join
+from smpmake.commands.paths import NULL_DEVICE, dirname, is_device, join
 
 
 class Do(Marker):
@@ -20,6 +21,7 @@ class Do(Marker):
     WRITES = enum.auto()
     LIBRARY = enum.auto()
     FOLDER = enum.auto()
+    PLACES = enum.auto()  # where it looks for what libraries need
     PRINTS = enum.auto()  # its result goes to standard output
     VERSION = enum.auto()  # a question where there are no inputs
     QUERY = enum.auto()
@@ -77,15 +79,15 @@ LONG_FLAGS: dict[Do, str] = {
 LONG_VALUES: dict[Do, str] = {
     Do.NOTHING: """
         Tbss Tdata Tldata-segment Trodata-segment Ttext Ttext-segment architecture audit
-        auxiliary defsym depaudit dll-search-prefix dynamic-linker emulation entry exclude-libs
+        auxiliary defsym depaudit dynamic-linker emulation entry exclude-libs
         exclude-modules-for-implib exclude-symbols export-dynamic-symbol file-alignment fini
         format gpsize hash-bucket-empty-fraction hash-size hash-style heap icf-iterations
         image-base init ld-path major-image-version major-os-version major-subsystem-version
         max-cache-size max-page-size minor-image-version minor-os-version
-        minor-subsystem-version oformat orphan-handling plugin plugin-opt require-defined rpath
-        rpath-link section-alignment section-start soname sort-section spare-dynamic-tags stack
-        stub-group-size subsystem sysroot target2 undefined unresolved-symbols
-        version-exports-section vs-version wrap
+        minor-subsystem-version oformat orphan-handling plugin plugin-opt require-defined
+        section-alignment section-start soname sort-section spare-dynamic-tags stack
+        stub-group-size subsystem target2 undefined unresolved-symbols version-exports-section
+        vs-version wrap
         """,
     Do.OUTPUT: "output",
     Do.READS: """
@@ -98,6 +100,7 @@ LONG_VALUES: dict[Do, str] = {
         """,
     Do.LIBRARY: "library",
     Do.FOLDER: "library-path",
+    Do.PLACES: "dll-search-prefix rpath rpath-link sysroot",
     Do.PRINTS: "trace-symbol",
 }
 # Long names whose value, if they have one, is never in the next word.
@@ -116,11 +119,12 @@ LONG_EQUALS: dict[Do, str] = {
 
 # One letter each, the value behind it or in the next word.
 SHORT_VALUES: dict[Do, str] = {
-    Do.NOTHING: "A F G I P R Y a assert b e f h m u z",
+    Do.NOTHING: "A F G I P Y a assert b e f h m u z",
     Do.OUTPUT: "o",
     Do.READS: "T c dT",
     Do.LIBRARY: "l",
     Do.FOLDER: "L",
+    Do.PLACES: "R",
     Do.PRINTS: "y",
 }
 SHORT_FLAGS: dict[Do, str] = {
@@ -163,6 +167,7 @@ class Link:
     reads: list[str] = field(default_factory=list)
     sides: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
     libraries: list[str] = field(default_factory=list)
     refusals: Refusals = field(default_factory=Refusals)
     plain: bool = True
@@ -198,6 +203,7 @@ class Link:
             Do.WRITES: self.sides,
             Do.LIBRARY: self.libraries,
             Do.FOLDER: self.folders,
+            Do.PLACES: self.places,
         }.get(do)
         if target is not None:
             target.append(value)
@@ -226,6 +232,12 @@ class Link:
             found.extend(join(folder, file) for folder in self.folders for file in names)
         return found
 
+    def search(self) -> tuple[str, ...]:
+        """Where it looks for what it does not name, beside where compilers do."""
+        near = map(dirname, self.reads)
+        places = (folder for places in self.places for folder in places.split(":"))
+        return tuple(dict.fromkeys((".", *near, *self.folders, *places)))
+
     def side_writes(self) -> list[Write]:
         """The side outputs; a map on standard output is none."""
         writes = []
@@ -239,6 +251,15 @@ class Link:
 
 
 TABLE: Table[Do] = _build()
+_VARIABLES: Final = (
+    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "COMPILER_PATH"),
+    *("GCC_EXEC_PREFIX", "LIBRARY_PATH", "LD_LIBRARY_PATH", "LD_RUN_PATH"),
+)
+
+
+def folders_named(getenv: Callable[[str], str | None]) -> list[str]:
+    """Where the environment has compilers and linkers look."""
+    return [folder for name in _VARIABLES for folder in (getenv(name) or "").split(":") if folder]
 
 
 def analyse(inv: Invocation) -> Analysis:
@@ -271,4 +292,5 @@ def analyse(inv: Invocation) -> Analysis:
         undeclared=True,
         refusal=link.refusals.reason,
         detail=link.refusals.detail,
+        search=(*link.search(), *folders_named(inv.getenv)),
     )

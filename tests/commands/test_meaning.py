@@ -368,3 +368,18 @@ def test_a_symbolic_link_is_known_as_one() -> None:
     assert write.symbolic and write.timed
     (write,) = meaning("ln -f a b", FILES).writes
     assert not write.symbolic and not write.timed
+
+
+@pytest.mark.parametrize(
+    ("command", "places"),
+    [
+        ("gcc o/a.o -Llib -Wl,-rpath,/p:q -Wl,-rpath-link=r -Bs -o t", "o lib /p q r s"),
+        ("gcc src/a.c -Iinc -B/s -c", "src inc /s"),
+        ("ld -o t o/a.o -R run --library-path=lib -rpath p", "o run lib p"),
+    ],
+)
+def test_where_a_command_looks_for_what_it_does_not_name(command: str, places: str) -> None:
+    assert set(places.split()) <= set(meaning(command, FILES).search)
+    variables = {"LIBRARY_PATH": "x:/y", "CPATH": ":z"}
+    found = meaning(command, FILES, variables).search
+    assert {"x", "/y", "z"} <= set(found)

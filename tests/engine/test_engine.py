@@ -304,6 +304,18 @@ def test_a_guard_waits_for_exactly_what_it_touches(bench: Bench) -> None:
     assert stall.ended > stall.began
 
 
+def test_a_folder_that_a_link_does_not_search_may_go(bench: Bench) -> None:
+    for name in ("x", "lib", "run", "named"):
+        (bench.folder / name).mkdir()
+    bench.run("gcc -c a.c")
+    bench.run("gcc -o p a.o named/b.o -Llib -Wl,-rpath-link,run -lm")
+    assert bench.ask(wire.ASK_REMOVE, "x").answers == [wire.GUARD_GO_ON]
+    for name in ("lib", "run", "named"):
+        assert bench.ask(wire.ASK_REMOVE, name).answers == [], name
+    bench.workers.end(0)
+    bench.workers.end(1)
+
+
 def test_a_make_is_shown_what_is_pending(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     assert bench.ask(wire.ASK_STAT, "a.o").answers == [wire.GUARD_FILE]
