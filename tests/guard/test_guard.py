@@ -16,6 +16,7 @@ from smpmake.disk.elf import takes_guard
 from smpmake.guard.scoreboard import OUTPUT, Scoreboard, name_hash
 from smpmake.history import History
 from tests.support import needs
+from tests.support.held import Held
 from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 pytestmark = pytest.mark.slow
@@ -242,3 +243,14 @@ def test_a_job_that_has_no_descriptor_left_does_not_wait_for_itself(space: Space
     process = space.start(SMPMAKE, "-q", "sh", "-c", "gcc -c f0.c", PATH=path)
     assert space.finish(process, timeout=20).status == 0
     assert "f0.o" in space.tree()
+
+
+def test_a_tool_that_is_called_as_what_is_pending_is_not_heard_of(space: Space) -> None:
+    """coreutils makes an rm, and its recipes call the system's."""
+    held = Held(space)
+    files = {"main.c": MAIN, "other": ""}
+    command = ["sh", "-c", "gcc -Dheld -o rm main.c; rm -f other; echo > after"]
+    status, expected = held.serial(files, command)
+    ended, tree = held.parallel(files, command)
+    assert (ended.status, tree) == (status, expected), ended.err
+    assert "1 in parallel, 0 in place" in ended.err

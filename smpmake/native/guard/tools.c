@@ -50,8 +50,8 @@ static int is_unconcerned(const char *name, char *const *argv)
 		return 0;
 	if (prints && !prints_into_file())
 		return 1;
-	for (; !guard_quiet() && *argv != NULL; argv++)
-		if (**argv != '-' && guard_knows(*argv))
+	for (int i = 1; !guard_quiet() && argv[0] != NULL && argv[i] != NULL; i++)
+		if (*argv[i] != '-' && guard_knows(argv[i]))
 			return 0;
 	return 1;
 }
