@@ -27,6 +27,7 @@ from smpmake.engine.pool import Workers
 from smpmake.engine.priority import Priority
 from smpmake.engine.sinks import Printer
 from smpmake.forecast import Forecast
+from smpmake.guard.kept import Kept
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import GO_ON, Questions
 from smpmake.guard.scoreboard import Scoreboard
@@ -75,11 +76,11 @@ class Engine:
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
         self._traces = Traces(disk.folder)
+        kept = Kept(board)
         versions = Versions(
             hazards,
             disk.folder / "versions",
-            self._pending.keeps,
-            self._pending.keeps_no_more,
+            kept,
             lambda job, path: job.slot is None or self._traces.has_opened(job.slot, path),
         )
         self._questions = Questions(
@@ -87,6 +88,7 @@ class Engine:
             disk.paths,
             self._pending,
             versions,
+            kept,
             Views(disk.paths, self._pending, versions, self._traces, self._journal_of),
             disk.folder,
             clock.now,

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from smpmake.guard.files import File, Files, file_of
 from smpmake.guard.scoreboard import (
     ABOVE,
+    ANYWHERE,
     INPUT,
-    KEPT,
     OUTPUT,
     STALE,
     Claim,
@@ -33,8 +33,6 @@ from smpmake.schedule.job import Job
 from smpmake.schedule.names import is_library
 
 _FOLDERS: Final = 0xFFFFFE  # the owner of what belongs to several commands
-_VERSIONS: Final = 0xFFFFFD
-_PRODUCTS: Final = 0xFFFFFC
 
 
 class Promise(NamedTuple):
@@ -91,8 +89,6 @@ class Pending:
         self._stale: dict[File, dict[Job, None]] = {}
         self._files = Files()
         self._held = 0
-        self._kept: Counter[int] = Counter()
-        self._products: Counter[int] = Counter()
         self._libraries: dict[str, set[Job]] = {}
 
     def close(self) -> None:
@@ -127,7 +123,7 @@ class Pending:
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
         self._put_outputs(job, entry, {} if asked else promises)
-        self._board.put_up(job.number, _claims(job, entry))
+        self._board.put_up(job.number, [*_claims(job, entry), *self._unkeyed(job)])
         for path, promise in promises.items():
             if promise.absent or promise.anew or path not in files:
                 self._folder_changes(os.path.dirname(path), job)
@@ -242,6 +238,14 @@ class Pending:
             self._board.promise(job.number, value, check, _told(promises.get(path)))
             entry.outputs += ((value, OUTPUT),)
 
+    def _unkeyed(self, job: Job) -> list[Claim]:
+        """Claims of outputs whose folders are not there yet: of these the names tell."""
+        return [
+            (_name(path), ANYWHERE)
+            for path in job.operands.writes
+            if self._listed.get(os.path.dirname(path)) is None
+        ]
+
     def _folder_changes(self, folder: str, job: Job) -> None:
         """A command will make or remove an entry: that will be the folder's time."""
         changes = self._changes.setdefault(folder, {})
@@ -278,6 +282,7 @@ class Pending:
 
     def _show_unknown(self) -> None:
         self._board.unknown_folders(self._unknown + self._replaced)
+        self._board.names_alone(tell=self._replaced > 0)
 
     # ------------------------------------------------------------------ what is promised
 
@@ -316,24 +321,6 @@ class Pending:
     def making_library(self, name: str, before: int) -> set[Job]:
         """Who will write a shared library of that name, in whatever folder."""
         return {job for job in self._libraries.get(name, ()) if job.number < before}
-
-    def keeps(self, path: str, product: bool) -> None:
-        """Of a file some commands are to find an older version, or it may not change unasked."""
-        known = self._products if product else self._kept
-        name = _name(path)
-        known[name] += 1
-        self._board.put_up(*_kept(name, product))
-        self._board.versions(len(self._kept))
-
-    def keeps_no_more(self, path: str, product: bool) -> None:
-        """The inverse."""
-        known = self._products if product else self._kept
-        name = _name(path)
-        known[name] -= 1
-        if known[name] == 0:
-            del known[name]
-            self._board.take_down(*_kept(name, product))
-        self._board.versions(len(self._kept))
 
     # ------------------------------------------------------------------ files by their inode
 
@@ -382,10 +369,6 @@ def _folders(job: Job) -> set[str]:
     operands = (*_operands(job), *job.operands.through)
     places = {job.operands.cwd, job.operands.temporary} - {""}
     return places | set(map(os.path.dirname, operands))
-
-
-def _kept(name: int, product: bool) -> tuple[int, list[Claim]]:
-    return (_PRODUCTS, [(name, INPUT)]) if product else (_VERSIONS, [(name, KEPT)])
 
 
 def _hash(name: str) -> int:

@@ -19,6 +19,7 @@ from typing import Final
 from smpmake.disk.include_path import hides
 from smpmake.disk.paths import Paths
 from smpmake.guard.files import file_of
+from smpmake.guard.kept import Kept
 from smpmake.guard.libraries import Libraries
 from smpmake.guard.listings import Listings
 from smpmake.guard.pending import Pending
@@ -35,6 +36,8 @@ from smpmake.schedule.scheduler import Action, Scheduler
 
 GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
 _AGAIN: Final = wire.encode_guard_answer(wire.GUARD_AGAIN)
+
+_CHANGES_NAME: Final = (wire.ASK_MOVE, wire.ASK_REMOVE)
 
 #: What a stall is called in records, by the kind of question.
 CAUSES: Final = {
@@ -81,6 +84,7 @@ class Questions:
         paths: Paths,
         pending: Pending,
         versions: Versions,
+        kept: Kept,
         views: Views,
         folder: Path,
         now: Callable[[], int],
@@ -91,6 +95,7 @@ class Questions:
         self._paths = paths
         self._pending = pending
         self._versions = versions
+        self._kept = kept
         self._views = views
         self._searches = Searches(self._hazards, paths, versions)
         self._libraries = Libraries(self._writers, self._pending.making_library)
@@ -101,6 +106,7 @@ class Questions:
     def forget(self) -> None:
         """Nobody is building: listings may go."""
         self._listings.forget()
+        self._kept.forget_folders()
 
     # ------------------------------------------------------------------ questions
 
@@ -126,10 +132,12 @@ class Questions:
             if view is not None:
                 answer(view)
                 return [], None
-        changes_name = question.kind in (wire.ASK_MOVE, wire.ASK_REMOVE)
-        if job is not None and changes_name and os.path.isdir(question.path):
+        moves_folder = question.kind in _CHANGES_NAME and os.path.isdir(question.path)
+        if job is not None and moves_folder:
             self._pending.folders_change()
         blockers = self._blockers(question, job, before)
+        if moves_folder:
+            self._folders_go(question)
         shown = self._shown(question) if blockers else GO_ON
         if shown is not None:
             answer(shown)
@@ -166,6 +174,8 @@ class Questions:
     def granted(self, waiter: Waiter) -> list[Action]:
         """What a waiter waited for has ended."""
         waiter.stall.ended = self._now()
+        if waiter.question.kind in _CHANGES_NAME:
+            self._folders_go(waiter.question)  # meanwhile more may be kept of what is in it
         job = waiter.job
         if job is None:
             waiter.answer(_over(waiter.question))
@@ -184,6 +194,10 @@ class Questions:
             return []
         del self._waits[job]
         return self._scheduler.resume(job)
+
+    def _folders_go(self, question: Question) -> None:
+        paths = (question.path, question.other)
+        self._kept.folders_go(self._paths.canonical("/", path) for path in paths if path)
 
     def resumed(self, job: Job) -> None:
         """A paused command has its slot again."""

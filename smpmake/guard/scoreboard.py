@@ -25,17 +25,20 @@ LISTED: Final = 8
 STALE: Final = 16
 KEPT: Final = 32
 _OTHERS: Final = 64
+ANYWHERE: Final = 128
+#: The owner of KEPT is this and a number: commands below that are concerned.
+LIMITS: Final = 1 << 32
 
 SLOTS: Final = 131072
 FOLDERS: Final = 4096
 _PROMISES: Final = 16384
 _HEADER: Final = struct.Struct("<QIIIIqIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
-_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS = (
-    *(4, 5, 8, 9, 10, 11, 12),
+_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS, _NAMES = (
+    *(4, 5, 8, 9, 10, 11, 12, 13),
 )  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 5
+_VERSION: Final = 6
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
@@ -77,6 +80,14 @@ def output_check(folder: File, name: bytes) -> int:
 def _hash(data: bytes) -> int:
     value = zlib.crc32(data)
     return value if value > 1 else value + 2
+
+
+def _shown(owner: int) -> int:
+    """An owner as a slot has it."""
+    if owner >= LIMITS:
+        owner -= LIMITS
+        return owner if owner < _FIRST_FOLDER else _SEVERAL
+    return min(owner + 1, _SEVERAL)
 
 
 class Promised(NamedTuple):
@@ -124,6 +135,10 @@ class Scoreboard:
     def unknown_folders(self, count: int) -> None:
         """How many pending outputs will appear in folders that do not exist yet."""
         self._halves[_UNKNOWN] = count
+
+    def names_alone(self, *, tell: bool) -> None:
+        """Whether folders of pending outputs may be others now than those that were there."""
+        self._halves[_NAMES] = tell
 
     def versions(self, count: int) -> None:
         """How many names there are of files that were changed, or made, under commands."""
@@ -207,12 +222,11 @@ class Scoreboard:
                 roles |= each
             writers = [each for each in known if known[each] & OUTPUT]
             if len(known) == 1:
-                owner = next(iter(known)) + 1
+                owner = _shown(next(iter(known)))
             elif len(writers) == 1:  # what it makes others may be going to read
-                owner, roles = writers[0] + 1, roles | _OTHERS
+                owner, roles = _shown(writers[0]), roles | _OTHERS
         else:
-            roles, owner = known & 0xFF, (known >> 8) + 1
-        owner = min(owner, _SEVERAL)
+            roles, owner = known & 0xFF, _shown(known >> 8)
         index = self._indices.get(value)
         if index is None:
             index = self._find_index(value)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from smpmake.guard.files import File
+from smpmake.guard.kept import Kept
 from smpmake.schedule.hazards import EVERYBODY, Hazards
 from smpmake.schedule.job import Job
 
@@ -56,8 +57,8 @@ class Versions:
     """One per engine.
 
     folder  where copies lie.
-    put_up  makes a name known to guards, take_down the inverse; of a version, or (product) of what
-            a command has made, which may be changed now under those that were issued behind it.
+    kept    makes names known to guards: of versions, and of what commands have made, which may be
+            changed now under those that were issued behind them.
     opened  whether a running command has opened a file of that name, as far as is known.
     """
 
@@ -65,14 +66,12 @@ class Versions:
         self,
         hazards: Hazards,
         folder: Path,
-        put_up: Callable[[str, bool], None],
-        take_down: Callable[[str, bool], None],
+        kept: Kept,
         opened: Callable[[Job, str], bool],
     ) -> None:
         self._hazards = hazards
         self._folder = folder
-        self._put_up = put_up
-        self._take_down = take_down
+        self._kept_names = kept
         self._opened = opened
         self._in_order: deque[_Version] = deque()
         self._by_path: dict[str, list[_Version]] = {}
@@ -165,7 +164,7 @@ class Versions:
         for path in paths if limit > number + 1 else ():  # somebody was issued behind it
             self._made[path] = number, limit
             self._products.append((limit, path))
-            self._put_up(path, True)
+            self._kept_names.made(path)
 
     def _maker(self, path: str) -> int:
         """The number of the command that has made a file while others waited."""
@@ -188,7 +187,7 @@ class Versions:
         oldest = self._hazards.oldest_undeclared
         while self._products and (oldest is None or self._products[0][0] <= oldest):
             limit, path = self._products.popleft()
-            self._take_down(path, True)
+            self._kept_names.forget_made(path)
             if self._made.get(path, (0, 0))[1] == limit:
                 del self._made[path]
         if oldest is None:
@@ -199,14 +198,13 @@ class Versions:
             if version.file is not None:
                 _drop(self._by_file, version.file, version)
             if version.path not in self._by_path:
-                self._take_down(version.path, False)
+                self._kept_names.forget(version.path)
             if version.private:
                 with contextlib.suppress(OSError):
                     os.unlink(version.kept)
 
     def _add(self, version: _Version) -> None:
-        if version.path not in self._by_path:
-            self._put_up(version.path, False)
+        self._kept_names.version(version.path, version.limit)
         self._by_path.setdefault(version.path, []).append(version)
         if version.file is not None:
             self._by_file.setdefault(version.file, []).append(version)

@@ -15,6 +15,7 @@ import pytest
 from smpmake import native
 from smpmake.guard.scoreboard import (
     ABOVE,
+    ANYWHERE,
     FOLDERS,
     INPUT,
     KEPT,
@@ -242,7 +243,7 @@ def test_a_job_does_not_ask_for_its_own(tmp_path: Path, path: Path, server: Answ
     board.close()
 
 
-@pytest.mark.parametrize("others", [INPUT, OUTPUT, KEPT])
+@pytest.mark.parametrize("others", [INPUT, OUTPUT, KEPT | ANYWHERE])
 def test_a_job_does_not_ask_for_what_others_are_to_read_of_its_own(
     tmp_path: Path, path: Path, server: Answering, others: int
 ) -> None:
@@ -268,8 +269,7 @@ def test_outputs_of_folders_that_are_not_there_are_asked_by_name(
     tmp_path: Path, path: Path, server: Answering
 ) -> None:
     board = Scoreboard(path)
-    board.put_up(3, [(name_hash(b"a.o"), OUTPUT)])
-    board.unknown_folders(1)
+    board.put_up(3, [(name_hash(b"a.o"), OUTPUT | ANYWHERE)])
     board.show(1)
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o")

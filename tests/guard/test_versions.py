@@ -141,6 +141,16 @@ WHILE_IT_IS_HELD = {
         "gcc -c lib/f.c -o f.o; ar rcT libt.a f.o; gcc -c f2.c; gcc -c use.c; "
         "gcc -o t0 use.o libt.a; ls t0 > started2; gcc -Dheld -o t use.o libt.a; cp f2.o f.o"
     ),
+    "a member of a thin archive, whose folder is made anew": (
+        "gcc -c lib/f.c -o one/f.o; ar rcT libt.a one/f.o; gcc -c f2.c; gcc -c use.c; "
+        "gcc -o t0 use.o libt.a; ls t0 > started2; gcc -Dheld -o t use.o libt.a; "
+        "rm -rf one; mkdir one; cp f2.o one/f.o"
+    ),
+    "a member of a thin archive, whose folder is exchanged": (
+        "gcc -c lib/f.c -o one/f.o; ar rcT libt.a one/f.o; gcc -c f2.c -o two/f.o; gcc -c use.c; "
+        "gcc -o t0 use.o libt.a; ls t0 > started2; gcc -Dheld -o t use.o libt.a; "
+        "cp two/f.o one/f.o; mv one three; mv two one"
+    ),
     "what a linker script names": (
         "gcc -c lib/f.c -o f.o; echo 'INPUT(f.o)' > libs.so; gcc -c f2.c; gcc -c use.c; "
         "gcc -o t0 use.o libs.so; ls t0 > started2; gcc -Dheld -o t use.o libs.so; cp f2.o f.o"

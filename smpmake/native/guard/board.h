@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 5u
+#define BOARD_VERSION 6u
 #define BOARD_SLOTS 131072u
 #define BOARD_FOLDERS 4096u
 #define BOARD_PROMISES 16384u
@@ -25,9 +25,11 @@
 #define ROLE_ABOVE 4u  /* a folder above an operand is called so */
 #define ROLE_LISTED 8u /* key of a folder (device, inode) that pending outputs will appear in */
 #define ROLE_STALE 16u /* key of a file that a pending command will replace */
-#define ROLE_KEPT                                                                                  \
-	32u /* of a file called so pending commands are to find an older version, or none */
-#define ROLE_OTHERS 64u /* all roles but ROLE_OUTPUT are others' than the command's */
+/* Of a file called so pending commands are to find an older version, or none; or key of one, then
+ * the owner says which: commands below that number. */
+#define ROLE_KEPT 32u
+#define ROLE_OTHERS 64u    /* all roles but ROLE_OUTPUT are others' than the command's */
+#define ROLE_ANYWHERE 128u /* a file called so has no key: its folder is not there, or may go */
 #define OWNER_SEVERAL 0xffffffu
 #define OWNER_FOLDERS 0xffe000u /* from here on: numbers of folders below, that are listed */
 
@@ -53,7 +55,7 @@ struct board {
 	uint32_t journal;   /* what is changed is written into the undo journal (../undo.h) */
 	uint32_t libraries; /* pending outputs that are called as shared libraries are */
 	uint32_t versions;  /* names of files that were changed, or made, under pending commands */
-	uint32_t reserved;
+	uint32_t names;     /* folders of pending outputs may have become others: keys are void */
 	uint64_t slots[BOARD_SLOTS];
 	int64_t
 	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */

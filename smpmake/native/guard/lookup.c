@@ -67,8 +67,9 @@ static uint64_t check_of_key(const struct key *k)
 	return check;
 }
 
-/* 0 where the path does not tell it: a name that is none, no such folder. */
-static int key_of(int dir, const char *path, struct key *k)
+enum keyed { NO_KEY, NO_FOLDER, A_KEY };
+
+static enum keyed key_of(int dir, const char *path, struct key *k)
 {
 	char folder[PATH_MAX] = ".";
 	struct stat info;
@@ -76,19 +77,19 @@ static int key_of(int dir, const char *path, struct key *k)
 	k->name = slash != NULL ? slash + 1 : path;
 	k->length = strlen(k->name);
 	if (k->length == 0 || strcmp(k->name, ".") == 0 || strcmp(k->name, "..") == 0)
-		return 0;
+		return NO_KEY;
 	if (slash != NULL) {
 		size_t size = slash == path ? 1 : (size_t)(slash - path);
 		if (size >= sizeof folder)
-			return 0;
+			return NO_KEY;
 		memcpy(folder, path, size);
 		folder[size] = '\0';
 	}
 	if (kernel(SYS_newfstatat, dir, folder, &info, 0) != 0)
-		return 0;
+		return errno == ENOENT || errno == ENOTDIR ? NO_FOLDER : NO_KEY;
 	k->device = info.st_dev;
 	k->inode = info.st_ino;
-	return 1;
+	return A_KEY;
 }
 
 /* What the board has about a hash: a slot, or 0. */
@@ -169,21 +170,44 @@ enum output output_at(int dir, const char *path, struct wire_guard_answer *told)
 	unsigned roles = roles_of_name(path);
 	if (!(roles & ROLE_OUTPUT))
 		return roles & ROLE_ABOVE && may_come_back(dir, path) ? OUTPUT_ASK : OUTPUT_NONE;
-	if ((told == NULL && guard.board->unknown > 0) || !key_of(dir, path, &k))
-		return OUTPUT_ASK;
+	int anywhere = roles & ROLE_ANYWHERE || guard.board->names;
+	enum keyed keyed = anywhere && told == NULL ? NO_KEY : key_of(dir, path, &k);
+	if (keyed != A_KEY)
+		return anywhere || keyed == NO_KEY ? OUTPUT_ASK : OUTPUT_NONE;
 	uint32_t hash = hash_of_key(&k);
 	if (told != NULL && guard.command == 0 && tells(&k, hash, told))
 		return OUTPUT_TOLD;
-	if (guard.board->unknown > 0 || roles_of(hash) & ROLE_OUTPUT)
+	if (anywhere || roles_of(hash) & ROLE_OUTPUT)
 		return OUTPUT_ASK;
 	/* It may be a link that leads to one of that name. */
 	return kernel(SYS_readlinkat, dir, path, target, 1) < 0 ? OUTPUT_NONE : OUTPUT_ASK;
 }
 
+int is_kept(int dir, const char *path)
+{
+	struct key k;
+	char target[1];
+	unsigned roles = roles_of_name(path);
+	if (guard.command == 0 || !(roles & ROLE_KEPT))
+		return 0;
+	enum keyed keyed = roles & ROLE_ANYWHERE ? NO_KEY : key_of(dir, path, &k);
+	if (keyed != A_KEY)
+		return keyed == NO_KEY;
+	uint64_t slot = slot_of(hash_of_key(&k));
+	/* Who changes what we are still to write waits for us. */
+	int is_ours = owner_of(slot) == (guard.command & OWNER_SEVERAL);
+	if (slot == UNKNOWN ||
+	    (slot & ROLE_KEPT &&
+	     !((slot & 0xff) == ROLE_KEPT ? guard.command > owner_of(slot) : is_ours)))
+		return 1;
+	/* It may be a link that leads to one of that name. */
+	return kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
+}
+
 int is_own_output(int dir, const char *path)
 {
 	struct key k;
-	if (guard.trace == NULL || !key_of(dir, path, &k))
+	if (guard.trace == NULL || key_of(dir, path, &k) != A_KEY)
 		return 0;
 	uint64_t check = check_of_key(&k);
 	for (int i = 0; i < TRACE_OWN && guard.trace->own[i] != 0; i++)

@@ -20,6 +20,10 @@ static inline int is_output(int dir, const char *path)
 	return output_at(dir, path, NULL) != OUTPUT_NONE;
 }
 
+/* Whether we are a command that is to find an older version of what a path names, or none, or may
+ * be. */
+int is_kept(int dir, const char *path);
+
 /* Whether we are a job that has said that it writes what a path names.  Who has said that it reads
  * or writes it, too, and was issued before us, has ended before we were started; all others wait
  * for us. */

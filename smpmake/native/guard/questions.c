@@ -2,6 +2,7 @@
 #include "asking.h"
 #include "kernel.h"
 #include "lookup.h"
+#include "view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,25 +26,28 @@ static SLOW void ask_about(uint32_t kind, int dir, const char *path,
 		memset(answer, 0, sizeof *answer); /* no such folder, or too long for any call */
 }
 
-/* Whether the path leads, by a link of another name, to an older file that a pending command will
- * replace, or already has removed. */
-static int is_stale(int dir, const char *path)
+/* Whether what is at a path, or where a link there leads, is an older file that a pending command
+ * will replace, or already has removed.  Jobs look at thousands of names, most of them nothing's.
+ */
+static int is_stale(int dir, const char *path, int *is_link)
 {
 	struct stat info;
-	char target[1];
-	if (guard.board->stale == 0 && /* jobs look at thousands of names */
-	    (guard.trace != NULL || kernel(SYS_readlinkat, dir, path, target, 1) < 0))
+	*is_link = 0;
+	if (guard.trace != NULL && guard.board->stale == 0 && guard.board->versions == 0)
 		return 0;
-	if (kernel(SYS_newfstatat, dir, path, &info, 0) == 0)
-		return (slot_of_file(&info) & ROLE_STALE) != 0;
-	return errno == ENOENT && kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
+	if (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	*is_link = S_ISLNK(info.st_mode);
+	if (*is_link && kernel(SYS_newfstatat, dir, path, &info, 0) != 0)
+		return errno == ENOENT && (guard.trace == NULL || guard.board->stale > 0);
+	return guard.board->stale > 0 && slot_of_file(&info) & ROLE_STALE;
 }
 
 int guard_concerns(int dir, const char *path)
 {
-	const unsigned roles = guard.command != 0 ? ROLE_KEPT : 0;
-	return roles_of_name(path) & roles || (is_output(dir, path) && !is_own_output(dir, path)) ||
-	       is_stale(dir, path);
+	int is_link;
+	return is_kept(dir, path) || (is_output(dir, path) && !is_own_output(dir, path)) ||
+	       is_stale(dir, path, &is_link) || (is_link && leads_to_versions(dir, path));
 }
 
 void guard_see(int dir, const char *path)
@@ -138,10 +142,10 @@ static int is_claimed(int dir, const char *path, unsigned roles)
 
 static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
 {
-	int before = errno;
+	int before = errno, is_link;
 	if (path != NULL && *path != '\0' &&
 	    (roles == ~0u || is_claimed(dir, path, roles) ||
-	     may_be_read(dir, path, kind == ASK_WRITE) || is_stale(dir, path))) {
+	     may_be_read(dir, path, kind == ASK_WRITE) || is_stale(dir, path, &is_link))) {
 		struct wire_guard_answer answer;
 		ask_about(kind, dir, path, &answer);
 	}
@@ -327,10 +331,11 @@ void guard_see_libraries(const char *path, const char *search, const char *const
 
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer)
 {
-	int before = errno, answered = 0;
+	int before = errno, answered = 0, is_link;
 	enum output known = OUTPUT_NONE;
 	if (path != NULL && *path != '\0' &&
-	    ((known = output_at(dir, path, answer)) != OUTPUT_NONE || is_stale(dir, path))) {
+	    ((known = output_at(dir, path, answer)) != OUTPUT_NONE ||
+	     is_stale(dir, path, &is_link))) {
 		if (known != OUTPUT_TOLD)
 			ask_about(ASK_STAT, dir, path, answer);
 		answered = answer->state == GUARD_FILE || answer->state == GUARD_ABSENT;

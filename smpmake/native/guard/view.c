@@ -61,8 +61,7 @@ static SLOW enum view look(int fd, int dir, const char *path, char *elsewhere)
 
 #define LINKS 40
 
-/* A link whose way leads over a name of what has been changed under us. */
-static int leads_to_versions(int dir, const char *path)
+int leads_to_versions(int dir, const char *path)
 {
 	char link[PATH_MAX], target[PATH_MAX];
 	if (guard.board->versions == 0 || guard.trace == NULL)
@@ -86,8 +85,7 @@ enum view view_of_named(int dir, const char *path, char *elsewhere)
 {
 	int before = errno;
 	enum view view = AS_IT_IS;
-	if (path != NULL && *path != '\0' &&
-	    (guard_concerns(dir, path) || leads_to_versions(dir, path)))
+	if (path != NULL && *path != '\0' && guard_concerns(dir, path))
 		view = seen(dir, path, "", elsewhere);
 	errno = before;
 	return view;

@@ -17,4 +17,7 @@ enum view view_of_named(int dir, const char *path, char *elsewhere);
 /* Of what it has just opened: it may have changed, or come into being, since its issue. */
 enum view view_of_opened(int fd, int dir, const char *path, char *elsewhere);
 
+/* Whether a link's way leads over a name of what has been changed under us. */
+int leads_to_versions(int dir, const char *path);
+
 #endif
