@@ -182,7 +182,7 @@ def test_p1_p2_what_a_recipe_does_behind_a_failure(held: Held, name: str) -> Non
     check(held, make(*RECIPES[name]), ["make"])
 
 
-@pytest.mark.parametrize("name", often(FEW, RECIPES))
+@pytest.mark.parametrize("name", often(("echo", "untar", "if", "group"), RECIPES))
 def test_p1_p2_what_a_script_does_behind_a_failure(held: Held, name: str) -> None:
     lines = [line.replace("$$", "$").lstrip("-") for line in RECIPES[name]]
     lines = [line.replace("$(MAKE)", "make") for line in lines]

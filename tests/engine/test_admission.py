@@ -298,7 +298,7 @@ def at_once_with_room_for_one(hog: Space, free: int) -> int:
     return at_once(record)
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 def test_without_a_history_the_first_ones_tell(hog: Space) -> None:
     """Nothing is known of the first; after it the tool is."""
     reserve = available() - 3 * GIB // 2
