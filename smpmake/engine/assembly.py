@@ -13,6 +13,7 @@ from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import LoopClock
 from smpmake.engine.engine import Engine
 from smpmake.engine.pool import Pool
+from smpmake.engine.tokens import Tokens
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 
@@ -24,12 +25,20 @@ class EngineError(SmpmakeError):
 
 
 def assemble(
-    settings: Settings, folder: Path, board: Scoreboard, slots: int, *, alive: int, keeper: int
+    settings: Settings,
+    folder: Path,
+    board: Scoreboard,
+    slots: int,
+    *,
+    alive: int,
+    keeper: int,
+    tokens: Tokens | None = None,
 ) -> Engine:
     """An engine with its first workers started.
 
     alive   a descriptor that is open as long as one of the workers lives.
     keeper  the process that looks after the driver, or after us: a child, but no stray.
+    tokens  who else has a say in how many slots may be used.
 
     Raises EngineError or NativeMissingError; nothing is left then, and the board is the caller's.
     """
@@ -46,7 +55,9 @@ def assemble(
     except OSError as error:
         raise EngineError(f"{folder} cannot be used: {error.strerror}") from None
     try:
-        engine = Engine(disk, board, pool, LoopClock(), slots, chaos=chaos, reserve=reserve)
+        engine = Engine(
+            *(disk, board, pool, LoopClock(), slots), chaos=chaos, reserve=reserve, tokens=tokens
+        )
         pool.start(min(slots, _AT_ONCE))
     except BaseException as error:
         disk.close()

@@ -26,6 +26,7 @@ from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers
 from smpmake.engine.priority import Priority
 from smpmake.engine.sinks import Printer
+from smpmake.engine.tokens import Tokens, Unlimited
 from smpmake.forecast import Forecast
 from smpmake.guard.kept import Kept
 from smpmake.guard.pending import Pending
@@ -64,6 +65,7 @@ class Engine:
         processes: Processes | None = None,
         chaos: Chaos | None = None,
         reserve: int = -1,
+        tokens: Tokens | None = None,
     ) -> None:
         self.builds: dict[str, Build] = {}
         self.build_of: Callable[[Invoke], Build | None] = lambda i: self.builds.get(i.build)
@@ -72,7 +74,8 @@ class Engine:
         self._pool = pool
         self._chaos = chaos or Chaos()
         self.priority = Priority(self._chaos, Admission(reserve))
-        self.scheduler = Scheduler(slots, self.priority.rank, self.priority.admits)
+        tokens = tokens or Unlimited()
+        self.scheduler = Scheduler(slots, self.priority.rank, self.priority.admits, tokens.another)
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
         self._traces = Traces(disk.folder)
@@ -108,6 +111,7 @@ class Engine:
             observer=observer,
             priority=self.priority,
             chaos=self._chaos,
+            tokens=tokens,
         )
         self._intake = Intake(
             self._executor,

@@ -26,6 +26,7 @@ from smpmake.engine.outcome import Outcome, refuse
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
+from smpmake.engine.tokens import Tokens
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import wire
@@ -56,6 +57,7 @@ class Executor:
         observer: Observer,
         priority: Priority,
         chaos: Chaos,
+        tokens: Tokens,
     ) -> None:
         self._scheduler = scheduler
         self._pending = pending
@@ -68,6 +70,7 @@ class Executor:
         self._observer = observer
         self._priority = priority
         self._chaos = chaos
+        self._tokens = tokens
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
@@ -111,6 +114,9 @@ class Executor:
             self._performing = False
         self._pending.show()
         self._observer.forget()
+        self._tokens.settle(
+            self._scheduler.busy, self._take_another if self._scheduler.short else None
+        )
         if self._scheduler.held and self._second_look is None:
             self._second_look = self._clock.later(_SECOND_LOOK, self._look_again)
 
@@ -141,6 +147,9 @@ class Executor:
     def _look_again(self) -> None:
         """Memory may have become free by other means than the end of a job."""
         self._second_look = None
+        self.perform(self._scheduler.dispatch())
+
+    def _take_another(self) -> None:
         self.perform(self._scheduler.dispatch())
 
     def _start(self, job: Job, command: Command) -> None:

@@ -243,6 +243,23 @@ static int has_lock(const char *folder)
 	return lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0;
 }
 
+/* The tokens of a job server that the server held: a count, a byte each, and behind them where they
+ * came from (session/jobserver.py).  A pipe's path leads to a descriptor that we have from make. */
+#define TOKENS_PATH 4096
+static void give_back_tokens(const char *folder)
+{
+	size_t size;
+	uint32_t count;
+	char *text = contents_of(folder, "tokens", TOKENS_PATH * 2, &size);
+	if (text == NULL || size <= TOKENS_PATH)
+		return;
+	memcpy(&count, text, sizeof count);
+	int fd = open(text + TOKENS_PATH, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && count <= TOKENS_PATH - sizeof count)
+		write_all(fd, text + sizeof count, count);
+	free(text);
+}
+
 static void server_died(int alive, const char *folder)
 {
 	char byte;
@@ -252,6 +269,7 @@ static void server_died(int alive, const char *folder)
 	do /* until the last worker has left */
 		got = read(alive, &byte, 1);
 	while (got > 0 || (got < 0 && errno == EINTR));
+	give_back_tokens(folder);
 	/* A server that is being killed may hold its lock a moment longer than its connection. */
 	for (int tries = 0; !ours && tries < 100; tries++) {
 		poll(NULL, 0, 10);

@@ -57,7 +57,10 @@ class Scheduler:
     rank    what the queue is ordered by: the order of issue, if nothing else is wanted.
     admits  whether a job may start; asked with whether it would be the only one, which it always
             may be.  A job that is admitted starts.
+    another whether one more slot may be used beside so many, which may also be somebody else's
+            to say; the first always may.
     held    jobs that had a slot at the last turn and were not admitted.
+    short   whether there was no other slot to be had then, though one is free.
     counts  how many jobs are in each state, or came to that end.
     """
 
@@ -66,6 +69,7 @@ class Scheduler:
         slots: int,
         rank: Callable[[Job], float] = lambda job: job.number,
         admits: Callable[[Job, bool], bool] = lambda job, alone: True,
+        another: Callable[[int], bool] = lambda busy: True,
     ) -> None:
         self.hazards = Hazards()
         self.slots = slots
@@ -74,7 +78,9 @@ class Scheduler:
         self._parked: list[int] = []
         self._rank = rank
         self._admits = admits
+        self._another = another
         self.held = 0
+        self.short = False
         self._urgent: list[tuple[float, int, Job]] = []
         self._queue: list[tuple[float, int, Job]] = []
         self._alone: Job | None = None
@@ -239,6 +245,7 @@ class Scheduler:
 
     def _dispatch(self, actions: list[Action]) -> None:
         passed_over: list[tuple[float, int, Job]] = []
+        self.short = False
         while self._free and self._alone is None:
             # A job that was hurried stands in both queues; its state tells whether it still counts.
             queue = self._urgent or self._queue
@@ -251,6 +258,9 @@ class Scheduler:
             if job.exclusive and self.busy:
                 break
             alone = self.busy == 0
+            if not alone and not self._another(self.busy):
+                self.short = True
+                break
             if job.state is State.READY and not self._admits(job, alone) and not alone:
                 # Smaller ones may go first, but not past what somebody waits for.
                 if queue is self._urgent or len(passed_over) >= _LOOK_AHEAD:

@@ -98,8 +98,7 @@ class LocalBackend:
         build.undo = stage.undo
         if build.undo is not None:
             build.on_squash = self.on_squash
-        if stage.doubt:
-            build.notices.append(stage.doubt)
+        build.notices += [text for text in (stage.doubt, stage.alone) if text]
         build.began = time.time()
 
     async def adopt(self, driver: Driver) -> None:
@@ -150,6 +149,7 @@ class LocalBackend:
             self._slots,
             alive=self._stage.alive_write,
             keeper=driver.keeper.pid,
+            tokens=self._stage.jobserver,
         )
         self._build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
         engine.builds[BUILD] = self._build

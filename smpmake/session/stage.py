@@ -6,7 +6,7 @@ A build waits for this module.
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
@@ -15,6 +15,9 @@ from smpmake.server.rundir import FolderError, SessionFolder, open_listener
 from smpmake.server.shim_cache import shims_for
 from smpmake.session.environment import driver_environment
 from smpmake.undo.journal import UndoJournal
+
+if TYPE_CHECKING:
+    from smpmake.session.jobserver import JobServer
 
 #: The one build's name that a server of its own has.
 BUILD: Final = "main"
@@ -29,6 +32,8 @@ class Stage:
     described  what the names of tools match that the configuration has besides.
     output     whether the driver writes into a pipe (`pipe` is its other end).
     doubt      why nothing can be undone, if so.
+    jobserver  that of the make that has called us, if there is one for us; `alone` says if it
+               should be.
     Raises SmpmakeError.
     """
 
@@ -46,7 +51,8 @@ class Stage:
         self.listener = self.alive = self.alive_write = self.pipe = -1
         self.output: int | None = None
         self.undo: UndoJournal | None = None
-        self.doubt = ""
+        self.doubt = self.alone = ""
+        self.jobserver: JobServer | None = None
         self._board: Scoreboard | None = None
         try:
             self.shims = shims_for(os.environ.get("PATH", os.defpath), path, described)
@@ -59,6 +65,8 @@ class Stage:
                     os.set_blocking(self.output, True)
             except OSError as error:
                 raise FolderError(f"{path} cannot be used: {error.strerror}") from None
+            if "--jobserver-" in os.environ.get("MAKEFLAGS", ""):
+                self._find_jobserver()
             if guard and budget >= 0 and takes_guard(program):
                 self._keep_journal(self._board, budget)
             self.environment = driver_environment(
@@ -68,9 +76,24 @@ class Stage:
                 BUILD,
                 guarded=program if guard else "",
             )
+            if self.jobserver is not None:
+                from smpmake.session.jobserver import without_jobs
+
+                self.environment["MAKEFLAGS"] = without_jobs(self.environment["MAKEFLAGS"])
         except BaseException:
             self.close()
             raise
+
+    def _find_jobserver(self) -> None:
+        from smpmake.session.jobserver import NotPassedError, of_caller
+
+        try:
+            self.jobserver = of_caller(os.environ, self.path)
+        except (NotPassedError, NoRoomError):
+            self.alone = (
+                "the make above has a job server, but not for its recipe that runs smpmake: their "
+                "jobs are counted apart (a + before the recipe's line passes it on)"
+            )
 
     def _keep_journal(self, board: Scoreboard, budget: int) -> None:
         """From now on what the build changes can be undone, if there is room for a journal."""
@@ -98,6 +121,8 @@ class Stage:
             self._board.close()
         if self.undo is not None:
             self.undo.close()
+        if self.jobserver is not None:
+            self.jobserver.close()
         self.folder.remove()
         for fd in (self.listener, self.alive, self.alive_write, self.pipe, self.output):
             if fd is not None and fd >= 0:

@@ -18,6 +18,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.clock import Timer
 from smpmake.engine.engine import Engine
 from smpmake.engine.pool import OnLost, OnResult
+from smpmake.engine.tokens import Tokens
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import frames, wire
 from smpmake.protocol.wire import FileId, Invoke, Question, Result
@@ -164,6 +165,7 @@ class Bench:
         disk: Callable[[Path], Disk] = Disk,
         reserve: int = -1,
         guard: bool = True,
+        tokens: Tokens | None = None,
     ) -> None:
         session = folder / "session"
         session.mkdir()
@@ -180,6 +182,7 @@ class Bench:
             slots,
             processes=FakeProcesses(),
             reserve=reserve,
+            tokens=tokens,
         )
         self.log.touch()
         info = self.log.stat()

@@ -1,0 +1,158 @@
+"""The job server of a make (or ninja) that has called us: we are its client.
+
+A recipe has one slot by being run; for each further one a token is read from the server's pipe, and
+the same byte is written back when the slot is free again.  So make's jobs and our compilers
+together are never more than its -j says.  Tokens that are held are written down in the session's
+folder: if we are killed the keeper gives them back (native/keeper.c has the same layout).
+
+https://www.gnu.org/software/make/manual/html_node/POSIX-Jobserver.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import struct
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from smpmake.disk.shared import shared_map
+
+_AUTH: Final = ("--jobserver-auth=", "--jobserver-fds=")
+_COUNT: Final = struct.Struct("<I")
+_MOST: Final = 2048  # tokens
+_SIZE: Final = 8192  # count, tokens, and from here on the path by which they are given back
+_PATH: Final = 4096
+
+
+class NotPassedError(Exception):
+    """A job server is named, but its descriptors are not ours: make did not take us for a make."""
+
+
+def options_of(makeflags: str) -> list[str]:
+    """The words of MAKEFLAGS, up to the variables behind ` -- `."""
+    words = makeflags.split(" ")
+    return words[: words.index("--")] if "--" in words else words
+
+
+def named_in(makeflags: str) -> str:
+    """What MAKEFLAGS says of a job server: `R,W` or `fifo:PATH`, the last one; "" for none."""
+    named = [w.partition("=")[2] for w in options_of(makeflags) if w.startswith(_AUTH)]
+    return named[-1] if named else ""
+
+
+def without_jobs(makeflags: str) -> str:
+    """MAKEFLAGS for a driver that is to issue one command after the other."""
+    options = options_of(makeflags)
+    rest = makeflags.split(" ")[len(options) :]
+    kept = [w for w in options if not w.startswith(("-j", "--jobs=", *_AUTH)) and w != "--jobs"]
+    return " ".join([*kept, *rest])
+
+
+class JobServer:
+    """Our end of it; `held` is the tokens that we have, one for each slot beyond the first."""
+
+    def __init__(self, named: str, folder: Path) -> None:
+        """named as in MAKEFLAGS.  Raises NotPassedError, OSError or NoRoomError."""
+        kind, _, fifo = named.partition(":")
+        if kind == "fifo":
+            ends = [fifo, fifo]
+        else:
+            numbers = [int(n) if n.isdigit() else -1 for n in named.split(",")]
+            if len(numbers) != 2 or not all(map(_is_pipe, numbers)):
+                raise NotPassedError
+            # Descriptions of our own: O_NONBLOCK is not to be theirs, nor theirs to stay open.
+            ends = [f"/proc/self/fd/{number}" for number in numbers]
+        self.held: list[bytes] = []
+        self._gone = False
+        self._watched = False
+        self._ledger = shared_map(folder / "tokens", _SIZE)
+        path = os.fsencode(ends[1])
+        self._ledger[_PATH : _PATH + len(path)] = path
+        self._read = self._write = -1
+        try:
+            flags = os.O_NONBLOCK | os.O_CLOEXEC
+            self._read = os.open(ends[0], flags | (os.O_RDWR if fifo else os.O_RDONLY))
+            self._write = os.open(ends[1], flags | (os.O_RDWR if fifo else os.O_WRONLY))
+            if not _is_pipe(self._read):
+                raise NotPassedError
+        except BaseException:
+            self.close()
+            raise
+
+    def another(self, busy: int) -> bool:
+        """Whether one more slot may be used beside `busy`; takes a token where that needs one."""
+        while len(self.held) < busy:
+            try:
+                token = os.read(self._read, 1) if len(self.held) < _MOST else b""
+            except OSError:  # none is left, mostly
+                return False
+            if not token:
+                self._gone = True
+                return False
+            self.held.append(token)
+            self._ledger[_COUNT.size + len(self.held) - 1] = token[0]
+            self._note()
+        return True
+
+    def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
+        """Gives back what `busy` slots do not need; `wake` is called when there is a token to be
+        had, None where nobody wants one."""
+        while len(self.held) > max(0, busy - 1):
+            token = self.held.pop()
+            self._note()  # first: one too few does less harm than one too many
+            with contextlib.suppress(OSError):
+                os.write(self._write, token)
+        wants = wake is not None and not self._gone
+        if wants == self._watched:
+            return
+        import asyncio  # a driver begins before this is loaded
+
+        loop = asyncio.get_running_loop()
+        if wants and wake is not None:
+            loop.add_reader(self._read, wake)
+        else:
+            loop.remove_reader(self._read)
+        self._watched = wants
+
+    def close(self) -> None:
+        """Gives everything back; once."""
+        if self._write >= 0 and self._read >= 0:
+            if self._watched:
+                self.settle(0, None)
+            while self.held:
+                token = self.held.pop()
+                self._note()
+                with contextlib.suppress(OSError):
+                    os.write(self._write, token)
+        for fd in (self._read, self._write):
+            if fd >= 0:
+                os.close(fd)
+        self._read = self._write = -1
+        self._ledger.close()
+
+    def _note(self) -> None:
+        _COUNT.pack_into(self._ledger, 0, len(self.held))
+
+
+def of_caller(environment: Mapping[str, str], folder: Path) -> JobServer | None:
+    """The job server that our caller has named, None where there is none.
+
+    Raises NotPassedError where it is not there for us; what else goes wrong is as none.
+    """
+    named = named_in(environment.get("MAKEFLAGS", ""))
+    if not named:
+        return None
+    try:
+        return JobServer(named, folder)
+    except OSError as error:
+        raise NotPassedError from error
+
+
+def _is_pipe(fd: int) -> bool:
+    try:
+        return fd >= 0 and stat.S_ISFIFO(os.fstat(fd).st_mode)
+    except (OSError, OverflowError):
+        return False
