@@ -39,15 +39,20 @@ class Kept:
         self._marks: dict[str, tuple[int, int] | None] = {}  # hash and owner; None: its name alone
         self._gone: set[str] = set()
 
-    def version(self, path: str, limit: int) -> None:
+    def version(self, path: str, limit: int, *, linked: bool = False) -> None:
         """Commands below the number `limit` are to find something else at a path.  It may have
-        been known of fewer."""
+        been known of fewer.
+
+        linked  the file that is written to has other names, in whatever folders.
+        """
+        name = _name(path)
         if path in self._marks:
             self._raise(path, LIMITS + limit)
+            if linked:
+                self._board.put_up(_VERSIONS, [(name, ANYWHERE)])
             return
-        name = _name(path)
         self._names[name] += 1
-        mark = self._marks[path] = self._mark(path, limit)
+        mark = self._marks[path] = None if linked else self._mark(path, limit)
         if mark is not None:  # first: who finds the name looks for it
             self._board.put_up(mark[1], [(mark[0], KEPT)])
         self._board.put_up(_VERSIONS, [(name, KEPT | (ANYWHERE if mark is None else 0))])

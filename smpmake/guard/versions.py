@@ -114,7 +114,8 @@ class Versions:
         if not kept:
             return waits | readers
         file = (info.st_dev, info.st_ino) if in_place else None
-        self._add(version._replace(kept=kept, file=file, private=True))
+        linked = in_place and info.st_nlink > 1
+        self._add(version._replace(kept=kept, file=file, private=True), linked=linked)
         if in_place:  # guards know now that there is another: who has not opened it will not
             waits |= {job for job in readers if job.slot is not None and self._opened(job, path)}
         return waits
@@ -203,8 +204,8 @@ class Versions:
                 with contextlib.suppress(OSError):
                     os.unlink(version.kept)
 
-    def _add(self, version: _Version) -> None:
-        self._kept_names.version(version.path, version.limit)
+    def _add(self, version: _Version, *, linked: bool = False) -> None:
+        self._kept_names.version(version.path, version.limit, linked=linked)
         self._by_path.setdefault(version.path, []).append(version)
         if version.file is not None:
             self._by_file.setdefault(version.file, []).append(version)

@@ -151,6 +151,11 @@ WHILE_IT_IS_HELD = {
         "gcc -o t0 use.o libt.a; ls t0 > started2; gcc -Dheld -o t use.o libt.a; "
         "cp two/f.o one/f.o; mv one three; mv two one"
     ),
+    "a member of a thin archive, by a hard link in another folder": (
+        "gcc -c lib/f.c -o one/f.o; ln one/f.o two/f.o; ar rcT libt.a two/f.o; gcc -c f2.c; "
+        "gcc -c use.c; gcc -o t0 use.o libt.a; ls t0 > started2; "
+        "gcc -Dheld -o t use.o libt.a; cat f2.o > one/f.o"
+    ),
     "what a linker script names": (
         "gcc -c lib/f.c -o f.o; echo 'INPUT(f.o)' > libs.so; gcc -c f2.c; gcc -c use.c; "
         "gcc -o t0 use.o libs.so; ls t0 > started2; gcc -Dheld -o t use.o libs.so; cp f2.o f.o"
