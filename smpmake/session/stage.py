@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from smpmake.commands.makes import PARALLEL
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
 from smpmake.guard.scoreboard import Scoreboard
@@ -76,7 +77,8 @@ class Stage:
                 BUILD,
                 guarded=program if guard else "",
             )
-            if self.jobserver is not None:
+            # A ninja runs several commands at once whatever we say; it is to ask for each.
+            if self.jobserver is not None and os.path.basename(program) not in PARALLEL:
                 from smpmake.session.jobserver import without_jobs
 
                 self.environment["MAKEFLAGS"] = without_jobs(self.environment["MAKEFLAGS"])

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller, without_jobs
+from smpmake.session.stage import Stage
 from tests.support.bench import Bench
 from tests.support.space import SMPMAKE, Space, objects
 
@@ -112,6 +113,23 @@ def test_what_is_not_passed(tmp_path: Path, named: str) -> None:
     with pytest.raises(NotPassedError):
         of_caller({"MAKEFLAGS": f" -j2 --jobserver-auth={named}"}, tmp_path)
     assert of_caller({"MAKEFLAGS": "k"}, tmp_path) is None
+
+
+@pytest.mark.parametrize(("program", "kept"), [("make", False), ("/usr/bin/ninja", True)])
+def test_who_is_told_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, kept: bool
+) -> None:
+    """A make issues one command after the other, ninja would not."""
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("MAKEFLAGS", f"k -j2 --jobserver-auth=fifo:{tmp_path}/fifo")
+    stage = Stage(program, guard=False, budget=-1)
+    try:
+        assert stage.jobserver is not None
+        assert stage.environment["MAKEFLAGS"] == (os.environ["MAKEFLAGS"] if kept else "k")
+    finally:
+        stage.close()
 
 
 class Counted:
