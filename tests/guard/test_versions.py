@@ -38,6 +38,9 @@ FILES = {
     "lib/f.c": "int f(void) { return 1; }\n",
     "use.c": "int f(void); int main(void) { return f(); }\n",
     "f2.c": "int f(void) { return 2; }\n",
+    "in.c": '#include "x/y/v.h"\nint a = VALUE;\n',
+    "x/y/v.h": "#define VALUE 1\n",
+    "z/y/v.h": "#define VALUE 2\n",
 }
 
 #: A compiler is believed to ask for all that it reads when it has been seen to.
@@ -150,6 +153,23 @@ WHILE_IT_IS_HELD = {
         "gcc -c lib/f.c -o one/f.o; ar rcT libt.a one/f.o; gcc -c f2.c -o two/f.o; gcc -c use.c; "
         "gcc -o t0 use.o libt.a; ls t0 > started2; gcc -Dheld -o t use.o libt.a; "
         "cp two/f.o one/f.o; mv one three; mv two one"
+    ),
+    "its folder is made anew, and is not searched": (
+        "gcc -Dheld -c in.c; rm -rf x; mkdir -p x/y; cp new.h x/y/v.h; gcc -c in.c -o in2.o"
+    ),
+    "changed, then its folder is exchanged": (
+        "gcc -Dheld -c in.c; cp new.h x/y/v.h; gcc -c in.c -o in2.o; mv x t; mv z x; "
+        "gcc -c in.c -o in3.o; echo '#define VALUE 3' > x/y/v.h; gcc -c in.c -o in4.o; mv t z"
+    ),
+    "its folder goes and comes back": (
+        "gcc -Dheld -c in.c; echo '#define VALUE 3' > x/y/v.h; mv x t; mv t x; gcc -c in.c -o in2.o"
+    ),
+    "its folder becomes a link": "gcc -Dheld -c in.c; mv x t; ln -s z x; gcc -c in.c -o in2.o",
+    "a folder that a linker script searches": (
+        "gcc -c lib/f.c -o one/f.o; ar rc one/libf.a one/f.o; gcc -c f2.c; ar rc two/libf.a f2.o; "
+        "echo 'SEARCH_DIR(one) INPUT(-lf)' > libs.so; gcc -c use.c; "
+        "gcc -o t0 use.o libs.so; ls t0 > started2; gcc -Dheld -o t use.o libs.so; "
+        "rm -rf one; mv two one"
     ),
     "a member of a thin archive, by a hard link in another folder": (
         "gcc -c lib/f.c -o one/f.o; ln one/f.o two/f.o; ar rcT libt.a two/f.o; gcc -c f2.c; "
