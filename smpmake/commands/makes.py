@@ -14,3 +14,9 @@ READ_BACK: Final = frozenset({"ninja", "samu"})
 PARALLEL: Final = READ_BACK | {"n2"}
 #: All that do not read a recipe's output themselves.
 MAKES: Final = READERS | READ_BACK | {"colormake"}
+
+
+def options_of(makeflags: str) -> list[str]:
+    """The words of MAKEFLAGS, up to the variables behind ` -- `."""
+    words = makeflags.split(" ")
+    return words[: words.index("--")] if "--" in words else words

@@ -7,7 +7,7 @@ import stat
 from typing import Final, NamedTuple
 
 from smpmake.commands import wmake
-from smpmake.commands.makes import MAKES, READ_BACK
+from smpmake.commands.makes import MAKES, READ_BACK, options_of
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
 from smpmake.decide.procfs import (
@@ -199,9 +199,7 @@ def make_tells_folders(environment: Environment) -> bool:
 
 def _make_was_told(environment: Environment, letters: str, names: tuple[str, ...]) -> bool:
     """MAKEFLAGS has options among the letters of its first word, or with dashes, each a word."""
-    for at, word in enumerate((environment.get("MAKEFLAGS") or "").split(" ")):
-        if word == "--":  # variables follow
-            return False
+    for at, word in enumerate(options_of(environment.get("MAKEFLAGS") or "")):
         if word.startswith("--"):
             if word in names:
                 return True

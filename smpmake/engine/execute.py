@@ -147,7 +147,7 @@ class Executor:
     def _look_again(self) -> None:
         """Memory may have become free by other means than the end of a job."""
         self._second_look = None
-        self.perform(self._scheduler.dispatch())
+        self._take_another()
 
     def _take_another(self) -> None:
         self.perform(self._scheduler.dispatch())

@@ -21,8 +21,8 @@ from smpmake.guard.scoreboard import (
     KEPT,
     LIMITS,
     Scoreboard,
-    name_hash,
     output_hash,
+    path_hash,
 )
 
 _VERSIONS: Final = 0xFFFFFD
@@ -45,7 +45,7 @@ class Kept:
 
         linked  the file that is written to has other names, in whatever folders.
         """
-        name = _name(path)
+        name = path_hash(path)
         if path in self._marks:
             self._raise(path, LIMITS + limit)
             if linked:
@@ -67,7 +67,7 @@ class Kept:
 
     def forget(self, path: str) -> None:
         """All find what is there."""
-        name, mark = _name(path), self._marks.pop(path)
+        name, mark = path_hash(path), self._marks.pop(path)
         if _one_less(self._names, name):
             self._board.take_down(_VERSIONS, [(name, KEPT)])
         if mark is not None:
@@ -80,17 +80,17 @@ class Kept:
             self._gone.add(folder)
             for path, mark in self._marks.items():
                 if mark is not None and path.startswith(f"{folder}/"):
-                    self._board.put_up(_VERSIONS, [(_name(path), ANYWHERE)])
+                    self._board.put_up(_VERSIONS, [(path_hash(path), ANYWHERE)])
 
     def made(self, path: str) -> None:
         """A file is a command's work, and may not be changed unasked."""
-        name = _name(path)
+        name = path_hash(path)
         self._products[name] += 1
         self._board.put_up(_PRODUCTS, [(name, INPUT)])
 
     def forget_made(self, path: str) -> None:
         """The inverse."""
-        name = _name(path)
+        name = path_hash(path)
         if _one_less(self._products, name):
             self._board.take_down(_PRODUCTS, [(name, INPUT)])
 
@@ -114,10 +114,6 @@ class Kept:
                 return False
             folder = above
         return True
-
-
-def _name(path: str) -> int:
-    return name_hash(os.fsencode(path[path.rfind("/") + 1 :]))
 
 
 def _one_less(counter: Counter[int], name: int) -> bool:

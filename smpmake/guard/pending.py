@@ -23,9 +23,9 @@ from smpmake.guard.scoreboard import (
     Promised,
     Scoreboard,
     file_hash,
-    name_hash,
     output_check,
     output_hash,
+    path_hash,
 )
 from smpmake.protocol import wire
 from smpmake.schedule.hazards import Hazards
@@ -216,7 +216,7 @@ class Pending:
         for name in _parts(folder):
             self._above[name] += 1
             if self._above[name] == 1:
-                self._board.put_up(_FOLDERS, [(_hash(name), ABOVE)])
+                self._board.put_up(_FOLDERS, [(path_hash(name), ABOVE)])
         itself = file_of(folder)
         if itself is not None:
             self._listed[folder] = itself, self._board.folder_entered(file_hash(*itself))
@@ -241,7 +241,7 @@ class Pending:
     def _unkeyed(self, job: Job) -> list[Claim]:
         """Claims of outputs whose folders are not there yet: of these the names tell."""
         return [
-            (_name(path), ANYWHERE)
+            (path_hash(path), ANYWHERE)
             for path in job.operands.writes
             if self._listed.get(os.path.dirname(path)) is None
         ]
@@ -271,7 +271,7 @@ class Pending:
             self._above[name] -= 1
             if self._above[name] == 0:
                 del self._above[name]
-                self._board.take_down(_FOLDERS, [(_hash(name), ABOVE)])
+                self._board.take_down(_FOLDERS, [(path_hash(name), ABOVE)])
         listed = self._listed.pop(folder)
         if listed is not None:
             itself, number = listed
@@ -311,7 +311,7 @@ class Pending:
 
     def link_made(self, link: str, writers: Iterable[Job]) -> None:
         """A new symbolic link leads to what is pending: its name stands for that meanwhile."""
-        claim = (_name(link), OUTPUT)
+        claim = (path_hash(link), OUTPUT)
         for job in writers:
             entry = self._entries.get(job)
             if entry is not None and claim not in _claims(job, entry):
@@ -351,8 +351,8 @@ def _operands(job: Job) -> tuple[str, ...]:
 
 def _claims(job: Job, entry: _Entry) -> list[Claim]:
     """What a command has on the board."""
-    claims = [(_name(path), OUTPUT) for path in job.operands.writes]
-    claims += [(_name(path), INPUT) for path in job.operands.reads + job.operands.through]
+    claims = [(path_hash(path), OUTPUT) for path in job.operands.writes]
+    claims += [(path_hash(path), INPUT) for path in job.operands.reads + job.operands.through]
     claims += [(file_hash(*key), STALE) for key in entry.stale]
     return [*claims, *entry.outputs, *entry.aliases]
 
@@ -369,14 +369,6 @@ def _folders(job: Job) -> set[str]:
     operands = (*_operands(job), *job.operands.through)
     places = {job.operands.cwd, job.operands.temporary} - {""}
     return places | set(map(os.path.dirname, operands))
-
-
-def _hash(name: str) -> int:
-    return name_hash(os.fsencode(name))
-
-
-def _name(path: str) -> int:
-    return _hash(path[path.rfind("/") + 1 :])
 
 
 def _parts(folder: str) -> list[str]:

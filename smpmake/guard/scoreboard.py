@@ -9,6 +9,7 @@ by one store of 64 bits.
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterable
@@ -54,6 +55,11 @@ Claim = tuple[int, int]
 def name_hash(name: bytes) -> int:
     """The hash of a path's last component, in any case of letters."""
     return _hash(name.lower())
+
+
+def path_hash(path: str) -> int:
+    """The hash of a path's last component."""
+    return name_hash(os.fsencode(path[path.rfind("/") + 1 :]))
 
 
 def file_hash(device: int, inode: int) -> int:

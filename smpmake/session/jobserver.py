@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from smpmake.commands.makes import options_of
 from smpmake.disk.shared import shared_map
 
 _AUTH: Final = ("--jobserver-auth=", "--jobserver-fds=")
@@ -29,12 +30,6 @@ _PATH: Final = 4096
 
 class NotPassedError(Exception):
     """A job server is named, but its descriptors are not ours: make did not take us for a make."""
-
-
-def options_of(makeflags: str) -> list[str]:
-    """The words of MAKEFLAGS, up to the variables behind ` -- `."""
-    words = makeflags.split(" ")
-    return words[: words.index("--")] if "--" in words else words
 
 
 def named_in(makeflags: str) -> str:
@@ -119,14 +114,7 @@ class JobServer:
 
     def close(self) -> None:
         """Gives everything back; once."""
-        if self._write >= 0 and self._read >= 0:
-            if self._watched:
-                self.settle(0, None)
-            while self.held:
-                token = self.held.pop()
-                self._note()
-                with contextlib.suppress(OSError):
-                    os.write(self._write, token)
+        self.settle(0, None)
         for fd in (self._read, self._write):
             if fd >= 0:
                 os.close(fd)

@@ -163,10 +163,16 @@ static int may_come_back(int dir, const char *path)
 	       errno == ENOENT;
 }
 
+/* What has a name of the board may be a link that leads to the file meant there. */
+static int is_link(int dir, const char *path)
+{
+	char target[1];
+	return kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
+}
+
 enum output output_at(int dir, const char *path, struct wire_guard_answer *told)
 {
 	struct key k;
-	char target[1];
 	unsigned roles = roles_of_name(path);
 	if (!(roles & ROLE_OUTPUT))
 		return roles & ROLE_ABOVE && may_come_back(dir, path) ? OUTPUT_ASK : OUTPUT_NONE;
@@ -179,14 +185,12 @@ enum output output_at(int dir, const char *path, struct wire_guard_answer *told)
 		return OUTPUT_TOLD;
 	if (anywhere || roles_of(hash) & ROLE_OUTPUT)
 		return OUTPUT_ASK;
-	/* It may be a link that leads to one of that name. */
-	return kernel(SYS_readlinkat, dir, path, target, 1) < 0 ? OUTPUT_NONE : OUTPUT_ASK;
+	return is_link(dir, path) ? OUTPUT_ASK : OUTPUT_NONE;
 }
 
 int is_kept(int dir, const char *path)
 {
 	struct key k;
-	char target[1];
 	unsigned roles = roles_of_name(path);
 	if (guard.command == 0 || !(roles & ROLE_KEPT))
 		return 0;
@@ -200,8 +204,7 @@ int is_kept(int dir, const char *path)
 	    (slot & ROLE_KEPT &&
 	     !((slot & 0xff) == ROLE_KEPT ? guard.command > owner_of(slot) : is_ours)))
 		return 1;
-	/* It may be a link that leads to one of that name. */
-	return kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
+	return is_link(dir, path);
 }
 
 int is_own_output(int dir, const char *path)
