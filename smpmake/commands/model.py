@@ -75,6 +75,7 @@ class Reason(enum.StrEnum):
         False,
         "makes a program, and its shell does something else if not",
     )
+    NO_FOLDER = "no-folder", False, "the folder of what it makes is not there"
     IN_PLACE = "in-place-update", False, "updates a file in place, which only a guard could hide"
     LINK_WAITS = "link-waits", False, "links and archives run in place (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"

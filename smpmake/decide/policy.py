@@ -23,6 +23,9 @@ class Context(Protocol):
     def special_file(self) -> str:
         """An operand that is neither a regular file nor a folder, links followed; "" for none."""
 
+    def missing_folder(self) -> str:
+        """The folder of something it makes that is not there; "" for none.  Links are followed."""
+
     def fresh_source(self) -> bool:
         """Whether the calling script has just written the source, as probes do."""
 
@@ -112,9 +115,10 @@ def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: st
     if special:
         return Decision(Reason.SPECIAL_FILE, special, light=True)
     paths = [*analysis.reads, *(write.path for write in analysis.writes)]
-    if any(context.is_pending(path) for path in paths):
-        return Decision(None)
-    return Decision(Reason.NOT_PENDING, light=True)
+    if not any(context.is_pending(path) for path in paths):
+        return Decision(Reason.NOT_PENDING, light=True)
+    folder = context.missing_folder()
+    return Decision(Reason.NO_FOLDER, folder, light=True) if folder else Decision(None)
 
 
 def _makes_one_program(analysis: Analysis) -> bool:
@@ -146,4 +150,5 @@ def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reas
         return Reason.DRIVER_READS_BACK, ""
     if not analysis.printed and context.fresh_source():
         return Reason.FRESH_SOURCE, analysis.reads[0] if analysis.reads else ""
-    return None, ""
+    folder = context.missing_folder()
+    return (Reason.NO_FOLDER, folder) if folder else (None, "")

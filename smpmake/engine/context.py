@@ -90,6 +90,14 @@ class Context:
             return False
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
+    def missing_folder(self) -> str:
+        """See policy.Context.  Who makes folders runs in place, so no pending command will."""
+        made = (write.path for write in self._analysis.writes if not write.removed)
+        for folder in dict.fromkeys(map(os.path.dirname, made)):
+            if folder and not os.path.isdir(os.path.join(self._cwd, folder)):
+                return folder
+        return ""
+
     def fresh_source(self) -> bool:
         """See policy.Context."""
         reads = [path for path in self._analysis.reads[:4] if not is_product(path)]

@@ -228,6 +228,29 @@ def test_folders_that_go(space: Space, name: str, jobs: str) -> None:
     assert "undone" not in ended.err
 
 
+TOO_LATE = {
+    "of an object": "gcc -c a.c -o d/a.o; mkdir d",
+    "of a dependency file": "gcc -MD -MF d/a.d -c a.c -o a.o; mkdir d",
+    "of a program": "gcc -c m.c; gcc m.o -o d/p; mkdir d",
+    "of an archive": "gcc -c a.c; ar rc d/l.a a.o; mkdir d",
+    "of a copy": "gcc -c a.c; cp a.o d/a.o; mkdir d",
+    "of a copy into it": "gcc -c a.c; cp a.o d/; mkdir d",
+    "of a link's target": "ln -s d l; gcc -c a.c -o l/a.o; mkdir d",
+    "by another name": "mkdir e; gcc -c a.c -o d/a.o; mv e d",
+    "by an archive": "mkdir d; tar cf x.tar d; rmdir d; gcc -c a.c -o d/a.o; tar xf x.tar; rm x*",
+    "of a line": (
+        "printf 'all:\\n\\t-gcc -c a.c -o d/a.o && touch d/x\\n\\tmkdir d\\n' > M; make -f M"
+    ),
+}
+SOME_TOO_LATE = ("of an object", "of a copy", "of a link's target", "of a line")
+
+
+@pytest.mark.parametrize("name", often(SOME_TOO_LATE, TOO_LATE))
+def test_a_folder_that_is_made_too_late(space: Space, name: str) -> None:
+    """What fails because of it fails, although nobody looks at that."""
+    space.expect_same(FILES, ["sh", "-c", f"{SLOW} {TOO_LATE[name]}; true"], "-j1")
+
+
 @pytest.mark.parametrize("jobs", often(["-j1"], ["-j1", "-j2"]))
 def test_a_folder_whose_time_is_set_back(space: Space, jobs: str) -> None:
     """Though a pending compile reads something in it, and an earlier one has made something."""
