@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 REUSED = "reused"  # as the detail: its results are those of a run that was undone
+DIVIDED = "divided"  # the same: it had idle slots for more processes than it has serially
 
 
 @dataclass(slots=True)
@@ -18,7 +19,7 @@ class CommandRecord:
     reason      why it was not deferred (the value of a commands.model.Reason), else "".
     status      exit status, 128+n for a signal, None where unknown (foreground: the driver knows)
                 or never run.
-    detail      what the reason is about; or REUSED.
+    detail      what the reason is about; or REUSED, or DIVIDED.
     state       "done", "failed", "cancelled", or "undone": done in a run that was taken back.
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.

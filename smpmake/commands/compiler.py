@@ -24,7 +24,7 @@ from smpmake.commands.compiler_options import UNUSUAL_VARIABLES, Do
 from smpmake.commands.compiler_parts import compile_parts, link_parts
 from smpmake.commands.compiler_words import Line, Source
 from smpmake.commands.linker import Link, folders_named
-from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Write
+from smpmake.commands.model import Analysis, Divides, Invocation, Kind, Part, Reason, Write
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, dirname, is_device
 
@@ -161,8 +161,6 @@ def _link(line: Line) -> Analysis:
         several = len(line.sources) + len(line.objects) > 1
         start = linked_start if several else linked_alone_start
         predict(line, line.sources, start, writes, False)
-    if Do.LTO_JOBSERVER in on:
-        line.refusals.refuse(Reason.USES_JOBSERVER, "-flto")
     writes.extend(link.side_writes())
     if link.refusals.reason is not None:
         line.refusals.refuse(link.refusals.reason, link.refusals.detail)
@@ -184,7 +182,11 @@ def _link(line: Line) -> Analysis:
         split = functools.partial(link_parts, line, judge)
     reads = [*link.reads, *link.searched_libraries()]
     line.search += link.search()
-    return _answer(line, Kind.LINK, line.sources, writes, split, reads)
+    linked = _answer(line, Kind.LINK, line.sources, writes, split, reads)
+    if Do.LTO in on and GCC in line.tool.dialects:
+        parallel = Do.LTO_PARALLEL in on
+        return linked._replace(divides=Divides.ANYHOW if parallel else Divides.IF_LET)
+    return linked
 
 
 def _main(line: Line, path: str, writes: list[Write]) -> None:

@@ -46,8 +46,8 @@ class Do(Marker):
     TEMPS_OBJ = enum.auto()
     TEMPS_HERE = enum.auto()
     LTO = enum.auto()
+    LTO_PARALLEL = enum.auto()
     NO_LTO = enum.auto()
-    LTO_JOBSERVER = enum.auto()
     NAMES = enum.auto()  # renames side outputs
     # Files named by the option.
     SEARCH = enum.auto()  # a folder with headers
@@ -350,9 +350,8 @@ OPTIONS: tuple[Row[Do], ...] = rows(
         (Do.TEMPS, Take.FLAG): "--save-temps -save-temps",
         (Do.TEMPS_OBJ, Take.FLAG): "-save-temps=obj",
         (Do.TEMPS_HERE, Take.FLAG): "-save-temps=cwd",
-        (Do.LTO, Take.FLAG): "-flto",
-        (Do.LTO, Take.GLUED): "-flto=",
-        (Do.LTO_JOBSERVER, Take.FLAG): "-flto=auto -flto=jobserver",
+        (Do.LTO, Take.FLAG): "-flto -flto=1 -flto=jobserver",
+        (Do.LTO_PARALLEL, Take.GLUED): "-flto=",
         (Do.NO_LTO, Take.FLAG): "-fno-lto",
         (Do.NAMES, Take.NEXT): """
             --dumpbase --dumpbase-ext --dumpdir -dumpbase -dumpbase-ext -dumpdir

@@ -31,6 +31,7 @@ class Source(NamedTuple):
 _CANCELS = {
     Do.DEBUG: Do.NO_DEBUG,
     Do.NO_DEBUG: Do.DEBUG,
+    Do.LTO: Do.LTO_PARALLEL,
     Do.NO_LTO: Do.LTO,
     Do.NO_NOTES: Do.NOTES,
     Do.NO_SPLIT_DWARF: Do.SPLIT_DWARF,
@@ -244,9 +245,9 @@ class Line:
         """Known, and not followed."""
         self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
 
-    def do_lto_jobserver(self, word: str, value: str) -> None:
-        """-flto=jobserver"""
-        self.on.update((Do.LTO, Do.LTO_JOBSERVER))
+    def do_lto_parallel(self, word: str, value: str) -> None:
+        """-flto=auto, -flto=4"""
+        self.on.update((Do.LTO, Do.LTO_PARALLEL))
 
     def do_nothing_named(self, word: str, value: str) -> None:
         """Dependency details: the names of targets."""
@@ -335,6 +336,6 @@ ACTIONS: dict[Do, _Action] = {
     Do.QUERY: Line.do_query,
     Do.UNPREDICTABLE: Line.do_unpredictable,
     Do.UNKNOWN: Line.do_unknown,
-    Do.LTO_JOBSERVER: Line.do_lto_jobserver,
+    Do.LTO_PARALLEL: Line.do_lto_parallel,
 }
 _LINK_WORDS = frozenset({Do.FOR_LINKER, Do.X_LINKER, Do.LIBRARY, Do.LIBRARY_FOLDER, Do.SCRIPT})

@@ -16,7 +16,20 @@ PARALLEL: Final = READ_BACK | {"n2"}
 MAKES: Final = READERS | READ_BACK | {"colormake"}
 
 
+#: How MAKEFLAGS names a job server; the second before make 4.2.
+JOBSERVER: Final = ("--jobserver-auth=", "--jobserver-fds=")
+
+
 def options_of(makeflags: str) -> list[str]:
     """The words of MAKEFLAGS, up to the variables behind ` -- `."""
     words = makeflags.split(" ")
     return words[: words.index("--")] if "--" in words else words
+
+
+def with_jobs(makeflags: str, *jobs: str) -> str:
+    """MAKEFLAGS with what it says of jobs and job servers replaced by `jobs`."""
+    options = options_of(makeflags)
+    rest = makeflags.split(" ")[len(options) :]
+    about_jobs = ("-j", "--jobs=", *JOBSERVER)
+    kept = [w for w in options if not w.startswith(about_jobs) and w != "--jobs"]
+    return " ".join([*kept, *jobs, *rest])

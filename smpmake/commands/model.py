@@ -87,7 +87,6 @@ class Reason(enum.StrEnum):
     CHECKS_TARGETS = "checks-targets", False, "wmake looks at the target when the command ends"
     NO_TARGET_CHECK = "no-target-check", False, "wmake runs with -c (promised targets) and -z"
     RECIPE = "recipe-not-understood", False, "a recipe's line of which not every command is known"
-    USES_JOBSERVER = "uses-jobserver", False, "asks make's job server for slots of its own"
 
 
 @dataclass(slots=True)
@@ -111,6 +110,14 @@ class Vouch(enum.StrEnum):
 
     GENERATED = "generated"  # it is written anew whenever it is not there: libtool's x.lo
     TOUCHED = "touched"  # only its time says it: a stamp
+
+
+class Divides(enum.IntEnum):
+    """Whether a command does its work in several processes."""
+
+    NEVER = enum.auto()
+    IF_LET = enum.auto()  # where a job server lets it
+    ANYHOW = enum.auto()  # in as many as it likes, if no job server says in how many
 
 
 class Write(NamedTuple):
@@ -171,6 +178,7 @@ class Analysis(NamedTuple):
     argv        what is run instead of the command line as it came, or None: response files may be
                 rewritten before a deferred command runs.  Called with what keeps a text in a file
                 of ours and returns its name.
+    divides     see Divides.
     checks      it writes nothing (the refusal); its status tells only whether the build goes on.
     tool        by which name it is known to people, if that is not its own: of a recipe's line.
     speaks      it says more on standard output than what is wrong: who gets that may count on it.
@@ -194,6 +202,7 @@ class Analysis(NamedTuple):
     speaks: bool = False
     prints: bool = False
     checks: bool = False
+    divides: Divides = Divides.NEVER
 
     @property
     def printed(self) -> bool:

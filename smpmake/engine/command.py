@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from smpmake.commands.model import Write
+from smpmake.commands.model import Divides, Write
 from smpmake.disk.stamps import Stamp
 from smpmake.engine.build import Build
 from smpmake.protocol.wire import FileId, Invoke, Terminal
@@ -63,6 +63,7 @@ class Command:
     group         the jobs that were one command with it, whose shim waits for them all.
     sinks         files that its output goes to, whose descriptors it holds.
     prints        its stdout is an output of its own.
+    divides       whether it is lent idle slots for its own processes (engine/lending).
     signalled     we ended it ourselves: its failure is nobody's fault.
     restarted     its worker died under it once; the second time is its end.
     rename        source and destination, canonical, where the whole of it is one rename.
@@ -89,6 +90,7 @@ class Command:
     group: Group | None = None
     sinks: tuple[FileId, ...] = ()
     prints: bool = False
+    divides: Divides = Divides.NEVER
     signalled: bool = False
     restarted: bool = False
     rename: tuple[str, str] | None = None

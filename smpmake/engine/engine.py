@@ -21,6 +21,7 @@ from smpmake.engine.clock import Clock
 from smpmake.engine.command import Reply, command_of
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
+from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers
@@ -74,8 +75,8 @@ class Engine:
         self._pool = pool
         self._chaos = chaos or Chaos()
         self.priority = Priority(self._chaos, Admission(reserve))
-        tokens = tokens or Unlimited()
-        self.scheduler = Scheduler(slots, self.priority.rank, self.priority.admits, tokens.another)
+        lending = Lending(slots, tokens or Unlimited(), disk.folder)
+        self.scheduler = Scheduler(slots, self.priority.rank, self.priority.admits, lending.another)
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
         self._traces = Traces(disk.folder)
@@ -111,7 +112,7 @@ class Engine:
             observer=observer,
             priority=self.priority,
             chaos=self._chaos,
-            tokens=tokens,
+            lending=lending,
         )
         self._intake = Intake(
             self._executor,

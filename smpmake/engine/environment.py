@@ -42,6 +42,13 @@ class Environment:
         return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
 
 
+def changed(blob: bytes, name: str, value: str) -> bytes:
+    """An environment in which a variable has another value."""
+    own = os.fsencode(name) + b"="
+    kept = [each + b"\0" for each in blob.split(b"\0")[:-1] if not each.startswith(own)]
+    return b"".join([*kept, own, os.fsencode(value), b"\0"])
+
+
 def serial(blob: bytes) -> bytes:
     """The environment that a command would have without us.
 

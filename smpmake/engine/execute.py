@@ -20,13 +20,13 @@ from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, command_of
+from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.orders import order_for
 from smpmake.engine.outcome import Outcome, refuse
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
-from smpmake.engine.tokens import Tokens
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import wire
@@ -57,7 +57,7 @@ class Executor:
         observer: Observer,
         priority: Priority,
         chaos: Chaos,
-        tokens: Tokens,
+        lending: Lending,
     ) -> None:
         self._scheduler = scheduler
         self._pending = pending
@@ -70,7 +70,7 @@ class Executor:
         self._observer = observer
         self._priority = priority
         self._chaos = chaos
-        self._tokens = tokens
+        self._lending = lending
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
@@ -114,8 +114,10 @@ class Executor:
             self._performing = False
         self._pending.show()
         self._observer.forget()
-        self._tokens.settle(
-            self._scheduler.busy, self._take_another if self._scheduler.short else None
+        self._lending.settle(
+            self._scheduler.busy,
+            self._take_another if self._scheduler.short else None,
+            lend=not self._scheduler.held,
         )
         if self._scheduler.held and self._second_look is None:
             self._second_look = self._clock.later(_SECOND_LOOK, self._look_again)
@@ -162,7 +164,7 @@ class Executor:
         command.record.started = self._clock.now()  # until the worker says it exactly
         self._pending.runs(job)
         trace = self._observer.started(slot, job, command) if command.guarded else b""
-        order = order_for(job, trace, self._output.terminal(command))
+        order = order_for(job, trace, self._output.terminal(command), self._lending.begin(job))
         self._chaos.later(functools.partial(self._pool.send, slot, order))
 
     def _is_reused(self, job: Job, command: Command) -> bool:
@@ -246,6 +248,7 @@ class Executor:
         command = command_of(job)
         command.build.left()
         self._observer.left(job, command)
+        self._lending.ended(job)
         self._pending.left(job)
         self._priority.ended(job)
         if job.mode is Mode.DEFERRED:

@@ -223,7 +223,7 @@ class Intake:
             raise
         if command.build.undo is not None:
             self._write_down(command, outputs, (out, err))
-        command.prints = analysis.printed
+        command.prints, command.divides = analysis.printed, analysis.divides
         if out >= 0:
             self._output.take(command, out, err)
         if analysis.rename is not None:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from smpmake.commands.families import mark_of_alone
+from smpmake.commands.makes import with_jobs
 from smpmake.disk.elf import is_static
 from smpmake.engine import launchers
 from smpmake.engine.command import Command, command_of
-from smpmake.engine.environment import serial
+from smpmake.engine.environment import Environment, changed, serial
 from smpmake.protocol.wire import Terminal, encode_job
 from smpmake.schedule.job import Job
 
+#: The descriptors at which a worker opens a job's FIFO (native/worker.c).
+_LENT: Final = "--jobserver-auth=3,4"
 
-def order_for(job: Job, trace: bytes, terminal: Terminal | None) -> bytes:
+
+def order_for(job: Job, trace: bytes, terminal: Terminal | None, lent: bytes) -> bytes:
     """The frame that has a job started.
 
     trace     the file in which its guards take notes, or b"".
     terminal  what it prints to, if its output would go to one.
+    lent      the FIFO of its job server, or b"".
     """
     command = command_of(job)
     undo = command.build.undo
+    environment = _environment(job, command, trace)
+    if lent:
+        known = Environment(environment).get("MAKEFLAGS") or ""
+        environment = changed(environment, "MAKEFLAGS", with_jobs(known, "-j", _LENT))
     return encode_job(
         job.number,
         job.issued_ns,
@@ -30,7 +40,8 @@ def order_for(job: Job, trace: bytes, terminal: Terminal | None) -> bytes:
         merged=command.invoke.out == command.invoke.err,
         journaled=undo is not None and not undo.is_lost,
         terminal=terminal,
-        environment=_environment(job, command, trace),
+        environment=environment,
+        lent=lent,
     )
 
 

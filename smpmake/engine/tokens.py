@@ -7,7 +7,12 @@ from typing import Protocol
 
 
 class Tokens(Protocol):
-    """A token for each slot beyond the first."""
+    """A token for each slot beyond the first.
+
+    wanted_elsewhere  whether others use the tokens that we do not.
+    """
+
+    wanted_elsewhere: bool
 
     def another(self, busy: int) -> bool:
         """Whether one more slot may be used beside `busy`."""
@@ -19,6 +24,8 @@ class Tokens(Protocol):
 
 class Unlimited:
     """Nobody has."""
+
+    wanted_elsewhere = False
 
     def another(self, busy: int) -> bool:
         """See Tokens."""

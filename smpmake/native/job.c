@@ -20,7 +20,7 @@ int parse(char *payload, size_t size, struct job *job)
 	memcpy(&job->fixed, payload, sizeof job->fixed);
 	const struct wire_job *f = &job->fixed;
 	uint64_t total = (uint64_t)sizeof *f + f->outputs_len + f->real_len + f->cwd_len +
-	                 f->argv_len + f->env_len + f->limits_len;
+	                 f->argv_len + f->env_len + f->limits_len + f->lent_len;
 	if (total != size)
 		return -1;
 	char *outputs = payload + sizeof *f;
@@ -29,10 +29,13 @@ int parse(char *payload, size_t size, struct job *job)
 	char *argv = cwd + f->cwd_len;
 	char *env = argv + f->argv_len;
 	char *limits = env + f->env_len;
-	if (f->real_len == 0 || cwd[-1] != '\0' || f->cwd_len == 0 || argv[-1] != '\0')
+	char *lent = limits + f->limits_len;
+	if (f->real_len == 0 || cwd[-1] != '\0' || f->cwd_len == 0 || argv[-1] != '\0' ||
+	    f->lent_len == 0 || lent[f->lent_len - 1] != '\0')
 		return -1;
 	job->real = real;
 	job->cwd = cwd;
+	job->lent = lent;
 	job->argv = strings_of(argv, f->argv_len);
 	job->env = strings_of(env, f->env_len);
 	if (job->argv == NULL || job->argv[0] == NULL || job->env == NULL)

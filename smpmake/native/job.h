@@ -18,7 +18,7 @@ struct job {
 	struct wire_job fixed;
 	struct output *outputs;
 	size_t output_count;
-	const char *real, *cwd;
+	const char *real, *cwd, *lent;
 	char **argv, **env;
 	const struct wire_limit *limits;
 	size_t limit_count;

@@ -66,7 +66,7 @@ struct wire_answer {
 #define JOB_TERMINAL_OUT 4u  /* stdout is a terminal, */
 #define JOB_TERMINAL_ERR 8u  /* stderr is one (the same, where both are) */
 
-/* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits. */
+/* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits, lent (NUL-ended, empty: none). */
 struct wire_job {
 	uint64_t id;
 	int64_t issued_ns; /* file-system time: the mtime that timed outputs get */
@@ -74,6 +74,8 @@ struct wire_job {
 	uint32_t flags;
 	uint32_t outputs_len, real_len, cwd_len, argv_len, env_len, limits_len;
 	uint32_t rows, columns; /* of the terminal, where it has one */
+	uint32_t lent_len;      /* the FIFO of a job server: its descriptors 3 and 4 */
+	uint32_t reserved;
 };
 
 /* One output in the blob: a byte of flags, the path, NUL, the name of the stale copy that was

@@ -28,6 +28,8 @@
 #include "util.h"
 
 #define JOB_TERMINAL (JOB_TERMINAL_OUT | JOB_TERMINAL_ERR)
+#define LENT_READ 3
+#define LENT_WRITE 4
 #define GRACE_MS 2000 /* between TERM and KILL: gcc removes its temporary files on TERM */
 
 struct worker {
@@ -90,6 +92,15 @@ static void prepare(struct worker *w, int cpu, int niceness)
 	w->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* Opens a job server's FIFO where MAKEFLAGS says that it is; what was there is closed by exec. */
+static void open_lent(const char *fifo)
+{
+	int fd = open(fifo, O_RDWR | O_CLOEXEC);
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LENT_WRITE + 1);
+	if (high >= 0 && dup2(high, LENT_READ) >= 0)
+		dup2(high, LENT_WRITE);
+}
+
 /* In the child, between vfork and exec: system calls only. */
 static int become(const struct worker *w, const struct job *job)
 {
@@ -118,6 +129,8 @@ static int become(const struct worker *w, const struct job *job)
 		if (file < 0 || dup2(file, 1) < 0)
 			return errno;
 	}
+	if (job->lent[0] != '\0')
+		open_lent(job->lent); /* without it the tool does its work alone */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execve(job->real, job->argv, job->env);

@@ -53,7 +53,7 @@ GUARD_FOLDER: Final = 5
 
 _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIII")
-_JOB: Final = struct.Struct("<QqIIIIIIIIII")
+_JOB: Final = struct.Struct("<QqIIIIIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 _LIMIT: Final = struct.Struct("<QQ")
 _QUESTION: Final = struct.Struct("<IIIIII")
@@ -297,10 +297,12 @@ def encode_job(
     journaled: bool,
     environment: bytes,
     terminal: Terminal | None = None,
+    lent: bytes = b"",
 ) -> bytes:
     """An order for a worker: `argv` in the invocation's context, but for its environment.
 
-    merged: stdout and stderr are one file; journaled: unless it finishes, it is undone.
+    merged: stdout and stderr are one file; journaled: unless it finishes, it is undone; lent: the
+    FIFO of a job server for it.
     """
     flags = (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0)
     flags |= terminal.flags if terminal is not None else 0
@@ -317,7 +319,9 @@ def encode_job(
                 + 2
                 + len(argv)
                 + len(environment)
-                + len(invoke.limits),
+                + len(invoke.limits)
+                + len(lent)
+                + 1,
             ),
             _JOB.pack(
                 job_id,
@@ -331,6 +335,8 @@ def encode_job(
                 len(environment),
                 len(invoke.limits),
                 *(terminal[1:] if terminal is not None else (0, 0)),
+                len(lent) + 1,
+                0,
             ),
             outputs,
             invoke.real,
@@ -340,6 +346,8 @@ def encode_job(
             argv,
             environment,
             invoke.limits,
+            lent,
+            b"\0",
         )
     )
 

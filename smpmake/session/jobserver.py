@@ -18,10 +18,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from smpmake.commands.makes import options_of
+from smpmake.commands.makes import JOBSERVER, options_of
 from smpmake.disk.shared import shared_map
 
-_AUTH: Final = ("--jobserver-auth=", "--jobserver-fds=")
 _COUNT: Final = struct.Struct("<I")
 _MOST: Final = 2048  # tokens
 _SIZE: Final = 8192  # count, tokens, and from here on the path by which they are given back
@@ -34,20 +33,14 @@ class NotPassedError(Exception):
 
 def named_in(makeflags: str) -> str:
     """What MAKEFLAGS says of a job server: `R,W` or `fifo:PATH`, the last one; "" for none."""
-    named = [w.partition("=")[2] for w in options_of(makeflags) if w.startswith(_AUTH)]
+    named = [w.partition("=")[2] for w in options_of(makeflags) if w.startswith(JOBSERVER)]
     return named[-1] if named else ""
-
-
-def without_jobs(makeflags: str) -> str:
-    """MAKEFLAGS for a driver that is to issue one command after the other."""
-    options = options_of(makeflags)
-    rest = makeflags.split(" ")[len(options) :]
-    kept = [w for w in options if not w.startswith(("-j", "--jobs=", *_AUTH)) and w != "--jobs"]
-    return " ".join([*kept, *rest])
 
 
 class JobServer:
     """Our end of it; `held` is the tokens that we have, one for each slot beyond the first."""
+
+    wanted_elsewhere = True
 
     def __init__(self, named: str, folder: Path) -> None:
         """named as in MAKEFLAGS.  Raises NotPassedError, OSError or NoRoomError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from smpmake.records import REUSED, BuildRecord, CommandRecord
+from smpmake.records import DIVIDED, REUSED, BuildRecord, CommandRecord
 from smpmake.timing.load import Load, Piece, load
 from smpmake.timing.spans import Span, Timeline, length, union
 
@@ -73,7 +73,7 @@ def serial(record: BuildRecord, line: Timeline) -> Serial:
 def _piece(spans: list[Span], command: CommandRecord) -> Piece:
     wall, cpu = length(spans), command.cpu
     delay = command.delay_us / 1e6 if command.delay_us >= 0 else None
-    if 0 < wall < cpu:
+    if 0 < wall < cpu and command.detail != DIVIDED:
         return Piece(spans, wall, delay, cpu / wall)
     return Piece(spans, cpu, delay)
 

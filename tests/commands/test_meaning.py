@@ -137,7 +137,6 @@ REFUSED = {
     "mv -i a b": Reason.READS_STDIN,
     "mv -i -b a b": Reason.WRITES_UNPREDICTABLE,
     "cp -t src /dev/tty dir": Reason.WHOLE_FOLDER,
-    "gcc a.o b.o -flto=jobserver": Reason.USES_JOBSERVER,
     "cp -r dir new": Reason.WHOLE_FOLDER,
     "mv dir new": Reason.WHOLE_FOLDER,
     "rm -rf dir": Reason.WHOLE_FOLDER,

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller, without_jobs
+from smpmake.commands.makes import with_jobs
+from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller
 from smpmake.session.stage import Stage
 from tests.support.bench import Bench
 from tests.support.space import SMPMAKE, Space, objects
@@ -49,7 +50,18 @@ exec {gcc} "$@"
 )
 def test_what_makeflags_say(flags: str, named: str, rest: str) -> None:
     assert named_in(flags) == named
-    assert without_jobs(flags) == rest
+    assert with_jobs(flags) == rest
+
+
+@pytest.mark.parametrize(
+    ("flags", "ours"),
+    [
+        ("", " -j --jobserver-auth=5,6"),
+        ("kw -j2 --jobserver-fds=3,4 -- A=1", "kw -j --jobserver-auth=5,6 -- A=1"),
+    ],
+)
+def test_what_a_job_of_its_own_server_is_told(flags: str, ours: str) -> None:
+    assert with_jobs(flags, "-j", "--jobserver-auth=5,6") == ours
 
 
 class Pipe:
@@ -134,6 +146,8 @@ def test_who_is_told_of_it(
 
 class Counted:
     """Tokens of which there are few."""
+
+    wanted_elsewhere = True
 
     def __init__(self, free: int) -> None:
         self.free = free

@@ -1,0 +1,194 @@
+"""Idle slots are lent to links that can use them, and there are never more than there are (P6)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smpmake.engine.lending import Lending
+from smpmake.engine.tokens import Unlimited
+from smpmake.records import DIVIDED
+from tests.support.bench import Bench
+
+LINK = "gcc -flto -o p x.o"
+
+
+class Link:
+    """A link's processes, as its job server sees them."""
+
+    def __init__(self, bench: Bench, line: str = LINK) -> None:
+        bench.run(line)
+        self.number = bench.build.records[-1].number
+        self.path = bench.folder.parent / "session" / f"lent-{self.number}"
+        self._fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+
+    def take(self) -> bool:
+        """One more of them begins, if it may."""
+        try:
+            return bool(os.read(self._fd, 1))
+        except BlockingIOError:
+            return False
+
+    def give_back(self) -> None:
+        """One of them ends."""
+        os.write(self._fd, b"+")
+
+    def takes(self) -> int:
+        """How many begin, until none may."""
+        count = 0
+        while self.take():
+            count += 1
+        return count
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def played(tmp_path: Path, slots: int, play: Callable[[Bench], None], **options: object) -> Bench:
+    """A build in a loop of its own."""
+    bench = Bench(tmp_path, slots, **options)  # type: ignore[arg-type]
+    bench.write("x.o", "a.c", "b.c", "c.c")
+
+    async def within() -> None:
+        play(bench)
+
+    asyncio.run(within())
+    return bench
+
+
+def test_what_is_idle_is_lent_and_is_a_slot_again_when_it_is_wanted(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        link = Link(bench)
+        for name in "ab":
+            bench.run(f"gcc -c {name}.c")
+        assert len(bench.workers.running) == 3
+        assert not link.take()
+        first, second = (record.number for record in bench.build.records[1:])
+        bench.workers.end(first)
+        bench.workers.end(second)
+        assert link.takes() == 2
+        link.close()
+
+    played(tmp_path, 3, play)
+
+
+def test_what_is_in_use_comes_back_in_its_time(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 2)
+    bench.write("x.o", "a.c")
+
+    async def play() -> None:
+        link = Link(bench)
+        assert link.takes() == 1
+        bench.run("gcc -c a.c")
+        assert len(bench.workers.running) == 1
+        await asyncio.sleep(0)
+        link.give_back()
+        while len(bench.workers.running) == 1:  # woken by the FIFO
+            await asyncio.sleep(0)
+        assert not link.take()
+        bench.workers.end(1)
+        assert link.takes() == 1
+        link.close()
+
+    asyncio.run(play())
+
+
+def test_a_link_that_ends_has_nothing_any_more(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        link = Link(bench)
+        assert link.takes() == 2
+        for name in "abc":
+            bench.run(f"gcc -c {name}.c")
+        assert len(bench.workers.running) == 1
+        bench.workers.end(link.number)
+        assert len(bench.workers.running) == 3
+        assert not link.path.exists()
+        link.close()
+
+    played(tmp_path, 3, play)
+
+
+def test_two_links_share(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        links = [Link(bench), Link(bench, "gcc -flto -o q x.o")]
+        assert [link.takes() for link in links] == [3, 3]
+        for link in links:
+            link.close()
+
+    played(tmp_path, 8, play)
+
+
+def test_a_link_whose_worker_died_begins_anew(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        link = Link(bench)
+        assert link.takes() == 2
+        link.close()
+        bench.workers.lose(link.number)
+        assert bench.workers.running == {0: link.number}
+        os.stat(link.path)
+        bench.workers.end(link.number)
+        assert bench.states() == ["done"]
+
+    played(tmp_path, 3, play)
+
+
+class Wanted(Unlimited):
+    """Somebody else has a use for what we do not need."""
+
+    wanted_elsewhere = True
+
+
+def test_below_a_job_server_none_is_lent(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        link = Link(bench)
+        assert not link.take()
+        link.close()
+
+    played(tmp_path, 4, play, tokens=Wanted())
+
+
+def test_where_memory_is_short_none_is_lent(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        link = Link(bench)
+        (job,) = bench.engine.scheduler.hazards.present()
+        lending = Lending(4, Unlimited(), tmp_path)
+        assert lending.begin(job)
+        lending.settle(1, None, lend=True)
+        assert lending.lent == 3
+        lending.settle(1, None, lend=False)
+        assert lending.lent == 0
+        lending.settle(1, None, lend=True)
+        assert lending.lent == 3
+        lending.ended(job)
+        assert lending.lent == 0
+        link.close()
+
+    played(tmp_path, 1, play)
+
+
+@pytest.mark.parametrize(
+    ("line", "detail"),
+    [(LINK, DIVIDED), ("gcc -flto=1 -o p x.o", DIVIDED), ("gcc -flto=auto -o p x.o", "")],
+)
+def test_what_is_remembered(tmp_path: Path, line: str, detail: str) -> None:
+    """Of one that has more processes than it would have serially."""
+
+    def play(bench: Bench) -> None:
+        Link(bench, line).close()
+
+    assert played(tmp_path, 2, play).build.records[0].detail == detail
+
+
+@pytest.mark.parametrize(
+    "line", ["gcc -o p x.o", "gcc -flto -c a.c", "gcc -flto -fno-lto -o p x.o"]
+)
+def test_who_needs_none_has_none(tmp_path: Path, line: str) -> None:
+    def play(bench: Bench) -> None:
+        bench.run(line)
+        assert not list((tmp_path / "session").glob("lent-*"))
+
+    played(tmp_path, 2, play)
