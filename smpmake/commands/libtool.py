@@ -1,7 +1,7 @@
 """libtool as it compiles one source: into x.lo, and x.o and .libs/x.o as the project wants.
 
-Which of them is in the script itself, which configure has written.  Its other modes start commands
-that are met one by one.
+Which of them is in the script itself, which configure has written.  `libtool_link` has how it
+links; its other modes start commands that are met one by one.
 """
 
 from __future__ import annotations
@@ -18,55 +18,77 @@ from smpmake.commands.paths import basename, dirname, join
 
 _QUIET: Final = names("--silent --quiet --verbose --no-silent --no-quiet --preserve-dup-deps")
 _END: Final = "# ### END LIBTOOL CONFIG\n"
+_MODES: Final = ("compile", "link")
+#: How libraries are called on Linux.
+_NAMES: Final = " ".join(
+    rf"\$libname{rest}"
+    for rest in (
+        r"\$release\$shared_ext\$versuffix",
+        r"\$release\$shared_ext\$major",
+        r"\$shared_ext",
+    )
+)
+_PLAIN_NAMES: Final = (
+    *("version_type=linux", "libext=a", 'shrext_cmds=".so"'),
+    f'library_names_spec="{_NAMES}"',
+)
 _SETTING: Final = re.compile(r'^(\w+)="?([\w.]*)"?$', re.MULTILINE)
 
 
-class Products(NamedTuple):
-    """What a project's libtool makes of a source.
+class Settings(NamedTuple):
+    """What a project's libtool script says of the project.
 
-    shared, static  an object for shared libraries, in `folder`; one for static ones.
+    shared, static  it makes shared libraries, and objects for them in `folder`; static ones.
+    plain_names     a library is called as it is on Linux.
     """
 
     shared: bool
     static: bool
     folder: str
+    plain_names: bool
 
 
 class Call(NamedTuple):
-    """A compile by libtool: the script, the compiler's own words, options that say what is made,
+    """A compile or a link by libtool: the script, the mode, the compiler with all words behind it,
     and whether it says what it does."""
 
     script: str
+    mode: str
     command: tuple[str, ...]
-    only: str
     speaks: bool
 
 
-def compile_of(argv: tuple[str, ...]) -> Call | None:
-    """What is compiled, if that is what the words (a shell and the script, or it alone) mean."""
+def call_of(argv: tuple[str, ...]) -> Call | None:
+    """What is done, if that is what the words (a shell and the script, or it alone) mean."""
     start = 0 if basename(argv[0]) == "libtool" else 1
     if not start and "/" not in argv[0]:  # one that is on PATH
         return None
     if len(argv) <= start or basename(argv[start]) != "libtool":
         return None
-    is_compile, speaks = False, True
+    mode, speaks = "", True
     words = iter(enumerate(argv[start + 1 :], start + 1))
     for at, word in words:
         if not word.startswith("-"):
-            found = _command(argv[at:]) if is_compile else None
-            return Call(argv[start], *found, speaks) if found is not None else None
+            return Call(argv[start], mode, argv[at:], speaks) if mode in _MODES else None
         option, equals, value = word.partition("=")
         if option in ("--mode", "--tag"):
             if not equals:
                 value = next(words, (0, ""))[1]
             if option == "--tag" and not value.isupper():  # disable-shared
                 return None
-            is_compile |= option == "--mode" and value == "compile"
+            mode = value if option == "--mode" else mode
         elif word not in _QUIET:
             return None
         else:
             speaks &= word not in ("--silent", "--quiet")
     return None
+
+
+def compile_of(argv: tuple[str, ...]) -> Call | None:
+    """The compile, if it is a plain one: the compiler with its own words alone."""
+    call = call_of(argv)
+    plain = _command(call.command) if call is not None and call.mode == "compile" else None
+    return call._replace(command=plain[0]) if call is not None and plain is not None else None
 
 
 def _command(words: tuple[str, ...]) -> tuple[tuple[str, ...], str] | None:
@@ -84,40 +106,42 @@ def _command(words: tuple[str, ...]) -> tuple[tuple[str, ...], str] | None:
     return tuple(kept), only
 
 
-def analyse(inv: Invocation) -> Analysis | None:
-    """The meaning of a compile by libtool; None if it is none, or not plain."""
-    call = compile_of(inv.argv)
-    if call is None or not is_compiler(call.command[0]):
+def analyse(inv: Invocation, call: Call, settings: Settings) -> Analysis | None:
+    """The meaning of a compile by libtool; None if it is not plain."""
+    plain = _command(call.command)
+    if plain is None or not is_compiler(call.command[0]):
         return None
-    text = inv.files.read_text(call.script)
-    products = _products(text) if text is not None else None
-    meaning = analyse_tool(inv._replace(argv=call.command))
+    command, only = plain
+    meaning = analyse_tool(inv._replace(argv=command))
     first, *others = meaning.writes or (Write(""),)
-    plain = meaning.kind is Kind.COMPILE and meaning.refusal is None and meaning.split is None
-    if products is None or not plain or meaning.argv is not None:
+    if meaning.kind is not Kind.COMPILE or meaning.refusal is not None:
+        return None
+    if meaning.split is not None or meaning.argv is not None:
         return None
     if not first.path.endswith(".lo") or any(write.target for write in others):
         return None
     folder, name = dirname(first.path), basename(first.path).removesuffix(".lo")
-    inner = join(folder, products.folder) if "/" in first.path else products.folder
-    made = [first._replace(header=False)]
-    if (products.static and call.only != "-shared") or call.only == "-static":
+    inner = join(folder, settings.folder) if "/" in first.path else settings.folder
+    made, folders = [first._replace(header=False)], []
+    if (settings.static and only != "-shared") or only == "-static":
         made.append(Write(f"{first.path.removesuffix('.lo')}.o"))
-    if call.only != "-static" and (products.shared or call.only == "-shared"):
-        if not products.shared or not inv.files.is_dir(inner):  # it makes that folder, or refuses
+    if only != "-static" and (settings.shared or only == "-shared"):
+        if not settings.shared:  # it refuses
             return None
         made.append(Write(f"{inner}/{name}.o"))
+        folders.append(inner)
     gone = Write(f"{first.path}T", removed=True, target=False)
     return meaning._replace(
         reads=(*meaning.reads, call.script),
         writes=(*made, *others, gone),
         tool=basename(call.command[0]),
         speaks=call.speaks,
+        folders=tuple(folders),
     )
 
 
 @functools.lru_cache(8)
-def _products(script: str) -> Products | None:
+def settings_of(script: str) -> Settings | None:
     """What a libtool script says; None where it is none of GNU's, or an unusual one."""
     head, end, _ = script.partition(_END)
     if not end or "\nmacro_version=2.4" not in head:
@@ -128,8 +152,9 @@ def _products(script: str) -> Products | None:
     if said.get("pic_mode") != "default":
         return None
     yes = {"yes": True, "no": False}
+    plain_names = all(f"\n{line}\n" in head for line in _PLAIN_NAMES)
     try:
         shared, static = yes[said["build_libtool_libs"]], yes[said["build_old_libs"]]
-        return Products(shared, static, said["objdir"])
+        return Settings(shared, static, said["objdir"], plain_names)
     except KeyError:
         return None

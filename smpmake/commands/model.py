@@ -137,6 +137,7 @@ class Write(NamedTuple):
     kept     the tool leaves it, and its time, where it would be as it was: a Fortran module.
     symbolic it is a symbolic link: who looks at it sees what is behind it.
     printed  it is what the command prints: its stdout, which a shell has opened and emptied.
+    perhaps  the tool may not make it.
     same_as  another path by which the same file is reached: what a link leads to.
     vouches  it may stand for commands of the same caller that were issued before, and how.
     """
@@ -153,6 +154,7 @@ class Write(NamedTuple):
     symbolic: bool = False
     same_as: str = ""
     printed: bool = False
+    perhaps: bool = False
     vouches: Vouch | None = None
 
 
@@ -179,6 +181,7 @@ class Analysis(NamedTuple):
                 rewritten before a deferred command runs.  Called with what keeps a text in a file
                 of ours and returns its name.
     divides     see Divides.
+    folders     what it makes of these first, where they are not there.
     checks      it writes nothing (the refusal); its status tells only whether the build goes on.
     tool        by which name it is known to people, if that is not its own: of a recipe's line.
     speaks      it says more on standard output than what is wrong: who gets that may count on it.
@@ -203,6 +206,7 @@ class Analysis(NamedTuple):
     prints: bool = False
     checks: bool = False
     divides: Divides = Divides.NEVER
+    folders: tuple[str, ...] = ()
 
     @property
     def printed(self) -> bool:

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Final
 
-from smpmake.commands import libtool
+from smpmake.commands import libtool, libtool_link
 from smpmake.commands.families import SHELLS, find
 from smpmake.commands.families import analyse as analyse_tool
 from smpmake.commands.lines import Line, NotUnderstoodError, Simple, read
@@ -20,6 +20,7 @@ from smpmake.commands.paths import basename, join
 #: With these a shell does more than its line says, or reads it otherwise.
 _CHANGES: Final = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_COMPAT", "POSIXLY_CORRECT")
 _COMPILES: Final = (Kind.COMPILE, Kind.ASSEMBLE)
+_MAIN: Final = (*_COMPILES, Kind.LINK)  # a link by libtool
 _MOVES: Final = frozenset({"mv", "gmv", "rm", "grm"})
 _NOT: Final = Analysis(Kind.UNKNOWN, refusal=Reason.RECIPE)
 
@@ -57,7 +58,7 @@ def line_of(inv: Invocation) -> Line:
     nothing = Line((), prints=False, text="")
     if any(map(inv.getenv, _CHANGES)):
         return nothing
-    if libtool.compile_of(inv.argv) is not None:
+    if libtool.call_of(inv.argv) is not None:
         return nothing._replace(commands=(Simple(inv.argv),))
     if len(inv.argv) != 3 or inv.argv[1] != "-c":
         return nothing
@@ -96,7 +97,7 @@ def _meaning(inv: Invocation, command: Simple) -> Analysis | None:
     called = placed_at(inv, command)
     name = basename(command.argv[0])
     if name in SHELLS or name == "libtool":
-        return libtool.analyse(called)
+        return _by_libtool(called)
     family = find(name)
     if family is None or family.built or family.prints:
         return None
@@ -105,6 +106,18 @@ def _meaning(inv: Invocation, command: Simple) -> Analysis | None:
     if refused or meaning.split is not None or meaning.argv is not None:
         return None
     return meaning if meaning.kind in _COMPILES or name in _MOVES else None
+
+
+def _by_libtool(called: Invocation) -> Analysis | None:
+    """What a call of libtool means, None if it is not plain."""
+    call = libtool.call_of(called.argv)
+    text = called.files.read_text(call.script) if call is not None else None
+    settings = libtool.settings_of(text) if text is not None else None
+    if call is None or settings is None:
+        return None
+    if call.mode == "link":
+        return libtool_link.analyse(called, call, settings)
+    return libtool.analyse(called, call, settings)
 
 
 class _Together:
@@ -117,18 +130,20 @@ class _Together:
         self._writes: dict[str, Write] = {}
         self._search: list[str] = []
         self._alone: list[str] = []
+        self._folders: list[str] = []
 
     def add(self, meaning: Analysis, command: Simple) -> bool:
         """One more command; False if that cannot be said of both together."""
         folder = command.folder
         place = functools.partial(placed, folder)
-        if meaning.kind in _COMPILES:
+        if meaning.kind in _MAIN:
             if self._main is not None:
                 return False
             self._main = meaning
             self._tool = meaning.tool or basename(command.argv[0])
             self._search = [place(path) for path in meaning.search]
         self._alone += map(place, meaning.alone)
+        self._folders += map(place, meaning.folders)
         made = {path for path, write in self._writes.items() if not write.removed}
         reads = [place(path) for path in meaning.reads]
         if any(self._writes[path].removed for path in reads if path in self._writes):
@@ -161,6 +176,7 @@ class _Together:
             writes=tuple(self._writes.values()),
             search=tuple(self._search),
             alone=tuple(self._alone),
+            folders=tuple(self._folders),
             argv=None,
             rename=None,
             tool=self._tool,

@@ -61,6 +61,14 @@ class Disk:
         """Adds an entry to the session's journal (journal.Asides)."""
         self._asides.note(kind, path, text)
 
+    @staticmethod
+    def make_folder(path: str, mask: int) -> None:
+        """As mkdir does under that umask; where it cannot, whoever needs the folder will say so."""
+        with contextlib.suppress(OSError):
+            os.mkdir(path)
+            inherited = os.stat(path).st_mode & stat.S_ISGID
+            os.chmod(path, 0o777 & ~mask | inherited)
+
     def private_text(self, text: str) -> str:
         """The name of a private file with that text; it goes with the session, or by `remove`."""
         folder = self.folder / "kept"

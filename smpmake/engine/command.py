@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from smpmake.commands.model import Divides, Write
 from smpmake.disk.stamps import Stamp
 from smpmake.engine.build import Build
-from smpmake.protocol.wire import FileId, Invoke, Terminal
+from smpmake.protocol.wire import FileId, Invoke, Terminal, encode_output
 from smpmake.records import CommandRecord
 from smpmake.schedule.job import Job
 
@@ -59,6 +59,7 @@ class Command:
     reply         the way back to its shim, None once that has its answer.
     outputs       its outputs as the worker is told of them (wire.encode_output).
     makes         names of what it makes: if it does not finish they must go.
+    perhaps       those of its outputs that it may not make.
     set_aside     names of older outputs that are out of sight, each with its copy's name.
     group         the jobs that were one command with it, whose shim waits for them all.
     sinks         files that its output goes to, whose descriptors it holds.
@@ -86,6 +87,7 @@ class Command:
     reply: Reply | None = None
     outputs: bytes = b""
     makes: tuple[str, ...] = ()
+    perhaps: tuple[str, ...] = ()
     set_aside: tuple[tuple[str, str], ...] = ()
     group: Group | None = None
     sinks: tuple[FileId, ...] = ()
@@ -144,3 +146,18 @@ def replaced(outputs: list[OutputFile]) -> list[tuple[int, int]]:
         and not output.stale
         and not stat.S_ISDIR(output.before.st_mode)
     ]
+
+
+def encoded(outputs: list[OutputFile]) -> bytes:
+    """Outputs as a worker is told of them."""
+    return b"".join(
+        encode_output(
+            os.fsencode(output.name),
+            os.fsencode(output.stale),
+            timed=output.write.timed and not output.write.removed,
+            made=output.made,
+            printed=output.write.printed,
+            perhaps=output.write.perhaps,
+        )
+        for output in outputs
+    )

@@ -91,10 +91,15 @@ class Context:
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
     def missing_folder(self) -> str:
-        """See policy.Context.  Who makes folders runs in place, so no pending command will."""
+        """See policy.Context.  No pending command will make one: that is done at its issue."""
+        folders = self._analysis.folders
         made = (write.path for write in self._analysis.writes if not write.removed)
         for folder in dict.fromkeys(map(os.path.dirname, made)):
-            if folder and not os.path.isdir(os.path.join(self._cwd, folder)):
+            if (
+                folder
+                and folder not in folders
+                and not os.path.isdir(os.path.join(self._cwd, folder))
+            ):
                 return folder
         return ""
 

@@ -21,7 +21,7 @@ from smpmake.engine import settling
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
-from smpmake.engine.command import Command, Group, OutputFile, Reply, replaced
+from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, replaced
 from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
@@ -32,7 +32,7 @@ from smpmake.engine.output import JobOutput, logs
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.terminal import terminal_of
 from smpmake.guard.pending import Pending, Promise
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames
 from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
 from smpmake.schedule.hazards import Hazards
@@ -214,6 +214,7 @@ class Intake:
         environment = command.build.environments[command.invoke.env]
         places = (cwd, temporary_folder(environment, cwd))
         try:
+            self._make_folders(command, cwd, analysis)
             operands, outputs, files = self._resolver.resolve(
                 cwd, analysis, everything=False, aside=aside, places=places
             )
@@ -231,17 +232,9 @@ class Intake:
             command.rename = (source, destination)
         job = self._job(command, Mode.DEFERRED, operands, decision)
         job.issued_ns = self._resolver.issue_time(outputs, cwd)
-        command.outputs = b"".join(
-            wire.encode_output(
-                os.fsencode(output.name),
-                os.fsencode(output.stale),
-                timed=output.write.timed and not output.write.removed,
-                made=output.made,
-                printed=output.write.printed,
-            )
-            for output in outputs
-        )
+        command.outputs = encoded(outputs)
         command.makes = tuple(output.name for output in outputs if output.made)
+        command.perhaps = tuple(output.name for output in outputs if output.write.perhaps)
         command.set_aside = tuple((o.name, o.stale) for o in outputs if o.stale)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
         command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
@@ -263,6 +256,15 @@ class Intake:
             reply, command.reply = command.reply, None
             self._chaos.later(lambda: reply.leave(0))
         self._executor.perform(actions)
+
+    def _make_folders(self, command: Command, cwd: str, analysis: Analysis) -> None:
+        """Done in the driver's own time, as mkdir is: whoever looks finds them."""
+        undo = command.build.undo
+        for path in (self._paths.canonical(cwd, folder) for folder in analysis.folders):
+            if not os.path.isdir(path):
+                if undo is not None:
+                    undo.makes(command.record.number, path)
+                self._disk.make_folder(path, command.invoke.mask)
 
     @staticmethod
     def _write_down(command: Command, outputs: list[OutputFile], sinks: tuple[int, int]) -> None:
@@ -287,6 +289,8 @@ class Intake:
         if write.removed:
             return Promise(None, absent=True)
         mode = 0o755 if command.record.kind == Kind.LINK else 0o644
+        if write.perhaps:
+            return Promise(None)
         if write.kept:
             written = self._hazards.writers(output.name)
             if written or os.path.lexists(output.name):

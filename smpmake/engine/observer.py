@@ -75,6 +75,9 @@ class Observer:
         command.wrote, command.traced = trace.writes, trace.whole
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
             command.record.delay_us = trace.waited_us
+        if command.perhaps:
+            missing = {path for path in command.perhaps if not os.path.lexists(path)}
+            command.record.outputs = tuple(o for o in command.record.outputs if o not in missing)
         command.record.surprises = surprises(trace, job.operands, command.build.promised)
         tool = _tool(command)
         before = self._has_guard.get(tool)

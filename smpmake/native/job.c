@@ -139,7 +139,7 @@ uint32_t finish(const struct job *job)
 		if (o->flags & OUTPUT_TIMED) {
 			struct stat info;
 			if (lstat(o->path, &info) != 0)
-				missing += errno == ENOENT;
+				missing += errno == ENOENT && !(o->flags & OUTPUT_PERHAPS);
 			else if (!before(&info.st_mtim, &times[1]))
 				utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW);
 		}

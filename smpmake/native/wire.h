@@ -83,6 +83,7 @@ struct wire_job {
 #define OUTPUT_TIMED 1u   /* gets the time of issue */
 #define OUTPUT_MADE 2u    /* made by this job: goes if the job does not finish */
 #define OUTPUT_PRINTED 4u /* is the job's stdout; it is there, and empty */
+#define OUTPUT_PERHAPS 8u /* the tool may not make it */
 
 /* Blobs: out, err. */
 struct wire_result {

@@ -24,6 +24,7 @@ GUARD_ANSWER: Final = 11
 OUTPUT_TIMED: Final = 1
 OUTPUT_MADE: Final = 2
 OUTPUT_PRINTED: Final = 4
+OUTPUT_PERHAPS: Final = 8
 JOB_MERGED_OUTPUT: Final = 1
 JOB_JOURNALED: Final = 2
 JOB_TERMINAL_OUT: Final = 4
@@ -278,11 +279,17 @@ def answer_exec(
 
 
 def encode_output(
-    path: bytes, aside: bytes, *, timed: bool, made: bool, printed: bool = False
+    path: bytes,
+    aside: bytes,
+    *,
+    timed: bool,
+    made: bool,
+    printed: bool = False,
+    perhaps: bool = False,
 ) -> bytes:
     """One output of a job; `aside` is where its stale copy was put, or empty."""
     flags = (OUTPUT_TIMED if timed else 0) | (OUTPUT_MADE if made else 0)
-    flags |= OUTPUT_PRINTED if printed else 0
+    flags |= (OUTPUT_PRINTED if printed else 0) | (OUTPUT_PERHAPS if perhaps else 0)
     return b"%c%b\0%b\0" % (flags, path, aside)
 
 

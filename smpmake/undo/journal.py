@@ -179,6 +179,10 @@ class UndoJournal:
         """A file that somebody has open may be appended to from now on."""
         self._write(self._entry(DATA, -1, path, info=info, flags=_GREW))
 
+    def makes(self, number: int, path: str) -> None:
+        """What a command makes first is about to be made by us."""
+        self._write(self._entry(NEW, number, path))
+
     def renames(self, number: int, source: str, destination: str) -> None:
         """A command's rename is about to be done by us.  Raises OSError."""
         before = os.lstat(source)

@@ -277,16 +277,9 @@ def test_libtool_is_one_command(held: Held, source: str, what: str) -> None:
         f"{call} '-DX=\"a b\"' -c -o k.lo k.c && echo done",
     ]
     made = {**files(*recipe), "libtool": LIBTOOL.format(shared=shared, static=static)}
-    made[".libs/here"] = ""
     ended = check(held, made)
     if source == "good.c":
         assert commands(ended) == 3
-
-
-def test_libtool_makes_its_folder_where_it_stands(held: Held) -> None:
-    recipe = [f"sh ./libtool --mode=compile gcc -Dheld -c -o {n}.lo {n}.c" for n in ("good", "k")]
-    made = {**files(*recipe), "libtool": LIBTOOL.format(shared="yes", static="yes")}
-    check(held, made)
 
 
 def test_reports_call_it_by_its_compiler(held: Held) -> None:

@@ -141,7 +141,10 @@ def test_a_shell_that_is_given_more_than_a_text_is_not_understood() -> None:
             "sh libtool --mode=compile gcc -c -o sub/x.lo a.c",
             ["sub/x.lo", "sub/x.o", "sub/.libs/x.o"],
         ),
-        ("sh libtool --mode=compile gcc -c -o none/x.lo a.c", None),
+        (
+            "sh libtool --mode=compile gcc -c -o none/x.lo a.c",
+            ["none/x.lo", "none/x.o", "none/.libs/x.o"],
+        ),
         (
             "sh libtool --mode=compile gcc -MD -MF d -c -o x.lo a.c",
             ["x.lo", "x.o", ".libs/x.o", "d"],
@@ -172,6 +175,8 @@ def test_libtool(call: str, made: list[str] | None) -> None:
             found = meaning(words, FILES)
             assert (kept(found) if found.refusal is None else None) == made
             assert made is None or (gone(found), found.tool) == ([f"{made[0]}T"], "gcc")
+            within = [path[: -len("/x.o")] for path in made or () if "/.libs/" in f"/{path}"]
+            assert made is None or list(found.folders) == within
 
 
 def test_what_a_line_compiles() -> None:

@@ -71,7 +71,8 @@ static int is_tools_path(const char *path)
 	return *path == '/' || (slash != NULL && is_among(slash + 1, built));
 }
 
-/* Whether a make gives a shell a line that compiles something: it may be understood as a whole. */
+/* Whether a make gives a shell a line that compiles something, or has libtool link it: it may be
+ * understood as a whole. */
 static int is_line(const char *name, char *const *argv)
 {
 	static const char *const shells[] = {SHELLS, NULL};
@@ -79,7 +80,8 @@ static int is_line(const char *name, char *const *argv)
 	    argv[1] == NULL || argv[2] == NULL)
 		return 0;
 	if (strcmp(argv[1], "-c") == 0)
-		return argv[3] == NULL && strstr(argv[2], " -c ") != NULL;
+		return argv[3] == NULL &&
+		       (strstr(argv[2], " -c ") != NULL || strstr(argv[2], "--mode=link ") != NULL);
 	const char *slash = strrchr(argv[1], '/');
 	return strcmp(slash != NULL ? slash + 1 : argv[1], "libtool") == 0;
 }
