@@ -274,7 +274,7 @@ def at_once(record: BuildRecord) -> int:
     return max(sum(a <= start < b for a, b in spans) for start, _ in spans)
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 def test_jobs_that_do_not_fit_together_do_not_run_together(hog: Space) -> None:
     """Room for one and a half: the history knows what they take, so one runs at a time."""
     free = available()  # now: what has just ended is missing there for a moment

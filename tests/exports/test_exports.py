@@ -763,7 +763,7 @@ def rebuilt(space: Space, *options: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 4])
+@pytest.mark.parametrize("jobs", often([4], [1, 4]))
 def test_ninja_builds_the_sample(space: Space, jobs: int) -> None:
     space.copy("sample")
     built = exported(space, "make")
