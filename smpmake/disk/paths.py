@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Callable
-from typing import Final
+from typing import BinaryIO, Final
 
 _LONGEST_RESPONSE_FILE: Final = 8 << 20
+_LONG: Final = 1 << 15  # bytes; of such files the last few are remembered
+_FEW: Final = 8
+_SETTLED: Final = 1_000_000_000  # ns since a file was changed: once more would be another time
 
 
 class Paths:
@@ -83,12 +87,7 @@ class FolderFiles:
             return None
         try:
             with open(os.path.join(self._cwd, path), "rb", opener=_open_at_once) as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    return None
-                data = file.read(_LONGEST_RESPONSE_FILE + 1)
-                if len(data) > _LONGEST_RESPONSE_FILE:
-                    return None
-                return data.decode(errors="surrogateescape")
+                return _text(file)
         except (OSError, ValueError):
             return None
 
@@ -99,6 +98,28 @@ class FolderFiles:
     def exists(self, path: str) -> bool:
         """Whether path exists, links followed."""
         return os.path.exists(os.path.join(self._cwd, path))
+
+
+_texts: dict[tuple[int, ...], str] = {}
+
+
+def _text(file: BinaryIO) -> str | None:
+    """A regular file's text.  A libtool script is asked for with each command, and is long."""
+    info = os.fstat(file.fileno())
+    if not stat.S_ISREG(info.st_mode):
+        return None
+    key = (info.st_dev, info.st_ino, info.st_mtime_ns, info.st_ctime_ns, info.st_size)
+    if key in _texts:
+        return _texts[key]
+    data = file.read(_LONGEST_RESPONSE_FILE + 1)
+    if len(data) > _LONGEST_RESPONSE_FILE:
+        return None
+    text = data.decode(errors="surrogateescape")
+    if len(data) >= _LONG and time.time_ns() - info.st_ctime_ns > _SETTLED:
+        while len(_texts) >= _FEW:
+            del _texts[next(iter(_texts))]
+        _texts[key] = text
+    return text
 
 
 def _open_at_once(path: str, flags: int) -> int:

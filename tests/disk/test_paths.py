@@ -1,0 +1,70 @@
+"""What the server asks of the file system."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from smpmake.disk import paths
+from smpmake.disk.paths import FolderFiles
+
+LONG = "x" * (1 << 16)
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "_texts", {})
+
+
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written a moment ago is old now."""
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now + 10**10)
+
+
+def test_a_long_text_is_the_same_one_until_it_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FolderFiles(str(tmp_path))
+    (tmp_path / "long").write_text(LONG)
+    later(monkeypatch)
+    first = files.read_text("long")
+    assert first == LONG
+    assert files.read_text("long") is first
+    (tmp_path / "long").write_text("y" + LONG[1:])
+    assert files.read_text("long") == "y" + LONG[1:]
+    (tmp_path / "new").write_text(LONG)
+    (tmp_path / "new").replace(tmp_path / "long")
+    assert files.read_text("long") == LONG
+
+
+def test_what_was_changed_just_now_may_be_changed_once_more_at_the_same_time(
+    tmp_path: Path,
+) -> None:
+    files = FolderFiles(str(tmp_path))
+    (tmp_path / "long").write_text(LONG)
+    assert files.read_text("long") == LONG
+    assert not paths._texts
+
+
+def test_few_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = FolderFiles(str(tmp_path))
+    for name in map(str, range(20)):
+        (tmp_path / name).write_text(name + LONG)
+    later(monkeypatch)
+    for name in map(str, range(20)):
+        assert files.read_text(name) == name + LONG
+    (tmp_path / "short").write_text("short")
+    assert files.read_text("short") == "short"
+    assert len(paths._texts) == 8
+
+
+def test_what_is_no_text(tmp_path: Path) -> None:
+    files = FolderFiles(str(tmp_path), lambda path: path == "pending")
+    (tmp_path / "pending").write_text("")
+    assert files.read_text("pending") is None
+    assert files.read_text(".") is None
+    assert files.read_text("none") is None
+    assert files.read_text("a\0b") is None
