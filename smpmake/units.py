@@ -50,8 +50,13 @@ def plain(output: str) -> str:
     return _FOR_TERMINALS.sub("", output).replace("\r\n", "\n")
 
 
+_LINES: Final = {ord("\n"): None, ord("\t"): None}
+
+
 def printable(text: str) -> str:
     """Text that can do nothing to a terminal: control characters are shown as in `cat -v`."""
+    if text.translate(_LINES).isprintable():  # nearly always
+        return text
     return "".join(
         character
         if character in "\n\t" or character.isprintable() or unicodedata.category(character) == "Zs"
