@@ -164,7 +164,8 @@ class Executor:
         command.record.started = self._clock.now()  # until the worker says it exactly
         self._pending.runs(job)
         trace = self._observer.started(slot, job, command) if command.guarded else b""
-        order = order_for(job, trace, self._output.terminal(command), self._lending.begin(job))
+        lent = self._lending.begin(job, self._take_another)
+        order = order_for(job, trace, self._output.terminal(command), lent)
         self._chaos.later(functools.partial(self._pool.send, slot, order))
 
     def _is_reused(self, job: Job, command: Command) -> bool:

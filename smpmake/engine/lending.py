@@ -1,9 +1,11 @@
 """Idle slots, lent to a job that can divide its work: gcc's link-time optimisation.
 
-Such a job is given a job server of its own, a FIFO with a byte for each slot that nobody needs.
-What the job's processes do not use is taken back as soon as a command wants a slot, and is a slot
-again; what they use comes back when one of them ends.  So slots in use and slots lent are never
-more than there are.
+Such a job is given a job server of its own: a FIFO with a byte for each slot that nobody needs, and
+another one into which its processes put bytes that they have done with.  Two, because a make that
+gives a token back takes the next one at once: from one FIFO nobody else would ever get it.  What is
+in the first is taken back as soon as a command wants a slot; what comes by the second is a slot
+again, and is lent once more if nobody wants it.  So slots in use and slots lent are never more than
+there are.
 
 https://www.gnu.org/software/make/manual/html_node/POSIX-Jobserver.html
 """
@@ -25,51 +27,56 @@ from smpmake.schedule.job import Job
 
 _TOKEN: Final = b"+"  # what make itself uses
 _MOST: Final = 1024  # lent to one job; a FIFO has room for more
+_BACK: Final = ".back"  # behind the first FIFO's name (native/worker.c)
 
 
 class _Borrower:
-    """A job's FIFO: `lent` is the slots that are in it or in use by the job's processes."""
+    """A job's two FIFOs: `lent` is the slots that it has beside its own."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, returned: Callable[[], None]) -> None:
+        """returned: called when a slot comes back.  Raises OSError."""
         self.path = path
         self.lent = 0
-        self.is_watched = False
-        os.mkfifo(path, 0o600)
+        self._ends: list[int] = []
+        self._loop = asyncio.get_running_loop()
+        self._names = [path, path.with_name(path.name + _BACK)]
         try:
-            self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        except BaseException:
-            path.unlink()
+            for name in self._names:
+                os.mkfifo(name, 0o600)
+                self._ends.append(os.open(name, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+        except OSError:
+            self.close()
             raise
+        self._loop.add_reader(self._ends[1], returned)
 
     def lend(self) -> None:
-        os.write(self.fd, _TOKEN)
+        """One more."""
+        os.write(self._ends[0], _TOKEN)
         self.lent += 1
 
+    def settle(self) -> None:
+        """Those that its processes have done with are not lent any more."""
+        self._read(1, _MOST)
+
     def take_back(self, most: int) -> int:
-        """Slots that were not in use; at most so many."""
+        """How many of those are slots again that none of its processes uses."""
+        return self._read(0, most)
+
+    def _read(self, end: int, most: int) -> int:
         try:
-            found = len(os.read(self.fd, most))
+            found = min(len(os.read(self._ends[end], most)), self.lent)
         except BlockingIOError:
             return 0
-        self.lent -= min(found, self.lent)
+        self.lent -= found
         return found
 
-    def watch(self, wake: Callable[[], None] | None) -> None:
-        """`wake` is called when a slot comes back; None: nobody wants one."""
-        if (wake is not None) is self.is_watched:
-            return
-        loop = asyncio.get_running_loop()
-        if wake is not None:
-            loop.add_reader(self.fd, wake)
-        else:
-            loop.remove_reader(self.fd)
-        self.is_watched = wake is not None
-
     def close(self) -> None:
-        self.watch(None)
-        os.close(self.fd)
-        with contextlib.suppress(OSError):
-            self.path.unlink()
+        for end in self._ends:
+            self._loop.remove_reader(end)
+            os.close(end)
+        for name in self._names:
+            with contextlib.suppress(OSError):
+                name.unlink()
 
 
 class Lending:
@@ -91,15 +98,18 @@ class Lending:
         """Slots that jobs have beside their own."""
         return sum(each.lent for each in self._borrowers.values())
 
-    def begin(self, job: Job) -> bytes:
-        """The FIFO of a job that is about to start; b"" for most, and where none can be had."""
+    def begin(self, job: Job, returned: Callable[[], None]) -> bytes:
+        """The FIFO of a job that is about to start; b"" for most, and where none can be had.
+
+        returned: called when it has done with a slot; `another` and `settle` are to follow.
+        """
         command = command_of(job)
         if command.divides is Divides.NEVER:
             return b""
         self.ended(job)
         path = self._folder / f"lent-{job.number}"
         try:
-            self._borrowers[job] = _Borrower(path)
+            self._borrowers[job] = _Borrower(path, returned)
         except OSError:
             return b""
         if command.divides is Divides.IF_LET:
@@ -114,12 +124,12 @@ class Lending:
 
     def another(self, busy: int) -> bool:
         """Whether one more slot may be used beside `busy`; takes one back where that needs one."""
-        lent = self.lent
-        if busy + lent >= self._slots:
-            if not any(each.take_back(1) for each in self._borrowers.values()):
-                return False
-            lent -= 1
-        return self._tokens.another(busy + lent)
+        borrowers = self._borrowers.values()
+        for each in borrowers:
+            each.settle()
+        if busy + self.lent >= self._slots and not any(each.take_back(1) for each in borrowers):
+            return False
+        return self._tokens.another(busy + self.lent)
 
     def settle(self, busy: int, wake: Callable[[], None] | None, *, lend: bool) -> None:
         """So many slots are in use now.
@@ -127,22 +137,16 @@ class Lending:
         wake  is called when there may be another; None: nobody wants one.
         lend  whether jobs may use what is idle (they need memory, too).
         """
-        if not lend or wake is not None:
-            for each in self._borrowers.values():
-                if not lend:
-                    each.take_back(_MOST)
-                each.watch(wake)
-        else:
-            self._lend(busy)
+        for each in self._borrowers.values():
+            each.settle()
+            if not lend:
+                each.take_back(_MOST)
+        if self._borrowers and lend and wake is None and not self._tokens.wanted_elsewhere:
+            self._lend(self._slots - busy - self.lent)
         self._tokens.settle(busy + self.lent, wake)
 
-    def _lend(self, busy: int) -> None:
+    def _lend(self, idle: int) -> None:
         """Each has its share of what is idle; who came first has had all of it."""
-        for each in self._borrowers.values():
-            each.watch(None)
-        if not self._borrowers or self._tokens.wanted_elsewhere:
-            return
-        idle = self._slots - busy - self.lent
         while True:
             ranked = sorted(self._borrowers.values(), key=lambda each: each.lent)
             poorest, richest = ranked[0], ranked[-1]

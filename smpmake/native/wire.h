@@ -74,7 +74,7 @@ struct wire_job {
 	uint32_t flags;
 	uint32_t outputs_len, real_len, cwd_len, argv_len, env_len, limits_len;
 	uint32_t rows, columns; /* of the terminal, where it has one */
-	uint32_t lent_len;      /* the FIFO of a job server: its descriptors 3 and 4 */
+	uint32_t lent_len;      /* the FIFO of a job server; a second one has ".back" behind it */
 	uint32_t reserved;
 };
 

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -30,6 +31,7 @@
 #define JOB_TERMINAL (JOB_TERMINAL_OUT | JOB_TERMINAL_ERR)
 #define LENT_READ 3
 #define LENT_WRITE 4
+#define LENT_BACK ".back"
 #define GRACE_MS 2000 /* between TERM and KILL: gcc removes its temporary files on TERM */
 
 struct worker {
@@ -92,13 +94,25 @@ static void prepare(struct worker *w, int cpu, int niceness)
 	w->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Opens a job server's FIFO where MAKEFLAGS says that it is; what was there is closed by exec. */
-static void open_lent(const char *fifo)
+/* A FIFO at a descriptor that none of ours has. */
+static int open_high(const char *fifo)
 {
 	int fd = open(fifo, O_RDWR | O_CLOEXEC);
-	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LENT_WRITE + 1);
-	if (high >= 0 && dup2(high, LENT_READ) >= 0)
-		dup2(high, LENT_WRITE);
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LENT_WRITE + 1);
+}
+
+/* Opens a job server's FIFOs where MAKEFLAGS says that they are; what was there exec closes. */
+static void open_lent(const char *fifo)
+{
+	char back[PATH_MAX];
+	size_t length = strlen(fifo);
+	if (length + sizeof LENT_BACK > sizeof back)
+		return;
+	memcpy(back, fifo, length);
+	memcpy(back + length, LENT_BACK, sizeof LENT_BACK);
+	int from = open_high(fifo), to = open_high(back);
+	if (from >= 0 && to >= 0 && dup2(from, LENT_READ) >= 0)
+		dup2(to, LENT_WRITE);
 }
 
 /* In the child, between vfork and exec: system calls only. */
