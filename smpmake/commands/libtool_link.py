@@ -47,18 +47,16 @@ class _Request(NamedTuple):
         https://www.gnu.org/software/libtool/manual/html_node/Updating-version-info.html
         """
         info, number = self.values.get("-version-info"), self.values.get("-version-number")
-        if "-avoid-version" in self.flags or (
-            info is None and number is None and "-release" in self.values
-        ):
+        if info is not None and number is not None:
+            return None
+        said = info if info is not None else number
+        if "-avoid-version" in self.flags or (said is None and "-release" in self.values):
             return "", ""
-        parts = (info if info is not None else number or "").split(":")
-        parts = [part or "0" for part in (*parts, "", "", "")[:3]]
-        if not all(part.isdecimal() for part in parts) or (info is not None) is (
-            number is not None
-        ):
-            return None if info or number else (".0.0.0", ".0")
+        parts = [part or "0" for part in (*(said or "").split(":"), "", "")[:3]]
+        if not all(part.isdecimal() for part in parts):
+            return None
         first, second, third = map(int, parts)
-        if info is None:  # as the numbers are to stand there
+        if info is None:  # the numbers as they are to stand there, or none
             return f".{first}.{second}.{third}", f".{first}"
         if third > first:  # the age is more than the interface's number
             return None
