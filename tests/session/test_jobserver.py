@@ -18,8 +18,11 @@ from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_ca
 from smpmake.session.stage import Stage
 from tests.support.bench import Bench
 from tests.support.space import SMPMAKE, Space, objects
+from tests.support.variants import often
 
 RULES = "all: $(patsubst %.c,%.o,$(wildcard *.c))\n%.o: %.c\n\tgcc -c -o $@ $<\n"
+#: How an inner make's objects are made: by jobs, and in place.
+INNER = ["gcc -c -o $@ $<", "out=`gcc -c -o $@ $<`"]
 #: Counts who is at work with it.  (A file that all write to would have them wait for each other.)
 COUNTING = """#!/bin/sh
 : > "$AT_WORK/$$"
@@ -215,6 +218,20 @@ def test_p6_three_builds_below_one_make(space: Space, jobs: int) -> None:
     assert most_at_once(space) <= jobs
     # An inner make issues one after the other: it is we who take tokens.
     assert ended.out.count("6 in parallel") + ended.err.count("6 in parallel") == 3
+
+
+@pytest.mark.parametrize("recipe", often(["gcc -c -o $@ $<"], INNER))
+def test_p6_a_make_inside_with_jobs_of_its_own(space: Space, recipe: str) -> None:
+    """What it runs at once waits for our slots, be it in place or not."""
+    prepare(space, COUNTING)
+    rules = RULES.replace("gcc -c -o $@ $<", recipe)
+    space.write({"Makefile": "all:\n\t$(MAKE) -j6 -C a\n"})
+    space.write({f"a/{path}": text for path, text in objects(8).items()})
+    space.write({"a/Makefile": rules})
+    ended = space.smpmake("-j2", "make")
+    assert ended.status == 0, ended.err
+    assert len(list(space.folder.glob("a/*.o"))) == 8
+    assert most_at_once(space) <= 2
 
 
 @pytest.fixture
