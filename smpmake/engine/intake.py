@@ -227,7 +227,7 @@ class Intake:
         command.prints, command.divides = analysis.printed, analysis.divides
         if out >= 0:
             self._output.take(command, out, err)
-        if analysis.rename is not None:
+        if analysis.rename is not None and not command.digest:  # else mv itself says how it went
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
         job = self._job(command, Mode.DEFERRED, operands, decision)

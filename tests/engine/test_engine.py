@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.decide.known_failures import digest_of
 from smpmake.disk.disk import Disk
 from smpmake.protocol import wire
 from tests.support.bench import Bench
@@ -202,6 +203,22 @@ def test_a_known_failure_that_succeeds_is_forgotten(bench: Bench) -> None:
     bench.workers.end(1, out=b"well\n")
     assert (shim.status, shim.message) == (0, b"well\n")
     assert len(known) == 0
+
+
+def test_a_move_whose_status_is_waited_for_is_answered(bench: Bench) -> None:
+    """It is mv itself that says how it went, so it runs."""
+    known = bench.build.known_failures
+    assert known is not None
+    move = bench.invocation("mv a.o b.o")
+    known.add(digest_of(move.cwd, move.argv), move.argv)
+    assert bench.run("gcc -c a.c").status == 0
+    shim = bench.run("mv a.o b.o")
+    bench.workers.end(0)
+    assert not shim.is_answered
+    assert list(bench.workers.running.values()) == [1]
+    bench.workers.end(1, out=b"renamed\n")
+    assert (shim.status, shim.message) == (0, b"renamed\n")
+    assert bench.states() == ["done", "done"]
 
 
 @pytest.mark.slow
