@@ -92,14 +92,15 @@ class Context:
 
     def missing_folder(self) -> str:
         """See policy.Context.  No pending command will make one: that is done at its issue."""
-        folders = self._analysis.folders
-        made = (write.path for write in self._analysis.writes if not write.removed)
-        for folder in dict.fromkeys(map(os.path.dirname, made)):
-            if (
-                folder
-                and folder not in folders
-                and not os.path.isdir(os.path.join(self._cwd, folder))
-            ):
+        made = [write.path for write in self._analysis.writes if not write.removed]
+        wanted = dict.fromkeys(map(os.path.dirname, made))
+        for path in made:  # a link leads elsewhere
+            name = os.path.join(self._cwd, path)
+            if os.path.islink(name):
+                wanted[os.path.dirname(os.path.realpath(name))] = None
+        for folder in wanted:
+            there = folder == "" or folder in self._analysis.folders
+            if not there and not os.path.isdir(os.path.join(self._cwd, folder)):
                 return folder
         return ""
 

@@ -231,6 +231,7 @@ TOO_LATE = {
     "of a copy": "gcc -c a.c; cp a.o d/a.o; mkdir d",
     "of a copy into it": "gcc -c a.c; cp a.o d/; mkdir d",
     "of a link's target": "ln -s d l; gcc -c a.c -o l/a.o; mkdir d",
+    "of what a link leads to": "ln -s d/a.o a.o; gcc -c a.c; mkdir d",
     "by another name": "mkdir e; gcc -c a.c -o d/a.o; mv e d",
     "by an archive": "mkdir d; tar cf x.tar d; rmdir d; gcc -c a.c -o d/a.o; tar xf x.tar; rm x*",
     "of a line": (
