@@ -26,10 +26,10 @@ def options_of(makeflags: str) -> list[str]:
     return words[: words.index("--")] if "--" in words else words
 
 
-def with_jobs(makeflags: str, *jobs: str) -> str:
-    """MAKEFLAGS with what it says of jobs and job servers replaced by `jobs`."""
+def without_jobs(makeflags: str) -> str:
+    """MAKEFLAGS for a driver that is to issue one command after the other."""
     options = options_of(makeflags)
     rest = makeflags.split(" ")[len(options) :]
     about_jobs = ("-j", "--jobs=", *JOBSERVER)
     kept = [w for w in options if not w.startswith(about_jobs) and w != "--jobs"]
-    return " ".join([*kept, *jobs, *rest])
+    return " ".join([*kept, *rest])

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,8 @@ from smpmake.schedule.job import Job
 
 _TOKEN: Final = b"+"  # what make itself uses
 _MOST: Final = 1024  # lent to one job; a FIFO has room for more
+_FILES: Final = resource.RLIMIT_NOFILE
+_FEW_FILES: Final = 64  # a link that may have no more is not to have two taken from it
 _BACK: Final = ".back"  # behind the first FIFO's name (native/worker.c)
 
 
@@ -104,7 +107,7 @@ class Lending:
         returned: called when it has done with a slot; `another` and `settle` are to follow.
         """
         command = command_of(job)
-        if command.divides is Divides.NEVER:
+        if command.divides is Divides.NEVER or command.invoke.limit(_FILES) < _FEW_FILES:
             return b""
         self.ended(job)
         path = self._folder / f"lent-{job.number}"

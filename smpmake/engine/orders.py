@@ -6,16 +6,16 @@ import os
 from typing import Final
 
 from smpmake.commands.families import mark_of_alone
-from smpmake.commands.makes import with_jobs
 from smpmake.disk.elf import is_static
 from smpmake.engine import launchers
 from smpmake.engine.command import Command, command_of
-from smpmake.engine.environment import Environment, changed, serial
+from smpmake.engine.environment import changed, serial
 from smpmake.protocol.wire import Terminal, encode_job
 from smpmake.schedule.job import Job
 
-#: The descriptors at which a worker opens a job's FIFO (native/worker.c).
-_LENT: Final = "--jobserver-auth=3,4"
+#: The descriptors at which a worker opens a job's FIFOs (native/worker.c).  The caller's own flags
+#: are for his make: gcc keeps them from its own where it is a client of no job server.
+_LENT: Final = " -j --jobserver-auth=3,4"
 
 
 def order_for(job: Job, trace: bytes, terminal: Terminal | None, lent: bytes) -> bytes:
@@ -29,8 +29,7 @@ def order_for(job: Job, trace: bytes, terminal: Terminal | None, lent: bytes) ->
     undo = command.build.undo
     environment = _environment(job, command, trace)
     if lent:
-        known = Environment(environment).get("MAKEFLAGS") or ""
-        environment = changed(environment, "MAKEFLAGS", with_jobs(known, "-j", _LENT))
+        environment = changed(environment, "MAKEFLAGS", _LENT)
     return encode_job(
         job.number,
         job.issued_ns,

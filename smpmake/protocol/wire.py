@@ -57,6 +57,7 @@ _ANSWER: Final = struct.Struct("<IiIIII")
 _JOB: Final = struct.Struct("<QqIIIIIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 _LIMIT: Final = struct.Struct("<QQ")
+_UNLIMITED: Final = (1 << 64) - 1
 _QUESTION: Final = struct.Struct("<IIIIII")
 _GUARD_ANSWER: Final = struct.Struct("<IIqII")
 
@@ -104,6 +105,13 @@ class Invoke:
     env: bytes
     limits: bytes
     unguarded: int = 0
+
+    def limit(self, resource: int) -> int:
+        """The soft one of a resource (resource.RLIMIT_NOFILE ...); no limit where none came."""
+        at = resource * _LIMIT.size
+        if len(self.limits) < at + _LIMIT.size:
+            return _UNLIMITED
+        return int(_LIMIT.unpack_from(self.limits, at)[0])
 
 
 class Question(NamedTuple):

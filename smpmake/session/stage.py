@@ -79,9 +79,9 @@ class Stage:
             )
             # A ninja runs several commands at once whatever we say; it is to ask for each.
             if self.jobserver is not None and os.path.basename(program) not in PARALLEL:
-                from smpmake.commands.makes import with_jobs
+                from smpmake.commands.makes import without_jobs
 
-                self.environment["MAKEFLAGS"] = with_jobs(self.environment["MAKEFLAGS"])
+                self.environment["MAKEFLAGS"] = without_jobs(self.environment["MAKEFLAGS"])
         except BaseException:
             self.close()
             raise

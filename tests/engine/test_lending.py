@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from smpmake.engine.lending import Lending
 from smpmake.engine.tokens import Unlimited
 from smpmake.records import DIVIDED
-from tests.support.bench import Bench
+from tests.support.bench import Bench, Shim
 
 LINK = "gcc -flto -o p x.o"
 
@@ -195,3 +197,16 @@ def test_who_needs_none_has_none(tmp_path: Path, line: str) -> None:
         assert not list((tmp_path / "session").glob("lent-*"))
 
     played(tmp_path, 2, play)
+
+
+def test_a_link_that_may_have_few_files_open_keeps_them(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        invocation = bench.invocation(LINK)
+        limits = [(1 << 20, 1 << 20)] * 16
+        limits[resource.RLIMIT_NOFILE] = (16, 16)
+        invocation.limits = b"".join(struct.pack("<QQ", *limit) for limit in limits)
+        bench.engine.invoke(invocation, Shim(), -1, -1)
+        assert len(bench.workers.running) == 1
+        assert not list((bench.folder.parent / "session").glob("lent-*"))
+
+    played(tmp_path, 3, play)

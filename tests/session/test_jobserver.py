@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.commands.makes import with_jobs
+from smpmake.commands.makes import without_jobs
 from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller
 from smpmake.session.stage import Stage
 from tests.support.bench import Bench
@@ -53,18 +53,7 @@ exec {gcc} "$@"
 )
 def test_what_makeflags_say(flags: str, named: str, rest: str) -> None:
     assert named_in(flags) == named
-    assert with_jobs(flags) == rest
-
-
-@pytest.mark.parametrize(
-    ("flags", "ours"),
-    [
-        ("", " -j --jobserver-auth=5,6"),
-        ("kw -j2 --jobserver-fds=3,4 -- A=1", "kw -j --jobserver-auth=5,6 -- A=1"),
-    ],
-)
-def test_what_a_job_of_its_own_server_is_told(flags: str, ours: str) -> None:
-    assert with_jobs(flags, "-j", "--jobserver-auth=5,6") == ours
+    assert without_jobs(flags) == rest
 
 
 class Pipe:
