@@ -290,7 +290,7 @@ class Intake:
             return Promise(None, absent=True)
         mode = 0o755 if command.record.kind == Kind.LINK else 0o644
         if write.perhaps:
-            return Promise(None)
+            return Promise(None, perhaps=True)
         if write.kept:
             written = self._hazards.writers(output.name)
             if written or os.path.lexists(output.name):

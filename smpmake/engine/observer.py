@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from smpmake.commands.families import runs_lines
 from smpmake.commands.model import Kind
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.command import Command, command_of
@@ -113,6 +114,7 @@ def _can_be_watched(job: Job) -> bool:
     """Whether what came into being behind its issue a command does not find unasked."""
     command = command_of(job)
     links = command.record.kind in (Kind.LINK, Kind.ARCHIVE)
+    links = links and not runs_lines(command.invoke.tool)  # libtool looks for what it may remove
     # Who is waited for has nobody behind, and is to find what there is.
     return job.guarded and not (links or command.digest)
 

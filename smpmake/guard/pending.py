@@ -42,12 +42,14 @@ class Promise(NamedTuple):
     mode      its permissions.
     absent    it will be gone.
     anew      it is made anew where it is there already: its folder changes, too.
+    perhaps   it may not come at all.
     """
 
     mtime_ns: int | None
     mode: int = 0o644
     absent: bool = False
     anew: bool = False
+    perhaps: bool = False
 
 
 @dataclass(slots=True)

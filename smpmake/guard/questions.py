@@ -138,7 +138,8 @@ class Questions:
         blockers = self._blockers(question, job, before)
         if moves_folder:
             self._folders_go(question)
-        shown = self._shown(question) if blockers else GO_ON
+        lists = question.kind == wire.ASK_NAMES and job is not None and job.mode is Mode.DEFERRED
+        shown = self._shown(question, job) if blockers or lists else GO_ON
         if shown is not None:
             answer(shown)
             return [], None
@@ -310,10 +311,10 @@ class Questions:
 
     # ------------------------------------------------------------------ what a make is shown
 
-    def _shown(self, question: Question) -> bytes | None:
+    def _shown(self, question: Question, job: Job | None) -> bytes | None:
         """What a make that only looks is told of what is pending; None: it has to wait."""
         if question.kind == wire.ASK_NAMES:
-            return self._names(question)
+            return self._names(question, job)
         if question.kind != wire.ASK_STAT:
             return None
         path = self._paths.canonical("/", question.path)
@@ -340,17 +341,27 @@ class Questions:
                 changed = max(changed, job.issued_ns)
         return wire.encode_guard_answer(wire.GUARD_FOLDER, 0, changed)
 
-    def _names(self, question: Question) -> bytes | None:
+    def _names(self, question: Question, job: Job | None) -> bytes | None:
+        before = job.number if job is not None else EVERYBODY
         folder = self._paths.folder(question.path)
         if not os.path.isdir(folder):
             return GO_ON  # it is told that by the call itself
         come: set[str] = set()
         go: set[str] = set()
-        if any(job.operands.temporary == folder for job in self._hazards.in_folder(folder)):
+        present = self._hazards.in_folder(folder, before)
+        if any(each.operands.temporary == folder for each in present):
             return None  # what these have there for a moment nobody can tell
-        for name, job in self._hazards.pending_names(folder).items():
-            goes = self._pending.promise_of(job, f"{folder}/{name}").absent
-            (go if goes else come).add(name)
+        if any(self._views.has_more(folder, each) for each in present):
+            return None
+        for name, maker in self._hazards.pending_names(folder, before).items():
+            promise = self._pending.promise_of(maker, f"{folder}/{name}")
+            if promise.perhaps:
+                return None
+            (go if promise.absent else come).add(name)
+        if job is not None and job.mode is Mode.DEFERRED:
+            go |= self._views.made_since(folder, question, job)
+        if not come and not go:
+            return GO_ON
         try:
             listing = self._listings.of(folder, come, go)
         except OSError:  # no room for it

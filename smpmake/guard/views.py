@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Final
@@ -56,6 +57,26 @@ class Views:
         if kept == ABSENT:
             return NOT_THERE
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(kept))
+
+    def has_more(self, folder: str, job: Job) -> bool:
+        """Whether a job has made something in a folder that it has not said, be it for a moment."""
+        return any(
+            os.path.dirname(path) == folder
+            and path not in job.operands.writes
+            and os.path.lexists(path)
+            for path in (self._seen_of(job).writes if job.slot is not None else ())
+        )
+
+    def made_since(self, folder: str, question: Question, job: Job) -> set[str]:
+        """The names in a folder that a job is not to find: their files were made behind it."""
+        found = set()
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.stat(follow_symlinks=False).st_ctime_ns >= job.issued_ns:
+                    each = question._replace(path=f"{folder}/{entry.name}", other=MADE_SINCE)
+                    if self.of(each, job) == NOT_THERE:
+                        found.add(entry.name)
+        return found
 
     def _is_its_own(self, question: Question, job: Job, path: str) -> bool:
         """Whether a file that is younger than a job is there for it all the same.

@@ -216,12 +216,13 @@ class Hazards:
             if any(name != path and _in_any_case(name) == key for name in job.operands.writes)
         }
 
-    def pending_names(self, folder: str) -> dict[str, Job]:
-        """The names that pending commands will write (or remove) in a folder, with the last."""
+    def pending_names(self, folder: str, before: int = EVERYBODY) -> dict[str, Job]:
+        """The names that pending commands issued before a number will write (or remove) in a
+        folder, with the last."""
         start = len(folder.rstrip("/")) + 1
         names = {}
         for job in _at(self._folders, folder):
-            for path in job.operands.writes:
+            for path in job.operands.writes if job.number < before else ():
                 if _folder_of(path) == folder:
                     names[path[start:]] = job
         return names

@@ -43,9 +43,33 @@ BEHIND = {
     "the wrapper": ([LIBRARY, *PROGRAM, "cat p > text"], 0),
     "the other form": ([INSIDE, *PROGRAM, "./p; echo $$? > status; test -f .libs/p || echo no"], 0),
     "once more": ([LIBRARY, INSIDE, "ls .libs > list"], 0),
+    "a pattern": ([LIBRARY, "echo .libs/* > list; cat .libs/* > all"], 0),
+    "what a make finds": ([LIBRARY, "$(MAKE) -f inner.mk"], 0),
+    "a program that lists": (
+        [
+            LIBRARY,
+            "python3 -c 'import os; os.chdir(\".libs\"); [open(name) for name in os.listdir()]'",
+        ],
+        0,
+    ),
+    "called as it is": (
+        [
+            LIBRARY,
+            "echo hello > .libs/libx.txt",
+            "sed s/a/b/ a.c > .libs/libx.sed",
+            "cp a.c .libs/libx.keep",
+            "gcc -c b.c -o .libs/libx.so.4",
+            "echo c > .libs/libx.laT; mv .libs/libx.laT .libs/libx.laU",
+        ],
+        0,
+    ),
+    "two that are called alike": (
+        [LIBRARY, f"{CALL}=link gcc -o libx.b.la -rpath /usr/lib b.lo", "ls .libs > list"],
+        0,
+    ),
     "removed": ([LIBRARY, "rm -f libx.la .libs/libx.a; ls .libs > list"], 0),
 }
-SOME = ("a program", "with a message", "whether it is not there", "the folder", "the other form")
+SOME = ("a program", "with a message", "a pattern", "the folder", "called as it is")
 FAILS = {
     "the object": ["COMPILE_BAD", LIBRARY, *PROGRAM],
     "the library": [f"{LIBRARY} none.lo", *PROGRAM, "echo yes > behind"],
@@ -61,7 +85,8 @@ def held(space: Space) -> Held:
 
 def files(*recipe: str) -> dict[str, str]:
     lines = "".join(f"\t{line}\n" for line in (*recipe, "@: > after"))
-    return {**SOURCES, "Makefile": f"all:\n{lines}"}
+    inner = "all: $(patsubst .libs/%,%.copy,$(wildcard .libs/libx*))\n%.copy: .libs/%\n\tcp $< $@\n"
+    return {**SOURCES, "Makefile": f"all:\n{lines}", "inner.mk": inner}
 
 
 @pytest.mark.parametrize("name", often(SOME, BEHIND))

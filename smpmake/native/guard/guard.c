@@ -105,7 +105,7 @@ static void know_the_program(char **argv)
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
 	guard.is_make = is_among(name, makes);
-	guard.lists_names = guard.is_make || (!guard.is_part && is_among(name, readers)) ||
+	guard.lists_names = guard.is_make || is_among(name, readers) ||
 	                    (!guard.is_part && strncmp(name, "python", 6) == 0);
 	if (strlen(name) < sizeof guard.name)
 		strcpy(guard.name, name);
