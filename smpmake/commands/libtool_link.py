@@ -123,7 +123,7 @@ def _read(words: tuple[str, ...]) -> _Request | None:
 def _made(name: str, request: _Request, settings: Settings) -> list[str] | None:
     """What may come into being in libtool's own folder; None where that cannot be told."""
     if not name.endswith(".la"):
-        return None if name.endswith((".lo", ".o")) else [name]
+        return None if name.endswith((".lo", ".o")) else [name, f"lt-{name}"]
     library = name.removesuffix(".la")
     made = [name, f"{library}.a", f"{library}.lai", f"{name}.lnkscript"]
     if any(option.startswith("-export-symbols") for option in request.values):

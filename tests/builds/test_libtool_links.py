@@ -67,6 +67,10 @@ BEHIND = {
         [LIBRARY, f"{CALL}=link gcc -o libx.b.la -rpath /usr/lib b.lo", "ls .libs > list"],
         0,
     ),
+    "one called as the other's program": (
+        [LIBRARY, *PROGRAM, f"{CALL}=link gcc -o lt-p main.o libx.la", "./lt-p; ls .libs > list"],
+        0,
+    ),
     "removed": ([LIBRARY, "rm -f libx.la .libs/libx.a; ls .libs > list"], 0),
 }
 SOME = ("a program", "with a message", "a pattern", "the folder", "called as it is")

@@ -89,8 +89,8 @@ def test_a_library_that_is_not_installed_has_an_archive_alone() -> None:
 
 def test_a_program_and_what_is_behind_it() -> None:
     found = of("g++ -g -Wl,-Map=m -o sub/p sub/a.o liby.la -static")
-    assert [write.path for write in found.writes] == ["sub/p", "m", "sub/.libs/p"]
-    assert [write.perhaps for write in found.writes] == [False, False, True]
+    assert [write.path for write in found.writes] == ["sub/p", "m", "sub/.libs/p", "sub/.libs/lt-p"]
+    assert [write.perhaps for write in found.writes] == [False, False, True, True]
     assert found.folders == ("sub/.libs",)
     assert found.tool == "g++"
 
