@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 LINKS: Final = ("wait", "defer")
 RECIPES: Final = ("off", "understood")
 OUTPUTS: Final = ("live", "serial")
+ENGINES: Final = ("local", "distcc", "auto")
 #: What a guarded process may be kept from doing too early (guard.questions.CAUSES: by question).
 CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "links to", "runs")
 #: The server that `serve`, `env`, `wait` and `stop` mean without --socket.
 DEFAULT_NAME: Final = "default"
 _TOLD: Final = (
     *("jobs", "keep_going", "guard", "links", "nice", "affinity", "memory", "undo", "foreground"),
-    *("exclusive", "output", "recipes", "chaos", "without", "history"),
+    *("exclusive", "output", "recipes", "engine", "remote", "chaos", "without", "history"),
 )
 _NEAR: Final = 0.65  # how much of an unknown key a known one must have to be suggested
 COLORS: Final = ("auto", "always", "never")
@@ -45,6 +46,8 @@ class Settings:
     jobs        slots; 0 means as many as usable CPUs.
     links       "wait" or "defer"; "" means defer where there is a guard.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs.
+    engine      who compiles: "local", "distcc", or "auto" for a cluster where there is one.
+    remote      how many compiles are on other machines at once; 0: as many as these take.
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.
@@ -68,6 +71,8 @@ class Settings:
     exclusive: tuple[str, ...] = ()
     output: str = "live"
     recipes: str = "understood"
+    engine: str = "local"
+    remote: int = 0
     chaos: int | None = None
     without: tuple[str, ...] = ()
     verbosity: int = 0
@@ -130,6 +135,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[Any], bool]:
 KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "affinity": ("affinity", _is_flag, "true or false"),
     "color": ("color", _one_of(COLORS), 'one of "auto", "always", "never"'),
+    "engine": ("engine", _one_of(ENGINES), 'one of "local", "distcc", "auto"'),
     "exclusive": ("exclusive", _is_tools, "a list of tool names or path patterns"),
     "foreground": ("foreground", _is_tools, "a list of tool names or path patterns"),
     "guard": ("guard", _is_flag, "true or false"),
@@ -144,6 +150,7 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
     "recipes": ("recipes", _one_of(RECIPES), 'one of "off", "understood"'),
+    "remote": ("remote", _is_count, "a whole number from 0 (all that hosts take) to 4096"),
     "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),
     "undo": ("undo", _is_size, 'a size as "512M" or "2G", or "off"'),
     "status": ("status", _is_text, "a format, as SMPMAKE_STATUS"),

@@ -31,6 +31,8 @@ class CommandRecord:
     program     the tool's file.
     warnings, errors  how many of them its output told of; -1 where nobody saw it (in place).
     said        that output, or its beginning, if there were any.
+    host        the machine that has done it, "" for this one; sent: since when nothing of it was
+                left to do here.
     """
 
     number: int
@@ -67,6 +69,8 @@ class CommandRecord:
     warnings: int = -1
     errors: int = -1
     said: str = ""
+    host: str = ""
+    sent: int = 0
 
     @property
     def command(self) -> str:
@@ -78,6 +82,11 @@ class CommandRecord:
     def duration(self) -> float:
         """Seconds from start to end."""
         return max(0, self.ended - self.started) / 1e9 if self.started else 0.0
+
+    @property
+    def elsewhere(self) -> float:
+        """Seconds for which another machine had it."""
+        return max(0, self.ended - self.sent) / 1e9 if self.sent else 0.0
 
     @property
     def cpu(self) -> float:

@@ -44,9 +44,11 @@ MAY: dict[str, set[str]] = {
     "bench": {"errors", "history", "records", "timing"},
     "decide": {"commands", "config", "folders", "protocol", "redact", "schedule"},
     "disk": {"commands", "errors", "schedule"},
+    "cluster": {"disk", "errors"},
     "undo": {"disk", "folders", "native", "protocol", "records", "schedule"},
     "guard": {"disk", "protocol", "records", "schedule", "undo"},
     "engine": {
+        "cluster",
         "commands",
         "config",
         "cpus",
@@ -127,7 +129,8 @@ TABLES = {"commands/compiler_options.py"}
 #: a build file that we write for others runs.
 OTHER_MEANINGS = {
     "cli/shims.py": {"install"},
-    "config.py": {"history-size"},
+    "config.py": {"distcc", "history-size"},
+    "cluster/distcc.py": {"distcc"},
     "reports/trace.py": {"cat"},
     "undo/journal.py": {"head"},
     "native/guard/log.c": {"head"},

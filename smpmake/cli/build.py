@@ -66,7 +66,12 @@ def settings_from(options: dict[str, Any]) -> Settings:
         if name in given:
             given[name] = (*getattr(settings, name), *given[name])
     verbosity = int(bool(given.pop("verbose", 0))) - int(bool(given.pop("quiet", 0)))
-    return replace(settings, **given, verbosity=verbosity)
+    settings = replace(settings, **given, verbosity=verbosity)
+    if settings.engine != "local":  # a fault in it is told before anything runs
+        from smpmake.cluster.discovery import discover
+
+        discover(settings.engine, os.environ.get("PATH", os.defpath))
+    return settings
 
 
 def build(settings: Settings, command: list[str], ahead: Headstart | None = None) -> int:

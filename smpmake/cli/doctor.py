@@ -58,6 +58,7 @@ def doctor(verbose: bool, no_probe: bool) -> int:
             show(line)
     show(f"CPUs      {usable.count} usable ({usable.explanation})")
     show(f"sessions  {_sessions()}")
+    show(f"engine    {_engine(settings)}")
     show(f"settings  {', '.join(settings.sources) or 'no file: all is as it comes'}")
     show(f"history   {_history()}")
     show(f"server    {_server()}")
@@ -67,6 +68,24 @@ def doctor(verbose: bool, no_probe: bool) -> int:
     else:
         show(f"tools     {len(tools)} known tools on PATH (smpmake doctor -v shows them)")
     return 1 if faults else 0
+
+
+def _engine(settings: Settings) -> str:
+    """Who compiles, by the settings; or who could."""
+    from smpmake.cluster.client import ClusterError
+    from smpmake.cluster.discovery import discover
+
+    wanted = settings.engine if settings.engine != "local" else "auto"
+    try:
+        found = discover(wanted, os.environ.get("PATH", os.defpath))
+    except ClusterError as error:
+        return f"{settings.engine} cannot be used: {error}"
+    if found is None:
+        return "local: this machine"
+    slots = sum(host.slots for host in found.hosts)
+    shown = ", ".join(f"{host.name} ({host.slots})" for host in found.hosts)
+    there = f"{found.client.name}, {slots} compiles at once on {shown}"
+    return there if settings.engine != "local" else f"local; --engine=auto would be {there}"
 
 
 def _verdict(faults: list[str], count: int) -> str:

@@ -10,7 +10,7 @@ import click
 
 from smpmake.cli.build import start
 from smpmake.cli.names import UNNAMED
-from smpmake.config import CAUSES, COLORS, LINKS, OUTPUTS, RECIPES, parse_size
+from smpmake.config import CAUSES, COLORS, ENGINES, LINKS, OUTPUTS, RECIPES, parse_size
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -70,6 +70,20 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             envvar="SMPMAKE_RECIPES",
             help="Recipes' lines that compile, and tools of theirs that print into files: wait for"
             " them in place, or run them as jobs where they are understood.  [default: understood]",
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(ENGINES),
+            envvar="SMPMAKE_ENGINE",
+            help="Compile on this machine, or on distcc's hosts too; auto: on those if there are"
+            " any.  [default: local]",
+        ),
+        click.option(
+            "--remote",
+            type=click.IntRange(0, 4096),
+            envvar="SMPMAKE_REMOTE",
+            metavar="N",
+            help="Have at most N compiles on other machines; 0: what these take, the default.",
         ),
         click.option(
             "--memory",

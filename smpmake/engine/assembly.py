@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from pathlib import Path
 from typing import Final
 
 from smpmake import cpus
+from smpmake.cluster.cluster import FOLDER, Cluster
+from smpmake.cluster.discovery import discover
 from smpmake.config import Settings
 from smpmake.disk.disk import Disk
 from smpmake.engine.admission import reserve_of
@@ -16,6 +20,8 @@ from smpmake.engine.pool import Pool
 from smpmake.engine.tokens import Tokens
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
+
+log = logging.getLogger("smpmake")
 
 _AT_ONCE: Final = 8  # workers that are started before there is anything to do
 
@@ -40,7 +46,8 @@ def assemble(
     keeper  the process that looks after the driver, or after us: a child, but no stray.
     tokens  who else has a say in how many slots may be used.
 
-    Raises EngineError or NativeMissingError; nothing is left then, and the board is the caller's.
+    Raises ClusterError, EngineError or NativeMissingError; nothing is left then, and the board is
+    the caller's.
     """
     pool = Pool(
         slots,
@@ -56,7 +63,11 @@ def assemble(
         raise EngineError(f"{folder} cannot be used: {error.strerror}") from None
     try:
         engine = Engine(
-            *(disk, board, pool, LoopClock(), slots), chaos=chaos, reserve=reserve, tokens=tokens
+            *(disk, board, pool, LoopClock(), slots),
+            chaos=chaos,
+            reserve=reserve,
+            tokens=tokens,
+            cluster=_cluster(settings, folder),
         )
         pool.start(min(slots, _AT_ONCE))
     except BaseException as error:
@@ -66,3 +77,15 @@ def assemble(
             raise EngineError(f"no worker can be started: {error.strerror}") from None
         raise
     return engine
+
+
+def _cluster(settings: Settings, folder: Path) -> Cluster | None:
+    """The other machines that compile; without them all is done here, with a word about it."""
+    found = discover(settings.engine, os.environ.get("PATH", os.defpath))
+    if found is None:
+        return None
+    try:
+        return Cluster(found.client, found.hosts, settings.remote, folder / FOLDER)
+    except OSError as error:
+        log.warning("%s cannot be watched: %s", found.client.name, error.strerror)
+        return None

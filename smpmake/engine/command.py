@@ -65,6 +65,8 @@ class Command:
     sinks         files that its output goes to, whose descriptors it holds.
     prints        its stdout is an output of its own.
     divides       whether it is lent idle slots for its own processes (engine/lending).
+    sendable      its words if another machine does it, () where none can (engine/distribution).
+    came_back     one has tried to, and it was of no use.
     signalled     we ended it ourselves: its failure is nobody's fault.
     restarted     its worker died under it once; the second time is its end.
     rename        source and destination, canonical, where the whole of it is one rename.
@@ -93,6 +95,8 @@ class Command:
     sinks: tuple[FileId, ...] = ()
     prints: bool = False
     divides: Divides = Divides.NEVER
+    sendable: tuple[str, ...] = ()
+    came_back: bool = False
     signalled: bool = False
     restarted: bool = False
     rename: tuple[str, str] | None = None

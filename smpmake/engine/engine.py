@@ -11,6 +11,8 @@ import logging
 import os
 from collections.abc import Callable
 
+from smpmake.cluster.cluster import FOLDER, Cluster
+from smpmake.cluster.places import HostState
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import launchers
@@ -19,6 +21,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Reply, command_of
+from smpmake.engine.distribution import Distribution
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
 from smpmake.engine.lending import Lending
@@ -51,6 +54,7 @@ class Engine:
     disk, pool, clock  the computer that it works with; tests bring their own.
     board    the scoreboard, which guards look at from the driver's start.
     reserve  bytes of memory to be left free, -1 not to look at memory at all.
+    cluster  other machines that compile, if there are any.
 
     build_of tells whose build a command is; a server that knows callers may set it.
     """
@@ -67,6 +71,7 @@ class Engine:
         chaos: Chaos | None = None,
         reserve: int = -1,
         tokens: Tokens | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self.builds: dict[str, Build] = {}
         self.build_of: Callable[[Invoke], Build | None] = lambda i: self.builds.get(i.build)
@@ -76,10 +81,16 @@ class Engine:
         self._chaos = chaos or Chaos()
         self.priority = Priority(self._chaos, Admission(reserve))
         lending = Lending(slots, tokens or Unlimited(), disk.folder)
-        self.scheduler = Scheduler(slots, self.priority.rank, self.priority.admits, lending.another)
+        self._distribution = distribution = Distribution(cluster, slots, clock.now)
+        self.scheduler = Scheduler(
+            slots,
+            self.priority.rank,
+            lambda job, alone: distribution.admits(job) and self.priority.admits(job, alone),
+            lending.another,
+        )
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
-        self._traces = Traces(disk.folder)
+        self._traces = Traces(disk.folder, disk.folder / FOLDER)
         kept = Kept(board)
         versions = Versions(
             hazards,
@@ -113,6 +124,7 @@ class Engine:
             priority=self.priority,
             chaos=self._chaos,
             lending=lending,
+            distribution=distribution,
         )
         self._intake = Intake(
             self._executor,
@@ -124,7 +136,13 @@ class Engine:
             output=self._output,
             observer=observer,
             chaos=self._chaos,
+            distribution=distribution,
         )
+        distribution.connect(self._executor.pause, self._executor.take_another, self._tell_all)
+
+    def _tell_all(self, text: str) -> None:
+        for build in self.builds.values():
+            build.notices.append(text)
 
     def _journal_of(self, build: str) -> UndoJournal | None:
         found = self.builds.get(build)
@@ -220,11 +238,19 @@ class Engine:
     def counts(self) -> tuple[int, int, int]:
         """Commands that run, commands that wait, and those of them that wait for memory."""
         running = self.scheduler.busy
-        return running, max(0, len(self.scheduler.hazards) - running), self.scheduler.held
+        # Where a place elsewhere is waited for, it is not memory that is short.
+        held = 0 if self._distribution.is_full else self.scheduler.held
+        begun = running + self._distribution.count
+        return running, max(0, len(self.scheduler.hazards) - begun), held
+
+    def hosts(self) -> list[HostState]:
+        """Other machines that compile, as they are now."""
+        return self._distribution.hosts()
 
     def close(self) -> list[str]:
         """Ends the workers; returns what was left over that should not be (promise P9)."""
         self._executor.close()
+        self._distribution.close()
         leftovers = [
             f"still claimed by '{command_of(job).record.command}' ({job.state.value})"
             for job in self.scheduler.hazards.present()

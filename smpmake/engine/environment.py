@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Final
 
 #: Where gcc keeps its temporary files: the first of these that leads to a folder.
@@ -42,11 +43,12 @@ class Environment:
         return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
 
 
-def changed(blob: bytes, name: str, value: str) -> bytes:
-    """An environment in which a variable has another value."""
-    own = os.fsencode(name) + b"="
-    kept = [each + b"\0" for each in blob.split(b"\0")[:-1] if not each.startswith(own)]
-    return b"".join([*kept, own, os.fsencode(value), b"\0"])
+def changed(blob: bytes, values: Mapping[str, str]) -> bytes:
+    """An environment in which some variables have other values."""
+    own = {os.fsencode(name) + b"=": os.fsencode(value) for name, value in values.items()}
+    old = tuple(own)
+    kept = [each + b"\0" for each in blob.split(b"\0")[:-1] if not each.startswith(old)]
+    return b"".join([*kept, *(name + value + b"\0" for name, value in own.items())])
 
 
 def serial(blob: bytes) -> bytes:

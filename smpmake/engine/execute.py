@@ -20,6 +20,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, command_of
+from smpmake.engine.distribution import Distribution
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.orders import order_for
@@ -27,6 +28,7 @@ from smpmake.engine.outcome import Outcome, refuse
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
+from smpmake.engine.reusing import results_of
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import wire
@@ -34,7 +36,6 @@ from smpmake.protocol.wire import Result
 from smpmake.schedule.hazards import could_be_read
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
-from smpmake.undo.reuse import key_of
 
 log = logging.getLogger("smpmake")
 _SECOND_LOOK: Final = 0.1  # s until memory is looked at again
@@ -58,6 +59,7 @@ class Executor:
         priority: Priority,
         chaos: Chaos,
         lending: Lending,
+        distribution: Distribution,
     ) -> None:
         self._scheduler = scheduler
         self._pending = pending
@@ -71,6 +73,7 @@ class Executor:
         self._priority = priority
         self._chaos = chaos
         self._lending = lending
+        self._distribution = distribution
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
@@ -116,7 +119,7 @@ class Executor:
         self._observer.forget()
         self._lending.settle(
             self._scheduler.busy,
-            self._take_another if self._scheduler.short else None,
+            self.take_another if self._scheduler.short else None,
             lend=not self._scheduler.held,
         )
         if self._scheduler.held and self._second_look is None:
@@ -149,47 +152,32 @@ class Executor:
     def _look_again(self) -> None:
         """Memory may have become free by other means than the end of a job."""
         self._second_look = None
-        self._take_another()
+        self.take_another()
 
-    def _take_another(self) -> None:
+    def take_another(self) -> None:
+        """There may be room for one more."""
         self.perform(self._scheduler.dispatch())
+
+    def pause(self, job: Job) -> None:
+        """What is left of a job needs no slot."""
+        self.perform(self._scheduler.pause(job))
 
     def _start(self, job: Job, command: Command) -> None:
         slot = job.slot
         assert slot is not None
-        if self._is_reused(job, command):
+        result = results_of(job, command, self._clock.now())
+        if result is not None:
+            self._conclude(job, command, result)
             return
         self._running[slot] = job
         command.record.slot = slot
         command.record.started = self._clock.now()  # until the worker says it exactly
         self._pending.runs(job)
         trace = self._observer.started(slot, job, command) if command.guarded else b""
-        lent = self._lending.begin(job, self._take_another)
-        order = order_for(job, trace, self._output.terminal(command), lent)
+        lent = self._lending.begin(job, self.take_another)
+        errand = self._distribution.begin(job)
+        order = order_for(job, trace, self._output.terminal(command), lent, errand)
         self._chaos.later(functools.partial(self._pool.send, slot, order))
-
-    def _is_reused(self, job: Job, command: Command) -> bool:
-        """Whether it has got its results back from a run that was undone."""
-        build, invoke = command.build, command.invoke
-        if build.reusable is None or build.undo is None or not build.undo.is_whole:
-            return False  # nobody knows any more what has appeared since
-        key = key_of(invoke, command.argv)
-        again = build.reusable.take(key, job.number, job.issued_ns, build.undo)
-        if again is None:
-            return False
-        now, record = self._clock.now(), command.record
-        diagnostics.reuse(record, again.record)
-        command.wrote, command.traced = tuple(again.made), True
-        is_shown = build.transcript is None and not command.digest
-        out, err = (
-            b"" if is_shown and file in (build.driver_output or ()) else text
-            for file, text in ((invoke.out, again.result.out), (invoke.err, again.result.err))
-        )
-        result = again.result._replace(
-            id=job.number, start_ns=now, end_ns=now, user_us=0, system_us=0, out=out, err=err
-        )
-        self._conclude(job, command, result)
-        return True
 
     def _rename(self, job: Job, command: Command) -> None:
         """Does what mv would, in a hundredth of the time; where that fails, mv is to say so."""
@@ -250,6 +238,7 @@ class Executor:
         command.build.left()
         self._observer.left(job, command)
         self._lending.ended(job)
+        self._distribution.ended(job)
         self._pending.left(job)
         self._priority.ended(job)
         if job.mode is Mode.DEFERRED:
@@ -273,6 +262,10 @@ class Executor:
         if command.guarded:
             asking = self._observer.ended(slot, job, command)
             self.perform(self._scheduler.relax(asking, self._clock.now()))
+        if self._distribution.came_to_nothing(job, result):
+            self._outcome.remove(job, command)
+            self.perform(self._scheduler.again(job))
+            return
         self._conclude(job, command, result)
 
     def _conclude(self, job: Job, command: Command, result: Result) -> None:

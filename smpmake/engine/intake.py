@@ -23,6 +23,7 @@ from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, replaced
 from smpmake.engine.context import Context, make_tells_folders
+from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
 from smpmake.engine.observer import Observer
@@ -54,6 +55,7 @@ class Intake:
         output: JobOutput,
         observer: Observer,
         chaos: Chaos,
+        distribution: Distribution,
     ) -> None:
         self._executor = executor
         self._hazards = hazards
@@ -65,6 +67,7 @@ class Intake:
         self._output = output
         self._observer = observer
         self._chaos = chaos
+        self._distribution = distribution
         self._resolver = OperandResolver(hazards, disk)
         self._recipes = Recipes(hazards, disk.paths, processes)
         self._count = 0
@@ -95,7 +98,7 @@ class Intake:
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
-        if is_line and not decision.deferred:
+        if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
             _decline(reply, out, err)
             return
         caller = b""
@@ -225,6 +228,7 @@ class Intake:
         if command.build.undo is not None:
             self._write_down(command, outputs, (out, err))
         command.prints, command.divides = analysis.printed, analysis.divides
+        self._distribution.look_at(command, analysis)
         if out >= 0:
             self._output.take(command, out, err)
         if analysis.rename is not None and not command.digest:  # else mv itself says how it went

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Final
 
+from smpmake.cluster.cluster import Errand
 from smpmake.commands.families import mark_of_alone
 from smpmake.disk.elf import is_static
 from smpmake.engine import launchers
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import changed, serial
+from smpmake.protocol import frames
 from smpmake.protocol.wire import Terminal, encode_job
 from smpmake.schedule.job import Job
 
@@ -18,25 +21,33 @@ from smpmake.schedule.job import Job
 _LENT: Final = " -j --jobserver-auth=3,4"
 
 
-def order_for(job: Job, trace: bytes, terminal: Terminal | None, lent: bytes) -> bytes:
+def order_for(
+    job: Job, trace: bytes, terminal: Terminal | None, lent: bytes, errand: Errand | None
+) -> bytes:
     """The frame that has a job started.
 
     trace     the file in which its guards take notes, or b"".
     terminal  what it prints to, if its output would go to one.
     lent      the FIFO of its job server, or b"".
+    errand    how it is run if that is on another machine.
     """
     command = command_of(job)
     undo = command.build.undo
+    invoke, argv = command.invoke, command.argv
     environment = _environment(job, command, trace)
     if lent:
-        environment = changed(environment, "MAKEFLAGS", _LENT)
+        environment = changed(environment, {"MAKEFLAGS": _LENT})
+    if errand is not None:
+        invoke = dataclasses.replace(invoke, real=os.fsencode(errand.program))
+        argv = frames.join_strings(os.fsencode(word) for word in errand.argv)
+        environment = changed(environment, errand.environment)
     return encode_job(
         job.number,
         job.issued_ns,
-        command.invoke,
-        command.argv,
+        invoke,
+        argv,
         command.outputs,
-        merged=command.invoke.out == command.invoke.err,
+        merged=invoke.out == invoke.err,
         journaled=undo is not None and not undo.is_lost,
         terminal=terminal,
         environment=environment,

@@ -42,12 +42,16 @@ class Trace(NamedTuple):
 
 
 class Traces:
-    """The files, one a slot, in the session's folder.  `fault` says why there was none."""
+    """The files, one a slot, in the session's folder.  `fault` says why there was none.
+
+    ours  a folder in which what jobs do is no news.
+    """
 
     fault = ""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ours: Path | None = None) -> None:
         self._folder = folder
+        self._ours = os.fsencode(ours) + b"/" if ours is not None else b"\0"
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
 
@@ -89,7 +93,7 @@ class Traces:
         share = self._names.setdefault
         found: dict[bytes, list[str]] = {b"r": [], b"w": [], b"u": []}
         for note in notes:
-            if note[:1] in found:
+            if note[:1] in found and not note.startswith(self._ours, 1):
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
         whole = not lost and not found[b"u"]

@@ -23,9 +23,9 @@ COMMAND: Final = (
     *("issued", "ready", "started", "ended", "slot", "status", "waited_for"),
     *("user_us", "system_us", "max_rss", "unguarded", "reads", "surprises", "inputs", "light"),
     *("minor_faults", "major_faults", "voluntary", "involuntary", "delay_us"),
-    *("program", "warnings", "errors", "said"),
+    *("program", "warnings", "errors", "said", "host", "sent"),
 )
-_TIMES: Final = ("issued", "ready", "started", "ended")
+_TIMES: Final = ("issued", "ready", "started", "ended", "sent")
 _LISTS: Final = ("outputs", "surprises")
 _PRINTED: Final = ("detail", "said")  # where a secret may be
 _FILES: Final = ("reads", "inputs")

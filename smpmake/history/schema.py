@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-VERSION: Final = 7
+VERSION: Final = 8
 
 #: Times are ns from the build's start unless a comment says otherwise; 0: never came to that.
 SCHEMA: Final = """
@@ -76,6 +76,8 @@ create table command (
     warnings     integer not null default -1, -- that its output told of; -1: nobody saw that
     errors       integer not null default -1,
     said         text not null default '',    -- that output, if there were any
+    host         text not null default '',    -- the other machine that has done it
+    sent_ns      integer not null default 0,  -- since when nothing was left to do here; 0: never
     primary key (build, number)
 );
 create table stall (
@@ -209,6 +211,11 @@ alter table command add column errors integer not null default -1;
 alter table command add column said text not null default '';
 """
 
+_FROM_7: Final = """
+alter table command add column host text not null default '';
+alter table command add column sent_ns integer not null default 0;
+"""
+
 MIGRATIONS: Final = {
     1: _FROM_1,
     2: _FROM_2,
@@ -216,4 +223,5 @@ MIGRATIONS: Final = {
     4: _FROM_4,
     5: _FROM_5,
     6: _FROM_6,
+    7: _FROM_7,
 }

@@ -286,7 +286,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 def _columns(names: tuple[str, ...]) -> str:
     """Columns of tables: a record's time `began` is `began_ns` there."""
     units = {
-        **dict.fromkeys(("issued", "ready", "started", "ended", "began"), "_ns"),
+        **dict.fromkeys(("issued", "ready", "started", "ended", "sent", "began"), "_ns"),
         "max_rss": "_kib",
         "at": "_s",
     }

@@ -170,6 +170,10 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
         "failed": len(failures(record)),
         "stalled": _s(timing.stalled),
         "queue_wait": _s(timing.queue_wait),
+        "elsewhere": [
+            {"host": each.host, "compiles": each.compiles, "seconds": _s(each.seconds)}
+            for each in timing.elsewhere
+        ],
         "held_by_memory": _s(timing.held),
         "work": _s(timing.work),
         "critical_path": _s(timing.critical_path),
@@ -222,6 +226,8 @@ def _command(command: CommandRecord, record: BuildRecord, timing: Timing) -> Doc
         "ready": at(command.ready),
         "started": at(command.started),
         "ended": at(command.ended),
+        "host": command.host,
+        "sent": at(command.sent),
         "waited_for": command.waited_for,
         "user": command.user_us / 1e6,
         "system": command.system_us / 1e6,

@@ -55,6 +55,13 @@ def places(slots: int, count: int) -> str:
     return f"with {slots} slot{'s' if slots != 1 else ''} on {cpus(count)}"
 
 
+def elsewhere(hosts: Sequence[tuple[str, int, float]]) -> str:
+    """What other machines did: each with how many compiles it had, and for how many seconds."""
+    count = sum(compiles for _, compiles, _ in hosts)
+    shown = ", ".join(f"{compiles} by {name} ({seconds(took)})" for name, compiles, took in hosts)
+    return f"{count} compile{'s' if count != 1 else ''} on other machines: {shown}"
+
+
 def taken(others: float | None, stolen: float) -> str:
     """Who else had the CPUs."""
     host = "the host of this virtual machine"

@@ -185,6 +185,10 @@ def figures(document: Document) -> list[tuple[str, str, str]]:
             f"more in use at the peak; {size(f['peak_job_bytes'])} at most in one job",
         ),
     ]
+    rows += [
+        ("Elsewhere", each["host"], f"{each['compiles']} compiles, {seconds(each['seconds'])}")
+        for each in f["elsewhere"]
+    ]
     if f["held_by_memory"]:
         rows.append(("Held by memory", seconds(f["held_by_memory"]), "jobs had to wait for it"))
     if f["surprises"]:

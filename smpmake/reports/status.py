@@ -24,6 +24,9 @@ def lines(
     """What the server says of itself (`state`) and of its builds; `now` in seconds since 1970."""
     running, queued = state["running"], state["queued"]
     parts: list[Part] = [f"{running} running on {builds['slots']} slots, {queued} queued"]
+    for name, slots, taken, compilers, _ in state["hosts"]:
+        known = ", ".join(compilers) or "no compiler that is known to be ours"
+        parts.append(f"{name}: {taken} of {slots} compiles ({known})")
     rows = [
         (
             seconds(max(0.0, now - build["began"])),

@@ -97,6 +97,8 @@ def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
         f"  CPU        {timing.user:.1f} s user + {timing.system:.1f} s system, "
         f"{timing.utilisation:.0%} of {phrases.cpus(timing.cpus)}"
     )
+    if timing.elsewhere:
+        rows.append(f"  elsewhere  {phrases.elsewhere(timing.elsewhere)}")
     serial = _serial(timing)
     if serial.efficiency is not None and serial.speedup >= 1 and _gains(record, timing):
         rows.append(

@@ -72,6 +72,7 @@ def _commands(document: Document) -> dict[int, _Event]:
                 "command": command["command"],
                 "folder": command["cwd"],
                 "status": command["status"],
+                "host": command["host"],
                 "cpu_s": round(command["user"] + command["system"], 6),
                 "max_rss_bytes": command["max_rss_bytes"],
                 "issued_s": command["issued"],

@@ -157,9 +157,10 @@ def _times(command: CommandRecord, record: BuildRecord) -> str:
         return f"issued at {issued}; never ran"
     slot = f" in slot {command.slot}" if command.slot >= 0 else ""
     queue = max(0, command.started - max(command.ready, command.issued)) / 1e9
+    host = f" ({seconds(command.elsewhere)} of it on {command.host})" if command.host else ""
     return (
         f"issued at {issued}, started at {seconds((command.started - base) / 1e9)}{slot} after "
-        f"{seconds(queue)} in the queue; took {seconds(command.duration)}, "
+        f"{seconds(queue)} in the queue; took {seconds(command.duration)}{host}, "
         f"{seconds(command.cpu)} of CPU, {command.max_rss / 1024:.0f} MiB"
     )
 

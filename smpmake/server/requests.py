@@ -179,7 +179,13 @@ class Requests:
             [job.number, job.state.value, sorted(b.number for b in job.blockers), job.mode.value]
             for job in self._engine.scheduler.hazards.present()
         ]
-        request.reply(running=running, queued=queued, waiting=stalls, pending=pending)
+        request.reply(
+            running=running,
+            queued=queued,
+            waiting=stalls,
+            pending=pending,
+            hosts=self._engine.hosts(),
+        )
 
     def _builds(self, request: Request) -> None:
         """Who is on the server."""

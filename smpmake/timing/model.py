@@ -44,6 +44,14 @@ class Wait(NamedTuple):
     cause: CommandRecord | None
 
 
+class Elsewhere(NamedTuple):
+    """What another machine did: how many compiles, and seconds from their sending to their end."""
+
+    host: str
+    compiles: int
+    seconds: float
+
+
 class Against(NamedTuple):
     """A serial time, and what the build was against it.
 
@@ -66,6 +74,7 @@ class Timing(NamedTuple):
     waits       foreground commands that waited; stalls: processes that a guard made wait.
     stalled     how long the driver stood still, all in all; by cause in `causes`.
     queue_wait  job seconds between ready and started.
+    elsewhere   what other machines did, the busiest first.
     held        seconds in which memory kept a job from starting.
     closeness   lower bound / wall: 1 is as good as this machine can do with this build.  None
                 beside other programs: then the wall time is theirs too.
@@ -93,6 +102,7 @@ class Timing(NamedTuple):
     stalled: float
     causes: tuple[tuple[str, int, float], ...]
     queue_wait: float
+    elsewhere: tuple[Elsewhere, ...]
     held: float
     work: float
     critical_path: float
@@ -124,10 +134,13 @@ def efficiency(speedup: float, cpus: int) -> float | None:
 
 def _against(seconds: float, record: BuildRecord, wall: float, load: Load) -> Against:
     """Of the extra CPUs nothing is said that their CPU time does not bear out: beside others, with
-    more slots than CPUs (what sleeps needs none), or where more was gained than there are."""
+    more slots than CPUs (what sleeps needs none), with other machines, or where more was gained
+    than there are."""
     speedup = seconds / wall
     share = efficiency(speedup, min(record.slots, record.cpus))
     if load.heavy or record.slots > record.cpus or (share is not None and share > _ROUNDING):
+        share = None
+    if any(command.sent for command in record.commands):
         share = None
     return Against(seconds, speedup, min(1.0, share) if share is not None else None)
 
@@ -169,6 +182,17 @@ def _causes(record: BuildRecord, waits: list[Wait]) -> tuple[tuple[str, int, flo
             seconds[cause] += wait.seconds
     order = sorted(counts, key=lambda cause: -seconds[cause])
     return tuple((cause, counts[cause], seconds[cause]) for cause in order)
+
+
+def _elsewhere(commands: list[CommandRecord]) -> tuple[Elsewhere, ...]:
+    found: dict[str, Elsewhere] = {}
+    for command in commands:
+        if command.host and command.state != "undone":
+            before = found.get(command.host, Elsewhere(command.host, 0, 0.0))
+            found[command.host] = Elsewhere(
+                command.host, before.compiles + 1, before.seconds + command.elsewhere
+            )
+    return tuple(sorted(found.values(), key=lambda each: -each.seconds))
 
 
 def _held(record: BuildRecord) -> float:
@@ -216,6 +240,7 @@ def analyse(record: BuildRecord) -> Timing:
         spans.length(line.stalled),
         _causes(record, waits),
         spans.queue_wait(commands),
+        _elsewhere(commands),
         _held(record),
         work.work,
         critical,

@@ -71,6 +71,8 @@ def serial(record: BuildRecord, line: Timeline) -> Serial:
 
 
 def _piece(spans: list[Span], command: CommandRecord) -> Piece:
+    if command.elsewhere:  # as long as it took there: what it needs here nobody knows
+        return Piece(spans, command.cpu + command.elsewhere)
     wall, cpu = length(spans), command.cpu
     delay = command.delay_us / 1e6 if command.delay_us >= 0 else None
     if 0 < wall < cpu and command.detail != DIVIDED:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from smpmake.cluster.cluster import Cluster
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import Caller, Processes
 from smpmake.decide.rules import Rules
@@ -34,6 +35,7 @@ class FakeWorkers:
     def __init__(self) -> None:
         self.keepers: set[int] = set()
         self.running: dict[int, int] = {}  # by slot
+        self.orders: dict[int, bytes] = {}  # by number, the last of each
         self.signals: list[tuple[int, int]] = []
         self.ended_strays = 0
         self._on_result: OnResult
@@ -46,7 +48,8 @@ class FakeWorkers:
         ((kind, payload),) = frames.Splitter().feed(frame)
         assert kind == wire.JOB
         assert slot not in self.running
-        self.running[slot] = int.from_bytes(payload[:8], "little")
+        self.running[slot] = number = int.from_bytes(payload[:8], "little")
+        self.orders[number] = payload
 
     def signal(self, slot: int, number: int) -> None:
         self.signals.append((slot, number))
@@ -166,6 +169,7 @@ class Bench:
         reserve: int = -1,
         guard: bool = True,
         tokens: Tokens | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         session = folder / "session"
         session.mkdir()
@@ -183,6 +187,7 @@ class Bench:
             processes=FakeProcesses(),
             reserve=reserve,
             tokens=tokens,
+            cluster=cluster,
         )
         self.log.touch()
         info = self.log.stat()

@@ -1,0 +1,93 @@
+"""Whether a host's compiler makes what ours does: one small source, compiled here and there.
+
+Clients send a compiler's name, and no version.  The object tells the version (gcc and clang note
+it) and what the compiler does unasked: position-independent code, guards of stack and control flow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Final
+
+from smpmake.cluster.client import Client, Host
+
+_PATIENCE: Final = 30.0  # s for one compile
+_SOURCE: Final = """\
+extern int outside;
+extern void fill(char *text, int most);
+int canary(int count)
+{
+	char text[64];
+	double sum = 0.1;
+	fill(text, 64);
+	for (int i = 0; i < count; ++i)
+		sum = sum * 1.7 + text[i & 63] / (i + 1.0);
+	return (int)sum + outside;
+}
+int *where(void)
+{
+	return &outside;
+}
+"""
+
+
+class Canaries:
+    """Those of one session; what they make lies in its folder."""
+
+    def __init__(self, client: Client, folder: Path) -> None:
+        self._client = client
+        self._folder = folder
+        self._here: dict[str, asyncio.Task[bytes]] = {}
+
+    async def fault(self, host: Host, word: str, path: str, number: int) -> str:
+        """Why the host's object is not ours; "" if it is.
+
+        word    what the compiler is called, to be found on `path`.
+        number  one for each of these, for names.
+        """
+        if word not in self._here:
+            making = self._compile((word,), path, f"ours-{number}", {})
+            self._here[word] = asyncio.get_running_loop().create_task(making)
+        place = self._folder / f"canary-{number}"
+        try:
+            ours = await self._here[word]
+            self._client.prepare(place)
+            told = self._client.environment(host, place)
+            words = self._client.words((word,))
+            theirs = await self._compile(words, path, f"theirs-{number}", told)
+        except OSError as error:
+            return str(error)
+        return "" if theirs == ours else "it makes another object of the same source"
+
+    async def _compile(
+        self, words: tuple[str, ...], path: str, name: str, told: dict[str, str]
+    ) -> bytes:
+        """The object.  Raises OSError where there is none."""
+        suffix = ".cc" if "++" in os.path.basename(words[-1]) else ".c"
+        source = self._folder / f"canary{suffix}"
+        made = self._folder / f"{name}.o"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        source.write_text(_SOURCE)
+        program = self._client.path if told else words[0]
+        process = await asyncio.create_subprocess_exec(
+            program,
+            *(*words[1:], "-O2", "-g0", "-c", source.name, "-o", made.name),
+            cwd=self._folder,
+            env={**os.environ, **told, "PATH": path},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            _, said = await asyncio.wait_for(process.communicate(), _PATIENCE)
+        except TimeoutError:
+            raise OSError(f"no answer within {_PATIENCE:.0f} s") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+        if process.returncode:
+            fault = self._client.fault(said.decode(errors="replace"))
+            raise OSError(fault or f"status {process.returncode}")
+        return made.read_bytes()

@@ -1,0 +1,57 @@
+"""What a program is asked that has compiles done elsewhere, whichever it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from smpmake.errors import SmpmakeError
+
+
+class ClusterError(SmpmakeError):
+    """An engine cannot be used: its program or its hosts are not there."""
+
+
+class Host(NamedTuple):
+    """A machine that compiles for others.
+
+    name     for people.
+    address  as its client is to be told of it.
+    slots    how many compiles it takes at once.
+    """
+
+    name: str
+    address: str
+    slots: int
+
+
+class Client(Protocol):
+    """distcc, and what is like it.
+
+    name  of the engine.
+    path  the program's file.
+
+    A compile has a folder of its own, in which the client says how far it is; several are never
+    there at once.
+    """
+
+    name: str
+    path: str
+
+    def words(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """What is run instead of a compiler's command line."""
+
+    def environment(self, host: Host, folder: Path) -> dict[str, str]:
+        """What it is to find in its environment, to go to that host and nowhere else."""
+
+    def prepare(self, folder: Path) -> Path:
+        """Makes a compile's folder ready; returns where to watch for changes.  Raises OSError."""
+
+    def is_sent(self, folder: Path) -> bool:
+        """Whether nothing is left to be done here but to wait."""
+
+    def fault(self, said: str) -> str:
+        """What is wrong, in one line, by what it has printed."""
+
+    def blames_host(self, status: int) -> bool:
+        """Whether an exit status is not the compiler's."""

@@ -1,0 +1,151 @@
+"""The cluster as the engine sees it: a place for a compile, and when that needs no CPU any more."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from smpmake.cluster.canary import Canaries
+from smpmake.cluster.client import Client, Host
+from smpmake.cluster.places import HostState, Place, Places
+from smpmake.cluster.watch import Watch
+
+FOLDER: Final = "cluster"  # its own, in a session's
+
+
+class Errand(NamedTuple):
+    """How a compile is run that goes to a host: program, words, and what its environment gets."""
+
+    program: str
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+
+
+class Cluster:
+    """One per engine.  Needs a running loop; raises OSError where folders cannot be watched.
+
+    hosts   who compiles.
+    most    how many compiles are sent at once, 0 for as many as the hosts take.
+    folder  is ours, and goes with the session.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        hosts: Iterable[Host],
+        most: int,
+        folder: Path,
+    ) -> None:
+        hosts = tuple(hosts)
+        self._client = client
+        self._folder = folder
+        self._watch = Watch()
+        self._canaries = Canaries(client, folder / "canaries")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._wake: Callable[[], None] = lambda: None
+        self._say: Callable[[str], None] = lambda text: None
+        self._path = ""
+        self.hosts = hosts
+        self._places = Places(hosts, most or sum(host.slots for host in hosts), self._check)
+
+    @property
+    def name(self) -> str:
+        """Of the engine."""
+        return self._client.name
+
+    @property
+    def total(self) -> int:
+        """Compiles that it takes at once."""
+        return self._places.total
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is any place, for whichever compiler."""
+        return self._places.taken < self._places.total
+
+    def connect(self, wake: Callable[[], None], say: Callable[[str], None]) -> None:
+        """Whom to call when there may be room, and with what the user is to be told."""
+        self._wake, self._say = wake, say
+
+    def state(self) -> list[HostState]:
+        """Those that are not left out, as they are now."""
+        return self._places.state()
+
+    def take(self, name: str, real: str, path: str) -> Place | None:
+        """Room for a compile by a compiler that is called `name` and found at `real`, or None."""
+        self._path = path
+        return self._places.take(_word(name, real, path))
+
+    def waits(self, name: str, real: str, path: str) -> bool:
+        """Whether room for it will come, as others end."""
+        return self._places.waits(_word(name, real, path))
+
+    def errand(self, place: Place, argv: tuple[str, ...], real: str, path: str) -> Errand:
+        """How it is run there."""
+        folder = self._folder_of(place)
+        word = _word(argv[0].rpartition("/")[2], real, path)
+        words = self._client.words((word, *argv[1:]))
+        return Errand(self._client.path, words, self._client.environment(place.host, folder))
+
+    def watch(self, place: Place, sent: Callable[[], None]) -> None:
+        """Has `sent` called, perhaps several times, once nothing is left to be done here.
+
+        To be called before it starts.  Raises OSError.
+        """
+        folder = self._folder_of(place)
+
+        def look() -> None:
+            if self._client.is_sent(folder):
+                sent()
+
+        self._watch.add(self._client.prepare(folder), look)
+
+    def give(self, place: Place) -> None:
+        """A compile has ended."""
+        self._places.give(place)
+
+    def blames_host(self, status: int) -> bool:
+        """Whether an exit status is not the compiler's."""
+        return self._client.blames_host(status)
+
+    def failed(self, place: Place) -> None:
+        """A host has not done what it should have."""
+        if self._places.failed(place.host):
+            self._say(f"{place.host.name} failed several times: nothing is sent there any more")
+            self._have_any()
+
+    def close(self) -> None:
+        """Ends what is under way."""
+        for task in self._tasks:
+            task.cancel()
+        self._watch.close()
+
+    def _folder_of(self, place: Place) -> Path:
+        return self._folder / f"{self.hosts.index(place.host)}-{place.number}"
+
+    def _have_any(self) -> None:
+        if not self._places.hosts:
+            self._say(f"no host of {self.name} is left: everything is compiled on this machine")
+
+    def _check(self, host: Host, word: str) -> None:
+        number = len(self._tasks)
+        task = asyncio.get_running_loop().create_task(self._fits(host, word, number))
+        self._tasks.add(task)
+
+    async def _fits(self, host: Host, word: str, number: int) -> None:
+        fault = await self._canaries.fault(host, word, self._path, number)
+        self._places.checked(host, word, fits=not fault)
+        if fault:
+            self._say(f"nothing that {word} compiles is sent to {host.name}: {fault}")
+        else:
+            self._wake()
+
+
+@functools.lru_cache(64)
+def _word(name: str, real: str, path: str) -> str:
+    """What a compiler is called there: by its name, as all do, unless that is another one here."""
+    return name if shutil.which(name, path=path) == real else real

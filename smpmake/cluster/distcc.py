@@ -1,0 +1,135 @@
+"""distcc: who its hosts are, and how one compile is sent to one of them.
+
+It is told which host, once a compile, and never to compile here instead: how many run here, and
+whether what has failed is tried again, is for us to say.
+https://manpages.debian.org/bookworm/distcc/distcc.1.en.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from smpmake.cluster.client import ClusterError, Host
+
+_PATIENCE: Final = 10.0  # s for its answer
+_USUAL_SLOTS: Final = 4  # of a host that says nothing: "--localslots" and LIMIT in the manual
+_OWN_STATUSES: Final = range(100, 120)  # src/exitcode.h
+#: struct dcc_task_state in src/state.h: how long it is, where the host's name and the phase are.
+_STATE_SIZE: Final = 296
+_STATE_HOST, _STATE_PHASE = slice(152, 280), 284
+_COMPILING: Final = 5
+_SAID: Final = re.compile(r"distcc\[\d+\] (?:\(\w+\) )?(?:ERROR|CRITICAL!|Warning): (?P<text>.+)")
+_SPEC: Final = re.compile(
+    r"(?P<machine>@?(?:[^/,@\s]+@)?(?:\[[^\]]+\]|[^/,:\s]+)(?::[^/,\s]+)?)"
+    r"(?:/(?P<limit>\d+))?(?P<options>(?:,[\w.-]+)*)"
+)
+
+
+class Distcc:
+    """The program at `path`."""
+
+    name = "distcc"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def words(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """See Client."""
+        return ("distcc", *argv)
+
+    def environment(self, host: Host, folder: Path) -> dict[str, str]:
+        """See Client.  It sleeps a second where its only host has no room, if nothing else is said.
+
+        Where that host does not answer it must be let alone for a while, as is usual: else it is
+        tried until there are no descriptors left.
+        """
+        return {
+            "DISTCC_HOSTS": host.address,
+            "DISTCC_DIR": str(folder),
+            "DISTCC_FALLBACK": "0",
+            "DISTCC_SKIP_LOCAL_RETRY": "1",
+            "DISTCC_PAUSE_TIME_MSEC": "20",
+            "DISTCC_VERBOSE": "0",  # what it says is taken for the compiler's
+            "DISTCC_LOG": "",
+        }
+
+    def prepare(self, folder: Path) -> Path:
+        """See Client.  What another one has left says nothing of the next: that it was killed, or
+        that the host is to be let alone."""
+        state = folder / "state"
+        for each in (state, folder / "lock"):
+            each.mkdir(parents=True, exist_ok=True)
+            for left in each.iterdir():
+                left.unlink(missing_ok=True)
+        return state
+
+    def is_sent(self, folder: Path) -> bool:
+        """See Client.  If its states look otherwise it is never said to be."""
+        with contextlib.suppress(OSError):
+            return any(_is_away(path.read_bytes()) for path in (folder / "state").iterdir())
+        return False
+
+    def fault(self, said: str) -> str:
+        """See Client.  The first complaint is the cause of the others."""
+        found = _SAID.search(said)
+        return found["text"] if found is not None else said.strip().rpartition("\n")[2]
+
+    def blames_host(self, status: int) -> bool:
+        """See Client."""
+        return status in _OWN_STATUSES
+
+
+def _is_away(state: bytes) -> bool:
+    if len(state) != _STATE_SIZE:
+        return False
+    host = state[_STATE_HOST].partition(b"\0")[0]
+    (phase,) = struct.unpack_from("=I", state, _STATE_PHASE)
+    return phase == _COMPILING and host != b"localhost"
+
+
+def find(environment_path: str) -> str | None:
+    """Its program on a PATH, or None."""
+    return shutil.which("distcc", path=environment_path)
+
+
+def hosts(path: str) -> tuple[Host, ...]:
+    """Those that it would use here, this machine (`localhost`) aside.
+
+    Raises ClusterError where it does not say.
+    """
+    try:
+        ran = subprocess.run(
+            [path, "--show-hosts"],
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ClusterError(f"{path} --show-hosts: {error}") from None
+    text = ran.stdout.decode(errors="replace")
+    if ran.returncode != 0:
+        said = ran.stderr.decode(errors="replace").strip() or f"status {ran.returncode}"
+        raise ClusterError(f"{path} --show-hosts: {said}")
+    return tuple(host for line in text.splitlines() if (host := host_of(line.strip())) is not None)
+
+
+def host_of(spec: str) -> Host | None:
+    """A host as distcc writes it (HOST SPECIFICATIONS in its manual); None for this machine."""
+    found = _SPEC.fullmatch(spec)
+    if found is None:
+        return None
+    name = found["machine"].lstrip("@").rpartition("@")[2]
+    if name == "localhost" or spec.startswith("-"):
+        return None
+    slots = int(found["limit"]) if found["limit"] is not None else _USUAL_SLOTS
+    # Preprocessing there (",cpp") is for who has started its server of headers, `pump`.
+    options = [option for option in found["options"].split(",") if option and option != "cpp"]
+    address = ",".join([f"{found['machine']}/{slots}", *options])
+    return Host(name, address, slots) if slots else None

@@ -1,0 +1,184 @@
+"""Compiles that go to other machines: which of them, and what is done with what comes back.
+
+Such a job has a slot as long as it is preprocessed, and is without one while it waits: others have
+that meanwhile.  It gets a place on a host for as long as it runs.  Whatever goes wrong there is no
+fault of the compile: it is run again here, and says itself what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from smpmake.cluster.cluster import Cluster, Errand
+from smpmake.cluster.places import HostState, Place
+from smpmake.commands.families import is_launcher
+from smpmake.commands.model import Analysis, Kind
+from smpmake.commands.sendable import sendable
+from smpmake.engine.command import Command, command_of
+from smpmake.engine.environment import Environment
+from smpmake.protocol.wire import Result
+from smpmake.schedule.job import Job
+
+_WEIGHT: Final = 0.1  # of the last compile in what they take on average
+
+
+@dataclass(slots=True)
+class _Away:
+    """A job that is done elsewhere."""
+
+    place: Place
+
+
+class Distribution:
+    """One per engine.
+
+    cluster  None where all is done here.
+    slots    how many jobs may run on this machine.
+    now      the clock, ns.
+    """
+
+    def __init__(self, cluster: Cluster | None, slots: int, now: Callable[[], int]) -> None:
+        self._cluster = cluster
+        self._slots = slots
+        self._now = now
+        self._away: dict[Job, _Away] = {}
+        self._here: set[Job] = set()  # those that could have gone, and run here
+        self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
+        self._pause: Callable[[Job], None] = lambda job: None
+
+    def connect(
+        self, pause: Callable[[Job], None], wake: Callable[[], None], say: Callable[[str], None]
+    ) -> None:
+        """Whom to tell that a job needs no slot any more, that there may be room, and the user."""
+        self._pause = pause
+        if self._cluster is not None:
+            self._cluster.connect(wake, say)
+
+    @property
+    def count(self) -> int:
+        """Jobs that other machines have, and that need no slot."""
+        return sum(command_of(job).record.sent > 0 for job in self._away)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether jobs may have to wait for a place."""
+        return self._cluster is not None and not self._cluster.has_room
+
+    def wants_its_commands(self, analysis: Analysis) -> bool:
+        """Whether a recipe's line is to be run in place, so that its compile comes by itself."""
+        return self._cluster is not None and analysis.kind is Kind.COMPILE
+
+    def hosts(self) -> list[HostState]:
+        """Other machines, as they are now."""
+        return self._cluster.state() if self._cluster is not None else []
+
+    def look_at(self, command: Command, analysis: Analysis) -> None:
+        """A command is about to be issued: notes whether, and as what, it could go."""
+        if self._cluster is None or _is_launched(command.invoke.real):
+            return
+        argv = tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+        command.sendable = sendable(argv, analysis) or ()
+
+    def admits(self, job: Job) -> bool:
+        """Whether a job that is to start now is not rather to wait for a place elsewhere."""
+        cluster = self._cluster
+        if cluster is None or not command_of(job).sendable or self._usual is None:
+            return True
+        if cluster.has_room or not cluster.waits(*_compiler(command_of(job))):
+            return True
+        here, there = self._usual
+        feeding = math.ceil(cluster.total * here / max(there, 1.0))
+        return len(self._here) < self._slots - feeding
+
+    def begin(self, job: Job) -> Errand | None:
+        """How a job is run that starts now, if elsewhere."""
+        command, cluster = command_of(job), self._cluster
+        if cluster is None or not command.sendable:
+            return None
+        self.ended(job)
+        compiler = _compiler(command)
+        place = cluster.take(*compiler) if not command.came_back else None
+        if place is None:
+            self._here.add(job)
+            return None
+        try:
+            cluster.watch(place, lambda: self._sent(job))
+        except OSError:
+            cluster.give(place)
+            return None
+        self._away[job] = _Away(place)
+        command.record.host, command.record.sent = place.host.name, 0
+        return cluster.errand(place, command.sendable, *compiler[1:])
+
+    def _sent(self, job: Job) -> None:
+        record = command_of(job).record
+        if job in self._away and not record.sent:
+            record.sent = self._now()
+            self._pause(job)
+
+    def came_to_nothing(self, job: Job, result: Result) -> bool:
+        """Whether what has come back is of no use, so that the job is to be run again, here.
+
+        What a compiler there prints is without the source's lines, and some warnings depend on
+        them: only silence is true.
+        """
+        away = self._away.get(job)
+        command = command_of(job)
+        if away is None or command.signalled:
+            return False
+        assert self._cluster is not None
+        if result.ok and not result.out and not result.err:
+            self._learn(command, result)
+            return False
+        if os.WIFEXITED(result.wait_status) and self._cluster.blames_host(
+            os.WEXITSTATUS(result.wait_status)
+        ):
+            self._cluster.failed(away.place)
+        self.ended(job)
+        command.came_back = True
+        command.record.host, command.record.sent = "", 0
+        return True
+
+    def _learn(self, command: Command, result: Result) -> None:
+        sent = command.record.sent
+        if not sent:
+            return
+        here, there = max(0, sent - result.start_ns), max(0, result.end_ns - sent)
+        if self._usual is None:
+            self._usual = (here, there)
+            return
+        before, after = self._usual
+        self._usual = (
+            before + _WEIGHT * (here - before),
+            after + _WEIGHT * (there - after),
+        )
+
+    def ended(self, job: Job) -> None:
+        """A job has ended, or is to be run again."""
+        self._here.discard(job)
+        away = self._away.pop(job, None)
+        if away is not None:
+            assert self._cluster is not None
+            self._cluster.give(away.place)
+
+    def close(self) -> None:
+        """Nothing is sent any more."""
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+@functools.lru_cache(64)
+def _is_launched(real: bytes) -> bool:
+    """Whether a launcher stands on PATH as a compiler."""
+    return is_launcher(os.path.basename(os.path.realpath(os.fsdecode(real))))
+
+
+def _compiler(command: Command) -> tuple[str, str, str]:
+    """What it is called, its file, and the PATH on which it was found."""
+    path = Environment(command.invoke.env).get("PATH") or os.defpath
+    return os.path.basename(command.sendable[0]), os.fsdecode(command.invoke.real), path

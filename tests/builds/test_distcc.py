@@ -1,0 +1,292 @@
+"""Builds with distcc: real daemons on this machine, a plain build as oracle (P1, P2, P6, P8)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from smpmake.protocol.client import Client, ServerGoneError
+from tests.support.needs import require
+from tests.support.space import SMPMAKE, Ended, Space
+
+#: The daemon's compiler, under all names that a client gives it.  Files have other names there.
+_COMPILER = """#!/bin/sh
+for word; do case $word in -frandom-seed=*)
+  : > {seen}.${{word#*=}}
+  read word < {gate};;
+esac; done
+exec {real} {more} "$@"
+"""
+NAMES = ("gcc", "x86_64-linux-gnu-gcc", "aarch64-linux-gnu-gcc")
+FILES = {
+    "first.c": "int first;\n",
+    "a.c": '#include "a.h"\nint a(void) { return A; }\n',
+    "a.h": "#define A 1\n",
+    "b.c": "int b(void) { return 2; }\n",
+    "warns.c": "int w(void) { int unused; return 0; }\n",
+    "bad.c": "int bad(void) { return oops; }\n",
+    "main.c": "int a(void); int b(void); int main(void) { return a() + b(); }\n",
+}
+
+
+class Daemon:
+    """A distccd on a port of its own.  Root's runs as a user who may not look into our folders."""
+
+    def __init__(self, more: str = "", jobs: int = 4) -> None:
+        self.folder = folder = Path(tempfile.mkdtemp(prefix="smp-distccd-"))
+        folder.chmod(0o777)
+        self.seen, self.gate = folder / "seen", folder / "gate"
+        os.mkfifo(self.gate)
+        self.gate.chmod(0o666)
+        tools = folder / "tools"
+        tools.mkdir()
+        for compiler in NAMES:
+            tool = tools / compiler
+            tool.write_text(
+                _COMPILER.format(
+                    seen=self.seen, gate=self.gate, real=shutil.which("gcc"), more=more
+                )
+            )
+            tool.chmod(0o755)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.name = f"127.0.0.1:{self.port}"
+        self.spec = f"{self.name}/{jobs}"
+        listen = ("--allow", "127.0.0.1", "--listen", "127.0.0.1", "--port", str(self.port))
+        self._process = subprocess.Popen(
+            ["distccd", "--no-detach", "--daemon", *listen, "--jobs", str(jobs), "--log-stderr"],
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": str(folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        while self._process.poll() is None:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), 5).close()
+                return
+        raise AssertionError("distccd does not start")
+
+    def holds(self) -> set[str]:
+        """Compiles that have come here and wait, by their `-frandom-seed`."""
+        return {path.suffix[1:] for path in self.seen.parent.glob(f"{self.seen.name}.*")}
+
+    def let_go(self, process: subprocess.Popen[bytes], count: int) -> None:
+        """So many compiles that are held go on."""
+        while count and process.poll() is None:
+            with contextlib.suppress(OSError):  # nobody reads yet
+                end = os.open(self.gate, os.O_WRONLY | os.O_NONBLOCK)
+                os.write(end, b"go\n")
+                os.close(end)
+                count -= 1
+
+    def end(self) -> None:
+        """Kills it at once, and all that it has begun: each in a group of its own."""
+        if self._process.poll() is None:
+            top = psutil.Process(self._process.pid)
+            top.suspend()  # it would begin others
+            for each in [*top.children(recursive=True), top]:
+                with contextlib.suppress(psutil.Error):
+                    each.kill()
+            self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Cluster:
+    """Daemons of a test, and a compiler here that holds the first compile until they are known."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.daemons: list[Daemon] = []
+        self._gate = space.root / "begin"
+        tools = space.root / "tools"
+        tools.mkdir()
+        compiler = tools / "gcc"
+        hold = (
+            f'case "$*" in *first.c*) if [ -p {self._gate} ]; then read w < {self._gate}; fi;; esac'
+        )
+        compiler.write_text(f'#!/bin/sh\n{hold}\nexec {shutil.which("gcc")} "$@"\n')
+        compiler.chmod(0o755)
+        space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+        space.environment["DISTCC_DIR"] = str(space.root / "distcc")
+        (space.root / "distcc").mkdir()
+
+    def add(self, more: str = "", jobs: int = 4) -> Daemon:
+        daemon = Daemon(more, jobs)
+        self.daemons.append(daemon)
+        specs = " ".join(daemon.spec for daemon in self.daemons)
+        self.space.environment["DISTCC_HOSTS"] = specs
+        return daemon
+
+    def begin(self, script: str, *options: str) -> subprocess.Popen[bytes]:
+        """Starts a build, and has it go on when all compilers of hosts have been looked at."""
+        self.space.write({"build.sh": f"gcc -c first.c\ncat first.o > /dev/null\n{script}"})
+        os.mkfifo(self._gate)
+        process = self.space.start(
+            SMPMAKE, "--engine=distcc", *options, "--", "sh", "-e", "build.sh"
+        )
+        while process.poll() is None:
+            hosts = self.state().get("hosts", [])
+            if hosts and all(ours or others for _, _, _, ours, others in hosts):
+                break
+        self._gate.write_text("go\n")
+        self._gate.unlink()
+        return process
+
+    def build(self, script: str, *options: str) -> Ended:
+        return self.space.finish(self.begin(script, *options))
+
+    def state(self) -> dict[str, Any]:
+        for session in self.space.temporary.glob("smpmake-*/socket"):
+            with contextlib.suppress(ServerGoneError, OSError), closing(Client(session)) as client:
+                return client.ask("state")
+        return {}
+
+    def serial(self, script: str) -> tuple[Ended, dict[str, str]]:
+        """The oracle; the folder is as before then."""
+        self.space.write(
+            {**FILES, "build.sh": f"gcc -c first.c\ncat first.o > /dev/null\n{script}"}
+        )
+        ended = self.space.run("sh", "-e", "build.sh")
+        tree = self.space.tree()
+        self.space.clear()
+        self.space.write(FILES)
+        return ended, tree
+
+    def hosts(self) -> dict[str, str]:
+        """By output, who made it; "" for this machine."""
+        import json
+
+        shown = json.loads(self.space.smpmake("report", "--json").out)
+        return {
+            os.path.basename(command["outputs"][0]): command["host"]
+            for command in shown["commands"]
+            if command["outputs"]
+        }
+
+
+@pytest.fixture
+def cluster(space: Space) -> Iterator[Cluster]:
+    require("distcc")
+    cluster = Cluster(space)
+    yield cluster
+    for daemon in cluster.daemons:
+        daemon.end()
+
+
+def test_the_same_files_and_messages(cluster: Cluster) -> None:
+    script = """\
+gcc -O2 -c a.c -MD
+mkdir -p sub
+gcc -MMD -MP -c a.c -o sub/a.o
+gcc -MD -MF x.d -MT y -c b.c
+gcc -Wall -c warns.c
+gcc -march=native -c b.c -o native.o
+gcc -c main.c
+gcc main.o a.o b.o -o main
+"""
+    daemon = cluster.add(jobs=8)
+    plain, tree = cluster.serial(script)
+    ended = cluster.build(script)
+    assert (ended.status, cluster.space.tree()) == (0, tree)
+    assert plain.err in ended.err
+    hosts = cluster.hosts()
+    assert hosts["first.o"] == ""  # nobody was known then
+    assert {hosts[name] for name in ("a.o", "b.o", "main.o")} == {daemon.name}
+    assert {hosts[name] for name in ("warns.o", "native.o", "main")} == {""}
+    assert "4 compiles on other machines: 4 by 127.0.0.1" in ended.err
+    cluster.space.expect_clean()
+
+
+def test_a_failure_is_the_one_that_is_told_here(cluster: Cluster) -> None:
+    script = "gcc -c a.c\ngcc -c bad.c\ngcc -c b.c\n"
+    cluster.add()
+    plain, tree = cluster.serial(script)
+    ended = cluster.build(script)
+    assert (ended.status, cluster.space.tree()) == (plain.status, tree)
+    assert plain.status != 0
+    assert plain.err in ended.err
+    cluster.space.expect_clean()
+
+
+def test_what_is_away_needs_no_slot(cluster: Cluster) -> None:
+    """With one slot two compiles are held on a host, while a third is done here."""
+    script = (
+        "gcc -frandom-seed=1 -c a.c\ngcc -frandom-seed=2 -c b.c\n"
+        "gcc -march=native -c main.c\ncat main.o > here\n"
+    )
+    daemon = cluster.add()
+    _, tree = cluster.serial(script)
+    process = cluster.begin(script, "-j1")
+    here = cluster.space.folder / "here"
+    while process.poll() is None and (daemon.holds() != {"1", "2"} or not here.exists()):
+        pass
+    assert process.poll() is None
+    daemon.let_go(process, 2)
+    ended = cluster.space.finish(process)
+    assert (ended.status, cluster.space.tree()) == (0, tree), ended.err
+    assert {cluster.hosts()[name] for name in ("a.o", "b.o")} == {daemon.name}
+
+
+def test_a_host_that_goes_away(cluster: Cluster) -> None:
+    """It is killed while it compiles; all that it had is done here, and by the others."""
+    script = "".join(f"gcc -frandom-seed={n} -c b.c -o {n}.o\n" for n in range(6))
+    first = cluster.add()
+    _, tree = cluster.serial(script)
+    process = cluster.begin(script)
+    while process.poll() is None and len(first.holds()) < 4:
+        pass
+    assert process.poll() is None
+    first.end()
+    ended = cluster.space.finish(process)
+    assert (ended.status, cluster.space.tree()) == (0, tree), ended.err
+    assert set(cluster.hosts().values()) == {""}
+    cluster.space.expect_clean()
+
+
+def test_a_host_with_another_compiler_gets_nothing(cluster: Cluster) -> None:
+    other, same = cluster.add("-fno-PIE -fcf-protection=none"), cluster.add()
+    script = "gcc -c a.c\ngcc -c b.c\n"
+    _, tree = cluster.serial(script)
+    ended = cluster.build(script)
+    assert (ended.status, cluster.space.tree()) == (0, tree)
+    assert (
+        f"nothing that gcc compiles is sent to {other.name}: it makes another object" in ended.err
+    )
+    assert set(cluster.hosts().values()) == {"", same.name}
+
+
+def test_a_host_that_is_not_there(cluster: Cluster) -> None:
+    gone, there = cluster.add(), cluster.add()
+    gone.end()
+    script = "gcc -c a.c\ngcc -c b.c\n"
+    _, tree = cluster.serial(script)
+    ended = cluster.build(script)
+    assert (ended.status, cluster.space.tree()) == (0, tree)
+    assert f"sent to {gone.name}: " in ended.err
+    assert "Connection refused" in ended.err
+    assert set(cluster.hosts().values()) == {"", there.name}
+
+
+@pytest.mark.parametrize("hosts", ["localhost", ""])
+def test_without_hosts_nothing_is_run(space: Space, hosts: str) -> None:
+    require("distcc")
+    space.write({"build.sh": "echo yes > ran\n", "hosts": hosts})
+    ended = space.smpmake(
+        "--engine=distcc", "sh", "build.sh", DISTCC_HOSTS=hosts or " ", DISTCC_DIR=str(space.folder)
+    )
+    assert ended.status == 125
+    assert "distcc has no host besides this machine" in ended.err
+    assert not Path(space.folder / "ran").exists()

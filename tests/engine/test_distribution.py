@@ -1,0 +1,219 @@
+"""Compiles that go to other machines: they need a slot while they are preprocessed, and a place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from smpmake.cluster.client import Host
+from smpmake.cluster.cluster import Cluster, Errand
+from smpmake.cluster.places import HostState, Place
+from tests.support.bench import Bench
+
+OWN_STATUS = 107 << 8
+
+
+class FakeCluster:
+    """A host `far` with some places; the test says when a compile is sent."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.taken: set[Place] = set()
+        self.failures = 0
+        self.told: list[str] = []
+        self._sent: dict[int, Callable[[], None]] = {}
+        self._host = Host("far", "far/9", total)
+        self.wake: Callable[[], None]
+        self.say: Callable[[str], None]
+
+    @property
+    def has_room(self) -> bool:
+        return len(self.taken) < self.total
+
+    def connect(self, wake: Callable[[], None], say: Callable[[str], None]) -> None:
+        self.wake, self.say = wake, say
+
+    def state(self) -> list[HostState]:
+        return []
+
+    def take(self, *compiler: str) -> Place | None:
+        for number in range(self.total):
+            place = Place(self._host, number)
+            if place not in self.taken:
+                self.taken.add(place)
+                return place
+        return None
+
+    def waits(self, *compiler: str) -> bool:
+        return self.total > 0
+
+    def watch(self, place: Place, sent: Callable[[], None]) -> None:
+        self._sent[place.number] = sent
+
+    def errand(self, place: Place, argv: tuple[str, ...], real: str, path: str) -> Errand:
+        return Errand("/usr/bin/far", ("far", *argv), {"FAR_PLACE": str(place.number)})
+
+    def send(self, number: int) -> None:
+        """The compile in that place is sent now."""
+        self._sent[number]()
+
+    def give(self, place: Place) -> None:
+        self.taken.remove(place)
+
+    def blames_host(self, status: int) -> bool:
+        return status == OWN_STATUS >> 8
+
+    def failed(self, place: Place) -> None:
+        self.failures += 1
+
+    def close(self) -> None:
+        assert not self.taken
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(2)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, cluster: FakeCluster) -> Iterator[Bench]:
+    bench = Bench(tmp_path, 1, cluster=cast("Cluster", cluster))
+    bench.write(*(f"{name}.c" for name in "abcde"))
+    yield bench
+    assert bench.close() == []
+
+
+def runs(bench: Bench) -> list[int]:
+    """The numbers of what runs, here and elsewhere."""
+    return sorted(bench.workers.running.values())
+
+
+def is_away(bench: Bench, number: int) -> bool:
+    return b"/usr/bin/far\0" in bench.workers.orders[number]
+
+
+def compile_all(bench: Bench, names: str) -> None:
+    for name in names:
+        assert bench.run(f"gcc -c {name}.c").status == 0
+
+
+def end_all(bench: Bench) -> None:
+    while bench.workers.running:
+        bench.workers.end(runs(bench)[0])
+
+
+def test_what_is_sent_needs_no_slot(bench: Bench, cluster: FakeCluster) -> None:
+    compile_all(bench, "abc")
+    assert runs(bench) == [0]
+    assert is_away(bench, 0)
+    assert b"far\0gcc\0-c\0a.c\0" in bench.workers.orders[0]
+    assert b"FAR_PLACE=0\0" in bench.workers.orders[0]
+    cluster.send(0)
+    cluster.send(0)
+    assert runs(bench) == [0, 1]
+    cluster.send(1)
+    assert runs(bench) == [0, 1, 2]
+    assert not is_away(bench, 2)
+    end_all(bench)
+    assert bench.states() == ["done"] * 3
+    assert [record.host for record in bench.build.records] == ["far", "far", ""]
+    assert [bool(record.sent) for record in bench.build.records] == [True, True, False]
+
+
+def test_a_place_is_free_again(bench: Bench, cluster: FakeCluster) -> None:
+    compile_all(bench, "abc")
+    for number in (0, 1):
+        cluster.send(number)
+    assert not is_away(bench, 2)
+    bench.workers.end(0)
+    compile_all(bench, "d")
+    bench.workers.end(2)
+    assert is_away(bench, 3)
+    end_all(bench)
+    assert bench.states() == ["done"] * 4
+
+
+def test_what_feeds_the_hosts_comes_before_compiles_here(tmp_path: Path) -> None:
+    cluster = FakeCluster(1)
+    bench = Bench(tmp_path, 2, cluster=cast("Cluster", cluster))
+    bench.write(*(f"{name}.c" for name in "abcde"))
+    compile_all(bench, "a")
+    cluster.send(0)
+    bench.workers.end(0)  # by these times one place keeps more than two CPUs busy
+    compile_all(bench, "bcd")
+    cluster.send(0)
+    assert runs(bench) == [1, 2]  # nothing else is at work here
+    bench.workers.end(1)
+    assert runs(bench) == [2, 3]
+    assert [is_away(bench, number) for number in (2, 3)] == [False, True]
+    end_all(bench)
+    assert bench.close() == []
+
+
+@pytest.mark.parametrize(
+    ("status", "out", "err", "failures"),
+    [
+        *((1 << 8, b"", b"", 0), (0, b"", b"a.c: warning\n", 0), (0, b"x", b"", 0)),
+        *((9, b"", b"", 0), (OWN_STATUS, b"", b"", 1)),
+    ],
+)
+def test_what_is_of_no_use_is_done_here(
+    bench: Bench, cluster: FakeCluster, status: int, out: bytes, err: bytes, failures: int
+) -> None:
+    compile_all(bench, "ab")
+    cluster.send(0)
+    (bench.folder / "a.o").write_text("half")
+    bench.workers.end(0, status, out, err)
+    assert not (bench.folder / "a.o").exists()
+    assert cluster.failures == failures
+    cluster.send(0)
+    bench.workers.end(1)
+    assert runs(bench) == [0]
+    assert not is_away(bench, 0)
+    bench.workers.end(0, 1 << 8, err=b"the truth\n")
+    record = bench.build.records[0]
+    assert (record.state, record.status, record.host, record.sent) == ("failed", 1, "", 0)
+    assert bench.build.failures[0].output == b"the truth\n"
+
+
+def test_what_we_end_is_not_done_again(bench: Bench, cluster: FakeCluster) -> None:
+    compile_all(bench, "a")
+    cluster.send(0)
+    bench.engine.stop(bench.build, 130)
+    assert bench.workers.signals
+    bench.workers.end(0, 15)
+    assert runs(bench) == []
+    assert bench.states() == ["failed"]
+
+
+def test_a_lost_worker_gives_its_place_back(bench: Bench, cluster: FakeCluster) -> None:
+    compile_all(bench, "a")
+    cluster.send(0)
+    bench.workers.lose(0)
+    assert runs(bench) == [0]
+    assert len(cluster.taken) == 1
+    end_all(bench)
+    assert bench.states() == ["done"]
+
+
+def test_links_stay_here(bench: Bench, cluster: FakeCluster) -> None:
+    (bench.folder / "x.o").touch()
+    bench.run("gcc x.o -o x")
+    assert not cluster.taken
+    assert not is_away(bench, 0)
+    end_all(bench)
+
+
+def test_what_the_user_should_know_is_a_notice(bench: Bench, cluster: FakeCluster) -> None:
+    cluster.say("far is no more")
+    assert bench.build.notices == ["far is no more"]
+
+
+def test_there_may_be_room_at_any_time(bench: Bench, cluster: FakeCluster) -> None:
+    compile_all(bench, "a")
+    cluster.wake()
+    assert runs(bench) == [0]
+    end_all(bench)
