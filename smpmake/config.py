@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LINKS: Final = ("wait", "defer")
 RECIPES: Final = ("off", "understood")
 OUTPUTS: Final = ("live", "serial")
-ENGINES: Final = ("local", "distcc", "auto")
+ENGINES: Final = ("local", "distcc", "icecream", "auto")
 #: What a guarded process may be kept from doing too early (guard.questions.CAUSES: by question).
 CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "links to", "runs")
 #: The server that `serve`, `env`, `wait` and `stop` mean without --socket.
@@ -46,7 +46,8 @@ class Settings:
     jobs        slots; 0 means as many as usable CPUs.
     links       "wait" or "defer"; "" means defer where there is a guard.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs.
-    engine      who compiles: "local", "distcc", or "auto" for a cluster where there is one.
+    engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
+                one.
     remote      how many compiles are on other machines at once; 0: as many as these take.
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (CAUSES): for tests alone.
@@ -135,7 +136,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[Any], bool]:
 KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "affinity": ("affinity", _is_flag, "true or false"),
     "color": ("color", _one_of(COLORS), 'one of "auto", "always", "never"'),
-    "engine": ("engine", _one_of(ENGINES), 'one of "local", "distcc", "auto"'),
+    "engine": ("engine", _one_of(ENGINES), 'one of "local", "distcc", "icecream", "auto"'),
     "exclusive": ("exclusive", _is_tools, "a list of tool names or path patterns"),
     "foreground": ("foreground", _is_tools, "a list of tool names or path patterns"),
     "guard": ("guard", _is_flag, "true or false"),

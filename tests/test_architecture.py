@@ -130,7 +130,9 @@ TABLES = {"commands/compiler_options.py"}
 OTHER_MEANINGS = {
     "cli/shims.py": {"install"},
     "config.py": {"distcc", "history-size"},
+    "cluster/discovery.py": {"distcc", "icecc"},
     "cluster/distcc.py": {"distcc"},
+    "cluster/icecream.py": {"icecc"},
     "reports/trace.py": {"cat"},
     "undo/journal.py": {"head"},
     "native/guard/log.c": {"head"},

@@ -75,8 +75,8 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--engine",
             type=click.Choice(ENGINES),
             envvar="SMPMAKE_ENGINE",
-            help="Compile on this machine, or on distcc's hosts too; auto: on those if there are"
-            " any.  [default: local]",
+            help="Compile on this machine, or on those of distcc or icecream too; auto: on those"
+            " that there are.  [default: local]",
         ),
         click.option(
             "--remote",

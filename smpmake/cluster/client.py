@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from smpmake.errors import SmpmakeError
 
@@ -25,11 +25,16 @@ class Host(NamedTuple):
     slots: int
 
 
+TEMPORARY: Final = "tmp"  # in a compile's folder: what a client that is killed leaves there goes
+
+
 class Client(Protocol):
     """distcc, and what is like it.
 
-    name  of the engine.
-    path  the program's file.
+    name     of the engine.
+    path     the program's file.
+    changes  its hosts may take more or fewer later on.
+    litter   how the paths begin of files that it writes outside of the folders it is given.
 
     A compile has a folder of its own, in which the client says how far it is; several are never
     there at once.
@@ -37,6 +42,14 @@ class Client(Protocol):
 
     name: str
     path: str
+    litter: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """See above."""
+
+    def slots(self, host: Host) -> int | None:
+        """How many compiles a host takes now, None where nobody knows.  May take some seconds."""
 
     def words(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """What is run instead of a compiler's command line."""
@@ -47,8 +60,11 @@ class Client(Protocol):
     def prepare(self, folder: Path) -> Path:
         """Makes a compile's folder ready; returns where to watch for changes.  Raises OSError."""
 
-    def is_sent(self, folder: Path) -> bool:
-        """Whether nothing is left to be done here but to wait."""
+    def is_sent(self, folder: Path) -> bool | None:
+        """Whether nothing is left to be done here but to wait; None where it does not say."""
+
+    def host_of(self, folder: Path) -> str:
+        """Which machine has the compile, "" where that is the host that it was told."""
 
     def fault(self, said: str) -> str:
         """What is wrong, in one line, by what it has printed."""

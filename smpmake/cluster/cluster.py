@@ -14,6 +14,7 @@ from smpmake.cluster.client import Client, Host
 from smpmake.cluster.places import HostState, Place, Places
 from smpmake.cluster.watch import Watch
 
+_FOLLOWED: Final = 1.0  # s between looks at hosts that change
 FOLDER: Final = "cluster"  # its own, in a session's
 
 
@@ -58,6 +59,11 @@ class Cluster:
         return self._client.name
 
     @property
+    def litter(self) -> tuple[str, ...]:
+        """How the paths begin of files that are nothing but the client's own affair."""
+        return f"{self._folder}/", *self._client.litter
+
+    @property
     def total(self) -> int:
         """Compiles that it takes at once."""
         return self._places.total
@@ -70,6 +76,8 @@ class Cluster:
     def connect(self, wake: Callable[[], None], say: Callable[[str], None]) -> None:
         """Whom to call when there may be room, and with what the user is to be told."""
         self._wake, self._say = wake, say
+        if self._client.changes:
+            self._tasks.add(asyncio.get_running_loop().create_task(self._follow()))
 
     def state(self) -> list[HostState]:
         """Those that are not left out, as they are now."""
@@ -91,16 +99,18 @@ class Cluster:
         words = self._client.words((word, *argv[1:]))
         return Errand(self._client.path, words, self._client.environment(place.host, folder))
 
-    def watch(self, place: Place, sent: Callable[[], None]) -> None:
-        """Has `sent` called, perhaps several times, once nothing is left to be done here.
+    def watch(self, place: Place, moved: Callable[[str], None]) -> None:
+        """Has `moved` called, perhaps several times, with the machine that has it now, or "".
 
-        To be called before it starts.  Raises OSError.
+        With one, nothing is left to be done here.  To be called before it starts; raises OSError.
         """
         folder = self._folder_of(place)
 
         def look() -> None:
-            if self._client.is_sent(folder):
-                sent()
+            is_sent = self._client.is_sent(folder)
+            if is_sent is not None:
+                there = self._client.host_of(folder) or place.host.name
+                moved(there if is_sent else "")
 
         self._watch.add(self._client.prepare(folder), look)
 
@@ -117,6 +127,17 @@ class Cluster:
         if self._places.failed(place.host):
             self._say(f"{place.host.name} failed several times: nothing is sent there any more")
             self._have_any()
+
+    async def _follow(self) -> None:
+        """Hosts come and go."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_FOLLOWED)
+            for host in self._places.hosts:
+                slots = await loop.run_in_executor(None, self._client.slots, host)
+                if slots is not None:
+                    self._places.resize(host, slots)
+            self._wake()
 
     def close(self) -> None:
         """Ends what is under way."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import ipaddress
 from typing import NamedTuple
 
-from smpmake.cluster import distcc
+from smpmake.cluster import distcc, icecream
 from smpmake.cluster.client import Client, ClusterError, Host
 from smpmake.disk.elf import takes_guard
 
@@ -24,36 +25,57 @@ def discover(engine: str, path: str) -> Found | None:
 
     path  a PATH, on which its program is looked for.
 
-    "auto" is distcc where that is installed and has hosts that are no names for this machine.
+    "auto" is the first that is installed and has hosts that are no names for this machine.
     Raises ClusterError where another one cannot be used.
     """
-    if engine == "local":
-        return None
-    program = distcc.find(path)
-    if program is None:
-        if engine == "auto":
-            return None
-        raise ClusterError("distcc is not on PATH: install it, or leave out --engine=distcc")
-    try:
-        hosts = distcc.hosts(program)
-    except ClusterError:
-        if engine == "auto":
-            return None
-        raise
+    if engine == "distcc":
+        return _distcc(path)
+    if engine == "icecream":
+        return _icecream(path)
     if engine == "auto":
-        hosts = tuple(host for host in hosts if not _is_this_machine(host))
-        return Found(distcc.Distcc(program), hosts) if hosts and takes_guard(program) else None
+        with contextlib.suppress(ClusterError):
+            found = _distcc(path)
+            others = tuple(host for host in found.hosts if not _is_this_machine(host))
+            if others:
+                return found._replace(hosts=others)
+        with contextlib.suppress(ClusterError):
+            return _icecream(path)
+    return None
+
+
+def _distcc(path: str) -> Found:
+    program = _able("distcc", distcc.find(path), "distcc")
+    hosts = distcc.hosts(program)
     if not hosts:
         raise ClusterError(
             "distcc has no host besides this machine: name some in DISTCC_HOSTS or in "
             "~/.distcc/hosts, or leave out --engine=distcc"
         )
+    return Found(distcc.Distcc(program), hosts)
+
+
+def _icecream(path: str) -> Found:
+    program = _able("icecream", icecream.find(path), "icecc")
+    scheduler = icecream.scheduler_of()
+    hosts = icecream.hosts(scheduler)
+    if not hosts:
+        raise ClusterError(
+            f"icecream's scheduler at {scheduler} knows no machine besides this one: start iceccd "
+            "on some, or leave out --engine=icecream"
+        )
+    return Found(icecream.Icecream(program, scheduler), hosts)
+
+
+def _able(engine: str, program: str | None, name: str) -> str:
+    """An engine's program, if it can be used.  Raises ClusterError."""
+    if program is None:
+        raise ClusterError(f"{name} is not on PATH: install it, or leave out --engine={engine}")
     if not takes_guard(program):
         raise ClusterError(
             f"{program} is linked statically, so nobody could see what it reads too early: "
-            "install one that is not, or leave out --engine=distcc"
+            f"install one that is not, or leave out --engine={engine}"
         )
-    return Found(distcc.Distcc(program), hosts)
+    return program
 
 
 def _is_this_machine(host: Host) -> bool:

@@ -15,7 +15,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from smpmake.cluster.client import ClusterError, Host
+from smpmake.cluster.client import TEMPORARY, ClusterError, Host
 
 _PATIENCE: Final = 10.0  # s for its answer
 _USUAL_SLOTS: Final = 4  # of a host that says nothing: "--localslots" and LIMIT in the manual
@@ -35,9 +35,15 @@ class Distcc:
     """The program at `path`."""
 
     name = "distcc"
+    changes = False
+    litter: tuple[str, ...] = ()
 
     def __init__(self, path: str) -> None:
         self.path = path
+
+    def slots(self, host: Host) -> int | None:
+        """See Client."""
+        return host.slots
 
     def words(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """See Client."""
@@ -57,23 +63,30 @@ class Distcc:
             "DISTCC_PAUSE_TIME_MSEC": "20",
             "DISTCC_VERBOSE": "0",  # what it says is taken for the compiler's
             "DISTCC_LOG": "",
+            "TMPDIR": str(folder / TEMPORARY),
         }
 
     def prepare(self, folder: Path) -> Path:
         """See Client.  What another one has left says nothing of the next: that it was killed, or
         that the host is to be let alone."""
         state = folder / "state"
-        for each in (state, folder / "lock"):
+        for each in (state, folder / "lock", folder / TEMPORARY):
             each.mkdir(parents=True, exist_ok=True)
             for left in each.iterdir():
                 left.unlink(missing_ok=True)
         return state
 
-    def is_sent(self, folder: Path) -> bool:
-        """See Client.  If its states look otherwise it is never said to be."""
+    def is_sent(self, folder: Path) -> bool | None:
+        """See Client.  If its states look otherwise it never says."""
         with contextlib.suppress(OSError):
-            return any(_is_away(path.read_bytes()) for path in (folder / "state").iterdir())
-        return False
+            for path in (folder / "state").iterdir():
+                return _is_away(path.read_bytes())
+        return None
+
+    def host_of(self, folder: Path) -> str:
+        """See Client."""
+        del folder
+        return ""
 
     def fault(self, said: str) -> str:
         """See Client.  The first complaint is the cause of the others."""
@@ -85,12 +98,12 @@ class Distcc:
         return status in _OWN_STATUSES
 
 
-def _is_away(state: bytes) -> bool:
+def _is_away(state: bytes) -> bool | None:
     if len(state) != _STATE_SIZE:
-        return False
+        return None
     host = state[_STATE_HOST].partition(b"\0")[0]
     (phase,) = struct.unpack_from("=I", state, _STATE_PHASE)
-    return phase == _COMPILING and host != b"localhost"
+    return host != b"localhost" if phase >= _COMPILING else None
 
 
 def find(environment_path: str) -> str | None:

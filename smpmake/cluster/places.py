@@ -31,7 +31,9 @@ class HostState(NamedTuple):
 
 @dataclass(slots=True)
 class _Room:
+    slots: int
     free: list[int]
+    extra: set[int] = field(default_factory=set)  # taken, and not to be taken again
     failures: int = 0
     fits: dict[str, bool | None] = field(default_factory=dict)  # None: is being found out
 
@@ -47,7 +49,7 @@ class Places:
     def __init__(
         self, hosts: Iterable[Host], most: int, check: Callable[[Host, str], None]
     ) -> None:
-        self._rooms = {host: _Room(list(range(host.slots))) for host in hosts}
+        self._rooms = {host: _Room(host.slots, list(range(host.slots))) for host in hosts}
         self._most = most
         self._check = check
         self.taken = 0
@@ -55,7 +57,7 @@ class Places:
     @property
     def total(self) -> int:
         """How many there are now."""
-        return min(self._most, sum(host.slots for host in self._rooms))
+        return min(self._most, sum(room.slots for room in self._rooms.values()))
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -67,8 +69,8 @@ class Places:
         return [
             HostState(
                 host.name,
-                host.slots,
-                host.slots - len(room.free),
+                room.slots,
+                room.slots - len(room.free) + len(room.extra),
                 *(
                     tuple(sorted(name for name, fits in room.fits.items() if fits is wanted))
                     for wanted in (True, False)
@@ -86,7 +88,7 @@ class Places:
                 self._check(host, compiler)
             if not room.fits[compiler] or not room.free:
                 continue
-            if best is None or _share(host, room) > _share(best, self._rooms[best]):
+            if best is None or _share(room) > _share(self._rooms[best]):
                 best = host
         if best is None or self.taken >= self._most:
             return None
@@ -101,9 +103,23 @@ class Places:
         """A compile has ended."""
         self.taken -= 1
         room = self._rooms.get(place.host)
-        if room is not None:
+        if room is None:
+            return
+        if place.number in room.extra:
+            room.extra.remove(place.number)
+        else:
             room.free.append(place.number)
             room.free.sort()
+
+    def resize(self, host: Host, slots: int) -> None:
+        """A host takes more, or fewer, from now on; those that it has it keeps."""
+        room = self._rooms.get(host)
+        if room is None:
+            return
+        taken = set(range(room.slots)) - set(room.free) | room.extra
+        room.slots = slots
+        room.free = [number for number in range(slots) if number not in taken]
+        room.extra = {number for number in taken if number >= slots}
 
     def checked(self, host: Host, compiler: str, *, fits: bool) -> None:
         """Whether a host's compiler makes what ours does."""
@@ -122,5 +138,5 @@ class Places:
         return True
 
 
-def _share(host: Host, room: _Room) -> float:
-    return len(room.free) / host.slots
+def _share(room: _Room) -> float:
+    return len(room.free) / room.slots

@@ -50,12 +50,18 @@ class Distribution:
         self._here: set[Job] = set()  # those that could have gone, and run here
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
         self._pause: Callable[[Job], None] = lambda job: None
+        self._resume: Callable[[Job], None] = lambda job: None
 
     def connect(
-        self, pause: Callable[[Job], None], wake: Callable[[], None], say: Callable[[str], None]
+        self,
+        pause: Callable[[Job], None],
+        resume: Callable[[Job], None],
+        wake: Callable[[], None],
+        say: Callable[[str], None],
     ) -> None:
-        """Whom to tell that a job needs no slot any more, that there may be room, and the user."""
-        self._pause = pause
+        """Whom to tell that a job needs no slot any more, or one again, that there may be room, and
+        the user."""
+        self._pause, self._resume = pause, resume
         if self._cluster is not None:
             self._cluster.connect(wake, say)
 
@@ -107,7 +113,7 @@ class Distribution:
             self._here.add(job)
             return None
         try:
-            cluster.watch(place, lambda: self._sent(job))
+            cluster.watch(place, lambda host: self._moved(job, host))
         except OSError:
             cluster.give(place)
             return None
@@ -115,11 +121,19 @@ class Distribution:
         command.record.host, command.record.sent = place.host.name, 0
         return cluster.errand(place, command.sendable, *compiler[1:])
 
-    def _sent(self, job: Job) -> None:
+    def _moved(self, job: Job, host: str) -> None:
+        """That machine has the job now; "": this one has it, or has it again."""
+        if job not in self._away:
+            return
         record = command_of(job).record
-        if job in self._away and not record.sent:
-            record.sent = self._now()
+        if host and not record.sent:
+            record.host, record.sent = host, self._now()
             self._pause(job)
+        elif not host:
+            is_back = record.sent > 0
+            record.host, record.sent = "", 0
+            if is_back:
+                self._resume(job)
 
     def came_to_nothing(self, job: Job, result: Result) -> bool:
         """Whether what has come back is of no use, so that the job is to be run again, here.

@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Callable
 
-from smpmake.cluster.cluster import FOLDER, Cluster
+from smpmake.cluster.cluster import Cluster
 from smpmake.cluster.places import HostState
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
@@ -90,7 +90,7 @@ class Engine:
         )
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
-        self._traces = Traces(disk.folder, disk.folder / FOLDER)
+        self._traces = Traces(disk.folder, cluster.litter if cluster is not None else ())
         kept = Kept(board)
         versions = Versions(
             hazards,
@@ -138,7 +138,8 @@ class Engine:
             chaos=self._chaos,
             distribution=distribution,
         )
-        distribution.connect(self._executor.pause, self._executor.take_another, self._tell_all)
+        executor = self._executor
+        distribution.connect(executor.pause, executor.resume, executor.take_another, self._tell_all)
 
     def _tell_all(self, text: str) -> None:
         for build in self.builds.values():

@@ -149,6 +149,10 @@ class Executor:
             case Cancelled():
                 self._cancelled(job, command)
 
+    def resume(self, job: Job) -> None:
+        """It needs one again."""
+        self.perform(self._scheduler.resume(job))
+
     def _look_again(self) -> None:
         """Memory may have become free by other means than the end of a job."""
         self._second_look = None

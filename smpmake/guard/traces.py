@@ -44,14 +44,14 @@ class Trace(NamedTuple):
 class Traces:
     """The files, one a slot, in the session's folder.  `fault` says why there was none.
 
-    ours  a folder in which what jobs do is no news.
+    ours  how paths begin at which what jobs do is no news.
     """
 
     fault = ""
 
-    def __init__(self, folder: Path, ours: Path | None = None) -> None:
+    def __init__(self, folder: Path, ours: Sequence[str] = ()) -> None:
         self._folder = folder
-        self._ours = os.fsencode(ours) + b"/" if ours is not None else b"\0"
+        self._ours = tuple(map(os.fsencode, ours))
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
 

@@ -79,3 +79,20 @@ def test_a_host_that_fails_three_times_is_left_out() -> None:
     assert not checks.places.failed(A)
     assert names(checks.take(5)) == "bbbb-"
     assert checks.places.total == 4
+
+
+def test_a_host_may_take_more_or_fewer() -> None:
+    checks = Checks(B)
+    taken = checks.take(3)
+    checks.places.resize(B, 2)
+    assert checks.places.total == 2
+    assert checks.places.state() == [("b", 2, 3, ("gcc",), ())]
+    assert checks.take() == [None]
+    for place in taken:
+        assert place is not None
+        checks.places.give(place)
+    assert names(checks.take(3)) == "bb-"
+    checks.places.resize(B, 3)
+    assert names(checks.take(2)) == "b-"
+    checks.places.resize(B, 0)
+    assert (checks.places.total, checks.places.taken) == (0, 3)

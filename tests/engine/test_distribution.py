@@ -21,10 +21,11 @@ class FakeCluster:
 
     def __init__(self, total: int) -> None:
         self.total = total
+        self.litter = ()
         self.taken: set[Place] = set()
         self.failures = 0
         self.told: list[str] = []
-        self._sent: dict[int, Callable[[], None]] = {}
+        self._moved: dict[int, Callable[[str], None]] = {}
         self._host = Host("far", "far/9", total)
         self.wake: Callable[[], None]
         self.say: Callable[[str], None]
@@ -50,15 +51,19 @@ class FakeCluster:
     def waits(self, *compiler: str) -> bool:
         return self.total > 0
 
-    def watch(self, place: Place, sent: Callable[[], None]) -> None:
-        self._sent[place.number] = sent
+    def watch(self, place: Place, moved: Callable[[str], None]) -> None:
+        self._moved[place.number] = moved
 
     def errand(self, place: Place, argv: tuple[str, ...], real: str, path: str) -> Errand:
         return Errand("/usr/bin/far", ("far", *argv), {"FAR_PLACE": str(place.number)})
 
     def send(self, number: int) -> None:
         """The compile in that place is sent now."""
-        self._sent[number]()
+        self._moved[number]("far")
+
+    def bring_back(self, number: int) -> None:
+        """The compile in that place is at work here, whatever was said before."""
+        self._moved[number]("")
 
     def give(self, place: Place) -> None:
         self.taken.remove(place)
@@ -197,6 +202,22 @@ def test_a_lost_worker_gives_its_place_back(bench: Bench, cluster: FakeCluster) 
     assert len(cluster.taken) == 1
     end_all(bench)
     assert bench.states() == ["done"]
+
+
+def test_what_is_compiled_here_after_all_needs_a_slot(bench: Bench, cluster: FakeCluster) -> None:
+    compile_all(bench, "abc")
+    cluster.send(0)
+    assert runs(bench) == [0, 1]
+    cluster.bring_back(0)
+    bench.workers.end(1)
+    assert runs(bench) == [0]  # its slot is the one that became free
+    assert (bench.build.records[0].host, bench.build.records[0].sent) == ("", 0)
+    bench.workers.end(0)
+    assert runs(bench) == [2]
+    cluster.bring_back(1)
+    assert runs(bench) == [2]
+    end_all(bench)
+    assert bench.states() == ["done"] * 3
 
 
 def test_links_stay_here(bench: Bench, cluster: FakeCluster) -> None:

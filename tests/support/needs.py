@@ -58,6 +58,7 @@ _WORK = {
     "sdar": "sdas8051 -plosgff one.rel one.asm && sdar -rcD one.lib one.rel",
     "ccache": "CCACHE_DIR=$PWD ccache gcc -c one.c",
     "distcc": "distcc --version && distccd --version",
+    "icecc": "command -v icecc && icecc-scheduler --help && iceccd --help; test $? = 1",
     "ld.gold": "gcc -c one.c && ld.gold -r one.o -o all.o",
     "ld.lld": "gcc -c one.c && ld.lld -r one.o -o all.o",
     "bmake": "bmake made",
