@@ -66,6 +66,9 @@ class Client(Protocol):
     def host_of(self, folder: Path) -> str:
         """Which machine has the compile, "" where that is the host that it was told."""
 
+    def was_called(self, folder: Path) -> bool:
+        """Whether a compile has come to it: a cache may have had the result."""
+
     def fault(self, said: str) -> str:
         """What is wrong, in one line, by what it has printed."""
 

@@ -92,9 +92,17 @@ class Cluster:
         """Whether room for it will come, as others end."""
         return self._places.waits(_word(name, real, path))
 
-    def errand(self, place: Place, argv: tuple[str, ...], real: str, path: str) -> Errand:
-        """How it is run there."""
+    def errand(
+        self, place: Place, argv: tuple[str, ...], real: str, path: str, prefix: str = ""
+    ) -> Errand:
+        """How it is run there.
+
+        prefix  the variable by which a launcher (`real`, called by the whole of `argv`) is told.
+        """
         folder = self._folder_of(place)
+        if prefix:
+            told = self._client.environment(place.host, folder)
+            return Errand(real, argv, {**told, prefix: self._client.path})
         word = _word(argv[0].rpartition("/")[2], real, path)
         words = self._client.words((word, *argv[1:]))
         return Errand(self._client.path, words, self._client.environment(place.host, folder))
@@ -117,6 +125,13 @@ class Cluster:
     def give(self, place: Place) -> None:
         """A compile has ended."""
         self._places.give(place)
+
+    def host_of(self, place: Place) -> str:
+        """Who has had a compile that has ended, "" where it has not come to its client at all."""
+        folder = self._folder_of(place)
+        if not self._client.was_called(folder):
+            return ""
+        return self._client.host_of(folder) or place.host.name
 
     def blames_host(self, status: int) -> bool:
         """Whether an exit status is not the compiler's."""

@@ -88,6 +88,12 @@ class Distcc:
         del folder
         return ""
 
+    def was_called(self, folder: Path) -> bool:
+        """See Client.  Its locks stay."""
+        with contextlib.suppress(OSError):
+            return any((folder / "lock").iterdir())
+        return False
+
     def fault(self, said: str) -> str:
         """See Client.  The first complaint is the cause of the others."""
         found = _SAID.search(said)

@@ -90,6 +90,10 @@ class Icecream:
         found = _THERE.findall(_read(folder))
         return os.fsdecode(found[-1]) if found else ""
 
+    def was_called(self, folder: Path) -> bool:
+        """See Client."""
+        return bool(_THERE.search(_read(folder)))
+
     def fault(self, said: str) -> str:
         """See Client."""
         return said.strip().rpartition("\n")[2]

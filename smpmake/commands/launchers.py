@@ -26,6 +26,8 @@ QUERIES: dict[str, frozenset[str]] = {
 #: The variable that names a log in which each of a launcher's calls adds how its cache did, beside
 #: the statistics that its user sees.  sccache counts for its server alone, not for a build.
 LOGS: dict[str, str] = {"ccache": "CCACHE_STATSLOG"}
+#: The variable that names a program which is to be given the compiler, where the cache has nothing.
+PREFIXES: dict[str, str] = {"ccache": "CCACHE_PREFIX"}
 _LOG_SETTING = b"stats_log"
 _HITS = frozenset({b"direct_cache_hit", b"preprocessed_cache_hit"})
 
@@ -33,6 +35,11 @@ _HITS = frozenset({b"direct_cache_hit", b"preprocessed_cache_hit"})
 def log_variable(program: str) -> str:
     """The variable for a launcher's log, by the name of its file; "" for what has none."""
     return LOGS.get(basename(program), "")
+
+
+def prefix_variable(program: str) -> str:
+    """The variable for what a launcher puts before the compiler; "" for what has none."""
+    return PREFIXES.get(basename(program), "")
 
 
 def settings_files(get: Callable[[str], str | None]) -> list[str]:

@@ -29,11 +29,15 @@ _EXACTLY: Final = names("--coverage -E -S -M -MM -Q -time -v -### -fsyntax-only 
 _DEPENDENCIES: Final = ("-MD", "-MMD")
 
 
-def sendable(argv: tuple[str, ...], analysis: Analysis) -> tuple[str, ...] | None:
+def sendable(
+    argv: tuple[str, ...], analysis: Analysis, *, as_it_is: bool = False
+) -> tuple[str, ...] | None:
     """The words of a compile for another machine; None where it is to be done on this one.
 
     They say what its dependency file is called and is about, which else follows from the object's
     name, and preprocessors are not told that.
+
+    as_it_is  nothing may be added: a cache finds its result by them.
     """
     words = argv[1:]
     tool = basename(argv[0])
@@ -59,4 +63,4 @@ def sendable(argv: tuple[str, ...], analysis: Analysis) -> tuple[str, ...] | Non
         more += ["-MF", outputs[1]]
     if not any(word.startswith(("-MT", "-MQ")) for word in words):
         more += ["-MQ", outputs[0]]
-    return (*argv, *more)
+    return None if more and as_it_is else (*argv, *more)

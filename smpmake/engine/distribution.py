@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,7 @@ from typing import Final
 from smpmake.cluster.cluster import Cluster, Errand
 from smpmake.cluster.places import HostState, Place
 from smpmake.commands.families import is_launcher
+from smpmake.commands.launchers import prefix_variable
 from smpmake.commands.model import Analysis, Kind
 from smpmake.commands.sendable import sendable
 from smpmake.engine.command import Command, command_of
@@ -85,10 +87,17 @@ class Distribution:
 
     def look_at(self, command: Command, analysis: Analysis) -> None:
         """A command is about to be issued: notes whether, and as what, it could go."""
-        if self._cluster is None or _is_launched(command.invoke.real):
+        if self._cluster is None:
             return
         argv = tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
-        command.sendable = sendable(argv, analysis) or ()
+        launcher = _launcher(command.invoke.real)
+        if not launcher:
+            command.sendable = sendable(argv, analysis) or ()
+            return
+        prefix = prefix_variable(launcher)
+        if prefix and Environment(command.invoke.env).get(prefix) is None:
+            compiler = argv[1:] if is_launcher(os.path.basename(argv[0])) else argv
+            command.sendable = sendable(compiler, analysis, as_it_is=True) or ()
 
     def admits(self, job: Job) -> bool:
         """Whether a job that is to start now is not rather to wait for a place elsewhere."""
@@ -119,6 +128,12 @@ class Distribution:
             return None
         self._away[job] = _Away(place)
         command.record.host, command.record.sent = place.host.name, 0
+        launcher = _launcher(command.invoke.real)
+        if launcher:  # its cache may have it
+            command.record.host = ""
+            argv = tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+            real = os.fsdecode(command.invoke.real)
+            return cluster.errand(place, argv, real, "", prefix_variable(launcher))
         return cluster.errand(place, command.sendable, *compiler[1:])
 
     def _moved(self, job: Job, host: str) -> None:
@@ -148,6 +163,8 @@ class Distribution:
         assert self._cluster is not None
         if result.ok and not result.out and not result.err:
             self._learn(command, result)
+            if not command.record.host and _launcher(command.invoke.real):  # too fast to be seen
+                command.record.host = self._cluster.host_of(away.place)
             return False
         if os.WIFEXITED(result.wait_status) and self._cluster.blames_host(
             os.WEXITSTATUS(result.wait_status)
@@ -187,12 +204,17 @@ class Distribution:
 
 
 @functools.lru_cache(64)
-def _is_launched(real: bytes) -> bool:
-    """Whether a launcher stands on PATH as a compiler."""
-    return is_launcher(os.path.basename(os.path.realpath(os.fsdecode(real))))
+def _launcher(real: bytes) -> str:
+    """A launcher's name, if a tool is one; it may stand on PATH as a compiler."""
+    name = os.path.basename(os.path.realpath(os.fsdecode(real)))
+    return name if is_launcher(name) else ""
 
 
 def _compiler(command: Command) -> tuple[str, str, str]:
     """What it is called, its file, and the PATH on which it was found."""
     path = Environment(command.invoke.env).get("PATH") or os.defpath
-    return os.path.basename(command.sendable[0]), os.fsdecode(command.invoke.real), path
+    word = command.sendable[0]
+    name, real = os.path.basename(word), os.fsdecode(command.invoke.real)
+    if _launcher(command.invoke.real):
+        real = word if "/" in word else shutil.which(name, path=path) or word
+    return name, real, path

@@ -105,23 +105,21 @@ class Daemon:
 
 
 class Cluster:
-    """Daemons of a test, and a compiler here that holds the first compile until they are known."""
+    """Daemons of a test, and builds that go on behind their first compile when these are known."""
+
+    compiler = "gcc"
 
     def __init__(self, space: Space) -> None:
         self.space = space
         self.daemons: list[Daemon] = []
         self._gate = space.root / "begin"
-        tools = space.root / "tools"
-        tools.mkdir()
-        compiler = tools / "gcc"
-        hold = (
-            f'case "$*" in *first.c*) if [ -p {self._gate} ]; then read w < {self._gate}; fi;; esac'
-        )
-        compiler.write_text(f'#!/bin/sh\n{hold}\nexec {shutil.which("gcc")} "$@"\n')
-        compiler.chmod(0o755)
-        space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
         space.environment["DISTCC_DIR"] = str(space.root / "distcc")
         (space.root / "distcc").mkdir()
+
+    def _script(self, rest: str) -> dict[str, str]:
+        first = f"{self.compiler} -c first.c\ncat first.o > /dev/null\n"
+        hold = f"if [ -p {self._gate} ]; then read word < {self._gate}; fi\n"
+        return {"build.sh": f"{first}{hold}{rest}"}
 
     def add(self, more: str = "", jobs: int = 4) -> Daemon:
         daemon = Daemon(more, jobs)
@@ -132,7 +130,7 @@ class Cluster:
 
     def begin(self, script: str, *options: str) -> subprocess.Popen[bytes]:
         """Starts a build, and has it go on when all compilers of hosts have been looked at."""
-        self.space.write({"build.sh": f"gcc -c first.c\ncat first.o > /dev/null\n{script}"})
+        self.space.write(self._script(script))
         os.mkfifo(self._gate)
         process = self.space.start(
             SMPMAKE, "--engine=distcc", *options, "--", "sh", "-e", "build.sh"
@@ -156,9 +154,7 @@ class Cluster:
 
     def serial(self, script: str) -> tuple[Ended, dict[str, str]]:
         """The oracle; the folder is as before then."""
-        self.space.write(
-            {**FILES, "build.sh": f"gcc -c first.c\ncat first.o > /dev/null\n{script}"}
-        )
+        self.space.write({**FILES, **self._script(script)})
         ended = self.space.run("sh", "-e", "build.sh")
         tree = self.space.tree()
         self.space.clear()
@@ -278,6 +274,34 @@ def test_a_host_that_is_not_there(cluster: Cluster) -> None:
     assert f"sent to {gone.name}: " in ended.err
     assert "Connection refused" in ended.err
     assert set(cluster.hosts().values()) == {"", there.name}
+
+
+@pytest.mark.parametrize("call", ["ccache gcc", "gcc"])
+def test_what_a_cache_has_not(cluster: Cluster, call: str) -> None:
+    """Called as it is, and by the compiler's name; the second time it has all of it."""
+    require("ccache")
+    cluster.compiler = call
+    script = f"{call} -c a.c\n{call} -MD -MF b.d -MT b.o -c b.c\n{call} -c main.c\n"
+    daemon = cluster.add()
+    if call == "gcc":
+        masks = cluster.space.root / "masks"
+        masks.mkdir()
+        (masks / "gcc").symlink_to(shutil.which("ccache") or "")
+        path = cluster.space.environment["PATH"]
+        cluster.space.environment["PATH"] = f"{masks}:{path}"
+    cache = cluster.space.root / "cached"
+    cluster.space.environment["CCACHE_DIR"] = str(cache)
+    _, tree = cluster.serial(script)
+    shutil.rmtree(cache)
+    ended = cluster.build(script)
+    assert (ended.status, cluster.space.tree()) == (0, tree), ended.err
+    hosts = cluster.hosts()
+    assert {hosts[name] for name in ("a.o", "b.o", "main.o")} == {daemon.name}
+    cluster.space.clear()
+    cluster.space.write(FILES)
+    ended = cluster.build(script)
+    assert (ended.status, cluster.space.tree()) == (0, tree), ended.err
+    assert set(cluster.hosts().values()) == {""}
 
 
 @pytest.mark.parametrize("hosts", ["localhost", ""])

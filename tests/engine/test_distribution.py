@@ -54,7 +54,9 @@ class FakeCluster:
     def watch(self, place: Place, moved: Callable[[str], None]) -> None:
         self._moved[place.number] = moved
 
-    def errand(self, place: Place, argv: tuple[str, ...], real: str, path: str) -> Errand:
+    def errand(
+        self, place: Place, argv: tuple[str, ...], real: str, path: str, prefix: str = ""
+    ) -> Errand:
         return Errand("/usr/bin/far", ("far", *argv), {"FAR_PLACE": str(place.number)})
 
     def send(self, number: int) -> None:
@@ -64,6 +66,9 @@ class FakeCluster:
     def bring_back(self, number: int) -> None:
         """The compile in that place is at work here, whatever was said before."""
         self._moved[number]("")
+
+    def host_of(self, place: Place) -> str:
+        return "far"
 
     def give(self, place: Place) -> None:
         self.taken.remove(place)
