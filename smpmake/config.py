@@ -29,7 +29,8 @@ CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "l
 DEFAULT_NAME: Final = "default"
 _TOLD: Final = (
     *("jobs", "keep_going", "guard", "links", "nice", "affinity", "memory", "undo", "foreground"),
-    *("exclusive", "output", "recipes", "engine", "remote", "chaos", "without", "history"),
+    *("exclusive", "output", "own_pool", "recipes", "engine", "remote", "chaos", "without"),
+    "history",
 )
 _NEAR: Final = 0.65  # how much of an unknown key a known one must have to be suggested
 COLORS: Final = ("auto", "always", "never")
@@ -44,6 +45,7 @@ class Settings:
     """All that the user can decide.
 
     jobs        slots; 0 means as many as usable CPUs.
+    own_pool    whether they are this build's own, whatever else the user builds meanwhile.
     links       "wait" or "defer"; "" means defer where there is a guard.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
@@ -63,6 +65,7 @@ class Settings:
     """
 
     jobs: int = 0
+    own_pool: bool = False
     keep_going: bool = False
     guard: bool = True
     links: str = ""
@@ -150,6 +153,7 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "memory": ("memory", _is_size, 'a size as "512M" or "2G", or "off"'),
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
+    "own-pool": ("own_pool", _is_flag, "true or false"),
     "recipes": ("recipes", _one_of(RECIPES), 'one of "off", "understood"'),
     "remote": ("remote", _is_count, "a whole number from 0 (all that hosts take) to 4096"),
     "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),

@@ -70,6 +70,7 @@ MAY: dict[str, set[str]] = {
         "config",
         "cpus",
         "decide",
+        "disk",
         "engine",
         "errors",
         "folders",

@@ -94,6 +94,14 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "  [default: 5 %, at most 1G]",
         ),
         click.option(
+            "--own-pool",
+            is_flag=True,
+            default=None,
+            envvar="SMPMAKE_OWN_POOL",
+            help="Do not share the CPUs with other builds of yours: each has as many slots as if it"
+            " were alone.",
+        ),
+        click.option(
             "--nice",
             type=click.IntRange(0, 19),
             envvar="SMPMAKE_NICE",

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from smpmake.cluster.canary import Canaries
 from smpmake.cluster.client import Client, Host
 from smpmake.cluster.places import HostState, Place, Places
-from smpmake.cluster.watch import Watch
+from smpmake.disk.watch import Watch
 
 _FOLLOWED: Final = 1.0  # s between looks at hosts that change
 FOLDER: Final = "cluster"  # its own, in a session's

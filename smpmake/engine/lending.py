@@ -86,8 +86,8 @@ class Lending:
     """One per engine: what the scheduler and the executor know of tokens.
 
     slots   how many there are.
-    tokens  who else has a say in how many may be used.  Where somebody has, none is lent: he has
-            a use for what is idle.
+    tokens  who else has a say in how many may be used.  Where others want what is idle none is
+            lent.
     """
 
     def __init__(self, slots: int, tokens: Tokens, folder: Path) -> None:
@@ -142,20 +142,24 @@ class Lending:
         """
         for each in self._borrowers.values():
             each.settle()
-            if not lend:
-                each.take_back(_MOST)
-        if self._borrowers and lend and wake is None and not self._tokens.wanted_elsewhere:
-            self._lend(self._slots - busy - self.lent)
+        if self._borrowers:
+            may = lend and not self._tokens.wanted_elsewhere
+            for each in self._borrowers.values():
+                if not may:
+                    each.take_back(_MOST)
+            if may and wake is None:
+                self._lend(busy)
         self._tokens.settle(busy + self.lent, wake)
 
-    def _lend(self, idle: int) -> None:
+    def _lend(self, busy: int) -> None:
         """Each has its share of what is idle; who came first has had all of it."""
+        idle = self._slots - busy - self.lent
         while True:
             ranked = sorted(self._borrowers.values(), key=lambda each: each.lent)
             poorest, richest = ranked[0], ranked[-1]
             if poorest.lent == _MOST:
                 return
-            if idle > 0:
+            if idle > 0 and self._tokens.another(busy + self.lent):
                 idle -= 1
             elif richest.lent - poorest.lent < 2 or not richest.take_back(1):
                 return

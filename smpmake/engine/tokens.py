@@ -7,12 +7,11 @@ from typing import Protocol
 
 
 class Tokens(Protocol):
-    """A token for each slot beyond the first.
+    """A token for each slot beyond the first."""
 
-    wanted_elsewhere  whether others use the tokens that we do not.
-    """
-
-    wanted_elsewhere: bool
+    @property
+    def wanted_elsewhere(self) -> bool:
+        """Whether others use the tokens that we do not."""
 
     def another(self, busy: int) -> bool:
         """Whether one more slot may be used beside `busy`."""

@@ -26,6 +26,7 @@ from smpmake.protocol import keeping
 from smpmake.protocol.client import Client, ServerGoneError
 from smpmake.records import BuildRecord
 from smpmake.server.guests import Guests, Notebook, State
+from smpmake.server.neighbours import neighbours
 from smpmake.server.requests import Requests
 from smpmake.server.rundir import is_suitable, listen
 from smpmake.server.shim_cache import shims_for
@@ -106,9 +107,15 @@ class Service:
                 raise ServiceError(f"{self._path} cannot be used: {error.strerror}") from None
             path = os.environ.get("PATH", os.defpath)
             shims = shims_for(path, self._path, families.described())
+            others = None if self._settings.own_pool else neighbours(slots)
+            if others is not None:
+                held.callback(others.close)
             try:
                 engine = self._engine = assemble(
-                    self._settings, self._path, board, slots, alive=alive_write, keeper=keeper
+                    *(self._settings, self._path, board, slots),
+                    alive=alive_write,
+                    keeper=keeper,
+                    tokens=others,
                 )
             except BaseException:
                 board.close()

@@ -36,16 +36,22 @@ from smpmake.session.stage import BUILD, Stage
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine
     from smpmake.forecast import Forecast
+    from smpmake.server.neighbours import Neighbours
     from smpmake.server.socket import Server
     from smpmake.undo.journal import UndoJournal
 
+#: Said where others' builds took slots.
+SHARED: Final = (
+    "other builds of yours had some of the CPUs meanwhile: together they run no more tools than "
+    "there are CPUs (--own-pool: each as many)"
+)
 #: What a server takes longest to load, in pieces of a few milliseconds.
 _SERVER: Final = tuple(
     f"smpmake.{name}"
     for name in (
         *("decide.known_failures", "engine.command", "engine.observer", "engine.outcome"),
         *("guard.questions", "engine.execute", "engine.assembly", "server.callers"),
-        *("server.requests", "server.socket"),
+        *("server.requests", "server.neighbours", "server.socket"),
     )
 )
 
@@ -61,6 +67,7 @@ class LocalBackend:
         self._slots = slots
         self._spent_before = 0
         self._engine: Engine | None = None
+        self._neighbours: Neighbours | None = None
         self._server: Server | None = None
         self._stage = stage
         self._listener: socket.socket | None = None
@@ -139,9 +146,12 @@ class LocalBackend:
         assert self._stage is not None
         from smpmake.decide.known_failures import KnownFailures
         from smpmake.engine.assembly import assemble
+        from smpmake.server.neighbours import neighbours
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
 
+        if self._stage.jobserver is None and not self._settings.own_pool:
+            self._neighbours = neighbours(self._slots)
         engine = self._engine = assemble(
             self._settings,
             self.folder,
@@ -149,7 +159,7 @@ class LocalBackend:
             self._slots,
             alive=self._stage.alive_write,
             keeper=driver.keeper.pid,
-            tokens=self._stage.jobserver,
+            tokens=self._stage.jobserver or self._neighbours,
         )
         self._build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
         engine.builds[BUILD] = self._build
@@ -250,6 +260,9 @@ class LocalBackend:
             from smpmake.engine import launchers
 
             record.launchers = launchers.read(build)
+        others = self._neighbours
+        if others is not None and others.shared and SHARED not in build.notices:
+            build.notices.append(SHARED)
         record.server_cpu_us = own_cpu_us() - self._spent_before
 
     def learn(self) -> list[str]:
@@ -330,6 +343,8 @@ class LocalBackend:
             launchers.close(self._build)
         elif self._board is not None:
             self._board.close()
+        if self._neighbours is not None:
+            self._neighbours.close()
         if stage is not None:
             stage.close()
         return leftovers

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -17,27 +16,13 @@ from smpmake.commands.makes import without_jobs
 from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller
 from smpmake.session.stage import Stage
 from tests.support.bench import Bench
+from tests.support.counting import COUNTING, MEETING, counted, most_at_once
 from tests.support.space import SMPMAKE, Space, objects
 from tests.support.variants import often
 
 RULES = "all: $(patsubst %.c,%.o,$(wildcard *.c))\n%.o: %.c\n\tgcc -c -o $@ $<\n"
 #: How an inner make's objects are made: by jobs, and in place.
 INNER = ["gcc -c -o $@ $<", "out=`gcc -c -o $@ $<`"]
-#: Counts who is at work with it.  (A file that all write to would have them wait for each other.)
-COUNTING = """#!/bin/sh
-: > "$AT_WORK/$$"
-ls "$AT_WORK" | wc -l > "$COUNTS/$$"
-{gcc} "$@"; status=$?
-rm "$AT_WORK/$$"
-exit $status
-"""
-#: Goes on when two have been there at once, and the word is given.
-MEETING = """#!/bin/sh
-: > "$AT_WORK/$$"
-until [ "$(ls "$AT_WORK" | wc -l)" -ge 2 ]; do :; done
-read word < "$GO"
-exec {gcc} "$@"
-"""
 
 
 @pytest.mark.parametrize(
@@ -174,26 +159,10 @@ def test_a_slot_without_a_token_is_none(tmp_path: Path) -> None:
     assert tokens.most == 3
 
 
-def prepare(space: Space, gcc: str) -> None:
-    tools, at_work = space.root / "tools", space.root / "at-work"
-    for folder in (tools, at_work, space.root / "counts"):
-        folder.mkdir()
-    (tools / "gcc").write_text(gcc.format(gcc=shutil.which("gcc")))
-    (tools / "gcc").chmod(0o755)
-    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
-    space.environment["AT_WORK"] = str(at_work)
-    space.environment["COUNTS"] = str(space.root / "counts")
-    space.environment["GO"] = str(space.root / "go")
-
-
-def most_at_once(space: Space) -> int:
-    return max(int(path.read_text()) for path in (space.root / "counts").iterdir())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_p6_three_builds_below_one_make(space: Space, jobs: int) -> None:
-    prepare(space, COUNTING)
+    counted(space, COUNTING)
     space.write({"Makefile": ".PHONY: a b c\nall: a b c\na b c:\n\t+smp -j4 make -C $@\n"})
     for name in "abc":
         space.write({f"{name}/{path}": text for path, text in objects(6).items()})
@@ -212,7 +181,7 @@ def test_p6_three_builds_below_one_make(space: Space, jobs: int) -> None:
 @pytest.mark.parametrize("recipe", often(["gcc -c -o $@ $<"], INNER))
 def test_p6_a_make_inside_with_jobs_of_its_own(space: Space, recipe: str) -> None:
     """What it runs at once waits for our slots, be it in place or not."""
-    prepare(space, COUNTING)
+    counted(space, COUNTING)
     rules = RULES.replace("gcc -c -o $@ $<", recipe)
     space.write({"Makefile": "all:\n\t$(MAKE) -j6 -C a\n"})
     space.write({f"a/{path}": text for path, text in objects(8).items()})
@@ -241,7 +210,7 @@ def below_make(space: Space, *options: str) -> subprocess.Popen[bytes]:
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [0, signal.SIGTERM, signal.SIGKILL])
 def test_p9_a_token_is_used_and_comes_back(space: Space, fifo: int, end: int) -> None:
-    prepare(space, MEETING)
+    counted(space, MEETING)
     go = space.root / "go"
     os.mkfifo(go)
     space.write({**objects(4), "Makefile": RULES})
@@ -267,7 +236,7 @@ def test_p9_a_token_is_used_and_comes_back(space: Space, fifo: int, end: int) ->
 
 @pytest.mark.slow
 def test_who_is_not_passed_it_is_told(space: Space) -> None:
-    prepare(space, COUNTING)
+    counted(space, COUNTING)
     smp = space.root / "tools" / "smp"
     smp.symlink_to(SMPMAKE)
     space.write({"Makefile": "all:\n\tsmp sh -c 'gcc -c f0.c; gcc -c f1.c'\n", **objects(2)})

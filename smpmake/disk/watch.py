@@ -1,4 +1,4 @@
-"""Which folders something happens in, told at once: Linux' inotify.
+"""Where something happens on the disk, told at once: Linux' inotify.
 
 https://man7.org/linux/man-pages/man7/inotify.7.html
 """
@@ -13,13 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-_MODIFIED: Final = 0x2  # IN_MODIFY
+WRITTEN: Final = 0x2  # IN_MODIFY
+MARKED: Final = 0x4 | 0x8  # IN_ATTRIB, IN_CLOSE_WRITE: a new time, or a writer that has left
 _EVENT: Final = struct.Struct("iIII")
 _CHUNK: Final = 1 << 16
 
 
 class Watch:
-    """Calls what was registered for a folder when a file in it is written to.
+    """Calls what was registered for a path when that happens to it, or to a file in that folder.
 
     Raises OSError where the system gives no watch.
     """
@@ -33,11 +34,11 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._fd, self._read)
 
-    def add(self, folder: Path, call: Callable[[], None]) -> None:
-        """From now on; what was to be called for that folder before is forgotten."""
-        number = self._libc.inotify_add_watch(self._fd, os.fsencode(folder), _MODIFIED)
+    def add(self, path: Path, call: Callable[[], None], what: int = WRITTEN) -> None:
+        """From now on; what was to be called for that path before is forgotten."""
+        number = self._libc.inotify_add_watch(self._fd, os.fsencode(path), what)
         if number < 0:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path))
         self._called[number] = call
 
     def _read(self) -> None:

@@ -1,0 +1,41 @@
+"""Stand-in compilers that tell how many of them were at work at once."""
+
+from __future__ import annotations
+
+import shutil
+
+from tests.support.space import Space
+
+#: Counts who is at work with it.  (A file that all write to would have them wait for each other.)
+COUNTING = """#!/bin/sh
+: > "$AT_WORK/$$"
+ls "$AT_WORK" | wc -l > "$COUNTS/$$"
+{gcc} "$@"; status=$?
+rm "$AT_WORK/$$"
+exit $status
+"""
+#: Goes on when two have been there at once, and the word is given.
+MEETING = """#!/bin/sh
+: > "$AT_WORK/$$"
+until [ "$(ls "$AT_WORK" | wc -l)" -ge 2 ]; do :; done
+read word < "$GO"
+exec {gcc} "$@"
+"""
+
+
+def counted(space: Space, gcc: str) -> None:
+    """Puts such a gcc, one of the above, before the real one on the builds' PATH."""
+    tools, at_work = space.root / "tools", space.root / "at-work"
+    for folder in (tools, at_work, space.root / "counts"):
+        folder.mkdir()
+    (tools / "gcc").write_text(gcc.format(gcc=shutil.which("gcc")))
+    (tools / "gcc").chmod(0o755)
+    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    space.environment["AT_WORK"] = str(at_work)
+    space.environment["COUNTS"] = str(space.root / "counts")
+    space.environment["GO"] = str(space.root / "go")
+
+
+def most_at_once(space: Space) -> int:
+    """How many of COUNTING were at work at once."""
+    return max(int(path.read_text()) for path in (space.root / "counts").iterdir())
