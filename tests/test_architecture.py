@@ -44,7 +44,7 @@ MAY: dict[str, set[str]] = {
     "bench": {"errors", "history", "records", "timing"},
     "decide": {"commands", "config", "folders", "protocol", "redact", "schedule"},
     "disk": {"commands", "errors", "schedule"},
-    "cluster": {"disk", "errors"},
+    "cluster": {"commands", "disk", "errors"},
     "undo": {"disk", "folders", "native", "protocol", "records", "schedule"},
     "guard": {"disk", "protocol", "records", "schedule", "undo"},
     "engine": {

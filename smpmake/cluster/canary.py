@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from pathlib import Path
 from typing import Final
 
 from smpmake.cluster.client import Client, Host
 
 _PATIENCE: Final = 30.0  # s for one compile
+#: Macros, comments and a text in several lines show whether preprocessed text is understood there.
 _SOURCE: Final = """\
+#define TWICE(x) x; /* of these */ x
 extern int outside;
 extern void fill(char *text, int most);
 int canary(int count)
 {
 	char text[64];
 	double sum = 0.1;
-	fill(text, 64);
+	TWICE(fill(text, 64));
 	for (int i = 0; i < count; ++i)
 		sum = sum * 1.7 + text[i & 63] / (i + 1.0);
 	return (int)sum + outside;
@@ -30,6 +33,11 @@ int *where(void)
 {
 	return &outside;
 }
+"""
+_RAW: Final = """\
+const char *raw = R"(
+#define RAW 1 /* is text */
+)";
 """
 
 
@@ -55,7 +63,8 @@ class Canaries:
             ours = await self._here[word]
             self._client.prepare(place)
             told = self._client.environment(host, place)
-            words = self._client.words((word,))
+            real = shutil.which(word, path=path) or word
+            words = self._client.words((word,), real)
             theirs = await self._compile(words, path, f"theirs-{number}", told)
         except OSError as error:
             return str(error)
@@ -65,16 +74,17 @@ class Canaries:
         self, words: tuple[str, ...], path: str, name: str, told: dict[str, str]
     ) -> bytes:
         """The object.  Raises OSError where there is none."""
-        suffix = ".cc" if "++" in os.path.basename(words[-1]) else ".c"
-        source = self._folder / f"canary{suffix}"
-        made = self._folder / f"{name}.o"
-        self._folder.mkdir(parents=True, exist_ok=True)
-        source.write_text(_SOURCE)
+        is_cpp = any("++" in os.path.basename(word) for word in words)
+        folder = self._folder / name  # others are at work, and objects have the source's name
+        source = folder / ("canary.cc" if is_cpp else "canary.c")
+        made = folder / "canary.o"
+        folder.mkdir(parents=True, exist_ok=True)
+        source.write_text(_SOURCE + _RAW * is_cpp)
         program = self._client.path if told else words[0]
         process = await asyncio.create_subprocess_exec(
             program,
             *(*words[1:], "-O2", "-g0", "-c", source.name, "-o", made.name),
-            cwd=self._folder,
+            cwd=folder,
             env={**os.environ, **told, "PATH": path},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,

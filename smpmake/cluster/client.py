@@ -51,8 +51,11 @@ class Client(Protocol):
     def slots(self, host: Host) -> int | None:
         """How many compiles a host takes now, None where nobody knows.  May take some seconds."""
 
-    def words(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """What is run instead of a compiler's command line."""
+    def words(self, argv: tuple[str, ...], real: str) -> tuple[str, ...]:
+        """What is run instead of a compiler's command line; `real` is the compiler's file."""
+
+    def prefix(self, folder: Path) -> str:
+        """A program that does so with the words that it is given.  Raises OSError."""
 
     def environment(self, host: Host, folder: Path) -> dict[str, str]:
         """What it is to find in its environment, to go to that host and nowhere else."""

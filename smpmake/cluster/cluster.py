@@ -102,9 +102,9 @@ class Cluster:
         folder = self._folder_of(place)
         if prefix:
             told = self._client.environment(place.host, folder)
-            return Errand(real, argv, {**told, prefix: self._client.path})
+            return Errand(real, argv, {**told, prefix: self._client.prefix(self._folder)})
         word = _word(argv[0].rpartition("/")[2], real, path)
-        words = self._client.words((word, *argv[1:]))
+        words = self._client.words((word, *argv[1:]), real)
         return Errand(self._client.path, words, self._client.environment(place.host, folder))
 
     def watch(self, place: Place, moved: Callable[[str], None]) -> None:

@@ -8,7 +8,10 @@ https://manpages.debian.org/bookworm/distcc/distcc.1.en.html
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from smpmake.cluster.client import TEMPORARY, ClusterError, Host
+from smpmake.commands.sendable import leaves_macros
 
 _PATIENCE: Final = 10.0  # s for its answer
 _USUAL_SLOTS: Final = 4  # of a host that says nothing: "--localslots" and LIMIT in the manual
@@ -24,6 +28,15 @@ _OWN_STATUSES: Final = range(100, 120)  # src/exitcode.h
 _STATE_SIZE: Final = 296
 _STATE_HOST, _STATE_PHASE = slice(152, 280), 284
 _COMPILING: Final = 5
+_MACROS: Final = "-fdirectives-only"
+#: The compiler, to which it is added, is the first word.
+_PREFIX: Final = """\
+#!/bin/sh
+case $(readlink -f "$1")" $*" in
+*clang*|*" -fopenmp"*|*" -fopenacc"*|*" -fgnu-tm"*) exec {distcc} "$@" ;;
+*) exec {distcc} "$@" {macros} ;;
+esac
+"""
 _SAID: Final = re.compile(r"distcc\[\d+\] (?:\(\w+\) )?(?:ERROR|CRITICAL!|Warning): (?P<text>.+)")
 _SPEC: Final = re.compile(
     r"(?P<machine>@?(?:[^/,@\s]+@)?(?:\[[^\]]+\]|[^/,:\s]+)(?::[^/,\s]+)?)"
@@ -45,9 +58,21 @@ class Distcc:
         """See Client."""
         return host.slots
 
-    def words(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+    def words(self, argv: tuple[str, ...], real: str) -> tuple[str, ...]:
+        """See Client.
+
+        gcc can leave macros to the compile itself: so columns and warnings are those of the source.
+        """
+        leaves = leaves_macros(_file_name(real), argv[1:])
+        return ("distcc", *argv, _MACROS) if leaves else ("distcc", *argv)
+
+    def prefix(self, folder: Path) -> str:
         """See Client."""
-        return ("distcc", *argv)
+        path = folder / "distcc-prefix"
+        if not path.exists():
+            path.write_text(_PREFIX.format(distcc=shlex.quote(self.path), macros=_MACROS))
+            path.chmod(0o700)
+        return str(path)
 
     def environment(self, host: Host, folder: Path) -> dict[str, str]:
         """See Client.  It sleeps a second where its only host has no room, if nothing else is said.
@@ -110,6 +135,11 @@ def _is_away(state: bytes) -> bool | None:
     host = state[_STATE_HOST].partition(b"\0")[0]
     (phase,) = struct.unpack_from("=I", state, _STATE_PHASE)
     return host != b"localhost" if phase >= _COMPILING else None
+
+
+@functools.lru_cache(64)
+def _file_name(real: str) -> str:
+    return os.path.basename(os.path.realpath(real))
 
 
 def find(environment_path: str) -> str | None:

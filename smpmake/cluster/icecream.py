@@ -56,9 +56,15 @@ class Icecream:
             return slots_of(ask(self._scheduler, _LATER), socket.gethostname())
         return None
 
-    def words(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+    def words(self, argv: tuple[str, ...], real: str) -> tuple[str, ...]:
         """See Client."""
+        del real
         return ("icecc", *argv)
+
+    def prefix(self, folder: Path) -> str:
+        """See Client."""
+        del folder
+        return self.path
 
     def environment(self, host: Host, folder: Path) -> dict[str, str]:
         """See Client.  What is printed there is wanted as it is: we run that again ourselves."""

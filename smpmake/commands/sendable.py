@@ -13,9 +13,9 @@ from smpmake.commands.model import Analysis, Kind
 from smpmake.commands.options import names
 from smpmake.commands.paths import basename
 
-_SOURCES: Final = (".c", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".CPP", ".i", ".ii")
-#: Options by their beginnings.  With -x, and by clang with -g, debug information has the name that
-#: the source had there: https://github.com/distcc/distcc/issues/577
+#: Not those that are preprocessed already (.i): objects would have the name that they have there.
+_SOURCES: Final = (".c", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".CPP")
+#: Options by their beginnings.  With -x debug information has the name that the source had there.
 _HERE: Final = (
     *("-march=native", "-mcpu=native", "-mtune=native"),
     *("-fprofile", "-fauto-profile", "-fbranch-probabilities", "-fcoverage", "-ftest-coverage"),
@@ -24,8 +24,15 @@ _HERE: Final = (
     *("-fmodule", "-fdirectives-only", "-fpreprocessed", "-fpch", "-ftime-report", "-fmem-report"),
     *("-fverbose-asm", "-frandomize-layout-seed-file", "-fsanitize-blacklist", "-frepo", "-Xclang"),
     *("-fsanitize-ignorelist", "-x", "-Wa,", "-Wp,", "-Xassembler", "-Xpreprocessor", "@"),
+    *("-finput-charset", "-traditional", "-frecord", "-g3", "-ggdb3", "-gdwarf-macro"),
 )
-_EXACTLY: Final = names("--coverage -E -S -M -MM -Q -time -v -### -fsyntax-only -emit-llvm")
+_EXACTLY: Final = names("--coverage -E -P -S -M -MM -Q -time -v -### -fsyntax-only -emit-llvm")
+#: With -g debug information has the name that the source had there
+#: (https://github.com/distcc/distcc/issues/577); distcc names a target of its own behind that.
+_CLANG: Final = ("-g", "--target", "-target")
+#: gcc drops their pragmas where it leaves macros as they are.
+_DIRECTED: Final = ("-fopenmp", "-fopenacc", "-fgnu-tm", "-fcilkplus")
+_LOOKS: Final = "misleading-indentation"
 _DEPENDENCIES: Final = ("-MD", "-MMD")
 
 
@@ -47,7 +54,9 @@ def sendable(
         return None
     if any(word in _EXACTLY or word.startswith(_HERE) for word in words):
         return None
-    if "clang" in tool and any(word.startswith("-g") for word in words):
+    if "clang" in tool and any(word.startswith(_CLANG) for word in words):
+        return None
+    if (_lost_to_gcc if leaves_macros(tool, words) else _lost_otherwise)(words):
         return None
     if sum(word.endswith(_SOURCES) for word in words) != 1 or words[-1] == "-o":
         return None
@@ -64,3 +73,26 @@ def sendable(
     if not any(word.startswith(("-MT", "-MQ")) for word in words):
         more += ["-MQ", outputs[0]]
     return None if more and as_it_is else (*argv, *more)
+
+
+def leaves_macros(tool: str, words: tuple[str, ...]) -> bool:
+    """Whether a preprocessor can leave macros to the compile itself, as they stand in the source.
+
+    tool  the name of the compiler's file.
+    """
+    return "clang" not in tool and not any(word.startswith(_DIRECTED) for word in words)
+
+
+def _lost_to_gcc(words: tuple[str, ...]) -> bool:
+    """Whether an error would be missed: for this one warning gcc looks at the file."""
+    if not any(word in ("-Werror", f"-Werror={_LOOKS}") for word in words):
+        return False
+    if any(word in (f"-Wno-{_LOOKS}", f"-Wno-error={_LOOKS}") for word in words):
+        return False
+    return any(word in ("-Wall", f"-W{_LOOKS}", f"-Werror={_LOOKS}") for word in words)
+
+
+def _lost_otherwise(words: tuple[str, ...]) -> bool:
+    """The same where macros are expanded here: more warnings depend on them, and columns, which
+    stand in the object."""
+    return any(word.startswith(("-Werror", "-fsanitize")) for word in words)

@@ -17,6 +17,7 @@ from typing import Final
 
 from smpmake.cluster.cluster import Cluster, Errand
 from smpmake.cluster.places import HostState, Place
+from smpmake.cluster.sources import Sources
 from smpmake.commands.families import is_launcher
 from smpmake.commands.launchers import prefix_variable
 from smpmake.commands.model import Analysis, Kind
@@ -26,6 +27,8 @@ from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Result
 from smpmake.schedule.job import Job
 
+#: Variables by which a compiler finds other parts of itself than a host's has.
+_OTHER_PROGRAMS: Final = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS")
 _WEIGHT: Final = 0.1  # of the last compile in what they take on average
 
 
@@ -50,6 +53,7 @@ class Distribution:
         self._now = now
         self._away: dict[Job, _Away] = {}
         self._here: set[Job] = set()  # those that could have gone, and run here
+        self._sources = Sources()
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
         self._pause: Callable[[Job], None] = lambda job: None
         self._resume: Callable[[Job], None] = lambda job: None
@@ -90,12 +94,15 @@ class Distribution:
         if self._cluster is None:
             return
         argv = tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+        told = Environment(command.invoke.env)
+        if any(told.get(name) for name in _OTHER_PROGRAMS):
+            return
         launcher = _launcher(command.invoke.real)
         if not launcher:
             command.sendable = sendable(argv, analysis) or ()
             return
         prefix = prefix_variable(launcher)
-        if prefix and Environment(command.invoke.env).get(prefix) is None:
+        if prefix and told.get(prefix) is None:
             compiler = argv[1:] if is_launcher(os.path.basename(argv[0])) else argv
             command.sendable = sendable(compiler, analysis, as_it_is=True) or ()
 
@@ -154,14 +161,16 @@ class Distribution:
         """Whether what has come back is of no use, so that the job is to be run again, here.
 
         What a compiler there prints is without the source's lines, and some warnings depend on
-        them: only silence is true.
+        them: only silence is true.  And it knows what the preprocessor hands on, which is less than
+        some sources say.
         """
         away = self._away.get(job)
         command = command_of(job)
         if away is None or command.signalled:
             return False
         assert self._cluster is not None
-        if result.ok and not result.out and not result.err:
+        is_silent = result.ok and not result.out and not result.err
+        if is_silent and not self._sources.lose_by_it({*job.operands.reads, *command.record.reads}):
             self._learn(command, result)
             if not command.record.host and _launcher(command.invoke.real):  # too fast to be seen
                 command.record.host = self._cluster.host_of(away.place)

@@ -182,6 +182,84 @@ def cluster(space: Space) -> Iterator[Cluster]:
         daemon.end()
 
 
+#: What preprocessing alone would lose; and whether another machine can have it.
+LOST = {
+    "pragma.c": (
+        '#pragma GCC target("avx2")\n#ifdef __AVX2__\nint with;\n#else\nint out;\n#endif\n',
+        False,
+    ),
+    "clock.c": ('#include "clock.h"\nconst char *when = NOW;\n', False),
+    "name.c": ("const char *name = __BASE_FILE__;\n", False),
+    "binary.c": ('asm(".data\\n.incbin \\"/etc/hostname\\"");\n', False),
+    "columns.c": (
+        (
+            "#define ADD(x, y) (x + y)\n"
+            "int add(int a, int b) { int  c = ADD( a /* first */,  b ); return c + ADD(a,b); }\n"
+        ),
+        True,
+    ),
+    "null.c": ("#include <stddef.h>\nint null(void) { int none = NULL; return none; }\n", True),
+    "swap.c": (
+        (
+            "#define SWAP(a, b) t = a; a = b; b = t\n"
+            "int swap(int a, int b) { int t = 0; if (a) SWAP(a, b); return a + t; }\n"
+        ),
+        True,
+    ),
+    "macros.c": (
+        (
+            "#define ONCE 1\n"
+            '#pragma push_macro("ONCE")\n#undef ONCE\n#define ONCE 2\n#pragma pop_macro("ONCE")\n'
+            "#define NEVER (once_ + 0)\nint once_, two = sizeof(int[ONCE]);\n"
+        ),
+        False,
+    ),
+    "renamed.c": ("#pragma redefine_extname old new\nint old(void) { return 1; }\n", False),
+    "twice.c": (
+        (
+            '#include "once.h"\n#include "once.h"\n#line 7 "other.c"\n#pragma pack(push, 1)\n'
+            "struct { char a; int b; } packed;\n#pragma pack(pop)\n"
+            "const char *file = __FILE__; int line = __LINE__, count = __COUNTER__;\n"
+            '_Pragma("GCC diagnostic push") int lines = __LINE__;\n'
+        ),
+        True,
+    ),
+    "fall.c": (
+        "int fall(int x) { switch (x) { case 1: x++; /* fall through */ case 2: x++; } return 1; }",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_p1_what_a_preprocessor_does_not_hand_on(cluster: Cluster, name: str) -> None:
+    text, is_sent = LOST[name]
+    more = {
+        name: text,
+        "clock.h": "#define NOW __DATE__\n",
+        "once.h": "#pragma once\n#define ONCE 1\nint of_header;\n",
+    }
+    command = f"gcc -Wall -Wextra -fsanitize=undefined -c {name}"
+    daemon = cluster.add()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(globals(), "FILES", {**FILES, **more})
+        plain, tree = cluster.serial(command)
+        ended = cluster.build(command)
+    assert (ended.status, cluster.space.tree()) == (plain.status, tree)
+    said = plain.err
+    assert said in ended.err
+    host = cluster.hosts()[name.replace(".c", ".o")]
+    assert host == (daemon.name if is_sent and not said else "")
+
+
+def test_p1_a_precompiled_header_is_read_instead(cluster: Cluster) -> None:
+    script = "gcc a.h\nrm a.h; printf '#define A 5\\n' > a.h\ngcc -c -MD a.c\n"
+    cluster.add()
+    _, tree = cluster.serial(script)
+    assert cluster.build(script).status == 0
+    assert {**cluster.space.tree(), "a.h.gch": ""} == {**tree, "a.h.gch": ""}  # made anew each time
+
+
 def test_the_same_files_and_messages(cluster: Cluster) -> None:
     script = """\
 gcc -O2 -c a.c -MD
