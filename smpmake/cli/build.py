@@ -70,7 +70,7 @@ def settings_from(options: dict[str, Any]) -> Settings:
     if settings.engine != "local":  # a fault in it is told before anything runs
         from smpmake.cluster.discovery import discover
 
-        discover(settings.engine, os.environ.get("PATH", os.defpath))
+        discover(settings.engine, os.environ.get("PATH", os.defpath), settings.guard)
     return settings
 
 

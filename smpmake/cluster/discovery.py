@@ -20,14 +20,22 @@ class Found(NamedTuple):
 
 
 @functools.lru_cache(4)
-def discover(engine: str, path: str) -> Found | None:
+def discover(engine: str, path: str, guard: bool = True) -> Found | None:
     """The engine of that name (config.ENGINES); None for this machine alone.
 
-    path  a PATH, on which its program is looked for.
+    path   a PATH, on which its program is looked for.
+    guard  whether the build's processes have one, by which it is known what a compile reads.
 
     "auto" is the first that is installed and has hosts that are no names for this machine.
     Raises ClusterError where another one cannot be used.
     """
+    if not guard and engine != "local":
+        if engine == "auto":
+            return None
+        raise ClusterError(
+            "without the guard nobody knows what a compile has read, and whether a host can know "
+            f"it too: leave out --no-guard, or --engine={engine}"
+        )
     if engine == "distcc":
         return _distcc(path)
     if engine == "icecream":

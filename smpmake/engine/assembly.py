@@ -81,7 +81,7 @@ def assemble(
 
 def _cluster(settings: Settings, folder: Path) -> Cluster | None:
     """The other machines that compile; without them all is done here, with a word about it."""
-    found = discover(settings.engine, os.environ.get("PATH", os.defpath))
+    found = discover(settings.engine, os.environ.get("PATH", os.defpath), settings.guard)
     if found is None:
         return None
     try:

@@ -54,6 +54,7 @@ class Distribution:
         self._away: dict[Job, _Away] = {}
         self._here: set[Job] = set()  # those that could have gone, and run here
         self._sources = Sources()
+        self._blind: set[bytes] = set()  # compilers of which nobody knows what they read
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
         self._pause: Callable[[Job], None] = lambda job: None
         self._resume: Callable[[Job], None] = lambda job: None
@@ -91,7 +92,7 @@ class Distribution:
 
     def look_at(self, command: Command, analysis: Analysis) -> None:
         """A command is about to be issued: notes whether, and as what, it could go."""
-        if self._cluster is None:
+        if self._cluster is None or not command.guarded or command.invoke.real in self._blind:
             return
         argv = tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
         told = Environment(command.invoke.env)
@@ -169,8 +170,9 @@ class Distribution:
         if away is None or command.signalled:
             return False
         assert self._cluster is not None
-        is_silent = result.ok and not result.out and not result.err
-        if is_silent and not self._sources.lose_by_it({*job.operands.reads, *command.record.reads}):
+        if not command.traced:
+            self._blind.add(command.invoke.real)
+        elif result.ok and not result.out and not result.err and not self._loses(job):
             self._learn(command, result)
             if not command.record.host and _launcher(command.invoke.real):  # too fast to be seen
                 command.record.host = self._cluster.host_of(away.place)
@@ -183,6 +185,10 @@ class Distribution:
         command.came_back = True
         command.record.host, command.record.sent = "", 0
         return True
+
+    def _loses(self, job: Job) -> bool:
+        """Whether what it has read says more than a preprocessor hands on."""
+        return self._sources.lose_by_it({*job.operands.reads, *command_of(job).record.reads})
 
     def _learn(self, command: Command, result: Result) -> None:
         sent = command.record.sent

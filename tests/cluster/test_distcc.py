@@ -121,6 +121,14 @@ def test_without_hosts_it_cannot_be_used(
     assert discover("local", path) is None
 
 
+def test_without_the_guard_there_is_no_engine(tmp_path: Path) -> None:
+    path = program(tmp_path, "far/2")
+    assert discover("auto", path) is not None
+    with pytest.raises(ClusterError, match="--no-guard"):
+        discover("distcc", path, guard=False)
+    assert discover("auto", path, guard=False) is None
+
+
 def test_without_distcc(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="not on PATH"):
         discover("distcc", str(tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
@@ -11,6 +12,7 @@ import pytest
 from smpmake.cluster.client import Host
 from smpmake.cluster.cluster import Cluster, Errand
 from smpmake.cluster.places import HostState, Place
+from smpmake.guard import traces
 from tests.support.bench import Bench
 
 OWN_STATUS = 107 << 8
@@ -242,4 +244,73 @@ def test_there_may_be_room_at_any_time(bench: Bench, cluster: FakeCluster) -> No
     compile_all(bench, "a")
     cluster.wake()
     assert runs(bench) == [0]
+    end_all(bench)
+
+
+def read(bench: Bench, slot: int, *notes: bytes) -> None:
+    """What a job's guards have noted."""
+    with open(bench.folder.parent / "session" / f"trace-{slot}", "r+b") as trace:
+        data = b"".join(note + b"\0" for note in notes)
+        trace.seek(traces._HEAD)  # the guard has its layout
+        trace.write(data)
+        trace.seek(0)
+        trace.write(struct.pack("<I", len(data)))
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("#define A 1", True),
+        ("#define A __DATE__", False),
+        ("#  pragma\tGCC optimize 3", False),
+        ("#pragma GCC diagnostic push", True),
+        ("#pragma unheard_of", False),
+        ('_Pragma ( "pop_macro(\\"A\\")")', False),
+        ("DO(GCC target(avx))", False),
+        ("int dating__DATE__;", True),
+        ('asm(".incbin \\"x\\"");', False),
+    ],
+)
+def test_a_header_that_says_more_than_is_handed_on(bench: Bench, text: str, stays: bool) -> None:
+    header = bench.folder / "a.h"
+    header.write_text(text)
+    for number, expected in enumerate([stays, True]):
+        compile_all(bench, "ab"[number])
+        assert is_away(bench, number)
+        read(bench, 0, b"r" + bytes(header))
+        bench.workers.end(number)
+        assert (runs(bench) == []) is expected
+        if not expected:
+            assert not is_away(bench, number)
+        end_all(bench)
+        header.write_text("int longer_than_before_and_harmless_now;\n")
+
+
+def test_a_precompiled_header_stays_here(bench: Bench) -> None:
+    (bench.folder / "a.h").touch()
+    (bench.folder / "a.h.gch").touch()
+    compile_all(bench, "a")
+    read(bench, 0, b"r" + bytes(bench.folder / "a.h"))
+    bench.workers.end(0)
+    assert runs(bench) == [0]
+    end_all(bench)
+
+
+def test_a_compiler_of_which_nobody_knows_what_it_reads(bench: Bench) -> None:
+    compile_all(bench, "a")
+    assert is_away(bench, 0)
+    read(bench, 0, b"u/usr/bin/gcc")
+    bench.workers.end(0)
+    assert runs(bench) == [0]
+    assert not is_away(bench, 0)
+    end_all(bench)
+    compile_all(bench, "b")
+    assert not is_away(bench, 1)
+    end_all(bench)
+
+
+@pytest.mark.parametrize("name", ["COMPILER_PATH", "GCC_EXEC_PREFIX"])
+def test_a_compiler_with_other_parts(bench: Bench, name: str) -> None:
+    bench.run("gcc -c a.c", environment=[f"{name}=/somewhere"])
+    assert not is_away(bench, 0)
     end_all(bench)
