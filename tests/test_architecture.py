@@ -131,6 +131,7 @@ TABLES = {"commands/compiler_options.py"}
 OTHER_MEANINGS = {
     "cli/shims.py": {"install"},
     "config.py": {"distcc", "history-size"},
+    "cluster/compilers.py": {"as"},
     "cluster/discovery.py": {"distcc", "icecc"},
     "cluster/distcc.py": {"distcc"},
     "cluster/icecream.py": {"icecc"},

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from pathlib import Path
 from typing import Final
 
 from smpmake.cluster.client import Client, Host
+from smpmake.cluster.compilers import Compiler
 
 _PATIENCE: Final = 30.0  # s for one compile
 #: Macros, comments and a text in several lines show whether preprocessed text is understood there.
@@ -47,24 +47,23 @@ class Canaries:
     def __init__(self, client: Client, folder: Path) -> None:
         self._client = client
         self._folder = folder
-        self._here: dict[str, asyncio.Task[bytes]] = {}
+        self._here: dict[Compiler, asyncio.Task[bytes]] = {}
 
-    async def fault(self, host: Host, word: str, path: str, number: int) -> str:
+    async def fault(self, host: Host, compiler: Compiler, number: int) -> str:
         """Why the host's object is not ours; "" if it is.
 
-        word    what the compiler is called, to be found on `path`.
         number  one for each of these, for names.
         """
-        if word not in self._here:
+        word, path = compiler.word, compiler.path
+        if compiler not in self._here:
             making = self._compile((word,), path, f"ours-{number}", {})
-            self._here[word] = asyncio.get_running_loop().create_task(making)
+            self._here[compiler] = asyncio.get_running_loop().create_task(making)
         place = self._folder / f"canary-{number}"
         try:
-            ours = await self._here[word]
+            ours = await self._here[compiler]
             self._client.prepare(place)
             told = self._client.environment(host, place)
-            real = shutil.which(word, path=path) or word
-            words = self._client.words((word,), real)
+            words = self._client.words((word,), compiler.file)
             theirs = await self._compile(words, path, f"theirs-{number}", told)
         except OSError as error:
             return str(error)

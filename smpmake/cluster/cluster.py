@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from smpmake.cluster.canary import Canaries
 from smpmake.cluster.client import Client, Host
+from smpmake.cluster.compilers import Compiler, compiler_of
 from smpmake.cluster.places import HostState, Place, Places
 from smpmake.disk.watch import Watch
 
@@ -49,7 +48,6 @@ class Cluster:
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake: Callable[[], None] = lambda: None
         self._say: Callable[[str], None] = lambda text: None
-        self._path = ""
         self.hosts = hosts
         self._places = Places(hosts, most or sum(host.slots for host in hosts), self._check)
 
@@ -85,12 +83,11 @@ class Cluster:
 
     def take(self, name: str, real: str, path: str) -> Place | None:
         """Room for a compile by a compiler that is called `name` and found at `real`, or None."""
-        self._path = path
-        return self._places.take(_word(name, real, path))
+        return self._places.take(compiler_of(name, real, path))
 
     def waits(self, name: str, real: str, path: str) -> bool:
         """Whether room for it will come, as others end."""
-        return self._places.waits(_word(name, real, path))
+        return self._places.waits(compiler_of(name, real, path))
 
     def errand(
         self, place: Place, argv: tuple[str, ...], real: str, path: str, prefix: str = ""
@@ -103,8 +100,8 @@ class Cluster:
         if prefix:
             told = self._client.environment(place.host, folder)
             return Errand(real, argv, {**told, prefix: self._client.prefix(self._folder)})
-        word = _word(argv[0].rpartition("/")[2], real, path)
-        words = self._client.words((word, *argv[1:]), real)
+        compiler = compiler_of(argv[0].rpartition("/")[2], real, path)
+        words = self._client.words((compiler.word, *argv[1:]), compiler.file)
         return Errand(self._client.path, words, self._client.environment(place.host, folder))
 
     def watch(self, place: Place, moved: Callable[[str], None]) -> None:
@@ -167,21 +164,15 @@ class Cluster:
         if not self._places.hosts:
             self._say(f"no host of {self.name} is left: everything is compiled on this machine")
 
-    def _check(self, host: Host, word: str) -> None:
+    def _check(self, host: Host, compiler: Compiler) -> None:
         number = len(self._tasks)
-        task = asyncio.get_running_loop().create_task(self._fits(host, word, number))
+        task = asyncio.get_running_loop().create_task(self._fits(host, compiler, number))
         self._tasks.add(task)
 
-    async def _fits(self, host: Host, word: str, number: int) -> None:
-        fault = await self._canaries.fault(host, word, self._path, number)
-        self._places.checked(host, word, fits=not fault)
+    async def _fits(self, host: Host, compiler: Compiler, number: int) -> None:
+        fault = await self._canaries.fault(host, compiler, number)
+        self._places.checked(host, compiler, fits=not fault)
         if fault:
-            self._say(f"nothing that {word} compiles is sent to {host.name}: {fault}")
+            self._say(f"nothing that {compiler} compiles is sent to {host.name}: {fault}")
         else:
             self._wake()
-
-
-@functools.lru_cache(64)
-def _word(name: str, real: str, path: str) -> str:
-    """What a compiler is called there: by its name, as all do, unless that is another one here."""
-    return name if shutil.which(name, path=path) == real else real

@@ -8,7 +8,6 @@ https://manpages.debian.org/bookworm/distcc/distcc.1.en.html
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
 import shlex
@@ -63,7 +62,7 @@ class Distcc:
 
         gcc can leave macros to the compile itself: so columns and warnings are those of the source.
         """
-        leaves = leaves_macros(_file_name(real), argv[1:])
+        leaves = leaves_macros(os.path.basename(real), argv[1:])
         return ("distcc", *argv, _MACROS) if leaves else ("distcc", *argv)
 
     def prefix(self, folder: Path) -> str:
@@ -86,6 +85,7 @@ class Distcc:
             "DISTCC_FALLBACK": "0",
             "DISTCC_SKIP_LOCAL_RETRY": "1",
             "DISTCC_PAUSE_TIME_MSEC": "20",
+            "DISTCC_NO_REWRITE_CROSS": "1",  # it would call gcc by a name that may be another one's
             "DISTCC_VERBOSE": "0",  # what it says is taken for the compiler's
             "DISTCC_LOG": "",
             "TMPDIR": str(folder / TEMPORARY),
@@ -135,11 +135,6 @@ def _is_away(state: bytes) -> bool | None:
     host = state[_STATE_HOST].partition(b"\0")[0]
     (phase,) = struct.unpack_from("=I", state, _STATE_PHASE)
     return host != b"localhost" if phase >= _COMPILING else None
-
-
-@functools.lru_cache(64)
-def _file_name(real: str) -> str:
-    return os.path.basename(os.path.realpath(real))
 
 
 def find(environment_path: str) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from smpmake.cluster.client import Host
 
+_C = TypeVar("_C", bound=Hashable)  # what tells compilers apart
 _MOST_FAILURES: Final = 3  # of one host, before it is left out
 
 
@@ -35,10 +36,10 @@ class _Room:
     free: list[int]
     extra: set[int] = field(default_factory=set)  # taken, and not to be taken again
     failures: int = 0
-    fits: dict[str, bool | None] = field(default_factory=dict)  # None: is being found out
+    fits: dict[Hashable, bool | None] = field(default_factory=dict)  # None: is being found out
 
 
-class Places:
+class Places(Generic[_C]):
     """All of them.
 
     most   how many are used at once, whatever the hosts would take.
@@ -46,9 +47,7 @@ class Places:
            `checked` is to follow.
     """
 
-    def __init__(
-        self, hosts: Iterable[Host], most: int, check: Callable[[Host, str], None]
-    ) -> None:
+    def __init__(self, hosts: Iterable[Host], most: int, check: Callable[[Host, _C], None]) -> None:
         self._rooms = {host: _Room(host.slots, list(range(host.slots))) for host in hosts}
         self._most = most
         self._check = check
@@ -72,14 +71,14 @@ class Places:
                 room.slots,
                 room.slots - len(room.free) + len(room.extra),
                 *(
-                    tuple(sorted(name for name, fits in room.fits.items() if fits is wanted))
+                    tuple(sorted({str(name) for name, fits in room.fits.items() if fits is wanted}))
                     for wanted in (True, False)
                 ),
             )
             for host, room in self._rooms.items()
         ]
 
-    def take(self, compiler: str) -> Place | None:
+    def take(self, compiler: _C) -> Place | None:
         """Room where that compiler is known to be the same, at the host that has most; or None."""
         best: Host | None = None
         for host, room in list(self._rooms.items()):
@@ -95,7 +94,7 @@ class Places:
         self.taken += 1
         return Place(best, self._rooms[best].free.pop(0))
 
-    def waits(self, compiler: str) -> bool:
+    def waits(self, compiler: _C) -> bool:
         """Whether room for that compiler will come, as others end."""
         return any(room.fits.get(compiler) for room in self._rooms.values())
 
@@ -121,7 +120,7 @@ class Places:
         room.free = [number for number in range(slots) if number not in taken]
         room.extra = {number for number in taken if number >= slots}
 
-    def checked(self, host: Host, compiler: str, *, fits: bool) -> None:
+    def checked(self, host: Host, compiler: _C, *, fits: bool) -> None:
         """Whether a host's compiler makes what ours does."""
         if host in self._rooms:
             self._rooms[host].fits[compiler] = fits

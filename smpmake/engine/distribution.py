@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from smpmake.cluster.cluster import Cluster, Errand
+from smpmake.cluster.compilers import is_program
 from smpmake.cluster.places import HostState, Place
 from smpmake.cluster.sources import Sources
 from smpmake.commands.families import is_launcher
@@ -99,13 +100,14 @@ class Distribution:
         if any(told.get(name) for name in _OTHER_PROGRAMS):
             return
         launcher = _launcher(command.invoke.real)
+        prefix = prefix_variable(launcher) if launcher else ""
         if not launcher:
             command.sendable = sendable(argv, analysis) or ()
-            return
-        prefix = prefix_variable(launcher)
-        if prefix and told.get(prefix) is None:
+        elif prefix and told.get(prefix) is None:
             compiler = argv[1:] if is_launcher(os.path.basename(argv[0])) else argv
             command.sendable = sendable(compiler, analysis, as_it_is=True) or ()
+        if command.sendable and not is_program(_compiler(command)[1]):
+            command.sendable = ()
 
     def admits(self, job: Job) -> bool:
         """Whether a job that is to start now is not rather to wait for a place elsewhere."""
@@ -231,5 +233,15 @@ def _compiler(command: Command) -> tuple[str, str, str]:
     word = command.sendable[0]
     name, real = os.path.basename(word), os.fsdecode(command.invoke.real)
     if _launcher(command.invoke.real):
-        real = word if "/" in word else shutil.which(name, path=path) or word
+        real = word if "/" in word else _behind_launchers(word, path)
     return name, real, path
+
+
+@functools.lru_cache(64)
+def _behind_launchers(word: str, path: str) -> str:
+    """The compiler that a launcher finds on PATH: it may stand there itself, by that name."""
+    for folder in path.split(os.pathsep):
+        found = shutil.which(word, path=folder)
+        if found is not None and not _launcher(os.fsencode(found)):
+            return found
+    return word

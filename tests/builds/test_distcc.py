@@ -252,6 +252,27 @@ def test_p1_what_a_preprocessor_does_not_hand_on(cluster: Cluster, name: str) ->
     assert host == (daemon.name if is_sent and not said else "")
 
 
+@pytest.mark.parametrize("more", ["-DA=7", "-fwrapv -O2"])
+def test_p1_a_compiler_that_is_a_script_compiles_here(cluster: Cluster, more: str) -> None:
+    """distcc would call another one by its name; and one name may stand for two."""
+    cluster.add()
+    script = f"""\
+gcc -c b.c
+mkdir -p tools
+printf '#!/bin/sh\\nexec {shutil.which("gcc")} {more} "$@"\\n' > tools/gcc
+chmod +x tools/gcc
+PATH=$PWD/tools:$PATH gcc -c ifdef.c
+PATH=$PWD/tools:$PATH gcc -c b.c -o wrapped.o
+"""
+    with pytest.MonkeyPatch.context() as patched:
+        text = "#ifdef A\nint with;\n#endif\nint f(int x) { return x + 1 > x; }\n"
+        patched.setitem(globals(), "FILES", {**FILES, "ifdef.c": text})
+        _, tree = cluster.serial(script)
+        ended = cluster.build(script)
+    assert (ended.status, cluster.space.tree()) == (0, tree)
+    assert cluster.hosts()["b.o"]
+
+
 def test_p1_a_precompiled_header_is_read_instead(cluster: Cluster) -> None:
     script = "gcc a.h\nrm a.h; printf '#define A 5\\n' > a.h\ngcc -c -MD a.c\n"
     cluster.add()

@@ -50,8 +50,8 @@ def test_the_user_says_how_many() -> None:
 
 
 def test_a_host_is_not_used_before_its_compiler_is_known() -> None:
-    asked = []
-    places = Places([A], 10, lambda host, compiler: asked.append(compiler))
+    asked: list[str] = []
+    places = Places[str]([A], 10, lambda host, compiler: asked.append(compiler))
     assert places.take("gcc") is None
     assert places.take("gcc") is None
     assert not places.waits("gcc")
