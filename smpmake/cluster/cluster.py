@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,6 +12,7 @@ from smpmake.cluster.canary import Canaries
 from smpmake.cluster.client import Client, Host
 from smpmake.cluster.compilers import Compiler, compiler_of
 from smpmake.cluster.places import HostState, Place, Places
+from smpmake.commands.launchers import keeps_nothing
 from smpmake.disk.watch import Watch
 
 _FOLLOWED: Final = 1.0  # s between looks at hosts that change
@@ -99,7 +101,12 @@ class Cluster:
         folder = self._folder_of(place)
         if prefix:
             told = self._client.environment(place.host, folder)
-            return Errand(real, argv, {**told, prefix: self._client.prefix(self._folder)})
+            # What hosts make is not for plain builds, who would find it there.
+            told |= {
+                prefix: self._client.prefix(self._folder),
+                **keeps_nothing(os.path.realpath(real)),
+            }
+            return Errand(real, argv, told)
         compiler = compiler_of(argv[0].rpartition("/")[2], real, path)
         words = self._client.words((compiler.word, *argv[1:]), compiler.file)
         return Errand(self._client.path, words, self._client.environment(place.host, folder))

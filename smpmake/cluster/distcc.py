@@ -161,7 +161,15 @@ def hosts(path: str) -> tuple[Host, ...]:
     if ran.returncode != 0:
         said = ran.stderr.decode(errors="replace").strip() or f"status {ran.returncode}"
         raise ClusterError(f"{path} --show-hosts: {said}")
-    return tuple(host for line in text.splitlines() if (host := host_of(line.strip())) is not None)
+    named = [host for line in text.splitlines() if (host := host_of(line.strip())) is not None]
+    return tuple({host.name: _once(host, named) for host in named}.values())
+
+
+def _once(host: Host, named: list[Host]) -> Host:
+    """Who is named several times has the slots of all of them."""
+    slots = sum(each.slots for each in named if each.name == host.name)
+    address = host.address.replace(f"/{host.slots}", f"/{slots}", 1)
+    return host._replace(address=address, slots=slots)
 
 
 def host_of(spec: str) -> Host | None:

@@ -26,8 +26,9 @@ QUERIES: dict[str, frozenset[str]] = {
 #: The variable that names a log in which each of a launcher's calls adds how its cache did, beside
 #: the statistics that its user sees.  sccache counts for its server alone, not for a build.
 LOGS: dict[str, str] = {"ccache": "CCACHE_STATSLOG"}
-#: The variable that names a program which is to be given the compiler, where the cache has nothing.
-PREFIXES: dict[str, str] = {"ccache": "CCACHE_PREFIX"}
+#: The variable that names a program which is to be given the compiler, where the cache has nothing;
+#: and that by which it keeps nothing new.
+PREFIXES: dict[str, tuple[str, str]] = {"ccache": ("CCACHE_PREFIX", "CCACHE_READONLY")}
 _LOG_SETTING = b"stats_log"
 _HITS = frozenset({b"direct_cache_hit", b"preprocessed_cache_hit"})
 
@@ -39,7 +40,12 @@ def log_variable(program: str) -> str:
 
 def prefix_variable(program: str) -> str:
     """The variable for what a launcher puts before the compiler; "" for what has none."""
-    return PREFIXES.get(basename(program), "")
+    return PREFIXES.get(basename(program), ("", ""))[0]
+
+
+def keeps_nothing(program: str) -> dict[str, str]:
+    """With which variables a launcher takes what its cache has, and adds nothing to it."""
+    return {PREFIXES[basename(program)][1]: "1"} if basename(program) in PREFIXES else {}
 
 
 def settings_files(get: Callable[[str], str | None]) -> list[str]:

@@ -7,6 +7,7 @@ fault of the compile: it is run again here, and says itself what is wrong with i
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
@@ -172,12 +173,14 @@ class Distribution:
         if away is None or command.signalled:
             return False
         assert self._cluster is not None
+        if not command.record.host:  # a cache's: too fast to be seen, or not sent at all
+            command.record.host = self._cluster.host_of(away.place)
+        if result.ok and not command.record.host:
+            return False
         if not command.traced:
             self._blind.add(command.invoke.real)
         elif result.ok and not result.out and not result.err and not self._loses(job):
             self._learn(command, result)
-            if not command.record.host and _launcher(command.invoke.real):  # too fast to be seen
-                command.record.host = self._cluster.host_of(away.place)
             return False
         if os.WIFEXITED(result.wait_status) and self._cluster.blames_host(
             os.WEXITSTATUS(result.wait_status)
@@ -189,8 +192,13 @@ class Distribution:
         return True
 
     def _loses(self, job: Job) -> bool:
-        """Whether what it has read says more than a preprocessor hands on."""
-        return self._sources.lose_by_it({*job.operands.reads, *command_of(job).record.reads})
+        """Whether what it has read says more than a preprocessor hands on; or an object has come
+        with nothing in it."""
+        record = command_of(job).record
+        with contextlib.suppress(OSError):
+            if not all(map(os.path.getsize, record.outputs)):
+                return True
+        return self._sources.lose_by_it({*job.operands.reads, *record.reads})
 
     def _learn(self, command: Command, result: Result) -> None:
         sent = command.record.sent

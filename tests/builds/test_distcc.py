@@ -397,10 +397,28 @@ def test_what_a_cache_has_not(cluster: Cluster, call: str) -> None:
     hosts = cluster.hosts()
     assert {hosts[name] for name in ("a.o", "b.o", "main.o")} == {daemon.name}
     cluster.space.clear()
-    cluster.space.write(FILES)
+    cluster.serial(script)  # what hosts have made is not kept for plain builds
     ended = cluster.build(script)
     assert (ended.status, cluster.space.tree()) == (0, tree), ended.err
     assert set(cluster.hosts().values()) == {""}
+
+
+def test_p1_a_cache_keeps_nothing_of_hosts(cluster: Cluster) -> None:
+    require("ccache")
+    cluster.space.environment["CCACHE_DIR"] = str(cluster.space.root / "cached")
+    cluster.add("-DA=9 -O0")  # another compiler, which the small file does not show
+    script = "ccache gcc -c ifdef.c\nccache gcc -Wall -c warns.c\n"
+    with pytest.MonkeyPatch.context() as patched:
+        text = "#ifndef A\n#define A 1\n#endif\nint a = A;\n"
+        patched.setitem(globals(), "FILES", {**FILES, "ifdef.c": text})
+        cluster.compiler = "ccache gcc"
+        _, tree = cluster.serial(script)
+        shutil.rmtree(cluster.space.root / "cached")
+        assert cluster.build(script).status == 0
+        cluster.space.clear()
+        plain, again = cluster.serial(script)
+    assert again == tree
+    assert "unused variable" in plain.err
 
 
 @pytest.mark.parametrize("hosts", ["localhost", ""])

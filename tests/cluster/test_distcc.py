@@ -121,6 +121,12 @@ def test_without_hosts_it_cannot_be_used(
     assert discover("local", path) is None
 
 
+def test_a_host_that_is_named_twice(tmp_path: Path) -> None:
+    program(tmp_path, "far/2,lzo\nnear/3\nfar/4")
+    found = distcc.hosts(str(tmp_path / "distcc"))
+    assert [(host.address, host.slots) for host in found] == [("far/6", 6), ("near/3", 3)]
+
+
 def test_without_the_guard_there_is_no_engine(tmp_path: Path) -> None:
     path = program(tmp_path, "far/2")
     assert discover("auto", path) is not None
