@@ -88,6 +88,7 @@ class Package:
     warm: tuple[str, ...] = ()
     passing: tuple[Passing, ...] = ()
     ignored: tuple[Excuse, ...] = ()
+    suite: str = ""
 
 
 LUA = Package(

@@ -57,6 +57,10 @@ class Pinned(Protocol):
     def edits(self) -> tuple[Edit, ...]:
         """Changes without which it cannot be built here."""
 
+    @property
+    def suite(self) -> str:
+        """Of the distribution, where the machine's own have not this version; else empty."""
+
 
 class Equipped(Protocol):
     """Something that needs tools."""
@@ -117,7 +121,7 @@ def _archive(package: Pinned, cache: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     found = _find_archive(package, folder)
     if found is None:
-        _download(package, _private_apt(cache), folder)
+        _download(package, _private_apt(cache, package.suite), folder)
         found = _find_archive(package, folder)
     if found is None:
         raise UnavailableError(f"{package.name}: apt brought no {package.version} tarball")
@@ -181,14 +185,15 @@ def upstream(version: str) -> str:
     return version.partition(":")[2 if ":" in version else 0].rpartition("-")[0]
 
 
-def _private_apt(cache: Path) -> Path:
-    """Write the configuration of ours and return its path."""
+def _private_apt(cache: Path, suite: str) -> Path:
+    """Write the configuration of ours, perhaps for another suite, and return its path."""
     if not shutil.which("apt-get"):
         raise UnavailableError("apt-get is not installed: these packages come from a Debian system")
-    root = cache / "apt"
+    root = cache / (f"apt-{suite}" if suite else "apt")
     for folder in ("sources.list.d", "state", "lists/partial", "cache/archives/partial"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for name, text in _source_lists():
+        text = of_suite(text, suite) if suite else text
         (root / "sources.list.d" / name).write_text(text)
     configuration = root / "apt.conf"
     configuration.write_text(
@@ -225,6 +230,13 @@ def as_sources(text: str, suffix: str) -> str:
         return re.sub(r"(?m)^Types:.*$", "Types: deb-src", text)
     lines = [re.sub(r"^\s*deb(-src)?\s", "deb-src ", line) for line in text.splitlines()]
     return "".join(f"{line}\n" for line in dict.fromkeys(lines))
+
+
+def of_suite(text: str, suite: str) -> str:
+    """The same hosts' lists of another suite; what is only about parts of a suite goes."""
+    stanzas = [part for part in text.split("\n\n") if "-security" not in part]
+    whole = "\n\n".join(re.sub(r"(?m)^Suites:.*$", f"Suites: {suite}", part) for part in stanzas)
+    return re.sub(r"(?m)^(deb-src\s+(?:\[[^]]*\]\s+)?\S+\s+)\S+", rf"\g<1>{suite}", whole)
 
 
 def unpack(archive: Path, target: Path, edits: Sequence[Edit] = ()) -> None:

@@ -15,12 +15,13 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Debian:
-    """The upstream tarball of a Debian source package."""
+    """The upstream tarball of a Debian source package; `suite` where the machine's has it not."""
 
     name: str
     version: str
     sha256: str
     edits: tuple[Edit, ...] = ()
+    suite: str = ""
 
 
 @dataclass(frozen=True)

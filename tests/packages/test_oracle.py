@@ -129,5 +129,12 @@ def test_source_lists_ask_for_sources() -> None:
     )
 
 
+def test_source_lists_of_another_suite() -> None:
+    stanzas = "URIs: u\nSuites: s s-updates\n\nURIs: v\nSuites: s-security\n"
+    assert fetch.of_suite(stanzas, "t") == "URIs: u\nSuites: t"
+    lines = "deb-src [arch=amd64] http://h s main\n"
+    assert fetch.of_suite(lines, "t") == "deb-src [arch=amd64] http://h t main\n"
+
+
 def test_package_names_are_distinct() -> None:
     assert len({package.name for package in PACKAGES}) == len(PACKAGES)

@@ -510,7 +510,7 @@ def test_a_killed_build_has_a_report(space: Space) -> None:
     assert "2 in parallel" in shown.out
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 def test_bench_prints_the_ancestors_table(space: Space) -> None:
     space.copy("sample")
     ended = space.smpmake("bench", "--clean", "make clean", "--runs", "1", "--jobs", "1,2", "make")
