@@ -27,10 +27,12 @@ _OWN_STATUSES: Final = range(100, 120)  # src/exitcode.h
 _STATE_SIZE: Final = 296
 _STATE_HOST, _STATE_PHASE = slice(152, 280), 284
 _COMPILING: Final = 5
+_CALLED: Final = "called"
 _MACROS: Final = "-fdirectives-only"
 #: The compiler, to which it is added, is the first word.
 _PREFIX: Final = """\
 #!/bin/sh
+: > "$DISTCC_DIR/{called}"
 case $(readlink -f "$1")" $*" in
 *clang*|*" -fopenmp"*|*" -fopenacc"*|*" -fgnu-tm"*) exec {distcc} "$@" ;;
 *) exec {distcc} "$@" {macros} ;;
@@ -69,7 +71,9 @@ class Distcc:
         """See Client."""
         path = folder / "distcc-prefix"
         if not path.exists():
-            path.write_text(_PREFIX.format(distcc=shlex.quote(self.path), macros=_MACROS))
+            path.write_text(
+                _PREFIX.format(distcc=shlex.quote(self.path), macros=_MACROS, called=_CALLED)
+            )
             path.chmod(0o700)
         return str(path)
 
@@ -99,6 +103,7 @@ class Distcc:
             each.mkdir(parents=True, exist_ok=True)
             for left in each.iterdir():
                 left.unlink(missing_ok=True)
+        (folder / _CALLED).unlink(missing_ok=True)
         return state
 
     def is_sent(self, folder: Path) -> bool | None:
@@ -114,10 +119,8 @@ class Distcc:
         return ""
 
     def was_called(self, folder: Path) -> bool:
-        """See Client.  Its locks stay."""
-        with contextlib.suppress(OSError):
-            return any((folder / "lock").iterdir())
-        return False
+        """See Client."""
+        return (folder / _CALLED).exists()
 
     def fault(self, said: str) -> str:
         """See Client.  The first complaint is the cause of the others."""
