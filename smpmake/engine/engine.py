@@ -90,7 +90,8 @@ class Engine:
         )
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
-        self._traces = Traces(disk.folder, cluster.litter if cluster is not None else ())
+        self._litter = cluster.litter if cluster is not None else ()
+        self._traces = Traces(disk.folder, self._litter)
         kept = Kept(board)
         versions = Versions(
             hazards,
@@ -178,6 +179,9 @@ class Engine:
                 settle(GO_ON)
                 return None
         if question.kind == wire.ASK_ROOM:  # it is there now; or there is no journal
+            settle(GO_ON)
+            return None
+        if self._litter and question.path.startswith(self._litter):  # locks, which many share
             settle(GO_ON)
             return None
 

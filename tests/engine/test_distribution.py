@@ -13,6 +13,7 @@ from smpmake.cluster.client import Host
 from smpmake.cluster.cluster import Cluster, Errand
 from smpmake.cluster.places import HostState, Place
 from smpmake.guard import traces
+from smpmake.protocol import wire
 from tests.support.bench import Bench
 
 OWN_STATUS = 107 << 8
@@ -21,9 +22,9 @@ OWN_STATUS = 107 << 8
 class FakeCluster:
     """A host `far` with some places; the test says when a compile is sent."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, *litter: str) -> None:
         self.total = total
-        self.litter = ()
+        self.litter = litter
         self.taken: set[Place] = set()
         self.failures = 0
         self.told: list[str] = []
@@ -86,8 +87,8 @@ class FakeCluster:
 
 
 @pytest.fixture
-def cluster() -> FakeCluster:
-    return FakeCluster(2)
+def cluster(tmp_path: Path) -> FakeCluster:
+    return FakeCluster(2, f"{tmp_path}/src/litter-")
 
 
 @pytest.fixture
@@ -244,6 +245,17 @@ def test_there_may_be_room_at_any_time(bench: Bench, cluster: FakeCluster) -> No
     compile_all(bench, "a")
     cluster.wake()
     assert runs(bench) == [0]
+    end_all(bench)
+
+
+def test_jobs_do_not_wait_for_each_others_locks(bench: Bench, cluster: FakeCluster) -> None:
+    for name in ("litter-lock.o", "other-lock.o"):
+        bench.run(f"gcc -c a.c -o {name}")
+        cluster.send(len(bench.build.records) - 1)
+    bench.run("gcc -c b.c")
+    assert runs(bench) == [0, 1, 2]
+    assert bench.ask(wire.ASK_WRITE, "litter-lock.o", command=2).answers == [wire.GUARD_GO_ON]
+    assert bench.ask(wire.ASK_WRITE, "other-lock.o", command=2).answers == []
     end_all(bench)
 
 
