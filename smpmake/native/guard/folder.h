@@ -18,7 +18,7 @@ void folder_after(const struct folder *folder);
 #define WITH_FOLDER(matters, dir, path, call)                                                      \
 	do {                                                                                       \
 		struct folder folder;                                                              \
-		int keep = guard.trace != NULL && (matters);                                       \
+		int keep = guard.trace != NULL && (matters) && !is_session(path);                  \
 		if (keep)                                                                          \
 			folder_before(&folder, dir, path);                                         \
 		call;                                                                              \

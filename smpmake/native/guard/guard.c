@@ -41,7 +41,9 @@ static int copy_variables(char **env)
 			return -1;
 		}
 	}
-	return strlen(guard.values[V_SOCKET]) < sizeof((struct sockaddr_un *)0)->sun_path ? 0 : -1;
+	const char *socket = guard.values[V_SOCKET], *slash = strrchr(socket, '/');
+	guard.own_size = slash != NULL ? (size_t)(slash - socket) + 1 : 0;
+	return strlen(socket) < sizeof((struct sockaddr_un *)0)->sun_path ? 0 : -1;
 }
 
 void *mapped(const char *path, uint64_t at, size_t size, int protection)

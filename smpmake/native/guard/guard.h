@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "../wire.h"
@@ -52,6 +53,7 @@ struct guard {
 	/* "SMPMAKE_SOCKET=..." and so on, and where their values begin; NULL: not set */
 	char variables[V_COUNT][512];
 	const char *values[V_COUNT];
+	size_t own_size; /* of the session's folder, with its slash, in the socket's name */
 };
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
@@ -80,6 +82,14 @@ void *mapped(const char *path, uint64_t at, size_t size, int protection);
 static inline int guard_quiet(void)
 {
 	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0;
+}
+
+/* Whether a path leads into the session's own folder, where nobody waits for anything and nothing
+ * is to be undone: what the clients of an engine write there, temporary files above all. */
+static inline int is_session(const char *path)
+{
+	return path != NULL && guard.own_size != 0 &&
+	       strncmp(path, guard.values[V_SOCKET], guard.own_size) == 0;
 }
 
 /* The questions.  Each returns when the caller may go on; `dir` is as for openat(2). */
@@ -118,19 +128,19 @@ void guard_unnote(char *note);
 
 static inline void reads(int dir, const char *path)
 {
-	if (!guard_quiet())
+	if (!guard_quiet() && !is_session(path))
 		guard_see(dir, path);
 }
 
 static inline void changes(int dir, const char *path)
 {
-	if (!guard_quiet())
+	if (!guard_quiet() && !is_session(path))
 		guard_see_change(dir, path);
 }
 
 static inline void removes(int dir, const char *path)
 {
-	if (!guard_quiet())
+	if (!guard_quiet() && !is_session(path))
 		guard_see_removal(dir, path);
 }
 

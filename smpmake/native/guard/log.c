@@ -214,7 +214,7 @@ int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 
 int undo_look(struct change *c, int dir, const char *path, int flags)
 {
-	return undo_look_anywhere(c, dir, path, flags) && !undo_is_excepted(c);
+	return !is_session(path) && undo_look_anywhere(c, dir, path, flags) && !undo_is_excepted(c);
 }
 
 int undo_was_before(const struct change *c)

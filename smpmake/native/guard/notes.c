@@ -23,7 +23,8 @@ char *guard_note(char letter, int dir, const char *path)
 	int before = errno;
 	char *note = NULL;
 	char full[PATH_MAX];
-	if (path != NULL && !is_foreign(path) && absolute(dir, path, full, sizeof full) == 0) {
+	if (path != NULL && !is_foreign(path) && !is_session(path) &&
+	    absolute(dir, path, full, sizeof full) == 0) {
 		struct trace *trace = guard.trace;
 		uint32_t size = (uint32_t)strlen(full) + 2;
 		uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);

@@ -85,7 +85,7 @@ enum view view_of_named(int dir, const char *path, char *elsewhere)
 {
 	int before = errno;
 	enum view view = AS_IT_IS;
-	if (path != NULL && *path != '\0' && guard_concerns(dir, path))
+	if (path != NULL && *path != '\0' && !is_session(path) && guard_concerns(dir, path))
 		view = seen(dir, path, "", elsewhere);
 	errno = before;
 	return view;
@@ -96,7 +96,7 @@ enum view view_of(int dir, const char *path, char *elsewhere)
 	int before = errno;
 	enum view view = view_of_named(dir, path, elsewhere);
 	if (view == AS_IT_IS && path != NULL && *path != '\0' && guard.trace != NULL &&
-	    guard.trace->watched)
+	    guard.trace->watched && !is_session(path))
 		view = look(-1, dir, path, elsewhere);
 	errno = before;
 	return view;
@@ -106,7 +106,7 @@ enum view view_of_opened(int fd, int dir, const char *path, char *elsewhere)
 {
 	int before = errno;
 	enum view view = AS_IT_IS;
-	if (guard.trace != NULL && guard.trace->watched && fd >= 0)
+	if (guard.trace != NULL && guard.trace->watched && fd >= 0 && !is_session(path))
 		view = look(fd, dir, path, elsewhere);
 	errno = before;
 	return view;
