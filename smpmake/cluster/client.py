@@ -31,10 +31,11 @@ TEMPORARY: Final = "tmp"  # in a compile's folder: what a client that is killed 
 class Client(Protocol):
     """distcc, and what is like it.
 
-    name     of the engine.
-    path     the program's file.
-    changes  its hosts may take more or fewer later on.
-    litter   how the paths begin of files that it writes outside of the folders it is given.
+    name        of the engine.
+    path        the program's file.
+    changes     its hosts may take more or fewer later on.
+    comes_back  a compile may be done here though it was sent.
+    litter      how the paths begin of files that it writes outside of the folders it is given.
 
     A compile has a folder of its own, in which the client says how far it is; several are never
     there at once.
@@ -43,6 +44,10 @@ class Client(Protocol):
     name: str
     path: str
     litter: tuple[str, ...]
+
+    @property
+    def comes_back(self) -> bool:
+        """See above."""
 
     @property
     def changes(self) -> bool:

@@ -118,9 +118,15 @@ class Cluster:
         """
         folder = self._folder_of(place)
 
+        is_away = False
+
         def look() -> None:
+            nonlocal is_away
+            if is_away and not self._client.comes_back:
+                return
             is_sent = self._client.is_sent(folder)
             if is_sent is not None:
+                is_away = is_sent
                 there = self._client.host_of(folder) or place.host.name
                 moved(there if is_sent else "")
 

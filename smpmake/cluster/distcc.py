@@ -49,7 +49,7 @@ class Distcc:
     """The program at `path`."""
 
     name = "distcc"
-    changes = False
+    changes = comes_back = False
     litter: tuple[str, ...] = ()
 
     def __init__(self, path: str) -> None:
@@ -98,19 +98,25 @@ class Distcc:
     def prepare(self, folder: Path) -> Path:
         """See Client.  What another one has left says nothing of the next: that it was killed, or
         that the host is to be let alone."""
-        state = folder / "state"
-        for each in (state, folder / "lock", folder / TEMPORARY):
-            each.mkdir(parents=True, exist_ok=True)
-            for left in each.iterdir():
-                left.unlink(missing_ok=True)
+        for name in ("state", "lock", TEMPORARY):
+            path = f"{folder}/{name}"
+            try:
+                left = os.listdir(path)
+            except FileNotFoundError:
+                os.makedirs(path)
+                continue
+            for each in left:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(f"{path}/{each}")
         (folder / _CALLED).unlink(missing_ok=True)
-        return state
+        return folder / "state"
 
     def is_sent(self, folder: Path) -> bool | None:
         """See Client.  If its states look otherwise it never says."""
         with contextlib.suppress(OSError):
-            for path in (folder / "state").iterdir():
-                return _is_away(path.read_bytes())
+            for name in os.listdir(f"{folder}/state"):
+                with open(f"{folder}/state/{name}", "rb", buffering=0) as file:
+                    return _is_away(file.read(_STATE_SIZE + 1))
         return None
 
     def host_of(self, folder: Path) -> str:

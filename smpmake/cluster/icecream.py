@@ -38,6 +38,7 @@ class Icecream:
     """The program at `path`; `scheduler` is where its machines are asked for, "" for nowhere."""
 
     name = "icecream"
+    comes_back = True
     litter: tuple[str, ...] = ("/tmp/.icecream-",)  # its locks, whatever TMPDIR says
 
     def __init__(self, path: str, scheduler: str) -> None:
