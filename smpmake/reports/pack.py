@@ -38,6 +38,10 @@ def pack(document: Document) -> dict[str, Any]:
         key: [printable(c[key]) for c in commands]
         for key in ("tool", "kind", "language", "folder", "cwd", "verdict", "reason", "state")
     }
+    elsewhere = {}
+    if any(c["host"] for c in commands):
+        names["host"] = [printable(c["host"]) for c in commands]
+        elsewhere["sent"] = [_after(c["started"], c["sent"]) for c in commands]
     who = {key: [printable(stall[key]) for stall in stalls] for key in ("who", "cause", "path")}
     words = Counter(word for _, line in lines for word in line)
     for several in (*outputs, *names.values(), *who.values()):
@@ -73,6 +77,7 @@ def pack(document: Document) -> dict[str, Any]:
             "system": [_ticks(c["system"]) for c in commands],
             "weighted": [_ticks(c["weighted"]) for c in commands],
             "memory": [c["max_rss_bytes"] >> 10 for c in commands],
+            **elsewhere,
         },
         "surprises": surprises,
         "stalls": {

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from smpmake.records import BuildRecord
-from tests.support.made import build, ran
+from tests.support.made import S, build, ran
 from tests.support.pages import HOSTILE, browser, forest, hostile, large, long, ordinary, page_of
 
 pytestmark = pytest.mark.browser
@@ -132,6 +132,28 @@ def test_commands_are_drawn_in_their_lanes(show: Open) -> None:
     assert has_ink(page, x, y + 9) == [0x00, 0x72, 0xB2]
     x, y = at(page, 2)
     assert has_ink(page, x, y + 9) == [0x00, 0x9E, 0x73]
+
+
+def test_other_machines_have_lanes_of_their_own(show: Open) -> None:
+    """As many as they had at once, below the slots."""
+    there = [
+        ran(2, 0, 1, 5, host="far", sent=102 * S, outputs=("/src/x.o",)),
+        ran(3, 0, 2, 6, host="far", slot=2, sent=103 * S),
+        ran(4, 0, 5, 8, host="near"),
+    ]
+    page = show(build(ran(0, 0, 0, 9), ran(1, 0, 0, 9, slot=1), *there))
+    seen(page)
+    names = [each["words"] for each in page.evaluate("window.written")]
+    assert [name for name in names if name in ("slot 0", "slot 1", "slot 2", "far", "near")] == [
+        *("slot 0", "slot 1"),
+        *("far", "near"),
+    ]
+    page.locator("#canvas").scroll_into_view_if_needed()
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+    x = box["x"] + 96 + (box["width"] - 96) * 0.3
+    page.mouse.click(x, box["y"] + 24 + 28 * 2 + 6 + 6)
+    assert "far, after 1.00 s here" in page.inner_text("#details")
 
 
 def test_zoom_and_pan_by_buttons_wheel_mouse_and_keys(show: Open) -> None:

@@ -18,7 +18,7 @@ from jinja2 import UndefinedError
 from smpmake.reports.document import brief, document
 from smpmake.reports.html import environment
 from smpmake.reports.pack import pack, script_safe
-from tests.support.made import build, keep, ran
+from tests.support.made import S, build, keep, ran
 from tests.support.pages import HOSTILE, hostile, large, ordinary, page_of
 from tests.support.space import Space
 
@@ -91,6 +91,15 @@ def test_what_is_packed_is_all_there() -> None:
         assert [f"{before['cwd']}/{name}" for name in after["outputs"]] == before["outputs"]
         for key in ("number", "command", "tool", "folder", "cwd", "verdict"):
             assert after[key] == before[key]
+
+
+def test_who_had_it_is_packed() -> None:
+    there = ran(1, 0, 1, 4, host="far:3632", sent=102 * S)
+    packed = pack(document(build(ran(0, 0, 0, 1), there)))
+    columns, words = packed["commands"], packed["words"]
+    assert columns["sent"] == [-1, packed["ticks"]]
+    assert packed["shared"][columns["host"][1]] == 0
+    assert [words[at] for at in columns["host"]] == ["", "far:3632"]
 
 
 def test_what_never_ran_is_packed_as_that() -> None:

@@ -41,6 +41,7 @@ function unpackCommands(columns) {
       state: words[columns.state[at]],
       status: columns.status[at],
       slot: columns.slot[at],
+      host: columns.host ? words[columns.host[at]] : "",
       waitedFor: columns.waited_for[at],
       outputs: columns.outputs[at].map((word) => words[word]),
       issued: issued[at] < 0 ? null : issued[at] / ticks,
@@ -48,6 +49,7 @@ function unpackCommands(columns) {
       // What has begun and not ended was at work as long as anybody looked.
       end: start === null ? null : took < 0 ? wall : start + took / ticks,
       took: start === null || took < 0 ? null : took / ticks,
+      sent: columns.sent && columns.sent[at] >= 0 ? columns.sent[at] / ticks : null, // after its start
       user: columns.user[at] / ticks,
       system: columns.system[at] / ticks,
       weighted: columns.weighted[at] / ticks,

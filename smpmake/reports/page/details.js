@@ -23,6 +23,11 @@ function verdictOf(job) {
   return `${verdict}: ${data.reasons[job.reason] || job.reason}`;
 }
 
+function placeOf(job) {
+  if (job.host) return job.sent === null ? job.host : `${job.host}, after ${seconds(job.sent)} here`;
+  return job.slot < 0 ? "no slot" : `slot ${job.slot}`;
+}
+
 function facts(job) {
   const rows = [["Result", resultOf(job)], ["Ran", verdictOf(job)]];
   if (job.issued !== null) rows.push(["Issued", seconds(job.issued)]);
@@ -32,7 +37,7 @@ function facts(job) {
     if (job.ready !== null && job.start > job.ready) rows.push(["Waited for a slot", seconds(job.start - job.ready)]);
     rows.push(["CPU", `${seconds(job.user)} user, ${seconds(job.system)} system`]);
     rows.push(["Memory", bytes(job.memory)]);
-    rows.push(["Place", job.slot < 0 ? "no slot" : `slot ${job.slot}`]);
+    rows.push(["Place", placeOf(job)]);
   }
   rows.push(["Kind", `${job.kind}, ${job.language}${job.critical ? ", on the critical path" : ""}`]);
   return rows;

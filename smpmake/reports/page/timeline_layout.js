@@ -1,8 +1,8 @@
-// Where everything on the timeline is: lanes of slots, of what took no slot and of the driver's waits,
-// the machine below; and how much of it is in view.
+// Where everything on the timeline is: lanes of slots, of other machines, of what took no slot and of
+// the driver's waits, the machine below; and how much of it is in view.
 const canvas = byId("canvas");
 const context = canvas.getContext("2d");
-const AXIS = 24, CHART = 42, GAP = 10, LANES = 560;
+const AXIS = 24, CHART = 42, GAP = 10, LANES = 560, HOST_LANES = 64;
 
 const view = { from: 0, to: wall };
 const shown = { mode: "kind", critical: false, match: null, cursor: null, chosen: null, least: 0 };
@@ -24,14 +24,24 @@ function packRows(items, most) {
 function makeLanes() {
   const ran = jobs.filter((job) => job.start !== null).sort((a, b) => a.start - b.start);
   const slots = new Map();
-  for (const job of ran.filter((each) => each.slot >= 0)) {
+  const hosts = new Map();
+  for (const job of ran.filter((each) => each.host)) {
+    if (!hosts.has(job.host)) hosts.set(job.host, []);
+    hosts.get(job.host).push(job);
+  }
+  for (const job of ran.filter((each) => each.slot >= 0 && !each.host)) {
     if (!slots.has(job.slot)) slots.set(job.slot, []);
     slots.get(job.slot).push(job);
   }
   for (const slot of [...slots.keys()].sort((a, b) => a - b)) {
     lanes.push({ name: `slot ${slot}`, kind: "slot", items: slots.get(slot) });
   }
-  packRows(ran.filter((each) => each.slot < 0), 3).forEach((items, row) => {
+  for (const host of [...hosts.keys()].sort()) {
+    packRows(hosts.get(host), HOST_LANES).forEach((items, row) => {
+      lanes.push({ name: row ? "" : host, kind: "host", items });
+    });
+  }
+  packRows(ran.filter((each) => each.slot < 0 && !each.host), 3).forEach((items, row) => {
     lanes.push({ name: row ? "" : "no slot", kind: "free", items });
   });
   const driver = stalls.filter((stall) => (byNumber.get(stall.command)?.verdict ?? "") !== "deferred");
