@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _SLOTS: Final = 1024  # rows: CPUs, and behind them
 _BUILDS: Final = 64
-_ID: Final = 4  # bytes of a row; zeros where it is nobody's
+_WHO: Final = struct.Struct("4sI")  # in a row: any bytes of a build's own, its process; or zeros
+_ID: Final = _WHO.size
 _NOBODY: Final = bytes(_ID)
 _LOCK: Final = struct.Struct("hhqqi0q")  # struct flock
 _TRIES: Final = 9
@@ -52,7 +53,7 @@ class Neighbours:
     def __init__(self, path: Path, slots: int) -> None:
         self._path = path
         self._slots = min(slots, _SLOTS)
-        self._id = os.urandom(_ID - 1) + b"\1"
+        self._id = _WHO.pack(os.urandom(4), os.getpid())
         self._fd = _open(path)
         try:
             self._row = self._moved_in()
@@ -70,7 +71,7 @@ class Neighbours:
     @property
     def wanted_elsewhere(self) -> bool:
         """See Tokens."""
-        return bool(self._others(_SLOTS, _BUILDS))
+        return bool(self._rows(_SLOTS, _BUILDS))
 
     def another(self, busy: int) -> bool:
         """See Tokens; the first slot, of which nobody asks, is one of them."""
@@ -130,12 +131,12 @@ class Neighbours:
             self.settle(self._busy, None)
 
     def _take(self, wanted: int) -> bool:
-        """Whether as many could be taken."""
+        """Whether as many could be taken; what a stopped build (Ctrl-Z) holds counts for nothing."""
         free = (slot for slot in range(self._slots) if slot not in self.held)
         while len(self.held) < wanted:
             slot = next(free, -1)
             if slot < 0:
-                return False
+                return len(self.held) + len(self._rows(0, self._slots, stopped=True)) >= wanted
             if self._lock(slot, fcntl.F_WRLCK):
                 self._write(slot, self._id)
                 self.held.append(slot)
@@ -143,19 +144,22 @@ class Neighbours:
 
     def _share(self) -> int:
         """How many each may have where all want more."""
-        builds = self._others(0, self._slots) | self._others(_SLOTS, _BUILDS)
+        builds = {*self._rows(0, self._slots), *self._rows(_SLOTS, _BUILDS)}
         return -(-self._slots // (1 + len(builds)))
 
-    def _others(self, first: int, count: int) -> set[bytes]:
-        """Whose those rows are, beside ours; what a killed build left is nobody's."""
+    def _rows(self, first: int, count: int, *, stopped: bool = False) -> list[bytes]:
+        """Whose those rows are that others hold, who run or who are stopped; what a killed build
+        left is nobody's."""
         rows = os.pread(self._fd, count * _ID, first * _ID)
         if rows.count(0) == len(rows):
-            return set()
-        found = set()
+            return []
+        found = []
         for at in range(0, len(rows), _ID):
             who = rows[at : at + _ID]
-            if who not in (_NOBODY, self._id) and self._is_locked(first + at // _ID):
-                found.add(who)
+            if who in (_NOBODY, self._id) or not self._is_locked(first + at // _ID):
+                continue
+            if _is_stopped(_WHO.unpack(who)[1]) is stopped:
+                found.append(who)
         return found
 
     def _moved_in(self) -> int:
@@ -180,6 +184,14 @@ class Neighbours:
     def _write(self, row: int, whose: bytes) -> None:
         with contextlib.suppress(OSError):  # no room: then he counts for nobody
             os.pwrite(self._fd, whose, row * _ID)
+
+
+def _is_stopped(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):  # gone, or in another container
+        return False
+    return state in "Tt"
 
 
 def neighbours(slots: int) -> Neighbours | None:

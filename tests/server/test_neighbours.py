@@ -205,6 +205,33 @@ def test_p9_a_killed_build_holds_nothing(tmp_path: Path) -> None:
     played(play)
 
 
+def test_what_a_stopped_build_holds_is_lent(tmp_path: Path) -> None:
+    def play() -> None:
+        with house(tmp_path, 4) as there:
+            other = subprocess.Popen(
+                [sys.executable, "-c", PROCESS, str(there.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"2\n"
+            one = there.build()
+            one.want(4)
+            assert one.busy == 2
+            other.send_signal(signal.SIGSTOP)
+            os.waitpid(other.pid, os.WUNTRACED)
+            one.end_one()
+            assert one.busy == 4
+            other.send_signal(signal.SIGCONT)
+            os.waitpid(other.pid, os.WCONTINUED)
+            for expected in (3, 2):
+                one.end_one()
+                assert one.busy == expected
+            other.communicate()
+
+    played(play)
+
+
 def test_a_file_that_goes_while_it_is_opened_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
