@@ -131,7 +131,7 @@ class Neighbours:
             self.settle(self._busy, None)
 
     def _take(self, wanted: int) -> bool:
-        """Whether as many could be taken; what a stopped build (Ctrl-Z) holds counts for nothing."""
+        """Whether as many could be taken; what a stopped build (Ctrl-Z) holds is nobody's."""
         free = (slot for slot in range(self._slots) if slot not in self.held)
         while len(self.held) < wanted:
             slot = next(free, -1)
