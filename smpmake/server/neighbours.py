@@ -217,9 +217,12 @@ def _place(quota: float | None) -> Path:
         with contextlib.suppress(OSError):
             about += [repr(quota), Path("/proc/self/cgroup").read_text()]
     name = f"{zlib.crc32(chr(10).join(about).encode()):08x}"
-    folder = folders.runtime() or folders.cache()
+    runtime = folders.runtime()
+    if runtime is not None:  # beside our folder there, which need not be
+        return runtime.with_name(f"smpmake-slots-{name}")
+    folder = folders.cache()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / f".slots-{name}"
+    return folder / f"smpmake-slots-{name}"
 
 
 def _open(path: Path) -> int:

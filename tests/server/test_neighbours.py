@@ -278,8 +278,9 @@ def test_who_has_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     found = neighbours(1)
     assert found is not None
-    assert (tmp_path / "run" / "smpmake" / file.name).exists()
+    assert os.listdir(tmp_path / "run") == [file.name]
     found.close()
+    assert not os.listdir(tmp_path / "run")
     file.symlink_to(tmp_path / "elsewhere")
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     assert neighbours(1) is None
