@@ -75,6 +75,8 @@ class Neighbours:
 
     def another(self, busy: int) -> bool:
         """See Tokens; the first slot, of which nobody asks, is one of them."""
+        if self._fd < 0:
+            return True
         if self.wanted_elsewhere and busy >= self._share():
             self._refused = True
         else:
@@ -84,6 +86,8 @@ class Neighbours:
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
         """See Tokens."""
+        if self._fd < 0:
+            return
         self._busy, self._wake = busy, wake
         moved = len(self.held) > busy
         while len(self.held) > busy:
@@ -101,7 +105,8 @@ class Neighbours:
             moved |= not wishing
         self._refused &= wake is not None
         if moved and self.wanted_elsewhere:
-            os.utime(self._fd)
+            with contextlib.suppress(OSError):  # they look again when a job of theirs ends
+                os.utime(self._fd)
 
     def close(self) -> None:
         """Gives everything back; once.  The last one takes the file with him."""
@@ -150,7 +155,7 @@ class Neighbours:
     def _rows(self, first: int, count: int, *, stopped: bool = False) -> list[bytes]:
         """Whose those rows are that others hold, who run or who are stopped; what a killed build
         left is nobody's."""
-        rows = os.pread(self._fd, count * _ID, first * _ID)
+        rows = os.pread(self._fd, count * _ID, first * _ID) if self._fd >= 0 else b""
         if rows.count(0) == len(rows):
             return []
         found = []
@@ -178,7 +183,10 @@ class Neighbours:
 
     def _is_locked(self, row: int) -> bool:
         asked = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, row, 1, 0)
-        answer = fcntl.fcntl(self._fd, fcntl.F_OFD_GETLK, asked)
+        try:
+            answer = fcntl.fcntl(self._fd, fcntl.F_OFD_GETLK, asked)
+        except OSError:
+            return False
         return bool(_LOCK.unpack(answer)[0] != fcntl.F_UNLCK)
 
     def _write(self, row: int, whose: bytes) -> None:
