@@ -24,6 +24,7 @@ class Kind(enum.StrEnum):
     INSPECT = "inspect"  # reads operands, prints, writes nothing
     QUERY = "query"  # asks the tool about itself: --version, -print-search-dirs
     BUILD = "build"  # a nested make: its commands come by themselves
+    RECIPE = "recipe"  # a line of a recipe, of which only is known what it did before
     UNKNOWN = "unknown"
 
 

@@ -13,6 +13,7 @@ from smpmake.engine.environment import Environment
 
 if TYPE_CHECKING:
     from smpmake.decide.known_failures import KnownFailures
+    from smpmake.decide.lessons import Lessons
     from smpmake.decide.rules import Rules
     from smpmake.engine.sinks import Transcript
     from smpmake.protocol.wire import FileId, Invoke
@@ -28,11 +29,13 @@ class Wrong(NamedTuple):
     argv     the command's words.
     caller   see Command.caller.
     failure  how it failed.
+    guessed  it did not fail, but did something else than before (engine/learning).
     """
 
     argv: bytes
     caller: bytes
     failure: Failure
+    guessed: bool = False
 
 
 _MOST_SHARED: Final = 1000
@@ -62,6 +65,8 @@ class Build:
     stalls         who waited for pending commands.
     promised       what its deferred commands were to write, so far.
     known_failures the commands whose status is known to matter.
+    lessons        what recipes' lines have done in earlier builds, if that is to be used.
+    guesses        it still may be: no guess of this build was wrong.
     wrong          the promises of success that were wrong, by the commands' digests.
     shared         files that one command makes for many, with what those have in common.
     headers        how many of its commands wrote what could be a header.
@@ -103,6 +108,8 @@ class Build:
     stalls: list[Stall] = field(default_factory=list)
     promised: set[str] = field(default_factory=set)
     known_failures: KnownFailures | None = None
+    lessons: Lessons | None = None
+    guesses: bool = True
     wrong: dict[str, Wrong] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
@@ -169,6 +176,7 @@ class Build:
         self.outer = outer.outer or outer
         self.undo = outer.undo
         self.known_failures = outer.known_failures
+        self.guesses = False
         self.awaited = outer.awaited
         self.owed = outer.owed
         self.finished = outer.finished
@@ -185,11 +193,14 @@ class Build:
                 if record.state in ("done", "failed"):
                     record.state = "undone"
         else:
-            self.owed |= {digest: wrong.failure for digest, wrong in self.wrong.items()}
+            owed = {d: wrong.failure for d, wrong in self.wrong.items() if not wrong.guessed}
+            self.owed |= owed
         self._undone = len(self.records)
         self.broken, self.refused, self.squashed = None, False, False
         self.lost.clear()
-        self.reported += self.failures
+        guessed = [wrong.failure for wrong in self.wrong.values() if wrong.guessed]
+        self.reported += [failure for failure in self.failures if failure not in guessed]
+        self.guesses = False
         self.finished.clear()
         self.patient |= self.repeats > 0  # the caller's commands were waited for, in vain
         self.repeats += 1

@@ -25,8 +25,11 @@ class Reply(Protocol):
     def leave(self, status: int, message: bytes = b"") -> None:
         """The shim exits with `status`."""
 
-    def decline(self) -> None:
-        """The shim becomes the real tool, of which nothing more is to be known."""
+    def decline(self, notes: int = 0) -> None:
+        """The shim becomes the real tool, which is no command.
+
+        notes  the number under which what it does is noted; `Engine.line_ended(notes)` follows.
+        """
 
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
         """The shim becomes the real tool; `Engine.lease_ended(job)` follows when that ends."""
@@ -80,6 +83,9 @@ class Command:
     rests_on      commands that are not taken for ended before it is, carries: how many rest on it
                   (engine/settling), is_kept: it has ended well.
     caller        the command line of who called it, b"" for a make or where nobody asks.
+    is_learnt     a line of a recipe, promised because of what it did in an earlier build.
+    line          the line that it belongs to, while that is being watched (engine/learning).
+    events        what was noted of it in order, where that matters to a line.
     """
 
     build: Build
@@ -111,6 +117,9 @@ class Command:
     rests_on: tuple[Command, ...] = ()
     carries: int = 0
     is_kept: bool = False
+    is_learnt: bool = False
+    line: object = None
+    events: tuple[tuple[str, str], ...] = ()
 
 
 class OutputFile(NamedTuple):

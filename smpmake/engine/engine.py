@@ -24,6 +24,7 @@ from smpmake.engine.command import Reply, command_of
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
+from smpmake.engine.learning import Learning
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
@@ -109,6 +110,8 @@ class Engine:
             disk.folder,
             clock.now,
         )
+        self._notes = Traces(disk.folder, self._litter, "notes")
+        self._learning = learning = Learning(self._notes, hazards, disk.paths, clock)
         self._output = JobOutput(self.printer)
         observer = Observer(hazards, self._pending, self._traces, versions)
         processes = processes or Processes()
@@ -126,6 +129,7 @@ class Engine:
             chaos=self._chaos,
             lending=lending,
             distribution=distribution,
+            learning=learning,
         )
         self._intake = Intake(
             self._executor,
@@ -138,6 +142,7 @@ class Engine:
             observer=observer,
             chaos=self._chaos,
             distribution=distribution,
+            learning=learning,
         )
         executor = self._executor
         distribution.connect(executor.pause, executor.resume, executor.take_another, self._tell_all)
@@ -204,6 +209,10 @@ class Engine:
         if job.number >= 0:
             self._executor.lease_ended(job)
 
+    def line_ended(self, notes: int) -> None:
+        """A recipe's line that ran where it stands has ended."""
+        self._learning.ended(notes)
+
     def stop(self, build: Build, number: int) -> None:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""
         build.stopping = build.stopping or 128 + number
@@ -212,6 +221,7 @@ class Engine:
     def start_over(self, build: Build, *, whole: bool) -> None:
         """A build's driver is run again (Build.start_over)."""
         build.start_over(whole=whole)
+        self._learning.forget(build)
         self._pending.release()
         if build.owed:
             self._pending.hear_all()
@@ -268,4 +278,5 @@ class Engine:
         self._disk.close()
         self._pending.close()
         self._traces.close()
+        self._notes.close()
         return leftovers

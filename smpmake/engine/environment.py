@@ -14,7 +14,7 @@ _EVERYBODYS: Final = "/tmp"
 _OURS: Final = frozenset(
     f"SMPMAKE_{name}".encode()
     for name in (
-        *("SOCKET", "BOARD", "BUILD", "GUARD", "SHIMS", "COMMAND", "TRACE"),
+        *("SOCKET", "BOARD", "BUILD", "GUARD", "SHIMS", "COMMAND", "TRACE", "NOTES"),
         *("CALLER", "UNGUARDED", "REAL", "DEPTH"),
     )
 )

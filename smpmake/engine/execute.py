@@ -21,6 +21,7 @@ from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.distribution import Distribution
+from smpmake.engine.learning import Learning
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.orders import order_for
@@ -60,6 +61,7 @@ class Executor:
         chaos: Chaos,
         lending: Lending,
         distribution: Distribution,
+        learning: Learning,
     ) -> None:
         self._scheduler = scheduler
         self._pending = pending
@@ -74,6 +76,7 @@ class Executor:
         self._chaos = chaos
         self._lending = lending
         self._distribution = distribution
+        self._learning = learning
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
@@ -227,6 +230,7 @@ class Executor:
 
     def _retire(self, job: Job, *, ok: bool, now: int, first: Iterable[Action] = ()) -> None:
         """It leaves the engine; behind `first`, what waited for it goes on or will not run."""
+        self._learning.did(command_of(job), ok=ok)
         self._leave(job)
         actions = self._scheduler.finished(job, ok=ok, now=now)
         self._find_again(command_of(job).build)
@@ -286,15 +290,20 @@ class Executor:
         now = self._clock.now()
         stop: list[Action] = []
         build = command.build
-        if result.ok:
+        wrong = self._learning.wrong(command) if result.ok else ""
+        if result.ok and not wrong:
             self._outcome.succeeded(job, command, result)
         else:
-            stops = self._outcome.failed(job, command, result, why)
+            stops = (
+                self._outcome.guessed_wrong(job, command, result, wrong)
+                if wrong
+                else self._outcome.failed(job, command, result, why)
+            )
             if build.failures:
                 self._hold(build)
             if stops:
                 stop = self._stop_behind(job, build, now)
-        self._retire(job, ok=result.ok, now=now, first=stop)
+        self._retire(job, ok=result.ok and not wrong, now=now, first=stop)
 
     def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""
@@ -313,6 +322,7 @@ class Executor:
 
     def _cancelled(self, job: Job, command: Command) -> None:
         self._outcome.cancelled(job, command)
+        self._learning.did(command, ok=False)
         self._leave(job)
         self._find_again(command.build)
         if command.reply is not None:

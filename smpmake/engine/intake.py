@@ -26,6 +26,7 @@ from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
+from smpmake.engine.learning import Learning
 from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.outcome import refuse
@@ -56,6 +57,7 @@ class Intake:
         observer: Observer,
         chaos: Chaos,
         distribution: Distribution,
+        learning: Learning,
     ) -> None:
         self._executor = executor
         self._hazards = hazards
@@ -68,6 +70,7 @@ class Intake:
         self._observer = observer
         self._chaos = chaos
         self._distribution = distribution
+        self._learning = learning
         self._resolver = OperandResolver(hazards, disk)
         self._recipes = Recipes(hazards, disk.paths, processes)
         self._count = 0
@@ -81,11 +84,11 @@ class Intake:
             refuse(build, reply)
             return
         is_line = families.runs_lines(invoke.tool)
+        words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+        cwd = os.fsdecode(invoke.cwd)
         if is_line and not self._recipes.may_read(invoke, build.rules):
             _decline(reply, out, err)
             return
-        words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
-        cwd = os.fsdecode(invoke.cwd)
         environment = build.environment_of(invoke)
         build.tells_folders |= make_tells_folders(environment)
         files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
@@ -94,12 +97,15 @@ class Intake:
             analysis = self._recipes.seen(analysis, invoke, cwd, out)
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()
+        if is_line and analysis.refusal is Reason.RECIPE:
+            analysis = self._learning.meaning(build, invoke, words) or analysis
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
-            _decline(reply, out, err)
+            build.to_be_told(invoke, b"", deferred=False)
+            _decline(reply, out, err, self._learning.begin(build, invoke, words))
             return
         caller = b""
         if decision.deferred and build.undo is not None:
@@ -122,6 +128,7 @@ class Intake:
             out = err = -1
         command = self._command(build, invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
+        command.is_learnt = analysis.kind is Kind.RECIPE
         analysis = self._resolver.share(build, cwd, analysis)
         if analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
             self._replace_argv(command, analysis.argv)
@@ -234,6 +241,7 @@ class Intake:
         if analysis.rename is not None and not command.digest:  # else mv itself says how it went
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
+        self._learning.joined(command)
         job = self._job(command, Mode.DEFERRED, operands, decision)
         job.issued_ns = self._resolver.issue_time(outputs, cwd)
         command.outputs = encoded(outputs)
@@ -383,10 +391,10 @@ class Intake:
         self._in_foreground(command, cwd, last.analysis, decision)
 
 
-def _decline(reply: Reply, *fds: int) -> None:
+def _decline(reply: Reply, out: int, err: int, notes: int = 0) -> None:
     """A line of which something is not known: its commands come one by one."""
-    _close(*fds)
-    reply.decline()
+    _close(out, err)
+    reply.decline(notes)
 
 
 def _close(*fds: int) -> None:

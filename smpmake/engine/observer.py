@@ -43,6 +43,8 @@ class Observer:
             return False
         if command.record.kind == Kind.FILE:  # one program, that starts no other
             return True
+        if command.is_learnt:  # seen when it was learnt, and seen again
+            return True
         return self._has_guard.get(_tool(command), False)
 
     def started(self, slot: int, job: Job, command: Command) -> bytes:
@@ -74,6 +76,8 @@ class Observer:
         trace = self._traces.end(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
+        if command.is_learnt or command.line is not None:
+            command.events = tuple(self._traces.events(slot).found)
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
             command.record.delay_us = trace.waited_us
         if command.perhaps:

@@ -85,6 +85,22 @@ class Outcome:
             build.broken = job
         return True
 
+    def guessed_wrong(self, job: Job, command: Command, result: Result, why: str) -> bool:
+        """A line did something else than in earlier builds; returns True: all is to be undone."""
+        build, argv = command.build, command.invoke.argv
+        command.record.state = "failed"
+        self._withdraw_stamps(command)
+        build.lost.update(command.makes)
+        if build.undo is None:
+            self._output.skip(command, job.number)
+        failure = Failure(command.record, result.out + result.err, why)
+        build.failures.append(failure)
+        wrong = Wrong(argv, command.caller, failure, guessed=True)
+        build.wrong[digest_of(command.invoke.cwd, argv)] = wrong
+        if build.broken is None or job.number < build.broken.number:
+            build.broken = job
+        return True
+
     def remove(self, job: Job, command: Command) -> None:
         """What a command has left half-made goes, and comes back if all is undone."""
         for path in command.makes:

@@ -33,13 +33,13 @@ LIMITS: Final = 1 << 32
 SLOTS: Final = 131072
 FOLDERS: Final = 4096
 _PROMISES: Final = 16384
-_HEADER: Final = struct.Struct("<QIIIIqIIIIII")
+_HEADER: Final = struct.Struct("<QIIIIqIIIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
-_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS, _NAMES = (
-    *(4, 5, 8, 9, 10, 11, 12, 13),
+_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS, _NAMES, _LINES = (
+    *(4, 5, 8, 9, 10, 11, 12, 13, 14),
 )  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 6
+_VERSION: Final = 7
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
@@ -110,7 +110,7 @@ class Scoreboard:
     def __init__(self, path: Path) -> None:
         """Raises NoRoomError."""
         self._map = shared_map(path, 8 * (_FIRST_PROMISE + 3 * _PROMISES))
-        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 9))
+        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 11))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
@@ -137,6 +137,10 @@ class Scoreboard:
     def keep_journal(self) -> None:
         """From now on guards write what they change into the undo journal (smpmake.undo)."""
         self._halves[_JOURNAL] = 1
+
+    def learn_lines(self) -> None:
+        """From now on makes send every line of their recipes, and guards note more."""
+        self._halves[_LINES] = 1
 
     def unknown_folders(self, count: int) -> None:
         """How many pending outputs will appear in folders that do not exist yet."""

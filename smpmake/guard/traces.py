@@ -41,16 +41,26 @@ class Trace(NamedTuple):
     waited_us: int = 0
 
 
+class Events(NamedTuple):
+    """Notes in order, as letters and paths; where they end; whether they are all."""
+
+    found: list[tuple[str, str]]
+    end: int
+    whole: bool
+
+
 class Traces:
     """The files, one a slot, in the session's folder.  `fault` says why there was none.
 
     ours  how paths begin at which what jobs do is no news.
+    name  what they are called, before a number.
     """
 
     fault = ""
 
-    def __init__(self, folder: Path, ours: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, ours: Sequence[str] = (), name: str = "trace") -> None:
         self._folder = folder
+        self._name = name
         self._ours = tuple(map(os.fsencode, ours))
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
@@ -71,7 +81,7 @@ class Traces:
         own        its outputs (scoreboard.output_check),
         asks_own   and whether it asks before it makes or changes them.
         """
-        path = self._folder / f"trace-{slot}"
+        path = self._folder / f"{self._name}-{slot}"
         known = self._maps.get(slot)
         if known is None:
             try:
@@ -99,6 +109,18 @@ class Traces:
         whole = not lost and not found[b"u"]
         waited_us = _BEGIN.unpack(known[:_HEAD])[_WAITED]
         return Trace(tuple(found[b"r"]), tuple(found[b"w"]), whole, waited_us)
+
+    def events(self, slot: int, begin: int = 0) -> Events:
+        """What was noted from there on, in order."""
+        known = self._maps.get(slot)
+        if known is None:
+            return Events([], begin, whole=False)
+        end, lost = _extent(known)
+        found = []
+        for note in known[_HEAD + begin : end].split(b"\0"):
+            if note[:1] not in (b"", b"-") and not note.startswith(self._ours, 1):
+                found.append((chr(note[0]), os.path.normpath(os.fsdecode(note[1:]))))
+        return Events(found, end - _HEAD, whole=not lost)
 
     def has_opened(self, slot: int, path: str) -> bool:
         """Whether a job that runs may have a file of that name open, in whatever folder."""

@@ -100,7 +100,7 @@ static char *numbered(const char *name, uint32_t value)
 int survey(struct context *s)
 {
 	static const char *const session[] = {"SOCKET", "BOARD", "BUILD"};
-	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH"};
+	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH", "NOTES"};
 	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
 	size_t count = 0, n = 0;
 	memset(own, 0, sizeof own);
@@ -109,7 +109,7 @@ int survey(struct context *s)
 		s->has_guard |= value_if(environ[count], "GUARD") != NULL;
 		count++;
 	}
-	s->env = must_alloc((count + 3) * sizeof *s->env);
+	s->env = must_alloc((count + 4) * sizeof *s->env);
 	for (size_t i = 0; i < count; i++) {
 		char *variable = environ[i];
 		const char *value, *inside = value_if(variable, "COMMAND");
@@ -137,6 +137,7 @@ int survey(struct context *s)
 	s->real = come[2];
 	if (s->has_guard)
 		s->unguarded = unguarded_above(come[1], come[0]);
+	s->notes = come[4] != NULL ? number_in(come[4]) : 0;
 	uint32_t level = come[3] != NULL ? number_in(come[3]) + 1 : 1;
 	if (level > MAX_DEPTH)
 		return -1;
@@ -147,15 +148,25 @@ int survey(struct context *s)
 	return 0;
 }
 
-void number(struct context *s, uint32_t command)
+static void add(struct context *s, const char *name, uint32_t value)
 {
 	size_t n = 0;
-	if (!s->has_guard || command == 0)
+	if (!s->has_guard || value == 0)
 		return;
 	while (s->env[n] != NULL)
 		n++;
-	s->env[n] = numbered("SMPMAKE_COMMAND=", command);
+	s->env[n] = numbered(name, value);
 	s->env[n + 1] = NULL;
+}
+
+void number(struct context *s, uint32_t command)
+{
+	add(s, "SMPMAKE_COMMAND=", command);
+}
+
+void keep_notes(struct context *s)
+{
+	add(s, "SMPMAKE_NOTES=", s->notes);
 }
 
 void replace_path(struct context *s)
@@ -195,12 +206,15 @@ char **driver_environment(const struct context *s, const char *real)
 	size_t count = 0, n = 0;
 	while (environ[count] != NULL)
 		count++;
-	char **env = must_alloc((count + 3) * sizeof *env);
+	char **env = must_alloc((count + 4) * sizeof *env);
 	for (size_t i = 0; i < count; i++)
 		if (value_if(environ[i], "REAL") == NULL && value_if(environ[i], "DEPTH") == NULL &&
+		    value_if(environ[i], "NOTES") == NULL &&
 		    (!unguarded || value_if(environ[i], "CALLER") == NULL))
 			env[n++] = environ[i];
 	env[n++] = s->depth;
+	if (s->notes != 0)
+		env[n++] = numbered("SMPMAKE_NOTES=", s->notes);
 	if (unguarded)
 		env[n++] = nobody;
 	env[n] = NULL;

@@ -148,6 +148,7 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 	    .env_len = (uint32_t)s->env_bytes,
 	    .limits_len = sizeof limits,
 	    .unguarded = s->unguarded,
+	    .notes = s->notes,
 	};
 	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len +
 	              fixed.build_len + argv_bytes + s->env_bytes + sizeof limits;
@@ -191,6 +192,8 @@ int hear(int connection, char ***argv, struct context *s)
 			*argv = words;
 	}
 	number(s, answer.command);
+	if (answer.notes != 0)
+		s->notes = answer.notes;
 	if (answer.keep_open)
 		fcntl(connection, F_SETFD, 0);
 	return -1;

@@ -26,12 +26,19 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-static int become(const char *real, char **argv, char **env)
+static int execute(const char *real, char **argv, char **env)
 {
 	execve(real, argv, env);
 	int why = errno;
 	complain(argv[0], real);
 	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+}
+
+/* Becomes the real tool, of which a recipe's line may be made. */
+static int become(const char *real, char **argv, struct context *s)
+{
+	keep_notes(s);
+	return execute(real, argv, s->env);
 }
 
 static int is_among(const char *tool, const char *const *names)
@@ -108,19 +115,22 @@ int main(int argc, char **argv)
 	if (s.real == NULL && strchr(argv[0], '/') != NULL)
 		argv[0] = real;
 	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
-		return become(real, argv, s.env);
+		return become(real, argv, &s);
 	int prints = is_among(tool, printers);
 	if (prints && !prints_into_file())
-		return become(real, argv, s.env);
+		return become(real, argv, &s);
 	if (s.board != NULL && (prints || is_among(tool, disk_tools)) && nothing_pending(s.board))
-		return become(real, argv, s.env);
+		return become(real, argv, &s);
 	int connection = open_connection(s.socket);
 	if (connection < 0)
-		return become(real, argv, s.env);
+		return become(real, argv, &s);
 	int status = -1;
-	if (send_invocation(connection, tool, real, argv, &s) == 0)
+	int sent = send_invocation(connection, tool, real, argv, &s) == 0;
+	if (is_among(tool, shells)) /* a line has notes of its own, or none */
+		s.notes = 0;
+	if (sent)
 		status = hear(connection, &argv, &s);
 	if (status < 0 && (is_among(tool, make_tools) || is_among(tool, shells)))
-		return become(real, argv, driver_environment(&s, real));
-	return status >= 0 ? status : become(real, argv, s.env);
+		return execute(real, argv, driver_environment(&s, real));
+	return status >= 0 ? status : become(real, argv, &s);
 }

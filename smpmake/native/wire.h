@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x4b4d5053u /* "SPMK" */
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 #define WIRE_MAX_PAYLOAD (16u << 20)
 
 enum wire_type {
@@ -41,6 +41,8 @@ struct wire_invoke {
 	uint64_t out_dev, out_ino, err_dev, err_ino;
 	uint32_t tool_len, real_len, cwd_len, build_len, argv_len, env_len, limits_len;
 	uint32_t unguarded; /* the nearest process above without a guard, 0 where all have one */
+	uint32_t notes;     /* the recipe's line that it belongs to, if that is watched; else 0 */
+	uint32_t reserved;
 };
 
 struct wire_limit {
@@ -59,6 +61,7 @@ struct wire_answer {
 	uint32_t keep_open; /* the connection stays open across exec: it is the lease on a slot */
 	uint32_t argv_len, message_len;
 	uint32_t command; /* the number under which its guard asks; 0: none */
+	uint32_t notes;   /* where guards below it note what they do; 0: nowhere */
 };
 
 #define JOB_MERGED_OUTPUT 1u /* stdout and stderr are one file: keep their order */

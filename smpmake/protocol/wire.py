@@ -52,8 +52,8 @@ GUARD_ELSEWHERE: Final = 3
 GUARD_AGAIN: Final = 4
 GUARD_FOLDER: Final = 5
 
-_INVOKE: Final = struct.Struct("<IIQQQQIIIIIIII")
-_ANSWER: Final = struct.Struct("<IiIIII")
+_INVOKE: Final = struct.Struct("<IIQQQQIIIIIIIIII")
+_ANSWER: Final = struct.Struct("<IiIIIII")
 _JOB: Final = struct.Struct("<QqIIIIIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 _LIMIT: Final = struct.Struct("<QQ")
@@ -91,6 +91,7 @@ class Invoke:
     argv, env  NUL-ended strings; env as the real tool is to get it.
     limits     pairs of 64 bits (soft, hard), one a resource.
     unguarded  the nearest process above it that has no guard, 0 where all have one.
+    notes      the number of the recipe's line that it belongs to, if that is watched; else 0.
     """
 
     parent: int
@@ -105,6 +106,7 @@ class Invoke:
     env: bytes
     limits: bytes
     unguarded: int = 0
+    notes: int = 0
 
     def limit(self, resource: int) -> int:
         """The soft one of a resource (resource.RLIMIT_NOFILE ...); no limit where none came."""
@@ -179,6 +181,8 @@ def decode_invoke(payload: bytes) -> Invoke:
         env_len,
         limits_len,
         unguarded,
+        notes,
+        _,
     ) = _INVOKE.unpack_from(payload)
     tool, real, cwd, build, argv, env, limits = blobs(
         payload,
@@ -210,6 +214,7 @@ def decode_invoke(payload: bytes) -> Invoke:
         env,
         limits,
         unguarded,
+        notes,
     )
 
 
@@ -256,6 +261,8 @@ def encode_invoke(invoke: Invoke) -> bytes:
         len(invoke.env),
         len(invoke.limits),
         invoke.unguarded,
+        invoke.notes,
+        0,
     )
     return frame(
         INVOKE,
@@ -272,17 +279,23 @@ def encode_invoke(invoke: Invoke) -> bytes:
 
 def answer_exit(status: int, message: bytes = b"") -> bytes:
     """The shim leaves with `status`, after printing `message` on its stderr."""
-    return frame(ANSWER, _ANSWER.pack(0, status, 0, 0, len(message), 0), message)
+    return frame(ANSWER, _ANSWER.pack(0, status, 0, 0, len(message), 0, 0), message)
 
 
 def answer_exec(
-    argv: bytes = b"", message: bytes = b"", *, keep_open: bool = False, command: int = -1
+    argv: bytes = b"",
+    message: bytes = b"",
+    *,
+    keep_open: bool = False,
+    command: int = -1,
+    notes: int = 0,
 ) -> bytes:
     """The shim becomes the real tool, with another argv if one is given, after `message`.
 
     command  the number under which the tool's guard asks.
+    notes    that of a recipe's line, where guards note what it does.
     """
-    fixed = _ANSWER.pack(1, 0, keep_open, len(argv), len(message), command + 1)
+    fixed = _ANSWER.pack(1, 0, keep_open, len(argv), len(message), command + 1, notes)
     return frame(ANSWER, fixed, argv, message)
 
 

@@ -105,6 +105,23 @@ class Leases:
         self._loop.add_reader(pidfd, self._on_end, job, pid, pidfd)
         return True
 
+    def watch_line(self, pid: int, ended: Callable[[], None]) -> None:
+        """Calls when a process has ended that is no tool."""
+        try:
+            pidfd = os.pidfd_open(pid)
+        except OSError:
+            self._loop.call_soon(ended)
+            return
+
+        def on_end() -> None:
+            self._loop.remove_reader(pidfd)
+            self._open.discard(pidfd)
+            os.close(pidfd)
+            ended()
+
+        self._open.add(pidfd)
+        self._loop.add_reader(pidfd, on_end)
+
     def _on_end(self, job: Job, pid: int, pidfd: int) -> None:
         self._loop.remove_reader(pidfd)
         self._open.discard(pidfd)

@@ -21,7 +21,7 @@ from smpmake.commands.model import Kind
 from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.rules import rules_of
-from smpmake.engine.build import Build
+from smpmake.engine.build import Build, Wrong
 from smpmake.engine.sinks import Printer, Transcript
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
@@ -66,6 +66,7 @@ class LocalBackend:
         self._program = program
         self._slots = slots
         self._spent_before = 0
+        self._record: BuildRecord | None = None
         self._engine: Engine | None = None
         self._neighbours: Neighbours | None = None
         self._server: Server | None = None
@@ -88,6 +89,7 @@ class LocalBackend:
         record.commands, record.failures = build.records, build.failures
         record.reported = build.reported
         record.notices, record.stalls = build.notices, build.stalls
+        self._record = record
         if self._stage is None:
             settings = self._settings
             self._stage = Stage(
@@ -96,6 +98,7 @@ class LocalBackend:
                 budget=settings.undo,
                 described=tuple(families.described()),
                 output=settings.output == "serial",
+                learns=settings.recipes == "learned",
             )
         stage = self._stage
         self._listener = socket.socket(fileno=stage.take_listener())
@@ -162,6 +165,8 @@ class LocalBackend:
             tokens=self._stage.jobserver or self._neighbours,
         )
         self._build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
+        if self._settings.recipes == "learned" and self._build.undo is not None:
+            self._learn_lines()
         engine.builds[BUILD] = self._build
         if self._stopped:
             engine.stop(self._build, self._stopped)
@@ -173,6 +178,17 @@ class LocalBackend:
             engine.priority.await_forecast(self._slots)
             loop = asyncio.get_running_loop()
             loop.call_later(BREATH, self._begin_to_look_back, loop, os.getcwd())
+
+    def _learn_lines(self) -> None:
+        """What is guessed has to be repeated where it was wrong, and what it asks is not asked."""
+        from smpmake.decide.lessons import Lessons
+        from smpmake.session.rerun import Input, can_be_repeated
+
+        given, record = Input(), self._record
+        assert record is not None
+        again = can_be_repeated(record.command, given, keep_going=self._settings.keep_going)
+        if again and given.says_nothing():
+            self._build.lessons = Lessons(os.getcwd())
 
     def abandon(self) -> None:
         """See Backend."""
@@ -270,13 +286,12 @@ class LocalBackend:
         build = self._build
         if build.known_failures is None:  # nothing was asked
             return []
-        commands = []
-        build.known_failures.learn({digest: w.argv for digest, w in build.wrong.items()})
-        for wrong in build.wrong.values():
-            words = wrong.argv[:-1].split(b"\0")
-            commands.append(shlex.join(os.fsdecode(word) for word in words))
+        failed = {digest: w.argv for digest, w in build.wrong.items() if not w.guessed}
+        build.known_failures.learn(failed)
         build.known_failures.save()
-        return commands
+        if build.lessons is not None:
+            build.lessons.save()
+        return [_told(wrong) for wrong in build.wrong.values()]
 
     def take_back(self, *, everything: bool) -> TakenBack:
         """See Backend."""
@@ -328,6 +343,10 @@ class LocalBackend:
             self._listener.close()
         if self._build.known_failures is not None:
             self._build.known_failures.save()
+        if self._build.lessons is not None and self._record is not None:
+            if not (self._record.driver_status or self._record.failures or self._stopped):
+                self._build.lessons.keep()
+            self._build.lessons.save()
         leftovers: list[str] = []
         if self._build.transcript is not None:
             self._build.transcript.finish()  # with what came behind a failure that nobody mends
@@ -367,6 +386,14 @@ class LocalBackend:
                 transcript.add(data)
 
         loop.add_reader(read_end, readable)
+
+
+def _told(wrong: Wrong) -> str:
+    words = wrong.argv[:-1].split(b"\0")
+    command = shlex.join(os.fsdecode(word) for word in words)
+    if wrong.guessed:
+        return f"did not what it did in an earlier build ({wrong.failure.why}): {command}"
+    return f"failed after its success was promised: {command}"
 
 
 def _drain(fd: int) -> bytes | None:

@@ -52,6 +52,11 @@ class Input:
             return True
         return self._is_over
 
+    def says_nothing(self) -> bool:
+        """Whether what reads it without being foreseen misses nothing: a person may be there, whom
+        recipes ask as little as under make -j."""
+        return self._is_over or stat.S_ISCHR(self._mode)
+
     def rewind(self) -> None:
         """As it was; a file is read from the same place again."""
         if self._offset >= 0:
@@ -63,6 +68,13 @@ def _is_at_its_end(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     return any(event & select.POLLHUP and not event & select.POLLIN for _, event in poll.poll(0))
+
+
+def can_be_repeated(command: list[str], given: Input, *, keep_going: bool) -> bool:
+    """Whether a driver, run once more with the same input, would do what it has done."""
+    if can_run_again(command):
+        return given.comes_again() or not reads_its_input(command)
+    return not keep_going and given.comes_again()
 
 
 def reads_its_input(command: list[str]) -> bool:

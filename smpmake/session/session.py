@@ -28,7 +28,7 @@ from smpmake.session.headstart import Headstart
 from smpmake.session.keeper import Keeper, heard
 from smpmake.session.limits import SHORT, raise_descriptor_limit, restore_descriptor_limit
 from smpmake.session.means import BREATH, in_a_thread
-from smpmake.session.rerun import Input, can_run_again, reads_its_input
+from smpmake.session.rerun import Input, can_be_repeated, can_run_again
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -241,7 +241,8 @@ class Session:
             await self._take_back()
             return False
         is_make = can_run_again(record.command)
-        again = bool(wrong) and self._is_repeatable() and (is_make or backend.reaches_back)
+        again = can_be_repeated(record.command, self._input, keep_going=self._settings.keep_going)
+        again = again and bool(wrong) and (is_make or backend.reaches_back)
         taken_back = await self._take_back(everything=again)
         if not again:
             if self._killed:
@@ -262,17 +263,10 @@ class Session:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         undone = "what followed is undone, and " if taken_back.done else ""
         say(
-            f"failed after its success was promised: {wrong[0]}{more}; {undone}"
+            f"{wrong[0]}{more}; {undone}"
             f"{os.path.basename(record.command[0])} is run again, to let it decide"
         )
         return True
-
-    def _is_repeatable(self) -> bool:
-        """Whether the driver, run once more, would do what it has done."""
-        command = self.record.command
-        if can_run_again(command):
-            return self._input.comes_again() or not reads_its_input(command)
-        return not self._settings.keep_going and self._input.comes_again()
 
     async def _take_back(self, *, everything: bool = False) -> TakenBack:
         """In a thread: who interrupts meanwhile is heard."""

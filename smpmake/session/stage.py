@@ -32,6 +32,7 @@ class Stage:
     budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
     described  what the names of tools match that the configuration has besides.
     output     whether the driver writes into a pipe (`pipe` is its other end).
+    learns     whether recipes' lines are learnt.
     doubt      why nothing can be undone, if so.
     jobserver  that of the make that has called us, if there is one for us; `alone` says if it
                should be.
@@ -46,6 +47,7 @@ class Stage:
         budget: int,
         described: tuple[str, ...] = (),
         output: bool = False,
+        learns: bool = False,
     ) -> None:
         self.folder = SessionFolder()
         self.path = path = self.folder.path
@@ -70,6 +72,8 @@ class Stage:
                 self._find_jobserver()
             if guard and budget >= 0 and takes_guard(program):
                 self._keep_journal(self._board, budget)
+            if learns and self.undo is not None:
+                self._board.learn_lines()
             self.environment = driver_environment(
                 self.shims,
                 self.folder.socket,

@@ -136,7 +136,7 @@ class Shim:
         assert not self.is_answered
         self.status, self.message = status, message
 
-    def decline(self) -> None:
+    def decline(self, notes: int = 0) -> None:
         self.declined = True
 
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:

@@ -30,7 +30,7 @@ static int copy_variables(char **env)
 {
 	static const char *const names[V_COUNT] = {
 	    "SMPMAKE_SOCKET", "SMPMAKE_BOARD",   "SMPMAKE_GUARD", "SMPMAKE_SHIMS",
-	    "SMPMAKE_BUILD",  "SMPMAKE_COMMAND", "SMPMAKE_TRACE"};
+	    "SMPMAKE_BUILD",  "SMPMAKE_COMMAND", "SMPMAKE_TRACE", "SMPMAKE_NOTES"};
 	for (int i = 0; i < V_COUNT; i++) {
 		const char *text = variable_of(env, names[i]);
 		size_t size = text != NULL ? strlen(text) + 1 : 0;
@@ -99,6 +99,18 @@ static int parent_is_guarded(char *caller)
 	return number == kernel(SYS_getpid) || number == kernel(SYS_getppid);
 }
 
+/* Where a recipe's line is watched that is no job; NULL where none is. */
+static struct trace *notes_of_line(void)
+{
+	char path[PATH_MAX];
+	if (guard.values[V_NOTES] == NULL || guard.own_size + 64 > sizeof path ||
+	    strlen(guard.values[V_NOTES]) > 10)
+		return NULL;
+	char *at = mempcpy(path, guard.values[V_SOCKET], guard.own_size);
+	strcpy(stpcpy(at, "notes-"), guard.values[V_NOTES]);
+	return mapped(path, 0, sizeof(struct trace), PROT_READ | PROT_WRITE);
+}
+
 static void know_the_program(char **argv)
 {
 	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
@@ -139,6 +151,9 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 			if (guard.values[V_TRACE] != NULL)
 				guard.trace = mapped(guard.values[V_TRACE], 0, sizeof(struct trace),
 				                     PROT_READ | PROT_WRITE);
+			guard.notes = guard.trace != NULL ? guard.trace : notes_of_line();
+			if (guard.is_make)
+				learns('m', AT_FDCWD, "/");
 		}
 	}
 	errno = before;

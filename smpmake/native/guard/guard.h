@@ -34,6 +34,7 @@ enum variable {
 	V_NEEDED, /* without the ones before there is no session */
 	V_COMMAND = V_NEEDED,
 	V_TRACE,
+	V_NOTES,
 	V_COUNT
 };
 
@@ -42,6 +43,7 @@ enum variable {
 struct guard {
 	const struct board *board; /* never NULL: without a session it is an empty one */
 	struct trace *trace;       /* where this job's reads and writes are noted, or NULL */
+	struct trace *notes;       /* the same, or where those of a recipe's line are */
 	uint32_t command;          /* what process of which command we are, 0: the driver */
 	uint32_t unguarded;        /* the nearest process above without a guard, 0: none */
 	int active;                /* there is a session */
@@ -57,7 +59,8 @@ struct guard {
 };
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
-/* A job's notes: `used` bytes of text, each a letter (r, w) and an absolute path, NUL-ended.
+/* A job's notes: `used` bytes of text, each a letter (r read, w written, u a program without a
+ * guard; and those of `learns`) and an absolute path, NUL-ended.
  * Began: when the job was about to be started, by the file system's clock.  Issued: when its
  * command was.  Watched: what was made later it does not find unasked.  Waited: for a CPU, all the
  * processes that have left.  Own: what the job has said that it writes, by check_of_key; it asks
@@ -125,6 +128,22 @@ int guard_concerns(int dir, const char *path);
 /* A note of a letter and a path; NULL where there was no room, or no need. */
 char *guard_note(char letter, int dir, const char *path);
 void guard_unnote(char *note);
+char *guard_note_open(char letter, int fd);
+void guard_note_link(const char *target, int dir, const char *path);
+
+/* What matters only to who learns what recipes' lines do (smpmake/decide/learnt.py): x gone, n
+ * moved away, d made a folder (or what is no file), c changed but for its time, t given a time, l
+ * made a link, L listed, m runs a make, s talks to others or outlives its caller. */
+static inline int guard_learns(void)
+{
+	return guard.notes != NULL && guard.board->lines != 0;
+}
+
+static inline void learns(char letter, int dir, const char *path)
+{
+	if (guard_learns())
+		guard_note(letter, dir, path);
+}
 
 static inline void reads(int dir, const char *path)
 {
@@ -152,12 +171,14 @@ static inline void moves(int from_dir, const char *from, int to_dir, const char 
 
 static inline void walks(const char *path)
 {
+	learns('L', -100 /* AT_FDCWD */, path);
 	if (!guard_quiet())
 		guard_see_tree(path);
 }
 
 static inline void lists(int dir, const char *path)
 {
+	learns('L', dir, path);
 	if (!guard_quiet())
 		guard_see_listing(dir, path);
 }

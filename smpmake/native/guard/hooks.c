@@ -115,8 +115,8 @@ static int showx(struct statx *info, const struct wire_guard_answer *answer)
 
 static void walk_all(char *const *paths)
 {
-	for (; !guard_quiet() && paths != NULL && *paths != NULL; paths++)
-		guard_see_tree(*paths);
+	for (; (!guard_quiet() || guard_learns()) && paths != NULL && *paths != NULL; paths++)
+		walks(*paths);
 }
 
 /* Everything below the folder that comes before a pattern's first wildcard. */
@@ -141,6 +141,8 @@ static SLOW void expand_in(const char *pattern)
 
 static inline void expands(const char *pattern, int flags)
 {
+	if (!(flags & ALTERNATIVE))
+		learns('L', AT_FDCWD, ".");
 	if (!guard_quiet() && pattern != NULL && !(flags & ALTERNATIVE))
 		expand_in(pattern);
 }
@@ -253,8 +255,8 @@ extern int fclose(void *file);
 		WITH_FOLDER((how) & O_CREAT, dir, path, opened = LIBC(name) args);                 \
 		if (aim == MAKING && sizeof(type) == sizeof(int) && !(opened failed))              \
 			undo_opened((int)(intptr_t)opened);                                        \
-		if (guard.trace != NULL && !(opened failed))                                       \
-			guard_note('w', dir, path);                                                \
+		if (guard.notes != NULL && !(opened failed))                                       \
+			guard_note(aim == FOR_READING ? 'r' : 'w', dir, path);                     \
 		return opened;                                                                     \
 	}
 
@@ -266,7 +268,7 @@ extern int fclose(void *file);
 		WITH_FOLDER(1, AT_FDCWD, path,                                                     \
 		            made = undo_is_on() ? undo_temporary(path, tail, flags, 0)             \
 		                                : LIBC(name) args);                                \
-		if (guard.trace != NULL && made >= 0)                                              \
+		if (guard.notes != NULL && made >= 0)                                              \
 			guard_note('w', AT_FDCWD, path);                                           \
 		return made;                                                                       \
 	}
@@ -306,6 +308,8 @@ EXPORT void *opendir(const char *path);
 EXPORT void *opendir(const char *path)
 {
 	void *folder = LIBC(opendir)(path);
+	if (folder != NULL && !guard.lists_names)
+		learns('L', AT_FDCWD, path);
 	if (folder == NULL || guard_quiet())
 		return folder;
 	char elsewhere[PATH_MAX];
@@ -325,6 +329,7 @@ EXPORT void *opendir(const char *path)
 EXPORT void *fdopendir(int fd);
 EXPORT void *fdopendir(int fd)
 {
+	learns('L', fd, ".");
 	if (!guard_quiet())
 		guard_see_folder(fd);
 	return LIBC(fdopendir)(fd);

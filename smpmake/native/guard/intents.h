@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "journal.h"
+#include "kernel.h"
 
 /* What fopen's mode means. */
 static inline int flags_of(const char *mode)
@@ -18,6 +19,17 @@ static inline int flags_of(const char *mode)
 }
 
 #define WRITES(flags) ((flags) & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC))
+
+/* Whatever it is: a link is not followed. */
+static inline int is_there(int dir, const char *path)
+{
+	struct stat info;
+	int before = errno;
+	int there =
+	    path != NULL && kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0;
+	errno = before;
+	return there;
+}
 
 enum opening { FOR_READING, FOR_WRITING, MAKING };
 
@@ -40,7 +52,7 @@ static inline enum opening opens(int dir, const char *path, int flags)
 static inline void reopens(const char *path, int flags)
 {
 	opens(AT_FDCWD, path, flags);
-	if (guard.trace != NULL)
+	if (guard.notes != NULL)
 		guard_note(WRITES(flags) ? 'w' : 'r', AT_FDCWD, path);
 }
 
@@ -60,19 +72,38 @@ static inline void cuts_open(int fd)
 static inline void touches(int dir, const char *path, int follow)
 {
 	changes(dir, path);
+	learns('c', dir, path);
 	if (undo_is_on())
 		undo_meta(dir, path, follow);
 }
 
+/* Its time, too, to what the caller says, or to now. */
+static inline void dates(int dir, const char *path, int follow, const void *times)
+{
+	touches(dir, path, follow);
+	learns(times != NULL ? 't' : 'w', dir, path);
+}
+
 static inline void touches_open(int fd)
 {
+	if (guard_learns())
+		guard_note_open('c', fd);
 	if (undo_is_on())
 		undo_meta_of(fd);
+}
+
+static inline void dates_open(int fd, const void *times)
+{
+	touches_open(fd);
+	if (guard_learns())
+		guard_note_open(times != NULL ? 't' : 'w', fd);
 }
 
 static inline void makes(int dir, const char *path)
 {
 	changes(dir, path);
+	if (guard_learns() && !is_there(dir, path))
+		guard_note('d', dir, path);
 	if (undo_is_on())
 		undo_new(dir, path);
 }
@@ -81,6 +112,7 @@ static inline void makes(int dir, const char *path)
 static inline int goes(int dir, const char *path, unsigned kinds)
 {
 	removes(dir, path);
+	learns('x', dir, path); /* a name that is not there will not be, either */
 	return undo_is_on() && undo_remove(dir, path, kinds);
 }
 
@@ -88,7 +120,8 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
                            unsigned flags)
 {
 	moves(from_dir, from, to_dir, to);
-	if (guard.trace != NULL)
+	learns('n', from_dir, from);
+	if (guard.notes != NULL)
 		guard_note('w', to_dir, to);
 	if (undo_is_on())
 		undo_move(from_dir, from, to_dir, to, flags);
@@ -98,8 +131,10 @@ static inline void links(int from_dir, const char *from, int to_dir, const char 
 {
 	if (!guard_quiet())
 		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
-	if (guard.trace != NULL)
+	if (guard.notes != NULL)
 		guard_note('w', to_dir, to);
+	learns('r', from_dir, from);
+	learns('l', to_dir, to);
 	if (undo_is_on())
 		undo_link(from_dir, from, to_dir, to, flags);
 }
@@ -108,6 +143,8 @@ static inline void aliases(const char *target, int dir, const char *path)
 {
 	if (!guard_quiet())
 		guard_see_alias(target, dir, path);
+	if (guard_learns())
+		guard_note_link(target, dir, path);
 	if (undo_is_on())
 		undo_new(dir, path);
 }
@@ -119,8 +156,17 @@ static inline void binds(const void *address, unsigned size)
 		unsigned short family;
 		char path[108];
 	} *name = address;
+	learns('s', AT_FDCWD, "/");
 	if (address != NULL && size > sizeof name->family && name->family == 1 && *name->path)
 		makes(AT_FDCWD, name->path);
+}
+
+/* Somebody who may be no part of the build. */
+static inline void meets(const void *address, unsigned size)
+{
+	const unsigned short *family = address;
+	if (address != NULL && size >= sizeof *family && *family != 0)
+		learns('s', AT_FDCWD, "/");
 }
 
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.

@@ -72,7 +72,7 @@ static int is_tools_path(const char *path)
 }
 
 /* Whether a make gives a shell a line that compiles something, or has libtool link it: it may be
- * understood as a whole. */
+ * understood as a whole.  Where lines are learnt any may be known. */
 static int is_line(const char *name, char *const *argv)
 {
 	static const char *const shells[] = {SHELLS, NULL};
@@ -81,7 +81,8 @@ static int is_line(const char *name, char *const *argv)
 		return 0;
 	if (strcmp(argv[1], "-c") == 0)
 		return argv[3] == NULL &&
-		       (strstr(argv[2], " -c ") != NULL || strstr(argv[2], "--mode=link ") != NULL);
+		       (guard.board->lines != 0 || strstr(argv[2], " -c ") != NULL ||
+		        strstr(argv[2], "--mode=link ") != NULL);
 	const char *slash = strrchr(argv[1], '/');
 	return strcmp(slash != NULL ? slash + 1 : argv[1], "libtool") == 0;
 }

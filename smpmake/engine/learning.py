@@ -1,0 +1,202 @@
+"""Recipes' lines that are learnt: watched in one build, promised in the next, and checked.
+
+A line that is not understood runs where it stands, and its guards note what it does; what was
+deferred of its commands is added when these have ended.  In a later build the same line is a job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from smpmake.commands import families
+from smpmake.commands.model import Analysis
+from smpmake.decide.learnt import (
+    Effects,
+    Event,
+    Lesson,
+    NotLearntError,
+    analysis_of,
+    difference,
+    digest_of_line,
+    effects_of,
+    is_to_be_learnt,
+)
+from smpmake.disk.paths import Paths
+from smpmake.engine.build import Build
+from smpmake.engine.clock import Clock
+from smpmake.engine.command import Command
+from smpmake.guard.traces import Traces
+from smpmake.protocol.wire import Invoke
+from smpmake.schedule.hazards import Hazards
+
+_WORTH_MS: Final = 8  # what takes less time than a job costs runs where it stands
+
+
+class _Line:
+    """One that is watched: its own events, and between them those of its deferred commands."""
+
+    def __init__(self, build: Build, digest: str, began: int) -> None:
+        self.build = build
+        self.digest = digest
+        self.began = began
+        self.ms = 0
+        self.pieces: list[Command | list[Event]] = []
+        self.seen = 0  # bytes of notes that are in pieces
+        self.open = True
+        self.whole = True
+        self.awaited = 0  # commands that have not ended
+
+
+class Learning:
+    """One per engine.  `traces` are of its own: their numbers are lines', not slots'."""
+
+    def __init__(self, traces: Traces, hazards: Hazards, paths: Paths, clock: Clock) -> None:
+        self._traces = traces
+        self._clock = clock
+        self._hazards = hazards
+        self._paths = paths
+        self._lines: dict[int, _Line] = {}
+        self._free: list[int] = []
+        self._count = 0
+
+    # ------------------------------------------------------------------ what is known
+
+    def meaning(self, build: Build, invoke: Invoke, words: tuple[str, ...]) -> Analysis | None:
+        """A line as it was in an earlier build; None where that is not known, or not wanted."""
+        if build.lessons is None or not build.guesses or len(words) != 3:
+            return None
+        undo = build.undo
+        if undo is None or not undo.is_whole or invoke.unguarded:
+            return None
+        known = build.lessons.of(digest_of_line(invoke.cwd, invoke.argv, invoke.env))
+        if known is None or not (known.ms >= _WORTH_MS or self._waits(known.effects)):
+            return None
+        return analysis_of(known.effects, _name(words[2]))
+
+    def _waits(self, effects: Effects) -> bool:
+        """Whether it would have to wait, as what it has to do with is pending."""
+        paths = (*effects.reads, *effects.writes, *effects.changes, *effects.removes)
+        is_written, canonical = self._hazards.is_written, self._paths.canonical
+        return bool(len(self._hazards)) and any(is_written(canonical("/", p)) for p in paths)
+
+    def wrong(self, command: Command) -> str:
+        """What a line has done that was not foreseen, in words; "" for all that are as promised."""
+        build, invoke = command.build, command.invoke
+        if not command.is_learnt or build.lessons is None:
+            return ""
+        digest = digest_of_line(invoke.cwd, invoke.argv, invoke.env)
+        known = build.lessons.of(digest)
+        assert known is not None
+        if not command.traced:
+            why = "what it did could not be seen"
+        else:
+            why = difference(known.effects, _but_old(build, command.events))
+        if why:
+            build.lessons.distrust(digest, why)
+        return why
+
+    # ------------------------------------------------------------------ what is seen
+
+    def begin(self, build: Build, invoke: Invoke, words: tuple[str, ...]) -> int:
+        """A line that is not known runs where it stands: the number of its notes; 0: none."""
+        if build.lessons is None or invoke.unguarded or len(words) != 3:
+            return 0
+        if invoke.out != (build.driver_output or (None,))[0] or not is_to_be_learnt(words[2]):
+            return 0
+        digest = digest_of_line(invoke.cwd, invoke.argv, invoke.env)
+        if not build.lessons.is_to_be_learnt(digest):
+            return 0
+        number = self._free.pop() if self._free else self._count + 1
+        if not self._traces.begin(number, 0):
+            return 0
+        self._count = max(self._count, number)
+        self._lines[number] = _Line(build, digest, self._clock.now())
+        return number
+
+    def ended(self, number: int) -> None:
+        """A line's shell has ended, and with it what it has called."""
+        line = self._lines.pop(number, None)
+        if line is None:
+            return
+        self._look(number, line)
+        line.open = False
+        line.ms = (self._clock.now() - line.began) // 1_000_000
+        self._free.append(number)
+        self._settle(line)
+
+    def forget(self, build: Build) -> None:
+        """What was seen of a build is undone, or was interrupted."""
+        for line in self._lines.values():
+            line.whole &= line.build is not build
+
+    def joined(self, command: Command) -> None:
+        """A command was issued that will run later; it may belong to a line."""
+        line = self._lines.get(command.invoke.notes)
+        if line is None or line.build is not command.build or not line.whole:
+            return
+        self._look(command.invoke.notes, line)
+        line.pieces.append(command)
+        line.awaited += 1
+        command.line = line
+
+    def did(self, command: Command, *, ok: bool) -> None:
+        """It has ended, or will not run."""
+        line = command.line
+        if not isinstance(line, _Line):
+            return
+        command.line = None
+        line.awaited -= 1
+        line.whole &= ok and (command.traced or command.rename is not None)
+        self._settle(line)
+
+    def _look(self, number: int, line: _Line) -> None:
+        """Takes over what was noted since the last time."""
+        events = self._traces.events(number, line.seen)
+        line.pieces.append(events.found)
+        line.seen = events.end
+        line.whole &= events.whole
+
+    def _settle(self, line: _Line) -> None:
+        """Everything of a line is there: from now on it is known, if the build goes well."""
+        if line.open or line.awaited or not line.whole or line.build.lessons is None:
+            return
+        try:
+            effects = effects_of(_but_old(line.build, _all(line.pieces)))
+        except NotLearntError:
+            return
+        line.build.lessons.learn(line.digest, Lesson(effects, line.ms))
+
+
+def _all(pieces: list[Command | list[Event]]) -> Iterable[Event]:
+    for piece in pieces:
+        if not isinstance(piece, Command):
+            yield from piece
+        elif piece.rename is not None:
+            source, destination = piece.rename
+            yield from (("n", source), ("w", destination))
+        else:
+            yield from piece.events
+
+
+def _but_old(build: Build, events: Iterable[Event]) -> Iterable[Event]:
+    """Without listings of folders in which nothing has changed since the build began."""
+    for letter, path in events:
+        if letter == "L":
+            with contextlib.suppress(OSError):
+                if os.stat(path).st_ctime < build.began:
+                    continue
+        yield letter, path
+
+
+def _name(text: str) -> str:
+    """By what people know a line: its first command that does more than move files."""
+    for command in re.split(r"[;&|\n(){}]+", text):
+        word = os.path.basename(next(iter(command.split()), ""))
+        family = families.find(word)
+        if re.fullmatch(r"[\w.+-]+", word) and not (family is not None and family.on_disk):
+            return word
+    return "sh"

@@ -1,0 +1,217 @@
+"""Recipes' lines that are jobs because an earlier build has seen what they do (P1, P2, P3)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.support import recipes
+from tests.support.space import SMPMAKE, Ended, Space
+
+LEARNS = "--recipes=learned"
+
+#: Where there is a FIFO of a target's own its line waits for who writes to it.
+WAITS = "if test -p go-$@; then read word < go-$@; fi"
+TOGETHER = f"all: a b\na b:\n\t{WAITS}; echo $@ > $@-t && mv $@-t $@\nclean:\n\trm -f a b\n"
+
+
+def build(space: Space, *options: str, **environment: str) -> Ended:
+    ended = space.smpmake(LEARNS, "-j4", *options, "--", "make", **environment)
+    assert "Traceback" not in ended.err, ended.err
+    space.expect_clean()
+    _make_them_slow(Path(space.environment["XDG_STATE_HOME"]))
+    return ended
+
+
+def _make_them_slow(state: Path) -> None:
+    """What takes a moment only would not be worth a job in the next build."""
+    for path in state.glob("smpmake/projects/*.recipes"):
+        first, *lines = path.read_text().splitlines()
+        lessons = [
+            (d, [what[0], 1000] if len(what) == 2 else what) for d, what in map(json.loads, lines)
+        ]
+        path.write_text("\n".join([first, *map(json.dumps, lessons)]))
+
+
+def again(
+    space: Space, first: dict[str, str], *changes: dict[str, str], options: tuple[str, ...] = ()
+) -> list[Ended]:
+    """The plain driver as oracle: a build, and one for each change of files, in the same tree."""
+    space.write(first)
+    expected = []
+    for change in ({}, *changes):
+        space.write(change)
+        status = space.run("make").status
+        expected.append((status, space.tree()))
+    space.clear()
+    space.write(first)
+    found = []
+    for change, (status, tree) in zip(({}, *changes), expected, strict=True):
+        space.write(change)
+        ended = build(space, *options)
+        assert space.tree() == tree, ended.err
+        assert ended.status == status, ended.err
+        found.append(ended)
+    return found
+
+
+def jobs(ended: Ended) -> int:
+    """Commands that were jobs."""
+    words = ended.err.partition(" in parallel")[0].split()
+    return int(words[-1]) if " in parallel" in ended.err else 0
+
+
+def recipe(*lines: str) -> str:
+    return "all:\n" + "".join(f"\t@{line}\n" for line in lines)
+
+
+def test_what_was_learnt_runs_at_once(space: Space) -> None:
+    space.write({"Makefile": TOGETHER})
+    assert jobs(build(space)) == 0
+    space.ok("make", "clean")
+    gates = [space.folder / f"go-{name}" for name in "ab"]
+    for gate in gates:
+        os.mkfifo(gate)
+    process = space.start(SMPMAKE, LEARNS, "-j4", "--", "make")
+    open_ones: list[int] = []
+    while process.poll() is None and len(open_ones) < len(gates):
+        with contextlib.suppress(OSError):  # nobody reads yet
+            open_ones.append(os.open(gates[len(open_ones)], os.O_WRONLY | os.O_NONBLOCK))
+    for end in open_ones:
+        os.close(end)
+    assert jobs(space.finish(process)) == len(gates)
+    assert (space.folder / "a").read_text() + (space.folder / "b").read_text() == "a\nb\n"
+
+
+def test_afterwards_make_finds_nothing_to_do(space: Space) -> None:
+    text = "all: c\nc: b\n\t@cat b > c; :\nb: a\n\t@cat a > b; :\n"
+    space.write({"Makefile": text, "a": "1\n"})
+    build(space)
+    space.ok("rm", "b", "c")
+    assert jobs(build(space)) == 2
+    assert "up to date" in space.ok("make").out or "Nothing to be done" in space.ok("make").out
+
+
+ORDERS = {
+    "one reads what another writes": ("cat in > x; :", "cat x > y; :", "cat y > z; :"),
+    "one writes what another reads": ("cat in > x; :", "cat x > y; :", "echo 2 > x; :"),
+    "the same is written twice": ("echo 1 > x; :", "echo 2 > x; :", "cat x > y; :"),
+    "appended": ("echo 1 > x; :", "echo 2 >> x; :", "cat x >> y; :"),
+    "removed": ("cat in > x; :", "cat x > y; :", "rm -f x; :", "test -f x || echo no > z"),
+    "removed before it is there": ("rm -f x; :", "cat in > x; :", "cat x > y; :"),
+    "one name for a moment": ("cat in > t; cat t t > x; rm t", "echo 2 > t; mv t y"),
+    "looked for": ("cat in > x; :", "test -f x && echo yes > y", "ls > z; :"),
+    "a mode": ("cat in > x; :", "chmod 755 x; :", "test -x x && echo yes > y"),
+    "through a link": ("cat in > x; :", "ln -s x l; cat l > y; rm l", "echo 2 > x; :"),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_lines_keep_their_order(space: Space, name: str) -> None:
+    clean = {"in": "other\n"}
+    first, second, third = again(
+        space, {"Makefile": recipe(*ORDERS[name]), "in": "1\n"}, clean, {"in": "third\n"}
+    )
+    assert jobs(first) == 0
+    assert jobs(second) + jobs(third) > 0
+
+
+#: What depends on a file `mode`, and the words in which a wrong guess is told.
+WRONG = {
+    "another file": ("if test -f mode; then echo 2 > y; else echo 1 > x; fi", "wrote"),
+    "one more": ("echo 1 > x; if test -f mode; then echo 2 > y; fi", "wrote"),
+    "one less": ("if test -f mode; then :; else echo 1 > x; fi", "did not write"),
+    "a removal": ("echo 1 > x; if test -f mode; then rm in; fi", "removed"),
+    "a folder": ("echo 1 > x; if test -f mode; then mkdir n; fi", "no file"),
+    "a link": ("echo 1 > x; if test -f mode; then ln -s in l; fi", "no file"),
+    "a make": ("echo 1 > x; if test -f mode; then $(MAKE) -s inner; fi", "runs a make"),
+    "a mode": ("echo 1 > x; if test -f mode; then chmod 700 in; fi", "changed"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_guess_is_undone_and_told(space: Space, name: str) -> None:
+    line, words = WRONG[name]
+    text = recipe(line, "test -f y && cat y > z || echo none > z", "cat in >> z || :")
+    text += "inner:\n\t@echo inner > y\n"
+    _, second, third = again(space, {"Makefile": text, "in": "1\n"}, {"mode": ""}, {"in": "2\n"})
+    assert "did not what it did in an earlier build" in second.err
+    assert words in second.err
+    assert "earlier build" not in third.err, "it is not believed again"
+
+
+def test_one_that_fails_now_stops_the_build_where_make_does(space: Space) -> None:
+    text = recipe("if test -f mode; then exit 3; fi; echo 1 > x", "cat in > y; :", "cat y > z; :")
+    _, second = again(space, {"Makefile": text, "in": "1\n"}, {"mode": ""})
+    assert second.status == 2
+    (space.folder / "mode").unlink()
+    assert build(space).status == 0, "and what was mended runs"
+
+
+def test_a_failed_build_teaches_nothing(space: Space) -> None:
+    text = recipe("echo 1 > x; :", "test -f mode && exit 3; :")
+    _, second = again(space, {"Makefile": text, "mode": ""}, {"in": "1\n"})
+    assert jobs(second) == 0
+
+
+TALK = 'import socket as s; s.socket().bind(("127.0.0.1", 0))'
+NOT_LEARNT = {
+    "runs on behind its shell": "echo 1 > x & wait; :",
+    "a make": "$(MAKE) -s inner",
+    "moves what is another's": "mv x y; echo 1 > x",
+    "makes a folder": "mkdir -p n/$$PPID; echo 1 > x",
+    "talks": f"python3 -c '{TALK}'; echo 1 > x",
+    "is caught": "echo 1 > x; echo caught",
+}
+
+
+@pytest.mark.parametrize("name", NOT_LEARNT)
+def test_what_cannot_be_counted_on_is_not_learnt(space: Space, name: str) -> None:
+    text = recipe(NOT_LEARNT[name]) + "inner:\n\t@echo 1 > x\n"
+    if name == "is caught":
+        text = f"all:\n\t@$(MAKE) -s inner > out\ninner:\n\t@{NOT_LEARNT[name]}\n"
+    space.write({"Makefile": text, "x": "0\n"})
+    build(space)
+    expected = 1 if name == "a make" else 0  # the inner one's
+    assert jobs(build(space)) == expected
+
+
+def test_another_environment_is_another_line(space: Space) -> None:
+    space.write({"Makefile": recipe("echo $$WHAT > x; :")})
+    build(space, WHAT="1")
+    assert jobs(build(space, WHAT="2")) == 0
+    assert jobs(build(space, WHAT="1", SSH_AUTH_SOCK="other")) == 1
+
+
+@pytest.mark.parametrize("option", ["--recipes=understood", "--undo=off", "--no-guard"])
+def test_nothing_is_guessed_where_that_is_not_wanted_or_could_not_be_undone(
+    space: Space, option: str
+) -> None:
+    space.write({"Makefile": recipe("echo 1 > x; :")})
+    build(space)
+    assert jobs(space.smpmake(LEARNS, option, "--", "make")) == 0
+
+
+def check(space: Space, seed: int) -> None:
+    dice = random.Random(seed)
+    changes = [
+        {"mode": dice.choice(("even\n", "odd\n")), dice.choice(recipes.FILES): f"change {n}\n"}
+        for n in range(3)
+    ]
+    again(space, recipes.files(seed), *changes, options=(f"--chaos={seed}",))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_p1_random_recipes(space: Space, seed: int) -> None:
+    check(space, seed)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("seed", range(1000, 1100))
+def test_p1_many_random_recipes(space: Space, seed: int) -> None:
+    check(space, seed)
