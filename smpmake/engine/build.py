@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -36,6 +38,14 @@ class Wrong(NamedTuple):
     caller: bytes
     failure: Failure
     guessed: bool = False
+
+    @property
+    def told(self) -> str:
+        """What went wrong, for people."""
+        command = shlex.join(os.fsdecode(word) for word in self.argv[:-1].split(b"\0"))
+        if self.guessed:
+            return f"did not do what it did in an earlier build ({self.failure.why}): {command}"
+        return f"failed after its success was promised: {command}"
 
 
 _MOST_SHARED: Final = 1000

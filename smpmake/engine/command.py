@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol
 from smpmake.commands.model import Divides, Write
 from smpmake.disk.stamps import Stamp
 from smpmake.engine.build import Build
-from smpmake.protocol.wire import FileId, Invoke, Terminal, encode_output
+from smpmake.protocol.wire import FileId, Invoke
+from smpmake.protocol.working import Terminal, encode_output
 from smpmake.records import CommandRecord
 from smpmake.schedule.job import Job
 
@@ -60,7 +61,7 @@ class Command:
     argv          what is run; the invocation's own unless a family says otherwise.
     record        what is remembered of it.
     reply         the way back to its shim, None once that has its answer.
-    outputs       its outputs as the worker is told of them (wire.encode_output).
+    outputs       its outputs as the worker is told of them (working.encode_output).
     makes         names of what it makes: if it does not finish they must go.
     perhaps       those of its outputs that it may not make.
     set_aside     names of older outputs that are out of sight, each with its copy's name.

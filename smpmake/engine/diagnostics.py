@@ -9,7 +9,7 @@ from typing import Final
 
 from smpmake.commands import messages
 from smpmake.engine.build import Build
-from smpmake.protocol.wire import Result
+from smpmake.protocol.working import Result
 from smpmake.records import REUSED, CommandRecord
 from smpmake.units import plain
 

@@ -26,7 +26,7 @@ from smpmake.commands.model import Analysis, Kind
 from smpmake.commands.sendable import sendable
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import Environment
-from smpmake.protocol.wire import Result
+from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job
 
 #: Variables by which a compiler finds other parts of itself than a host's has.

@@ -15,7 +15,7 @@ _OURS: Final = frozenset(
     f"SMPMAKE_{name}".encode()
     for name in (
         *("SOCKET", "BOARD", "BUILD", "GUARD", "SHIMS", "COMMAND", "TRACE", "NOTES"),
-        *("CALLER", "UNGUARDED", "REAL", "DEPTH"),
+        *("CALLER", "UNGUARDED", "REAL", "LINE", "DEPTH"),
     )
 )
 _PRELOAD: Final = b"LD_PRELOAD"

@@ -32,8 +32,8 @@ from smpmake.engine.priority import Priority
 from smpmake.engine.reusing import results_of
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
-from smpmake.protocol import wire
-from smpmake.protocol.wire import Result
+from smpmake.protocol import working
+from smpmake.protocol.working import Result
 from smpmake.schedule.hazards import could_be_read
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
@@ -294,11 +294,8 @@ class Executor:
         if result.ok and not wrong:
             self._outcome.succeeded(job, command, result)
         else:
-            stops = (
-                self._outcome.guessed_wrong(job, command, result, wrong)
-                if wrong
-                else self._outcome.failed(job, command, result, why)
-            )
+            outcome = self._outcome.guessed_wrong if wrong else self._outcome.failed
+            stops = outcome(job, command, result, wrong or why)
             if build.failures:
                 self._hold(build)
             if stops:
@@ -381,7 +378,7 @@ class Executor:
         log.warning("the worker of slot %d died under: %s", slot, command.record.command)
         if command.restarted or command.signalled:
             self._running[slot] = job
-            self._ended(slot, wire.failed_result(job.number, errno.ECHILD))
+            self._ended(slot, working.failed_result(job.number, errno.ECHILD))
             return
         command.restarted = True
         self.perform(self._scheduler.again(job))

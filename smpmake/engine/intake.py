@@ -31,9 +31,10 @@ from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.outcome import refuse
 from smpmake.engine.output import JobOutput, logs
+from smpmake.engine.promises import promise_of
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.terminal import terminal_of
-from smpmake.guard.pending import Pending, Promise
+from smpmake.guard.pending import Pending
 from smpmake.protocol import frames
 from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
@@ -83,9 +84,9 @@ class Intake:
             _close(out, err)
             refuse(build, reply)
             return
-        is_line = families.runs_lines(invoke.tool)
         words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
         cwd = os.fsdecode(invoke.cwd)
+        is_line = invoke.is_line
         if is_line and not self._recipes.may_read(invoke, build.rules):
             _decline(reply, out, err)
             return
@@ -97,7 +98,7 @@ class Intake:
             analysis = self._recipes.seen(analysis, invoke, cwd, out)
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()
-        if is_line and analysis.refusal is Reason.RECIPE:
+        if is_line and analysis.refusal is not None:
             analysis = self._learning.meaning(build, invoke, words) or analysis
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
@@ -252,7 +253,10 @@ class Intake:
         command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
         build = command.build
         build.promised.update(command.record.outputs)
-        promises = {output.name: self._promise(command, output, job) for output in outputs}
+        promises = {
+            output.name: promise_of(command, output, job, self._hazards, self._pending, self._paths)
+            for output in outputs
+        }
         if build.transcript is not None:
             build.transcript.reserve(job.number)
         if build.lost:
@@ -294,35 +298,6 @@ class Intake:
                 info = os.fstat(fd)
                 if stat.S_ISREG(info.st_mode):
                     undo.grew(os.readlink(f"/proc/self/fd/{fd}"), info)
-
-    def _promise(self, command: Command, output: OutputFile, job: Job) -> Promise:
-        """What a make is told of an output while it is pending."""
-        write = output.write
-        if write.removed:
-            return Promise(None, absent=True)
-        mode = 0o755 if command.record.kind == Kind.LINK else 0o644
-        if write.perhaps:
-            return Promise(None, perhaps=True)
-        if write.kept:
-            written = self._hazards.writers(output.name)
-            if written or os.path.lexists(output.name):
-                return Promise(None)
-        if write.timed and not write.symbolic:  # who looks, looks through a link
-            anew = command.record.kind != Kind.FILE and not write.in_place and not write.printed
-            return Promise(job.issued_ns, mode & ~command.invoke.mask, anew=anew)
-        source = self._paths.canonical(command.record.cwd, write.same_as) if write.same_as else ""
-        if command.rename is not None:
-            source = command.rename[0]
-        if source:
-            known = self._pending.promise(source)
-            if known is not None:
-                return known
-            try:
-                info = os.stat(source)
-            except OSError:
-                return Promise(None)
-            return Promise(info.st_mtime_ns, stat.S_IMODE(info.st_mode))
-        return Promise(None)
 
     def _in_foreground(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision

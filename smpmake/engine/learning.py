@@ -67,7 +67,7 @@ class Learning:
 
     def meaning(self, build: Build, invoke: Invoke, words: tuple[str, ...]) -> Analysis | None:
         """A line as it was in an earlier build; None where that is not known, or not wanted."""
-        if build.lessons is None or not build.guesses or len(words) != 3:
+        if build.lessons is None or not build.guesses:
             return None
         undo = build.undo
         if undo is None or not undo.is_whole or invoke.unguarded:
@@ -75,7 +75,7 @@ class Learning:
         known = build.lessons.of(digest_of_line(invoke.cwd, invoke.argv, invoke.env))
         if known is None or not (known.ms >= _WORTH_MS or self._waits(known.effects)):
             return None
-        return analysis_of(known.effects, _name(words[2]))
+        return analysis_of(known.effects, _name(invoke.tool, words))
 
     def _waits(self, effects: Effects) -> bool:
         """Whether it would have to wait, as what it has to do with is pending."""
@@ -103,9 +103,11 @@ class Learning:
 
     def begin(self, build: Build, invoke: Invoke, words: tuple[str, ...]) -> int:
         """A line that is not known runs where it stands: the number of its notes; 0: none."""
-        if build.lessons is None or invoke.unguarded or len(words) != 3:
+        if build.lessons is None or invoke.unguarded:
             return 0
-        if invoke.out != (build.driver_output or (None,))[0] or not is_to_be_learnt(words[2]):
+        if invoke.out != (build.driver_output or (None,))[0]:
+            return 0
+        if families.runs_lines(invoke.tool) and not is_to_be_learnt(" ".join(words[1:])):
             return 0
         digest = digest_of_line(invoke.cwd, invoke.argv, invoke.env)
         if not build.lessons.is_to_be_learnt(digest):
@@ -192,11 +194,14 @@ def _but_old(build: Build, events: Iterable[Event]) -> Iterable[Event]:
         yield letter, path
 
 
-def _name(text: str) -> str:
+def _name(tool: str, words: tuple[str, ...]) -> str:
     """By what people know a line: its first command that does more than move files."""
+    if not families.runs_lines(tool):
+        return tool
+    text = words[2] if words[1:2] == ("-c",) and len(words) > 2 else ""
     for command in re.split(r"[;&|\n(){}]+", text):
         word = os.path.basename(next(iter(command.split()), ""))
         family = families.find(word)
         if re.fullmatch(r"[\w.+-]+", word) and not (family is not None and family.on_disk):
             return word
-    return "sh"
+    return tool

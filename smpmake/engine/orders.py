@@ -13,7 +13,7 @@ from smpmake.engine import launchers
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import changed, serial
 from smpmake.protocol import frames
-from smpmake.protocol.wire import Terminal, encode_job
+from smpmake.protocol.working import Terminal, encode_job
 from smpmake.schedule.job import Job
 
 #: The descriptors at which a worker opens a job's FIFOs (native/worker.c).  The caller's own flags

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from smpmake.commands.families import runs_lines
 from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
@@ -14,7 +13,7 @@ from smpmake.engine.command import Command, Reply
 from smpmake.engine.context import make_keeps_going, wmake_above
 from smpmake.engine.environment import Environment
 from smpmake.engine.output import JobOutput
-from smpmake.protocol.wire import Result
+from smpmake.protocol.working import Result
 from smpmake.records import Failure
 from smpmake.schedule.job import Job, Mode
 from smpmake.undo.reuse import Finished, prints_of
@@ -32,7 +31,7 @@ class Outcome:
         """A job did what was promised."""
         build = command.build
         settling.kept(command)
-        is_plain = not command.prints and not runs_lines(command.invoke.tool)
+        is_plain = not command.prints and not command.invoke.is_line
         if build.undo is not None and build.undo.is_whole and is_plain:
             build.finished.append(_finished(command, result))  # else nothing is reused
         if command.digest:

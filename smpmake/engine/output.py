@@ -9,7 +9,8 @@ from smpmake.engine.command import Command
 from smpmake.engine.sinks import Printer, Sinks
 from smpmake.engine.terminal import terminal_of
 from smpmake.guard.files import File
-from smpmake.protocol.wire import FileId, Terminal
+from smpmake.protocol.wire import FileId
+from smpmake.protocol.working import Terminal
 from smpmake.units import one_line
 
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from smpmake import native
-from smpmake.protocol import frames, keeping, wire
-from smpmake.protocol.wire import Result
+from smpmake.protocol import frames, keeping, working
+from smpmake.protocol.working import Result
 
 log = logging.getLogger("smpmake")
 
@@ -129,8 +129,8 @@ class Worker:
             self._on_lost(self.slot)
             return
         for kind, payload in arrived:
-            if kind == wire.RESULT:
-                self._on_result(self.slot, wire.decode_result(payload))
+            if kind == working.RESULT:
+                self._on_result(self.slot, working.decode_result(payload))
 
     def close(self) -> None:
         """Closes the connection, at which the worker leaves, and reaps it."""
@@ -209,7 +209,7 @@ class Pool:
         """See Workers."""
         frame = self._unmanned.pop(slot, None)
         if frame is not None:  # it will not begin
-            ended = wire.failed_result(wire.job_of(frame), 0)._replace(wait_status=number)
+            ended = working.failed_result(working.job_of(frame), 0)._replace(wait_status=number)
             self._loop.call_soon(self._on_result, slot, ended)
             return
         worker = self._workers.get(slot)

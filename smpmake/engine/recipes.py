@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from smpmake.commands.families import mark_of_alone
+from smpmake.commands.families import mark_of_alone, runs_lines
 from smpmake.commands.makes import MAKES
 from smpmake.commands.model import Analysis, Reason
 from smpmake.decide import redirects
@@ -37,14 +37,16 @@ class Recipes:
 
     @staticmethod
     def may_read(invoke: Invoke, rules: Rules) -> bool:
-        """Whether the text that a shell has got means what its words say: no wrapper reads it.
+        """Whether what a make has started means what its words say: no wrapper reads them.
 
         And whether nobody wants tools in it to be treated as others are not.
         """
         if not rules.recipes or rules.foreground or rules.exclusive or invoke.unguarded:
             return False
         real = os.fsdecode(invoke.real)
-        return takes_guard(real) and holds(real, _PROGRAM)
+        # Of a shell that is a script nobody knows what it makes of its line.
+        is_itself = not runs_lines(invoke.tool) or holds(real, _PROGRAM)
+        return takes_guard(real) and is_itself
 
     def seen(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
         """The analysis as the recipe around the command lets it be.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpmake.engine import diagnostics
 from smpmake.engine.command import Command
-from smpmake.protocol.wire import Result
+from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job
 from smpmake.undo.reuse import key_of
 

@@ -100,7 +100,8 @@ static char *numbered(const char *name, uint32_t value)
 int survey(struct context *s)
 {
 	static const char *const session[] = {"SOCKET", "BOARD", "BUILD"};
-	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH", "NOTES"};
+	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL",
+	                                      "DEPTH",  "NOTES",     "LINE"};
 	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
 	size_t count = 0, n = 0;
 	memset(own, 0, sizeof own);
@@ -134,7 +135,8 @@ int survey(struct context *s)
 	s->socket = own[0];
 	s->board = own[1];
 	s->build = own[2];
-	s->real = come[2];
+	s->real = come[5] != NULL ? come[5] : come[2];
+	s->is_line = come[5] != NULL;
 	if (s->has_guard)
 		s->unguarded = unguarded_above(come[1], come[0]);
 	s->notes = come[4] != NULL ? number_in(come[4]) : 0;
@@ -209,7 +211,7 @@ char **driver_environment(const struct context *s, const char *real)
 	char **env = must_alloc((count + 4) * sizeof *env);
 	for (size_t i = 0; i < count; i++)
 		if (value_if(environ[i], "REAL") == NULL && value_if(environ[i], "DEPTH") == NULL &&
-		    value_if(environ[i], "NOTES") == NULL &&
+		    value_if(environ[i], "NOTES") == NULL && value_if(environ[i], "LINE") == NULL &&
 		    (!unguarded || value_if(environ[i], "CALLER") == NULL))
 			env[n++] = environ[i];
 	env[n++] = s->depth;

@@ -14,6 +14,7 @@ struct context {
 	const char *board;  /* the session's count of pending jobs */
 	const char *build;
 	const char *real;   /* the tool's path, where a guard sent us */
+	int is_line;        /* what a make has started, whatever it is */
 	const char *inside; /* the command of whose tool we are a part: none of our business */
 	int has_guard;      /* this session has one */
 	uint32_t unguarded; /* the nearest process above us without one, 0: none */

@@ -149,6 +149,7 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 	    .limits_len = sizeof limits,
 	    .unguarded = s->unguarded,
 	    .notes = s->notes,
+	    .line = (uint32_t)s->is_line,
 	};
 	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len +
 	              fixed.build_len + argv_bytes + s->env_bytes + sizeof limits;

@@ -63,9 +63,6 @@ static int prints_into_file(void)
 /* Makes that we stand for because they need options of us.  Their commands are the build's. */
 static const char *const make_tools[] = {MAKE_TOOLS, NULL};
 
-/* Shells: what we do not understand of their lines is a matter of the commands in them. */
-static const char *const shells[] = {SHELLS, NULL};
-
 static int nothing_pending(const char *board)
 {
 	int fd = open(board, O_RDONLY | O_CLOEXEC);
@@ -126,11 +123,12 @@ int main(int argc, char **argv)
 		return become(real, argv, &s);
 	int status = -1;
 	int sent = send_invocation(connection, tool, real, argv, &s) == 0;
-	if (is_among(tool, shells)) /* a line has notes of its own, or none */
+	if (s.is_line) /* a line has notes of its own, or none */
 		s.notes = 0;
 	if (sent)
 		status = hear(connection, &argv, &s);
-	if (status < 0 && (is_among(tool, make_tools) || is_among(tool, shells)))
+	/* What we do not understand of a line is a matter of the commands in it. */
+	if (status < 0 && (is_among(tool, make_tools) || s.is_line))
 		return execute(real, argv, driver_environment(&s, real));
 	return status >= 0 ? status : become(real, argv, &s);
 }

@@ -42,7 +42,7 @@ struct wire_invoke {
 	uint32_t tool_len, real_len, cwd_len, build_len, argv_len, env_len, limits_len;
 	uint32_t unguarded; /* the nearest process above without a guard, 0 where all have one */
 	uint32_t notes;     /* the recipe's line that it belongs to, if that is watched; else 0 */
-	uint32_t reserved;
+	uint32_t line;      /* it is such a line itself: what a make has started */
 };
 
 struct wire_limit {

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import importlib
 import os
-import shlex
 import socket
 import threading
 import time
@@ -21,7 +20,7 @@ from smpmake.commands.model import Kind
 from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.rules import rules_of
-from smpmake.engine.build import Build, Wrong
+from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer, Transcript
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
@@ -291,7 +290,7 @@ class LocalBackend:
         build.known_failures.save()
         if build.lessons is not None:
             build.lessons.save()
-        return [_told(wrong) for wrong in build.wrong.values()]
+        return [wrong.told for wrong in build.wrong.values()]
 
     def take_back(self, *, everything: bool) -> TakenBack:
         """See Backend."""
@@ -386,14 +385,6 @@ class LocalBackend:
                 transcript.add(data)
 
         loop.add_reader(read_end, readable)
-
-
-def _told(wrong: Wrong) -> str:
-    words = wrong.argv[:-1].split(b"\0")
-    command = shlex.join(os.fsdecode(word) for word in words)
-    if wrong.guessed:
-        return f"did not what it did in an earlier build ({wrong.failure.why}): {command}"
-    return f"failed after its success was promised: {command}"
 
 
 def _drain(fd: int) -> bytes | None:

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from smpmake.protocol.wire import Invoke, Result
+from smpmake.protocol.wire import Invoke
+from smpmake.protocol.working import Result
 from smpmake.records import CommandRecord
 from smpmake.schedule.names import is_product
 from smpmake.undo.journal import (

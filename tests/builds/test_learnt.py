@@ -140,7 +140,7 @@ def test_a_wrong_guess_is_undone_and_told(space: Space, name: str) -> None:
     text = recipe(line, "test -f y && cat y > z || echo none > z", "cat in >> z || :")
     text += "inner:\n\t@echo inner > y\n"
     _, second, third = again(space, {"Makefile": text, "in": "1\n"}, {"mode": ""}, {"in": "2\n"})
-    assert "did not what it did in an earlier build" in second.err
+    assert "did not do what it did in an earlier build" in second.err
     assert words in second.err
     assert "earlier build" not in third.err, "it is not believed again"
 

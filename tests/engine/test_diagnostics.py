@@ -6,7 +6,7 @@ from smpmake.config import Settings
 from smpmake.decide.rules import rules_of
 from smpmake.engine import diagnostics
 from smpmake.engine.build import Build
-from smpmake.protocol.wire import failed_result
+from smpmake.protocol.working import failed_result
 from tests.support.made import command
 
 

@@ -12,14 +12,15 @@ import pytest
 
 from smpmake.engine import pool
 from smpmake.engine.pool import Pool
-from smpmake.protocol import frames, wire
-from smpmake.protocol.wire import FileId, Invoke, Result
+from smpmake.protocol import frames, working
+from smpmake.protocol.wire import FileId, Invoke
+from smpmake.protocol.working import Result
 
 ORDER = Invoke(1, 0, FileId(0, 0), FileId(0, 0), "t", b"/t", b"/", "b", b"t\0", b"", b"")
 
 
 def order(number: int) -> bytes:
-    return wire.encode_job(
+    return working.encode_job(
         number, 0, ORDER, b"t\0", b"", merged=False, journaled=False, environment=ORDER.env
     )
 
@@ -46,7 +47,7 @@ class System:
     def end(self, number: int) -> None:
         (worker,) = [worker for worker in self.workers if number in worker.jobs]
         worker.jobs.remove(number)
-        worker.on_result(worker.slot, wire.failed_result(number, 0))
+        worker.on_result(worker.slot, working.failed_result(number, 0))
 
 
 class FakeWorker:
@@ -58,7 +59,7 @@ class FakeWorker:
     def send(self, frame: bytes) -> None:
         assert not self.jobs, "one at a time"
         ((kind, payload),) = frames.Splitter().feed(frame)
-        assert kind == wire.JOB
+        assert kind == working.JOB
         self.jobs.append(int.from_bytes(payload[:8], "little"))
 
 

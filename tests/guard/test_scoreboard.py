@@ -33,7 +33,7 @@ from smpmake.guard.traces import Traces
 from smpmake.protocol import frames, wire
 from smpmake.undo.journal import now_ns
 
-_HEADER = struct.Struct("<QIIIIqIIIIII")
+_HEADER = struct.Struct("<QIIIIqIIIIIIII")
 
 
 def header(path: Path) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpmake import native
-from smpmake.protocol import frames, keeping, wire
+from smpmake.protocol import frames, keeping, wire, working
 from smpmake.protocol.wire import FileId, Invoke
 from tests.support.served import Running
 from tests.support.space import Space
@@ -162,7 +162,7 @@ def test_limits_that_are_no_pairs_are_refused(size: int) -> None:
 def test_no_payload_is_more_than_an_error(payload: bytes) -> None:
     for decode in (
         wire.decode_invoke,
-        wire.decode_result,
+        working.decode_result,
         keeping.decode_driver,
         frames.decode_json,
         frames.strings,

@@ -21,8 +21,9 @@ from smpmake.engine.engine import Engine
 from smpmake.engine.pool import OnLost, OnResult
 from smpmake.engine.tokens import Tokens
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol import frames, wire
-from smpmake.protocol.wire import FileId, Invoke, Question, Result
+from smpmake.protocol import frames, wire, working
+from smpmake.protocol.wire import FileId, Invoke, Question
+from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job
 
 #: The driver of all builds here, as its commands see it.
@@ -46,7 +47,7 @@ class FakeWorkers:
 
     def send(self, slot: int, frame: bytes) -> None:
         ((kind, payload),) = frames.Splitter().feed(frame)
-        assert kind == wire.JOB
+        assert kind == working.JOB
         assert slot not in self.running
         self.running[slot] = number = int.from_bytes(payload[:8], "little")
         self.orders[number] = payload

@@ -41,8 +41,8 @@ static size_t count_of(char *const *list)
 static int is_ours(const char *variable)
 {
 	static const char *const names[] = {
-	    "SOCKET=", "BOARD=", "GUARD=",  "SHIMS=",     "BUILD=", "COMMAND=",
-	    "TRACE=",  "NOTES=", "CALLER=", "UNGUARDED=", "REAL=",  NULL};
+	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=", "TRACE=",
+	    "NOTES=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  NULL};
 	if (strncmp(variable, "SMPMAKE_", 8) != 0)
 		return 0;
 	for (const char *const *name = names; *name != NULL; name++)

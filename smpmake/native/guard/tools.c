@@ -76,8 +76,13 @@ static int is_tools_path(const char *path)
 static int is_line(const char *name, char *const *argv)
 {
 	static const char *const shells[] = {SHELLS, NULL};
-	if (!guard.is_make || !is_among(name, shells) || argv == NULL || argv[0] == NULL ||
-	    argv[1] == NULL || argv[2] == NULL)
+	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
+	char shim[PATH_MAX];
+	if (!guard.is_make || argv == NULL || argv[0] == NULL)
+		return 0;
+	if (guard.board->lines != 0 && !is_among(name, shells))
+		return !is_among(name, makes) && !is_among(name, printers) && !has_shim(name, shim);
+	if (!is_among(name, shells) || argv[1] == NULL || argv[2] == NULL)
 		return 0;
 	if (strcmp(argv[1], "-c") == 0)
 		return argv[3] == NULL &&
@@ -90,10 +95,13 @@ static int is_line(const char *name, char *const *argv)
 int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 {
 	char folder[PATH_MAX] = "";
-	if (!is_tools_path(path) || is_shim(path))
+	const char *slash = strrchr(path, '/');
+	if (is_shim(path) || slash == NULL)
 		return 0;
-	const char *name = strrchr(path, '/') + 1;
+	const char *name = slash + 1;
 	int line = is_line(name, argv);
+	if (!line && !is_tools_path(path))
+		return 0;
 	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
 	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
 		return 0;
@@ -101,7 +109,7 @@ int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 		return 0;
 	if (strlen(folder) + strlen(path) + 2 > PATH_MAX)
 		return 0;
-	char *at = stpcpy(stpcpy(real, "SMPMAKE_REAL="), folder);
+	char *at = stpcpy(stpcpy(real, line ? "SMPMAKE_LINE=" : "SMPMAKE_REAL="), folder);
 	strcpy(stpcpy(at, *path != '/' ? "/" : ""), path);
 	return 1;
 }

@@ -1,0 +1,165 @@
+"""What workers are told, and say: bytes in, values out.
+
+The other half is native/wire.h; docs/wire.md describes both.  Pure: no socket is touched here.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from smpmake.protocol.frames import HEADER, MAGIC, VERSION, WireError, blobs
+from smpmake.protocol.wire import Invoke
+
+JOB: Final = 3
+RESULT: Final = 4
+
+OUTPUT_TIMED: Final = 1
+OUTPUT_MADE: Final = 2
+OUTPUT_PRINTED: Final = 4
+OUTPUT_PERHAPS: Final = 8
+JOB_MERGED_OUTPUT: Final = 1
+JOB_JOURNALED: Final = 2
+JOB_TERMINAL_OUT: Final = 4
+JOB_TERMINAL_ERR: Final = 8
+
+_JOB: Final = struct.Struct("<QqIIIIIIIIIIII")
+_RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
+
+
+class Terminal(NamedTuple):
+    """What of a job's output would have gone to a terminal (JOB_TERMINAL_...), and its size."""
+
+    flags: int
+    rows: int
+    columns: int
+
+
+class Result(NamedTuple):
+    """How a job went.  Times: monotonic clock, ns; CPU: microseconds; memory: KiB.
+
+    wait_status  as wait(2) gives it, or -1 when the tool could not be started (see `error`, an
+                 errno).
+    missing      outputs that should be there after a success and are not.
+    """
+
+    id: int
+    wait_status: int
+    error: int
+    start_ns: int
+    end_ns: int
+    user_us: int
+    system_us: int
+    max_rss_kib: int
+    minor_faults: int
+    major_faults: int
+    voluntary: int
+    involuntary: int
+    missing: int
+    out: bytes
+    err: bytes
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tool ran and was content."""
+        return self.wait_status == 0 and self.error == 0
+
+
+def encode_output(
+    path: bytes,
+    aside: bytes,
+    *,
+    timed: bool,
+    made: bool,
+    printed: bool = False,
+    perhaps: bool = False,
+) -> bytes:
+    """One output of a job; `aside` is where its stale copy was put, or empty."""
+    flags = (OUTPUT_TIMED if timed else 0) | (OUTPUT_MADE if made else 0)
+    flags |= (OUTPUT_PRINTED if printed else 0) | (OUTPUT_PERHAPS if perhaps else 0)
+    return b"%c%b\0%b\0" % (flags, path, aside)
+
+
+def encode_job(
+    job_id: int,
+    issued_ns: int,
+    invoke: Invoke,
+    argv: bytes,
+    outputs: bytes,
+    *,
+    merged: bool,
+    journaled: bool,
+    environment: bytes,
+    terminal: Terminal | None = None,
+    lent: bytes = b"",
+) -> bytes:
+    """An order for a worker: `argv` in the invocation's context, but for its environment.
+
+    merged: stdout and stderr are one file; journaled: unless it finishes, it is undone; lent: the
+    FIFO of a job server for it.
+    """
+    flags = (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0)
+    flags |= terminal.flags if terminal is not None else 0
+    return b"".join(
+        (
+            HEADER.pack(
+                MAGIC,
+                VERSION,
+                JOB,
+                _JOB.size
+                + len(outputs)
+                + len(invoke.real)
+                + len(invoke.cwd)
+                + 2
+                + len(argv)
+                + len(environment)
+                + len(invoke.limits)
+                + len(lent)
+                + 1,
+            ),
+            _JOB.pack(
+                job_id,
+                issued_ns,
+                invoke.mask,
+                flags,
+                len(outputs),
+                len(invoke.real) + 1,
+                len(invoke.cwd) + 1,
+                len(argv),
+                len(environment),
+                len(invoke.limits),
+                *(terminal[1:] if terminal is not None else (0, 0)),
+                len(lent) + 1,
+                0,
+            ),
+            outputs,
+            invoke.real,
+            b"\0",
+            invoke.cwd,
+            b"\0",
+            argv,
+            environment,
+            invoke.limits,
+            lent,
+            b"\0",
+        )
+    )
+
+
+def job_of(frame: bytes) -> int:
+    """The number of the job that an order (`encode_job`) is about."""
+    return int(_JOB.unpack_from(frame, HEADER.size)[0])
+
+
+def decode_result(payload: bytes) -> Result:
+    """Raises WireError when lengths do not add up."""
+    if len(payload) < _RESULT.size:
+        raise WireError("a result is cut short")
+    *fixed, out_len, err_len, _ = _RESULT.unpack_from(payload)
+    out, err = blobs(payload, _RESULT.size, out_len, err_len)
+    return Result(*(*fixed, out, err))
+
+
+def failed_result(job_id: int, error: int) -> Result:
+    """What stands for the result of a worker that can give none any more; `error` is an errno."""
+    return Result(job_id, -1, error, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b"", b"")
