@@ -6,9 +6,11 @@ whole line; what cannot be told beforehand, or could not be taken back, is not l
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import posixpath
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from smpmake.commands.model import Analysis, Kind, Write
@@ -17,32 +19,38 @@ Event = tuple[str, str]
 """A letter and an absolute path."""
 
 MOST: Final = 1000  # paths of a line
+WORTH_MS: Final = 8  # what takes less time than a job costs runs where it stands
+TRIES: Final = 3  # builds until a line is given up
 _AFFAIRS: Final = {
     "u": "starts a program without a guard",
     "m": "runs a make",
     "s": "talks to other programs",
 }
 #: What differs from login to login, and what we add, does not make another line.
-_PASSING: Final = (
-    *(b"SMPMAKE_", b"_", b"OLDPWD", b"PWD", b"SHLVL", b"COLUMNS", b"LINES", b"TERM", b"WINDOWID"),
-    *(b"SSH_", b"XDG_", b"DBUS_", b"GPG_", b"TMUX", b"STY", b"DISPLAY", b"WAYLAND_", b"LS_COLORS"),
-    *(b"MAKE_TERMOUT", b"MAKE_TERMERR", b"COLORTERM", b"LD_PRELOAD"),
+_PASSING: Final = re.compile(
+    rb"(?:SMPMAKE_|SSH_|XDG_|DBUS_|GPG_|WAYLAND_)[^=]*=|(?:_|OLDPWD|PWD|SHLVL|COLUMNS|LINES|TERM|WINDOWID|TMUX|TMUX_PANE"
+    rb"|STY|DISPLAY|LS_COLORS|MAKE_TERMOUT|MAKE_TERMERR|COLORTERM|LD_PRELOAD)="
 )
-_WHOLE: Final = frozenset({b"_"})  # of these the name has to be equal
 
 
 class NotLearntError(Exception):
-    """Why a line's effects are not to be counted on."""
+    """Why a line's effects are not to be counted on.  final: it will be no better next time."""
+
+    def __init__(self, why: str, *, final: bool = False) -> None:
+        super().__init__(why)
+        self.final = final
 
 
 class Effects(NamedTuple):
     """What a line has done.
 
-    reads      paths that were opened or run, and that it had not made itself.
+    reads      paths that were opened or run, and that it had not made itself.  (Of a lesson those
+               that its build had made: of others the guards hear in time.)
     writes     files that it made or wrote to.
     changes    those whose time is not the line's: modes, times that it gave.
     removes    what is not there afterwards, whether it was before or not.
     passing    what it made and removed again.
+    searched   the folders of all that it read.
     """
 
     reads: tuple[str, ...] = ()
@@ -50,6 +58,7 @@ class Effects(NamedTuple):
     changes: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
     passing: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
 
 
 class _Seen:
@@ -68,7 +77,7 @@ class _Seen:
 
     def add(self, letter: str, path: str) -> None:
         if letter in _AFFAIRS:
-            raise NotLearntError(_AFFAIRS[letter])
+            raise NotLearntError(_AFFAIRS[letter], final=True)
         if letter == "r":
             if path not in self.made and path not in self.own and not self._is_within(path):
                 self.reads[path] = None
@@ -123,17 +132,62 @@ class _Seen:
         writes = tuple(path for path in self.made if path not in self.changed)
         gone = [p for p in self.removed if p not in self.passing and not self._is_within(p)]
         passing = [path for path in self.passing if not self._is_within(path)]
-        groups = (self.reads, writes, self.changed, gone, passing)
-        if sum(map(len, groups)) > MOST:
-            raise NotLearntError(f"has to do with more than {MOST} files")
-        return Effects(*map(tuple, groups))
+        searched = dict.fromkeys(map(posixpath.dirname, self.reads))
+        return Effects(*map(tuple, (self.reads, writes, self.changed, gone, passing, searched)))
 
 
 class Lesson(NamedTuple):
-    """What is known of a line: what it does, and how long it took (ms)."""
+    """What is known of a line.
+
+    effects  what it does.
+    ms       how long it took.
+    mark     by which makes know it (guard.scoreboard.line_hash).
+    """
 
     effects: Effects
     ms: int
+    mark: int
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it never is worth a job: it is short, and has nothing to wait for."""
+        return self.ms < WORTH_MS and not self.effects.reads
+
+
+class Doubt(NamedTuple):
+    """What is known of a line on which nobody is to count.
+
+    why    in words.
+    tries  how many builds have not learnt it.
+    """
+
+    why: str
+    mark: int
+    tries: int
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is not watched any more."""
+        return self.tries >= TRIES
+
+
+def lesson_of(
+    events: Iterable[Event], ms: int, mark: int, tries: int, is_old: Callable[[str], bool]
+) -> Lesson | Doubt:
+    """What a line that has done this teaches.
+
+    tries   how many builds have not learnt it.
+    is_old  whether a file was there before the build.
+    """
+    try:
+        effects = effects_of(events)
+        reads = tuple(path for path in effects.reads if not is_old(path))
+        effects = effects._replace(reads=reads)
+        if sum(map(len, effects)) > MOST:
+            raise NotLearntError(f"has to do with more than {MOST} files", final=True)
+    except NotLearntError as error:
+        return Doubt(str(error), mark, TRIES if error.final else tries + 1)
+    return Lesson(effects, ms, mark)
 
 
 def effects_of(events: Iterable[Event]) -> Effects:
@@ -147,7 +201,8 @@ def effects_of(events: Iterable[Event]) -> Effects:
 def difference(known: Effects, events: Iterable[Event]) -> str:
     """What a line did this time that was not foreseen, in words; "" where all is well.
 
-    What it reads besides is no matter: guards have it wait for that, or find what it should.
+    What it reads is no matter, and need not be among the events: guards have it wait for that, or
+    find what it should.
     """
     try:
         now = effects_of(events)
@@ -180,7 +235,7 @@ def analysis_of(known: Effects, name: str) -> Analysis:
         known.reads,
         tuple(writes),
         undeclared=True,
-        search=tuple(dict.fromkeys(map(posixpath.dirname, known.reads))) or (".",),
+        search=known.searched or (".",),
         speaks=True,
         tool=name,
     )
@@ -188,26 +243,16 @@ def analysis_of(known: Effects, name: str) -> Analysis:
 
 def digest_of_line(cwd: bytes, argv: bytes, env: bytes) -> str:
     """By what a line is known: its words, its folder, its environment but for what passes."""
-    variables = sorted(each for each in env.split(b"\0") if each and not _passes(each))
-    whole = b"\0".join([cwd, argv, *variables])
+    whole = b"\0".join([_digest_of_environment(env), cwd, argv])
     return hashlib.sha256(whole).hexdigest()[:32]
 
 
-def _passes(variable: bytes) -> bool:
-    name = variable.partition(b"=")[0]
-    return any(
-        name == each if each in _WHOLE or not each.endswith(b"_") else name.startswith(each)
-        for each in _PASSING
-    )
+@functools.lru_cache(256)  # most lines have one of a few
+def _digest_of_environment(env: bytes) -> bytes:
+    variables = sorted(each for each in env.split(b"\0") if not _PASSING.match(each))
+    return hashlib.sha256(b"\0".join(variables)).digest()
 
 
-def is_to_be_learnt(text: str) -> bool:
+def is_to_be_learnt(argv: bytes) -> bool:
     """Whether all that a line starts has ended when its shell has: nothing runs beside it."""
-    at = text.find("&")
-    while at >= 0:
-        if text[at + 1 : at + 2] == "&":
-            at += 1
-        elif text[at - 1 : at] not in ("<", ">") and text[at + 1 : at + 2] != ">":
-            return False
-        at = text.find("&", at + 1)
-    return True
+    return re.search(rb"(?<![&<>])&(?![&>])", argv.replace(b"&&", b"")) is None

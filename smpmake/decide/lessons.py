@@ -1,8 +1,8 @@
 """What a project's earlier builds have seen its recipes' lines do.
 
-One file a project (a folder in which smpmake was started), in the user's state folder: a line of
-JSON for each recipe's line: its digest, and its effects and milliseconds, or why it was wrong to
-count on them.
+One file a project (a folder in which smpmake was started), in the user's state folder: a version,
+the paths that occur in it, and a line of JSON for each recipe's line: its digest and mark, then how
+long it took and its effects, as numbers of those paths; or why and how often it was not learnt.
 """
 
 from __future__ import annotations
@@ -10,21 +10,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from smpmake import folders
-from smpmake.decide.learnt import Effects, Lesson
+from smpmake.decide.learnt import TRIES, Doubt, Effects, Lesson
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+_MOST: Final = 20_000  # lines; those that were not met for longest go
 
 
 class Lessons:
     """Those of one project.  A file that cannot be read or written is as none."""
 
     def __init__(self, project: str, base: Path | None = None) -> None:
-        self._known: dict[str, Lesson | str] = {}
-        self._new: dict[str, Lesson] = {}
+        self._known: dict[str, Lesson | Doubt] = {}
+        self._new: dict[str, Lesson | Doubt] = {}
         self._changed = False
         self._path: Path | None = None
         try:
@@ -36,40 +38,43 @@ class Lessons:
         try:
             lines = self._path.read_text(errors="surrogateescape").splitlines()
             if lines and json.loads(lines[0]) == _VERSION:
-                for line in lines[1:]:
-                    digest, what = json.loads(line)
-                    if not isinstance(what, str):
-                        what = Lesson(Effects(*map(tuple, what[0])), int(what[1]))
-                    self._known[digest] = what
-        except (OSError, ValueError, TypeError):
+                paths = json.loads(lines[1])
+                self._known.update(_decoded(line, paths) for line in lines[2:])
+        except (OSError, ValueError, TypeError, IndexError):
             self._known.clear()
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def of(self, digest: str) -> Lesson | None:
-        """What a line will do, if that is known."""
-        found = self._known.get(digest)
-        return found if isinstance(found, Lesson) else None
+    def of(self, digest: str) -> Lesson | Doubt | None:
+        """What is known of a line."""
+        known = self._known.pop(digest, None)
+        if known is not None:
+            self._known[digest] = known  # the newest last
+        return known
 
-    def is_to_be_learnt(self, digest: str) -> bool:
-        """Whether nothing is known of a line, good or bad."""
-        return digest not in self._known
+    def plain(self) -> Iterator[int]:
+        """Marks of lines of which nobody need hear."""
+        return (known.mark for known in self._known.values() if known.is_plain)
 
-    def learn(self, digest: str, lesson: Lesson) -> None:
+    def learn(self, digest: str, what: Lesson | Doubt) -> None:
         """A line has done that, which counts if the build succeeds."""
-        self._new[digest] = lesson
+        self._new[digest] = what
+
+    def forget_new(self) -> None:
+        """What was learnt since the build began was learnt on a wrong way."""
+        self._new.clear()
 
     def keep(self) -> None:
-        """The build has succeeded.  What was wrong once is not believed again."""
-        new = {d: lesson for d, lesson in self._new.items() if self.is_to_be_learnt(d)}
-        self._known |= new
-        self._changed |= bool(new)
+        """The build has succeeded."""
+        self._changed |= bool(self._new)
+        self._known |= self._new
         self._new.clear()
 
     def distrust(self, digest: str, why: str) -> None:
-        """A line did something else than before."""
-        self._known[digest] = why
+        """A line did something else than before, and is not believed again."""
+        known = self._known[digest]
+        self._known[digest] = Doubt(why, known.mark, TRIES)
         self._changed = True
 
     def save(self) -> None:
@@ -79,14 +84,32 @@ class Lessons:
         import tempfile  # few builds learn anything
 
         self._changed = False
+        paths: dict[str, int] = {}
+        lines = [_encoded(d, what, paths) for d, what in list(self._known.items())[-_MOST:]]
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.NamedTemporaryFile(
                 "w", dir=self._path.parent, delete=False, errors="surrogateescape"
             ) as file:
-                file.write(f"{_VERSION}\n")
-                for digest, what in self._known.items():
-                    file.write(f"{json.dumps([digest, what])}\n")
+                print(_VERSION, json.dumps(list(paths)), *lines, sep="\n", file=file)
             os.replace(file.name, self._path)
         except OSError:
             return  # then the next build learns it again
+
+
+def _encoded(digest: str, what: Lesson | Doubt, paths: dict[str, int]) -> str:
+    row: list[object] = [digest, what.mark]
+    if isinstance(what, Doubt):
+        row += [what.tries, what.why]
+    else:
+        groups = [[paths.setdefault(p, len(paths)) for p in group] for group in what.effects]
+        row += [what.ms, groups]
+    return json.dumps(row, separators=(",", ":"))
+
+
+def _decoded(line: str, paths: list[str]) -> tuple[str, Lesson | Doubt]:
+    digest, mark, count, what = json.loads(line)
+    if isinstance(what, str):
+        return digest, Doubt(what, mark, count)
+    effects = Effects(*(tuple(paths[number] for number in group) for group in what))
+    return digest, Lesson(effects, count, mark)

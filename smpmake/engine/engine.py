@@ -24,6 +24,7 @@ from smpmake.engine.command import Reply, command_of
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
+from smpmake.engine.issuing import Issuing
 from smpmake.engine.learning import Learning
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
@@ -111,7 +112,7 @@ class Engine:
             clock.now,
         )
         self._notes = Traces(disk.folder, self._litter, "notes")
-        self._learning = learning = Learning(self._notes, hazards, disk.paths, clock)
+        self._learning = learning = Learning(self._notes, hazards, disk.paths, board, clock)
         self._output = JobOutput(self.printer)
         observer = Observer(hazards, self._pending, self._traces, versions)
         processes = processes or Processes()
@@ -131,7 +132,7 @@ class Engine:
             distribution=distribution,
             learning=learning,
         )
-        self._intake = Intake(
+        issuing = Issuing(
             self._executor,
             hazards,
             self._pending,
@@ -141,6 +142,15 @@ class Engine:
             output=self._output,
             observer=observer,
             chaos=self._chaos,
+            distribution=distribution,
+            learning=learning,
+        )
+        self._intake = Intake(
+            issuing,
+            hazards,
+            self._pending,
+            disk.paths,
+            processes=processes,
             distribution=distribution,
             learning=learning,
         )

@@ -1,45 +1,31 @@
-"""Takes invocations in: what does it mean, how is it to be run, what becomes of its shim.
+"""Takes invocations in: what does it mean, how is it to be run?
 
-An invocation becomes one command or several; each is promised to the guards, issued, and answered.
+An invocation becomes one command or several, which engine/issuing issues; or none, and its commands
+come by themselves.
 """
 
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Callable
 
 from smpmake.commands import families
-from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason
+from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
+from smpmake.decide.learnt import Doubt, Lesson
 from smpmake.decide.procfs import Processes
-from smpmake.disk.disk import Disk
-from smpmake.disk.elf import takes_guard
-from smpmake.disk.paths import FolderFiles
-from smpmake.disk.stamps import stamp_of
-from smpmake.engine import settling
+from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.engine.build import Build
-from smpmake.engine.chaos import Chaos
-from smpmake.engine.clock import Clock
-from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, replaced
+from smpmake.engine.command import Reply
 from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.distribution import Distribution
-from smpmake.engine.environment import temporary_folder
-from smpmake.engine.execute import Executor
+from smpmake.engine.environment import Environment
+from smpmake.engine.issuing import Issuing, close_all
 from smpmake.engine.learning import Learning
-from smpmake.engine.observer import Observer
-from smpmake.engine.operands import OperandResolver
 from smpmake.engine.outcome import refuse
-from smpmake.engine.output import JobOutput, logs
-from smpmake.engine.promises import promise_of
 from smpmake.engine.recipes import Recipes
-from smpmake.engine.terminal import terminal_of
 from smpmake.guard.pending import Pending
-from smpmake.protocol import frames
 from smpmake.protocol.wire import Invoke
-from smpmake.records import CommandRecord
 from smpmake.schedule.hazards import Hazards
-from smpmake.schedule.job import Job, Mode, Operands
 
 
 class Intake:
@@ -47,41 +33,30 @@ class Intake:
 
     def __init__(
         self,
-        executor: Executor,
+        issuing: Issuing,
         hazards: Hazards,
         pending: Pending,
+        paths: Paths,
         *,
-        disk: Disk,
-        clock: Clock,
         processes: Processes,
-        output: JobOutput,
-        observer: Observer,
-        chaos: Chaos,
         distribution: Distribution,
         learning: Learning,
     ) -> None:
-        self._executor = executor
+        self._issuing = issuing
         self._hazards = hazards
         self._pending = pending
-        self._disk = disk
-        self._paths = disk.paths
-        self._clock = clock
+        self._paths = paths
         self._processes = processes
-        self._output = output
-        self._observer = observer
-        self._chaos = chaos
         self._distribution = distribution
         self._learning = learning
-        self._resolver = OperandResolver(hazards, disk)
-        self._recipes = Recipes(hazards, disk.paths, processes)
-        self._count = 0
+        self._recipes = Recipes(hazards, paths, processes)
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""
         if build.undo is not None and not build.squashing:
             build.undo.grow()
         if build.squashing or build.stopping or build.broken is not None:
-            _close(out, err)
+            close_all(out, err)
             refuse(build, reply)
             return
         words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
@@ -92,21 +67,21 @@ class Intake:
             return
         environment = build.environment_of(invoke)
         build.tells_folders |= make_tells_folders(environment)
-        files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
-        analysis = families.analyse(Invocation(words, cwd, environment.get, files))
-        if build.rules.recipes and not invoke.unguarded:
-            analysis = self._recipes.seen(analysis, invoke, cwd, out)
-        if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
-            analysis = analysis.without_targets()
-        if is_line and analysis.refusal is not None:
-            analysis = self._learning.meaning(build, invoke, words) or analysis
+        known = self._learning.known(build, invoke)
+        if known is None:
+            analysis = self._analyse(build, invoke, words, cwd, environment, out)
+        else:
+            learnt = self._learning.meaning(build, invoke, words, known)
+            if learnt is None:
+                self._one_by_one(build, invoke, known, reply, out, err)
+                return
+            analysis = learnt
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
-            build.to_be_told(invoke, b"", deferred=False)
-            _decline(reply, out, err, self._learning.begin(build, invoke, words))
+            self._one_by_one(build, invoke, known, reply, out, err)
             return
         caller = b""
         if decision.deferred and build.undo is not None:
@@ -117,28 +92,59 @@ class Intake:
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
         if build.lost and self._needs_lost(build, cwd, analysis):
-            _close(out, err)
+            close_all(out, err)
             refuse(build, reply)
             return
         waits_to_link = decision.reason is Reason.LINK_WAITS
         if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
-            self._split(build, invoke, cwd, analysis, decision, reply, out, err)
+            self._issuing.split(build, invoke, cwd, analysis, decision, reply, out, err)
             return
         if not decision.deferred and not digest:
-            _close(out, err)
+            close_all(out, err)
             out = err = -1
-        command = self._command(build, invoke, invoke.argv, cwd, analysis, decision)
+        command = self._issuing.command(build, invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
         command.is_learnt = analysis.kind is Kind.RECIPE
-        analysis = self._resolver.share(build, cwd, analysis)
+        analysis = self._issuing.share(build, cwd, analysis)
         if analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
-            self._replace_argv(command, analysis.argv)
+            self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undo is None:
-            self._note_stamps(invoke, cwd, analysis)
+            self._issuing.note_stamps(invoke, cwd, analysis)
         if decision.deferred or digest:
-            self._defer(command, cwd, analysis, decision, out, err)
+            self._issuing.defer(command, cwd, analysis, decision, out, err)
         else:
-            self._in_foreground(command, cwd, analysis, decision)
+            self._issuing.in_foreground(command, cwd, analysis, decision)
+
+    def _analyse(
+        self,
+        build: Build,
+        invoke: Invoke,
+        words: tuple[str, ...],
+        cwd: str,
+        environment: Environment,
+        out: int,
+    ) -> Analysis:
+        """What its words mean, and what stands around it."""
+        files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
+        analysis = families.analyse(Invocation(words, cwd, environment.get, files))
+        if build.rules.recipes and not invoke.unguarded:
+            analysis = self._recipes.seen(analysis, invoke, cwd, out)
+        if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
+            analysis = analysis.without_targets()
+        return analysis
+
+    def _one_by_one(
+        self,
+        build: Build,
+        invoke: Invoke,
+        known: Lesson | Doubt | None,
+        reply: Reply,
+        out: int,
+        err: int,
+    ) -> None:
+        """A line that is no job: its commands are met one by one."""
+        build.to_be_told(invoke, b"", deferred=False)
+        _decline(reply, out, err, self._learning.begin(build, invoke, known))
 
     # ------------------------------------------------------------------ what is asked
 
@@ -151,228 +157,8 @@ class Intake:
 
     # ------------------------------------------------------------------ making a command
 
-    def _command(
-        self,
-        build: Build,
-        invoke: Invoke,
-        argv: bytes,
-        cwd: str,
-        analysis: Analysis,
-        decision: policy.Decision,
-    ) -> Command:
-        record = CommandRecord(
-            self._count,
-            analysis.tool or invoke.tool,
-            analysis.kind.value,
-            "deferred" if decision.deferred else "barrier" if decision.barrier else "foreground",
-            decision.reason.value if decision.reason is not None else "",
-            decision.detail,
-            cwd,
-            argv,
-            issued=self._clock.now(),
-            light=decision.light,
-            program=os.fsdecode(invoke.real),
-        )
-        self._count += 1
-        build.add(record)
-        guarded = build.rules.guard and not invoke.unguarded
-        if build.rules.guard and invoke.unguarded:
-            caller = self._processes.caller(invoke.unguarded)
-            record.unguarded = caller.name if caller is not None else "?"
-        return Command(build, invoke, argv, record, guarded=guarded)
-
-    def _replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:
-        """What is run is not what was issued; records and messages show what was issued."""
-        kept: list[str] = []
-
-        def keep(text: str) -> str:
-            kept.append(self._disk.private_text(text))
-            return kept[-1]
-
-        command.argv = frames.join_strings(os.fsencode(word) for word in argv(keep))
-        command.private_texts = tuple(kept)
-
-    def _job(
-        self, command: Command, mode: Mode, operands: Operands, decision: policy.Decision
-    ) -> Job:
-        return Job(
-            command.record.number,
-            command.build.id,
-            mode,
-            operands,
-            light=decision.light if mode is Mode.FOREGROUND else command.rename is not None,
-            exclusive=decision.exclusive,
-            guarded=self._observer.is_guarded(command),
-            payload=command,
-        )
-
-    # ------------------------------------------------------------------ issuing it
-
-    def _defer(
-        self,
-        command: Command,
-        cwd: str,
-        analysis: Analysis,
-        decision: policy.Decision,
-        out: int = -1,
-        err: int = -1,
-    ) -> None:
-        """Table first, then the answer, then the start: in this order nobody sees a gap.
-
-        out, err  descriptors for what it prints; ours now, also when this raises.
-        """
-        aside = not command.guarded  # a guard hides what is stale
-        environment = command.build.environments[command.invoke.env]
-        places = (cwd, temporary_folder(environment, cwd))
-        try:
-            self._make_folders(command, cwd, analysis)
-            operands, outputs, files = self._resolver.resolve(
-                cwd, analysis, everything=False, aside=aside, places=places
-            )
-        except BaseException:
-            command.record.state = "cancelled"
-            _close(out, err)
-            raise
-        if command.build.undo is not None:
-            self._write_down(command, outputs, (out, err))
-        command.prints, command.divides = analysis.printed, analysis.divides
-        self._distribution.look_at(command, analysis)
-        if out >= 0:
-            self._output.take(command, out, err)
-        if analysis.rename is not None and not command.digest:  # else mv itself says how it went
-            source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
-            command.rename = (source, destination)
-        self._learning.joined(command)
-        job = self._job(command, Mode.DEFERRED, operands, decision)
-        job.issued_ns = self._resolver.issue_time(outputs, cwd)
-        command.outputs = encoded(outputs)
-        command.makes = tuple(output.name for output in outputs if output.made)
-        command.perhaps = tuple(output.name for output in outputs if output.write.perhaps)
-        command.set_aside = tuple((o.name, o.stale) for o in outputs if o.stale)
-        command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
-        command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
-        build = command.build
-        build.promised.update(command.record.outputs)
-        promises = {
-            output.name: promise_of(command, output, job, self._hazards, self._pending, self._paths)
-            for output in outputs
-        }
-        if build.transcript is not None:
-            build.transcript.reserve(job.number)
-        if build.lost:
-            build.lost.difference_update(operands.writes)
-        settling.issued(command, operands.reads, self._hazards)
-        actions = self._executor.issue(job)
-        asked = bool(build.rules.ignored)
-        self._pending.entered(job, promises, replaced(outputs) + logs(command), files, asked=asked)
-        if command.digest:
-            assert command.reply is not None
-            command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
-        elif command.reply is not None:
-            reply, command.reply = command.reply, None
-            self._chaos.later(lambda: reply.leave(0))
-        self._executor.perform(actions)
-
-    def _make_folders(self, command: Command, cwd: str, analysis: Analysis) -> None:
-        """Done in the driver's own time, as mkdir is: whoever looks finds them."""
-        undo = command.build.undo
-        for path in (self._paths.canonical(cwd, folder) for folder in analysis.folders):
-            if not os.path.isdir(path):
-                if undo is not None:
-                    undo.makes(command.record.number, path)
-                self._disk.make_folder(path, command.invoke.mask)
-
-    @staticmethod
-    def _write_down(command: Command, outputs: list[OutputFile], sinks: tuple[int, int]) -> None:
-        """What is to be known of a promise if it must be taken back."""
-        build, undo = command.build, command.build.undo
-        assert undo is not None
-        number = command.record.number
-        undo.issued(number, [o.name for o in outputs if o.made and o.before is None])
-        if not takes_guard(os.fsdecode(command.invoke.real)):
-            for output in outputs:
-                if output.before is not None:
-                    undo.keeps(number, output.name, output.before)
-        for fd, file in zip(sinks, (command.invoke.out, command.invoke.err), strict=True):
-            if fd >= 0 and file not in (build.driver_output or ()):
-                info = os.fstat(fd)
-                if stat.S_ISREG(info.st_mode):
-                    undo.grew(os.readlink(f"/proc/self/fd/{fd}"), info)
-
-    def _in_foreground(
-        self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
-    ) -> None:
-        operands, outputs, _ = self._resolver.resolve(
-            cwd, analysis, everything=decision.barrier, aside=False
-        )
-        job = self._job(command, Mode.FOREGROUND, operands, decision)
-        if analysis.undeclared:
-            job.issued_ns = self._resolver.issue_time([], cwd)
-        command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
-        command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
-        self._executor.perform(self._executor.issue(job))
-        if command.reply is not None:
-            command.reply.wait(lambda: self._executor.withdraw(job))
-
-    def _note_stamps(self, invoke: Invoke, cwd: str, analysis: Analysis) -> None:
-        """A light command of a caller whose jobs are pending: does it say that they are done?"""
-        pending = self._executor.issued_by(invoke.parent)
-        for write in analysis.writes if pending else ():
-            name = self._paths.canonical(cwd, write.path)
-            stamp = stamp_of(write, name)
-            if stamp is None:
-                continue
-            for command in pending:
-                command.stamps += (stamp,)
-                for product in command.makes[:1]:
-                    self._disk.note(stamp.journal_kind, name, stamp.journal_text(product))
-
-    def _split(
-        self,
-        build: Build,
-        invoke: Invoke,
-        cwd: str,
-        analysis: Analysis,
-        decision: policy.Decision,
-        reply: Reply,
-        out: int,
-        err: int,
-    ) -> None:
-        """Several sources in one command: a job each, and the link behind them if there is one."""
-        assert analysis.split is not None
-        folder = self._disk.private_folder(self._count)
-        parts = analysis.split(folder)
-        waits = not decision.deferred
-        group = Group(folder, terminal_of(invoke, out, err))
-        later = policy.Decision(None, exclusive=decision.exclusive)
-        for part in parts[:-1] if waits else parts:
-            argv = frames.join_strings(os.fsencode(word) for word in part.argv)
-            meaning = self._resolver.share(build, cwd, part.analysis)
-            command = self._command(build, invoke, argv, cwd, meaning, later)
-            if waits:
-                command.group = group
-                self._defer(command, cwd, meaning, later)
-            else:
-                self._defer(command, cwd, meaning, later, os.dup(out), os.dup(err))
-        _close(out, err)
-        if not waits:
-            reply.leave(0)
-            return
-        last = parts[-1]
-        argv = frames.join_strings(os.fsencode(word) for word in last.argv)
-        command = self._command(build, invoke, argv, cwd, last.analysis, decision)
-        command.reply = reply
-        command.group = group
-        self._in_foreground(command, cwd, last.analysis, decision)
-
 
 def _decline(reply: Reply, out: int, err: int, notes: int = 0) -> None:
     """A line of which something is not known: its commands come one by one."""
-    _close(out, err)
+    close_all(out, err)
     reply.decline(notes)
-
-
-def _close(*fds: int) -> None:
-    for fd in fds:
-        if fd >= 0:
-            os.close(fd)

@@ -10,38 +10,40 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable
-from typing import Final
 
 from smpmake.commands import families
 from smpmake.commands.model import Analysis
 from smpmake.decide.learnt import (
+    TRIES,
+    WORTH_MS,
+    Doubt,
     Effects,
     Event,
     Lesson,
-    NotLearntError,
     analysis_of,
     difference,
     digest_of_line,
-    effects_of,
     is_to_be_learnt,
+    lesson_of,
 )
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command
+from smpmake.guard.scoreboard import Scoreboard, line_hash
 from smpmake.guard.traces import Traces
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
-
-_WORTH_MS: Final = 8  # what takes less time than a job costs runs where it stands
 
 
 class _Line:
     """One that is watched: its own events, and between them those of its deferred commands."""
 
-    def __init__(self, build: Build, digest: str, began: int) -> None:
+    def __init__(self, build: Build, digest: str, mark: int, tries: int, began: int) -> None:
         self.build = build
         self.digest = digest
+        self.mark = mark
+        self.tries = tries  # builds that have not learnt it
         self.began = began
         self.ms = 0
         self.pieces: list[Command | list[Event]] = []
@@ -54,26 +56,38 @@ class _Line:
 class Learning:
     """One per engine.  `traces` are of its own: their numbers are lines', not slots'."""
 
-    def __init__(self, traces: Traces, hazards: Hazards, paths: Paths, clock: Clock) -> None:
+    def __init__(
+        self, traces: Traces, hazards: Hazards, paths: Paths, board: Scoreboard, clock: Clock
+    ) -> None:
         self._traces = traces
-        self._clock = clock
         self._hazards = hazards
         self._paths = paths
+        self._board = board
+        self._clock = clock
         self._lines: dict[int, _Line] = {}
         self._free: list[int] = []
         self._count = 0
+        self._old: set[str] = set()  # files that were there before their build
 
     # ------------------------------------------------------------------ what is known
 
-    def meaning(self, build: Build, invoke: Invoke, words: tuple[str, ...]) -> Analysis | None:
-        """A line as it was in an earlier build; None where that is not known, or not wanted."""
-        if build.lessons is None or not build.guesses:
+    @staticmethod
+    def known(build: Build, invoke: Invoke) -> Lesson | Doubt | None:
+        """What earlier builds have seen of a line."""
+        if build.lessons is None or not invoke.is_line:
             return None
+        return build.lessons.of(digest_of_line(invoke.cwd, invoke.argv, invoke.env))
+
+    def meaning(
+        self, build: Build, invoke: Invoke, words: tuple[str, ...], known: Lesson | Doubt
+    ) -> Analysis | None:
+        """A line as it was in an earlier build; None where that is not to be counted on."""
         undo = build.undo
-        if undo is None or not undo.is_whole or invoke.unguarded:
+        if not isinstance(known, Lesson) or not build.guesses or invoke.unguarded:
             return None
-        known = build.lessons.of(digest_of_line(invoke.cwd, invoke.argv, invoke.env))
-        if known is None or not (known.ms >= _WORTH_MS or self._waits(known.effects)):
+        if undo is None or not undo.is_whole:
+            return None
+        if known.ms < WORTH_MS and not self._waits(known.effects):
             return None
         return analysis_of(known.effects, _name(invoke.tool, words))
 
@@ -88,35 +102,39 @@ class Learning:
         build, invoke = command.build, command.invoke
         if not command.is_learnt or build.lessons is None:
             return ""
-        digest = digest_of_line(invoke.cwd, invoke.argv, invoke.env)
-        known = build.lessons.of(digest)
-        assert known is not None
+        known = self.known(build, invoke)
+        assert isinstance(known, Lesson)
         if not command.traced:
             why = "what it did could not be seen"
         else:
             why = difference(known.effects, _but_old(build, command.events))
         if why:
-            build.lessons.distrust(digest, why)
+            build.lessons.distrust(digest_of_line(invoke.cwd, invoke.argv, invoke.env), why)
         return why
 
     # ------------------------------------------------------------------ what is seen
 
-    def begin(self, build: Build, invoke: Invoke, words: tuple[str, ...]) -> int:
-        """A line that is not known runs where it stands: the number of its notes; 0: none."""
+    def begin(self, build: Build, invoke: Invoke, known: Lesson | Doubt | None) -> int:
+        """A line runs where it stands: the number of its notes, if it is to be learnt; else 0."""
         if build.lessons is None or invoke.unguarded:
             return 0
         if invoke.out != (build.driver_output or (None,))[0]:
             return 0
-        if families.runs_lines(invoke.tool) and not is_to_be_learnt(" ".join(words[1:])):
+        if isinstance(known, Lesson) or (known is not None and known.is_plain):
+            if known.is_plain:
+                self._board.goes_plain(known.mark)
             return 0
         digest = digest_of_line(invoke.cwd, invoke.argv, invoke.env)
-        if not build.lessons.is_to_be_learnt(digest):
+        mark = line_hash(invoke.cwd, invoke.argv)
+        if families.runs_lines(invoke.tool) and not is_to_be_learnt(invoke.argv):
+            build.lessons.learn(digest, Doubt("goes on behind its shell", mark, TRIES))
             return 0
         number = self._free.pop() if self._free else self._count + 1
         if not self._traces.begin(number, 0):
             return 0
         self._count = max(self._count, number)
-        self._lines[number] = _Line(build, digest, self._clock.now())
+        tries = known.tries if known is not None else 0
+        self._lines[number] = _Line(build, digest, mark, tries, self._clock.now())
         return number
 
     def ended(self, number: int) -> None:
@@ -134,6 +152,8 @@ class Learning:
         """What was seen of a build is undone, or was interrupted."""
         for line in self._lines.values():
             line.whole &= line.build is not build
+        if build.lessons is not None:
+            build.lessons.forget_new()
 
     def joined(self, command: Command) -> None:
         """A command was issued that will run later; it may belong to a line."""
@@ -166,11 +186,24 @@ class Learning:
         """Everything of a line is there: from now on it is known, if the build goes well."""
         if line.open or line.awaited or not line.whole or line.build.lessons is None:
             return
+        build = line.build
+        events = _but_old(build, _all(line.pieces))
+        lesson = lesson_of(
+            events, line.ms, line.mark, line.tries, lambda path: self._is_old(build, path)
+        )
+        line.build.lessons.learn(line.digest, lesson)
+
+    def _is_old(self, build: Build, path: str) -> bool:
+        """Whether a file was there before the build: nobody need wait for it."""
+        if path in self._old:
+            return True
         try:
-            effects = effects_of(_but_old(line.build, _all(line.pieces)))
-        except NotLearntError:
-            return
-        line.build.lessons.learn(line.digest, Lesson(effects, line.ms))
+            if os.stat(path).st_ctime >= build.began:
+                return False
+        except OSError:
+            return False
+        self._old.add(path)
+        return True
 
 
 def _all(pieces: list[Command | list[Event]]) -> Iterable[Event]:

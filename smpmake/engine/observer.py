@@ -77,7 +77,8 @@ class Observer:
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
         if command.is_learnt or command.line is not None:
-            command.events = tuple(self._traces.events(slot).found)
+            wanted = command.line is not None
+            command.events = tuple(self._traces.events(slot, reads=wanted).found)
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
             command.record.delay_us = trace.waited_us
         if command.perhaps:

@@ -33,17 +33,19 @@ LIMITS: Final = 1 << 32
 SLOTS: Final = 131072
 FOLDERS: Final = 4096
 _PROMISES: Final = 16384
+_PLAIN: Final = 262144  # bits
 _HEADER: Final = struct.Struct("<QIIIIqIIIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS, _NAMES, _LINES = (
     *(4, 5, 8, 9, 10, 11, 12, 13, 14),
 )  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 7
+_VERSION: Final = 8
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
 _FIRST_PROMISE: Final = _FIRST + SLOTS + FOLDERS
+_FIRST_PLAIN: Final = 8 * (_FIRST_PROMISE + 3 * _PROMISES)  # bytes
 _FIRST_FOLDER: Final = 0xFFE000 - 1
 _KEY: Final = struct.Struct("<QQ")
 _64_BITS: Final = (1 << 64) - 1
@@ -70,6 +72,11 @@ def file_hash(device: int, inode: int) -> int:
 def output_hash(folder: File, name: bytes) -> int:
     """The hash of a file that need not be there: its folder, and what it is called in it."""
     return _hash(_KEY.pack(*folder) + name.lower())
+
+
+def line_hash(folder: bytes, argv: bytes) -> int:
+    """The hash of a command in a folder; argv: its words, NUL-ended."""
+    return _hash(b"%b\0%b" % (folder, argv))
 
 
 def output_check(folder: File, name: bytes) -> int:
@@ -109,7 +116,7 @@ class Scoreboard:
 
     def __init__(self, path: Path) -> None:
         """Raises NoRoomError."""
-        self._map = shared_map(path, 8 * (_FIRST_PROMISE + 3 * _PROMISES))
+        self._map = shared_map(path, _FIRST_PLAIN + _PLAIN // 8)
         _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 11))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
@@ -141,6 +148,11 @@ class Scoreboard:
     def learn_lines(self) -> None:
         """From now on makes send every line of their recipes, and guards note more."""
         self._halves[_LINES] = 1
+
+    def goes_plain(self, line: int) -> None:
+        """From now on makes do not send a line (`line_hash`), nor the few others of its place."""
+        place = line % _PLAIN
+        self._map[_FIRST_PLAIN + place // 8] |= 1 << place % 8
 
     def unknown_folders(self, count: int) -> None:
         """How many pending outputs will appear in folders that do not exist yet."""

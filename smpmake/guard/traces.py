@@ -110,15 +110,16 @@ class Traces:
         waited_us = _BEGIN.unpack(known[:_HEAD])[_WAITED]
         return Trace(tuple(found[b"r"]), tuple(found[b"w"]), whole, waited_us)
 
-    def events(self, slot: int, begin: int = 0) -> Events:
-        """What was noted from there on, in order."""
+    def events(self, slot: int, begin: int = 0, *, reads: bool = True) -> Events:
+        """What was noted from there on, in order; with reads or without."""
         known = self._maps.get(slot)
         if known is None:
             return Events([], begin, whole=False)
         end, lost = _extent(known)
         found = []
+        left_out = (b"", b"-") if reads else (b"", b"-", b"r")
         for note in known[_HEAD + begin : end].split(b"\0"):
-            if note[:1] not in (b"", b"-") and not note.startswith(self._ours, 1):
+            if note[:1] not in left_out and not note.startswith(self._ours, 1):
                 found.append((chr(note[0]), os.path.normpath(os.fsdecode(note[1:]))))
         return Events(found, end - _HEAD, whole=not lost)
 

@@ -185,9 +185,12 @@ class LocalBackend:
 
         given, record = Input(), self._record
         assert record is not None
+        assert self._board is not None
         again = can_be_repeated(record.command, given, keep_going=self._settings.keep_going)
         if again and given.says_nothing():
             self._build.lessons = Lessons(os.getcwd())
+            for mark in self._build.lessons.plain():
+                self._board.goes_plain(mark)
 
     def abandon(self) -> None:
         """See Backend."""

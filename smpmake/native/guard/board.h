@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 7u
+#define BOARD_VERSION 8u
 #define BOARD_SLOTS 131072u
 #define BOARD_FOLDERS 4096u
 #define BOARD_PROMISES 16384u
+#define BOARD_PLAIN 262144u /* bits */
 
 /* A slot: hash of the name (32 bits), the command that put it there, or is the
  * only one to write it (24), roles (8).  Hash and
@@ -62,6 +63,8 @@ struct board {
 	int64_t
 	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */
 	struct promise promises[BOARD_PROMISES];
+	/* Lines by the hash of folder and words, of which it is no use that the server hears. */
+	uint32_t plain[BOARD_PLAIN / 32];
 };
 
 #endif

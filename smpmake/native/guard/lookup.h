@@ -32,6 +32,9 @@ int is_own_output(int dir, const char *path);
 /* The slot of a file or folder, or 0; its roles are the lowest bits, all where nothing is known. */
 uint64_t slot_of_file(const struct stat *info);
 
+/* Whether it is no use that the server hears of a recipe's line. */
+int goes_plain(char *const *argv);
+
 /* Whether the board itself tells what time a folder will have, that is looked at so often. */
 int folder_time(const struct stat *info, struct wire_guard_answer *answer);
 

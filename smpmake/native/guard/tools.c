@@ -1,6 +1,7 @@
 #include "tools.h"
 #include "guard.h"
 #include "kernel.h"
+#include "lookup.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -100,7 +101,7 @@ int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 		return 0;
 	const char *name = slash + 1;
 	int line = is_line(name, argv);
-	if (!line && !is_tools_path(path))
+	if (line ? goes_plain(argv) : !is_tools_path(path))
 		return 0;
 	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
 	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
