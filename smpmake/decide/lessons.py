@@ -1,8 +1,9 @@
-"""What a project's earlier builds have seen its recipes' lines do.
+"""What a project's earlier builds have seen its recipes' lines do, and commands say.
 
 One file a project (a folder in which smpmake was started), in the user's state folder: a version,
 the paths that occur in it, and a line of JSON for each recipe's line: its digest and mark, then how
 long it took and its effects, as numbers of those paths; or why and how often it was not learnt.
+Of a command whose output is caught: its digest, and whether it was silent.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from smpmake import folders
 from smpmake.decide.learnt import TRIES, Doubt, Effects, Lesson
@@ -27,6 +28,8 @@ class Lessons:
     def __init__(self, project: str, base: Path | None = None) -> None:
         self._known: dict[str, Lesson | Doubt] = {}
         self._new: dict[str, Lesson | Doubt] = {}
+        self._silent: dict[str, bool] = {}
+        self._heard: dict[str, bool] = {}
         self._changed = False
         self._path: Path | None = None
         try:
@@ -39,9 +42,15 @@ class Lessons:
             lines = self._path.read_text(errors="surrogateescape").splitlines()
             if lines and json.loads(lines[0]) == _VERSION:
                 paths = json.loads(lines[1])
-                self._known.update(_decoded(line, paths) for line in lines[2:])
+                for line in lines[2:]:
+                    digest, *row = json.loads(line)
+                    if len(row) == 1:
+                        self._silent[digest] = bool(row[0])
+                    else:
+                        self._known[digest] = _decoded(row, paths)
         except (OSError, ValueError, TypeError, IndexError):
             self._known.clear()
+            self._silent.clear()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -64,17 +73,35 @@ class Lessons:
     def forget_new(self) -> None:
         """What was learnt since the build began was learnt on a wrong way."""
         self._new.clear()
+        self._heard.clear()
 
     def keep(self) -> None:
         """The build has succeeded."""
-        self._changed |= bool(self._new)
+        self._changed |= bool(self._new or self._heard)
         self._known |= self._new
-        self._new.clear()
+        self._silent |= self._heard
+        self.forget_new()
 
     def distrust(self, digest: str, why: str) -> None:
         """A line did something else than before, and is not believed again."""
         known = self._known[digest]
         self._known[digest] = Doubt(why, known.mark, TRIES)
+        self._changed = True
+
+    def was_silent(self, digest: str) -> bool | None:
+        """Whether a command whose output is caught has said nothing; None: not known."""
+        known = self._silent.pop(digest, None)
+        if known is not None:
+            self._silent[digest] = known  # the newest last
+        return known
+
+    def heard(self, digest: str, *, silent: bool) -> None:
+        """A caller has got the output of its command, which counts if the build succeeds."""
+        self._heard[digest] = silent and self._heard.get(digest, True)
+
+    def distrust_silence(self, digest: str) -> None:
+        """It had something to say."""
+        self._silent[digest] = False
         self._changed = True
 
     def save(self) -> None:
@@ -86,6 +113,7 @@ class Lessons:
         self._changed = False
         paths: dict[str, int] = {}
         lines = [_encoded(d, what, paths) for d, what in list(self._known.items())[-_MOST:]]
+        lines += [json.dumps([d, int(silent)]) for d, silent in list(self._silent.items())[-_MOST:]]
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.NamedTemporaryFile(
@@ -107,9 +135,9 @@ def _encoded(digest: str, what: Lesson | Doubt, paths: dict[str, int]) -> str:
     return json.dumps(row, separators=(",", ":"))
 
 
-def _decoded(line: str, paths: list[str]) -> tuple[str, Lesson | Doubt]:
-    digest, mark, count, what = json.loads(line)
+def _decoded(row: list[Any], paths: list[str]) -> Lesson | Doubt:
+    mark, count, what = row
     if isinstance(what, str):
-        return digest, Doubt(what, mark, count)
+        return Doubt(what, mark, count)
     effects = Effects(*(tuple(paths[number] for number in group) for group in what))
-    return digest, Lesson(effects, count, mark)
+    return Lesson(effects, count, mark)

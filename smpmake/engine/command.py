@@ -23,8 +23,8 @@ class Reply(Protocol):
     def wait(self, withdraw: Callable[[], None]) -> None:
         """The answer comes later; `withdraw` is called if the shim goes away before."""
 
-    def leave(self, status: int, message: bytes = b"") -> None:
-        """The shim exits with `status`."""
+    def leave(self, status: int, message: bytes = b"", out: bytes = b"") -> None:
+        """The shim exits with `status`, having written `out` to its stdout, `message` to stderr."""
 
     def decline(self, notes: int = 0) -> None:
         """The shim becomes the real tool, which is no command.
@@ -84,6 +84,8 @@ class Command:
     rests_on      commands that are not taken for ended before it is, carries: how many rest on it
                   (engine/settling), is_kept: it has ended well.
     caller        the command line of who called it, b"" for a make or where nobody asks.
+    caught        by what it is known whose caller catches what it says (engine/caught), or "".
+    listens       and that caller waits for it.
     is_learnt     a line of a recipe, promised because of what it did in an earlier build.
     line          the line that it belongs to, while that is being watched (engine/learning).
     events        what was noted of it in order, where that matters to a line.
@@ -118,9 +120,16 @@ class Command:
     rests_on: tuple[Command, ...] = ()
     carries: int = 0
     is_kept: bool = False
+    caught: str = ""
+    listens: bool = False
     is_learnt: bool = False
     line: object = None
     events: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether its shim waits for the truth about it."""
+        return bool(self.digest) or self.listens
 
 
 class OutputFile(NamedTuple):

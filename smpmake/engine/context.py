@@ -31,7 +31,16 @@ _MOST_ABOVE: Final = 6  # processes between a wmake and a command of its recipes
 class Context:
     """The context of one invocation, looked at only as far as the policy asks."""
 
-    __slots__ = ("_analysis", "_build", "_cwd", "_hazards", "_invoke", "_paths", "_processes")
+    __slots__ = (
+        "_analysis",
+        "_build",
+        "_cwd",
+        "_hazards",
+        "_invoke",
+        "_paths",
+        "_processes",
+        "_silent",
+    )
 
     def __init__(
         self,
@@ -50,9 +59,16 @@ class Context:
         self._invoke = invoke
         self._cwd = cwd
         self._analysis = analysis
+        self._silent = False
+
+    def expect_silence(self) -> None:
+        """The command will say nothing, so that it is no matter who catches it."""
+        self._silent = True
 
     def captured(self) -> bool:
         """See policy.Context."""
+        if self._silent:
+            return False
         invoke = self._invoke
         if self._analysis.printed:
             return are_messages_captured(

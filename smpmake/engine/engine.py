@@ -18,6 +18,7 @@ from smpmake.disk.disk import Disk
 from smpmake.engine import launchers
 from smpmake.engine.admission import Admission
 from smpmake.engine.build import Build
+from smpmake.engine.caught import Caught
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Reply, command_of
@@ -113,6 +114,7 @@ class Engine:
         )
         self._notes = Traces(disk.folder, self._litter, "notes")
         self._learning = learning = Learning(self._notes, hazards, disk.paths, board, clock)
+        caught = Caught(hazards, disk.paths)
         self._output = JobOutput(self.printer)
         observer = Observer(hazards, self._pending, self._traces, versions)
         processes = processes or Processes()
@@ -131,6 +133,7 @@ class Engine:
             lending=lending,
             distribution=distribution,
             learning=learning,
+            caught=caught,
         )
         issuing = Issuing(
             self._executor,
@@ -153,6 +156,7 @@ class Engine:
             processes=processes,
             distribution=distribution,
             learning=learning,
+            caught=caught,
         )
         executor = self._executor
         distribution.connect(executor.pause, executor.resume, executor.take_another, self._tell_all)

@@ -17,6 +17,7 @@ from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import diagnostics, settling
 from smpmake.engine.build import Build
+from smpmake.engine.caught import Caught
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, command_of
@@ -62,6 +63,7 @@ class Executor:
         lending: Lending,
         distribution: Distribution,
         learning: Learning,
+        caught: Caught,
     ) -> None:
         self._scheduler = scheduler
         self._pending = pending
@@ -77,6 +79,7 @@ class Executor:
         self._lending = lending
         self._distribution = distribution
         self._learning = learning
+        self._caught = caught
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
@@ -290,7 +293,9 @@ class Executor:
         now = self._clock.now()
         stop: list[Action] = []
         build = command.build
-        wrong = self._learning.wrong(command) if result.ok else ""
+        wrong = self._caught.ended(command, result)
+        if result.ok and not wrong:
+            wrong = self._learning.wrong(command)
         if result.ok and not wrong:
             self._outcome.succeeded(job, command, result)
         else:

@@ -15,6 +15,7 @@ from smpmake.decide.learnt import Doubt, Lesson
 from smpmake.decide.procfs import Processes
 from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.engine.build import Build
+from smpmake.engine.caught import Caught
 from smpmake.engine.command import Reply
 from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.distribution import Distribution
@@ -41,6 +42,7 @@ class Intake:
         processes: Processes,
         distribution: Distribution,
         learning: Learning,
+        caught: Caught,
     ) -> None:
         self._issuing = issuing
         self._hazards = hazards
@@ -49,6 +51,7 @@ class Intake:
         self._processes = processes
         self._distribution = distribution
         self._learning = learning
+        self._caught = caught
         self._recipes = Recipes(hazards, paths, processes)
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
@@ -83,6 +86,16 @@ class Intake:
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
             self._one_by_one(build, invoke, known, reply, out, err)
             return
+        caught, listens = "", False
+        if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
+            caught = self._caught.digest(build, invoke, cwd, analysis)
+        if caught:
+            context.expect_silence()
+            silent = self._caught.was_silent(build, caught)
+            anyway = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
+            listens = anyway.deferred and silent is None
+            if anyway.deferred and silent:
+                decision = anyway
         caller = b""
         if decision.deferred and build.undo is not None:
             caller = self._processes.calling_command(invoke.parent)
@@ -99,18 +112,19 @@ class Intake:
         if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
             self._issuing.split(build, invoke, cwd, analysis, decision, reply, out, err)
             return
-        if not decision.deferred and not digest:
+        if not (decision.deferred or digest or listens):
             close_all(out, err)
             out = err = -1
         command = self._issuing.command(build, invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
+        command.caught, command.listens = caught, listens
         command.is_learnt = analysis.kind is Kind.RECIPE
         analysis = self._issuing.share(build, cwd, analysis)
         if analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
             self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undo is None:
             self._issuing.note_stamps(invoke, cwd, analysis)
-        if decision.deferred or digest:
+        if decision.deferred or digest or listens:
             self._issuing.defer(command, cwd, analysis, decision, out, err)
         else:
             self._issuing.in_foreground(command, cwd, analysis, decision)

@@ -160,9 +160,13 @@ class Issuing:
             self._write_down(command, outputs, (out, err))
         command.prints, command.divides = analysis.printed, analysis.divides
         self._distribution.look_at(command, analysis)
-        if out >= 0:
+        if command.caught:  # it goes to the shim, or is nothing: who waits for the end gets it
+            close_all(out, err)
+        elif out >= 0:
             self._output.take(command, out, err)
-        if analysis.rename is not None and not command.digest:  # else mv itself says how it went
+        if (
+            analysis.rename is not None and not command.is_awaited
+        ):  # else mv itself says how it went
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
         self._learning.joined(command)
@@ -188,7 +192,7 @@ class Issuing:
         actions = self._executor.issue(job)
         asked = bool(build.rules.ignored)
         self._pending.entered(job, promises, replaced(outputs) + logs(command), files, asked=asked)
-        if command.digest:
+        if command.is_awaited:
             assert command.reply is not None
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
         elif command.reply is not None:

@@ -121,7 +121,7 @@ def _can_be_watched(job: Job) -> bool:
     links = command.record.kind in (Kind.LINK, Kind.ARCHIVE)
     links = links and not runs_lines(command.invoke.tool)  # libtool looks for what it may remove
     # Who is waited for has nobody behind, and is to find what there is.
-    return job.guarded and not (links or command.digest)
+    return job.guarded and not (links or command.is_awaited)
 
 
 def _tool(command: Command) -> _Tool:

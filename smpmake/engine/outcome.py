@@ -34,8 +34,8 @@ class Outcome:
         is_plain = not command.prints and not command.invoke.is_line
         if build.undo is not None and build.undo.is_whole and is_plain:
             build.finished.append(_finished(command, result))  # else nothing is reused
-        if command.digest:
-            if build.known_failures is not None:
+        if command.is_awaited:
+            if command.digest and build.known_failures is not None:
                 build.known_failures.discard(command.digest)
             _tell(command, 0, result)
         else:
@@ -55,7 +55,7 @@ class Outcome:
         if os.WIFSIGNALED(result.wait_status) and not command.signalled:
             self.remove(job, command)  # its own end: nobody may come to undo it
         build.lost.update(command.makes)
-        promised = not command.signalled and not command.digest and command.group is None
+        promised = not (command.signalled or command.is_awaited or command.group)
         if not promised or build.undo is None:
             self._output.skip(command, job.number)  # else what comes behind is not to be shown
         if command.signalled:  # we ended it ourselves
@@ -63,10 +63,11 @@ class Outcome:
                 self._disk.remove(*command.makes)  # else what is older would be believed
             return False
         output = result.out + result.err
-        if command.digest or command.group is not None:
+        if command.is_awaited or command.group is not None:
             settling.kept(command)  # as it does serially
         if command.digest:
             build.reported.append(Failure(record, output, why))
+        if command.is_awaited:
             _tell(command, status, result)
             return False
         if command.group is not None:
@@ -148,7 +149,7 @@ def _tell(command: Command, status: int, result: Result) -> None:
     command.build.owed.pop(command.digest, None)
     reply, command.reply = command.reply, None
     assert reply is not None
-    reply.leave(status, result.out + result.err)
+    reply.leave(status, result.err, result.out)
 
 
 def refuse(build: Build, reply: Reply) -> None:

@@ -20,7 +20,7 @@ def results_of(job: Job, command: Command, now: int) -> Result | None:
         return None
     diagnostics.reuse(command.record, again.record)
     command.wrote, command.traced = tuple(again.made), True
-    is_shown = build.transcript is None and not command.digest
+    is_shown = build.transcript is None and not command.is_awaited
     out, err = (
         b"" if is_shown and file in (build.driver_output or ()) else text
         for file, text in ((invoke.out, again.result.out), (invoke.err, again.result.err))

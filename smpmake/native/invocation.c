@@ -183,8 +183,9 @@ int hear(int connection, char ***argv, struct context *s)
 	char *blobs = must_alloc(rest);
 	if (read_all(connection, blobs, rest) != 0)
 		return -1;
-	if (answer.message_len > 0)
-		(void)!write(2, blobs + answer.argv_len, answer.message_len);
+	if (answer.action == ANSWER_EXIT)
+		write_all(1, blobs, answer.argv_len);
+	write_all(2, blobs + answer.argv_len, answer.message_len);
 	if (answer.action == ANSWER_EXIT)
 		return answer.status & 0xff;
 	if (answer.argv_len > 0) {

@@ -230,9 +230,9 @@ def encode_invoke(invoke: Invoke) -> bytes:
     )
 
 
-def answer_exit(status: int, message: bytes = b"") -> bytes:
-    """The shim leaves with `status`, after printing `message` on its stderr."""
-    return frame(ANSWER, _ANSWER.pack(0, status, 0, 0, len(message), 0, 0), message)
+def answer_exit(status: int, message: bytes = b"", out: bytes = b"") -> bytes:
+    """The shim leaves with `status`; before, it prints `message` on stderr, `out` on stdout."""
+    return frame(ANSWER, _ANSWER.pack(0, status, 0, len(out), len(message), 0, 0), out, message)
 
 
 def answer_exec(

@@ -259,10 +259,11 @@ class Connection:
 
     # ------------------------------------------------------------------ answering a shim
 
-    def leave(self, status: int, message: bytes = b"") -> None:
+    def leave(self, status: int, message: bytes = b"", out: bytes = b"") -> None:
         """See command.Reply."""
         self._waiting = None
-        self._send(wire.answer_exit(status, message) if status or message else _ACCEPTED)
+        plain = not (status or message or out)
+        self._send(_ACCEPTED if plain else wire.answer_exit(status, message, out))
         self._leave()
 
     def wait(self, withdraw: Callable[[], None]) -> None:

@@ -189,13 +189,16 @@ def test_another_environment_is_another_line(space: Space) -> None:
     assert jobs(build(space, WHAT="1", SSH_AUTH_SOCK="other")) == 1
 
 
-@pytest.mark.parametrize("option", ["--recipes=understood", "--undo=off", "--no-guard"])
+@pytest.mark.parametrize("unwanted", ["--recipes=understood", "--no-guard", 'undo = "off"'])
 def test_nothing_is_guessed_where_that_is_not_wanted_or_could_not_be_undone(
-    space: Space, option: str
+    space: Space, unwanted: str
 ) -> None:
     space.write({"Makefile": recipe("echo 1 > x; :")})
     build(space)
-    assert jobs(space.smpmake(LEARNS, option, "--", "make")) == 0
+    options = [unwanted] if unwanted.startswith("-") else []
+    space.write({".smpmake.toml": "" if options else unwanted})
+    ended = space.smpmake(LEARNS, *options, "--", "make")
+    assert (ended.status, jobs(ended)) == (0, 0)
 
 
 def check(space: Space, seed: int) -> None:

@@ -133,7 +133,7 @@ class Shim:
     def wait(self, withdraw: Callable[[], None]) -> None:
         self.withdraw = withdraw
 
-    def leave(self, status: int, message: bytes = b"") -> None:
+    def leave(self, status: int, message: bytes = b"", out: bytes = b"") -> None:
         assert not self.is_answered
         self.status, self.message = status, message
 
