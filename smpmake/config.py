@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from smpmake.commands.custom import Custom
 
 LINKS: Final = ("wait", "defer")
-RECIPES: Final = ("off", "understood", "learned")
+LEARNING: Final = ("learned", "all")
+RECIPES: Final = ("off", "understood", *LEARNING)
 OUTPUTS: Final = ("live", "serial")
 ENGINES: Final = ("local", "distcc", "icecream", "auto")
 #: What a guarded process may be kept from doing too early (guard.questions.CAUSES: by question).
@@ -47,8 +48,9 @@ class Settings:
     jobs        slots; 0 means as many as usable CPUs.
     own_pool    whether they are this build's own, whatever else the user builds meanwhile.
     links       "wait" or "defer"; "" means defer where there is a guard.
-    recipes     "off", "understood" or "learned": whether recipes' lines, and what prints into
-                files, are jobs; the last also where only earlier builds tell what they do.
+    recipes     "off", "understood", "learned" or "all": whether recipes' lines, and what prints
+                into files, are jobs; from the third on also where only earlier builds tell what
+                they do; the last one also commands of shell scripts.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
                 one.
     remote      how many compiles are on other machines at once; 0: as many as these take.
@@ -155,7 +157,7 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
     "own-pool": ("own_pool", _is_flag, "true or false"),
-    "recipes": ("recipes", _one_of(RECIPES), 'one of "off", "understood", "learned"'),
+    "recipes": ("recipes", _one_of(RECIPES), 'one of "off", "understood", "learned", "all"'),
     "remote": ("remote", _is_count, "a whole number from 0 (all that hosts take) to 4096"),
     "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),
     "undo": ("undo", _is_size, 'a size as "512M" or "2G", or "off"'),

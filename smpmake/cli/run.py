@@ -68,8 +68,9 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--recipes",
             type=click.Choice(RECIPES),
             envvar="SMPMAKE_RECIPES",
-            help="Recipes' lines that compile, and tools of theirs that print into files: wait for"
-            " them in place, or run them as jobs where they are understood.  [default: understood]",
+            help="Recipes' lines, and tools of theirs that print into files: wait for them; run"
+            " them as jobs where they are understood, or where earlier builds have seen what they"
+            " do; all: what shell scripts call, too.  [default: understood]",
         ),
         click.option(
             "--engine",

@@ -119,7 +119,7 @@ class Lessons:
             with tempfile.NamedTemporaryFile(
                 "w", dir=self._path.parent, delete=False, errors="surrogateescape"
             ) as file:
-                print(_VERSION, json.dumps(list(paths)), *lines, sep="\n", file=file)
+                file.write("\n".join([str(_VERSION), json.dumps(list(paths)), *lines]))
             os.replace(file.name, self._path)
         except OSError:
             return  # then the next build learns it again

@@ -233,6 +233,10 @@ class Build:
         invoke.build = sys.intern(invoke.build)
         return known
 
+    def hears(self, command: Invoke) -> bool:
+        """Whether a command prints where the driver does."""
+        return command.out == (self.driver_output or (None,))[0]
+
     def to_be_told(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
         """The digest of a command whose driver is to be told how it went, "" of others.
 

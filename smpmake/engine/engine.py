@@ -223,9 +223,9 @@ class Engine:
         if job.number >= 0:
             self._executor.lease_ended(job)
 
-    def line_ended(self, notes: int) -> None:
-        """A recipe's line that ran where it stands has ended."""
-        self._learning.ended(notes)
+    def line_ended(self, notes: int, pid: int) -> None:
+        """A recipe's line that ran where it stands, as a process, has ended."""
+        self._learning.ended(notes, pid)
 
     def stop(self, build: Build, number: int) -> None:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""

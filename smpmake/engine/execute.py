@@ -71,7 +71,7 @@ class Executor:
         self._disk = disk
         self._pool = pool
         self._clock = clock
-        self._outcome = Outcome(disk, output, processes)
+        self._outcome = Outcome(disk, output, processes, learning, caught)
         self._output = output
         self._observer = observer
         self._priority = priority
@@ -79,7 +79,6 @@ class Executor:
         self._lending = lending
         self._distribution = distribution
         self._learning = learning
-        self._caught = caught
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
@@ -293,19 +292,12 @@ class Executor:
         now = self._clock.now()
         stop: list[Action] = []
         build = command.build
-        wrong = self._caught.ended(command, result)
-        if result.ok and not wrong:
-            wrong = self._learning.wrong(command)
-        if result.ok and not wrong:
-            self._outcome.succeeded(job, command, result)
-        else:
-            outcome = self._outcome.guessed_wrong if wrong else self._outcome.failed
-            stops = outcome(job, command, result, wrong or why)
-            if build.failures:
-                self._hold(build)
-            if stops:
-                stop = self._stop_behind(job, build, now)
-        self._retire(job, ok=result.ok and not wrong, now=now, first=stop)
+        ok, stops = self._outcome.ended(job, command, result, why)
+        if not ok and build.failures:
+            self._hold(build)
+        if stops:
+            stop = self._stop_behind(job, build, now)
+        self._retire(job, ok=ok, now=now, first=stop)
 
     def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""

@@ -71,20 +71,23 @@ class Intake:
         environment = build.environment_of(invoke)
         build.tells_folders |= make_tells_folders(environment)
         known = self._learning.known(build, invoke)
+        printed = ""
+        if is_line and build.lessons is not None and not build.hears(invoke):
+            printed = self._recipes.file_of_its_alone(invoke, out)
         if known is None:
             analysis = self._analyse(build, invoke, words, cwd, environment, out)
         else:
             learnt = self._learning.meaning(build, invoke, words, known)
             if learnt is None:
-                self._one_by_one(build, invoke, known, reply, out, err)
+                self._one_by_one(build, invoke, known, reply, out, err, printed=printed)
                 return
-            analysis = learnt
+            analysis = learnt.printed_into(printed) if printed else learnt
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
-            self._one_by_one(build, invoke, known, reply, out, err)
+            self._one_by_one(build, invoke, known, reply, out, err, printed=printed)
             return
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
@@ -155,10 +158,16 @@ class Intake:
         reply: Reply,
         out: int,
         err: int,
+        *,
+        printed: str,
     ) -> None:
-        """A line that is no job: its commands are met one by one."""
+        """A line that is no job: its commands are met one by one.
+
+        printed: the file that holds what it prints, if that is its alone.
+        """
         build.to_be_told(invoke, b"", deferred=False)
-        _decline(reply, out, err, self._learning.begin(build, invoke, known))
+        caught = not (printed or build.hears(invoke))
+        _decline(reply, out, err, self._learning.begin(build, invoke, known, caught=caught))
 
     # ------------------------------------------------------------------ what is asked
 

@@ -49,6 +49,7 @@ class _Line:
         self.pieces: list[Command | list[Event]] = []
         self.seen = 0  # bytes of notes that are in pieces
         self.open = True
+        self.ok = False  # it has ended with status 0
         self.whole = True
         self.awaited = 0  # commands that have not ended
 
@@ -114,11 +115,17 @@ class Learning:
 
     # ------------------------------------------------------------------ what is seen
 
-    def begin(self, build: Build, invoke: Invoke, known: Lesson | Doubt | None) -> int:
-        """A line runs where it stands: the number of its notes, if it is to be learnt; else 0."""
+    def begin(
+        self, build: Build, invoke: Invoke, known: Lesson | Doubt | None, *, caught: bool
+    ) -> int:
+        """A line runs where it stands: the number of its notes, if it is to be learnt; else 0.
+
+        caught: somebody else than the user gets what it prints.
+        """
         if build.lessons is None or invoke.unguarded:
             return 0
-        if invoke.out != (build.driver_output or (None,))[0]:
+        if caught:
+            self._board.goes_plain(line_hash(invoke.cwd, invoke.argv))
             return 0
         if isinstance(known, Lesson) or (known is not None and known.is_plain):
             if known.is_plain:
@@ -137,13 +144,15 @@ class Learning:
         self._lines[number] = _Line(build, digest, mark, tries, self._clock.now())
         return number
 
-    def ended(self, number: int) -> None:
-        """A line's shell has ended, and with it what it has called."""
+    def ended(self, number: int, pid: int) -> None:
+        """A line's shell, that process, has ended, and with it what it has called."""
         line = self._lines.pop(number, None)
         if line is None:
             return
         self._look(number, line)
         line.open = False
+        pieces = (piece for piece in line.pieces if not isinstance(piece, Command))
+        line.ok = any(("e", f"/{pid}/0") in piece for piece in pieces)
         line.ms = (self._clock.now() - line.began) // 1_000_000
         self._free.append(number)
         self._settle(line)
@@ -188,9 +197,11 @@ class Learning:
             return
         build = line.build
         events = _but_old(build, _all(line.pieces))
-        lesson = lesson_of(
-            events, line.ms, line.mark, line.tries, lambda path: self._is_old(build, path)
-        )
+        lesson: Lesson | Doubt = Doubt("fails", line.mark, line.tries + 1)
+        if line.ok:
+            lesson = lesson_of(
+                events, line.ms, line.mark, line.tries, lambda path: self._is_old(build, path)
+            )
         line.build.lessons.learn(line.digest, lesson)
 
     def _is_old(self, build: Build, path: str) -> bool:

@@ -9,9 +9,11 @@ from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import settling
 from smpmake.engine.build import Build, Wrong
+from smpmake.engine.caught import Caught
 from smpmake.engine.command import Command, Reply
 from smpmake.engine.context import make_keeps_going, wmake_above
 from smpmake.engine.environment import Environment
+from smpmake.engine.learning import Learning
 from smpmake.engine.output import JobOutput
 from smpmake.protocol.working import Result
 from smpmake.records import Failure
@@ -22,12 +24,36 @@ from smpmake.undo.reuse import Finished, prints_of
 class Outcome:
     """One per engine."""
 
-    def __init__(self, disk: Disk, output: JobOutput, processes: Processes) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        output: JobOutput,
+        processes: Processes,
+        learning: Learning,
+        caught: Caught,
+    ) -> None:
         self._disk = disk
         self._output = output
         self._processes = processes
+        self._learning = learning
+        self._caught = caught
 
-    def succeeded(self, job: Job, command: Command, result: Result) -> None:
+    def ended(self, job: Job, command: Command, result: Result, why: str) -> tuple[bool, bool]:
+        """A job has ended; `why` it failed, if so.
+
+        Returns whether it did what was promised, and if not, whether what followed must stop.
+        """
+        wrong = self._caught.ended(command, result)
+        if result.ok and not wrong:
+            wrong = self._learning.wrong(command)
+        if wrong:
+            return False, self._guessed_wrong(job, command, result, wrong)
+        if not result.ok:
+            return False, self._failed(job, command, result, why)
+        self._succeeded(job, command, result)
+        return True, False
+
+    def _succeeded(self, job: Job, command: Command, result: Result) -> None:
         """A job did what was promised."""
         build = command.build
         settling.kept(command)
@@ -44,7 +70,7 @@ class Outcome:
             text = f"succeeded without making {result.missing} of its outputs"
             build.notices.append(f"{command.record.command}: {text}")
 
-    def failed(self, job: Job, command: Command, result: Result, why: str) -> bool:
+    def _failed(self, job: Job, command: Command, result: Result, why: str) -> bool:
         """A job failed; the worker has removed what it made.
 
         Returns whether success had been promised, so that what followed must stop.
@@ -85,7 +111,7 @@ class Outcome:
             build.broken = job
         return True
 
-    def guessed_wrong(self, job: Job, command: Command, result: Result, why: str) -> bool:
+    def _guessed_wrong(self, job: Job, command: Command, result: Result, why: str) -> bool:
         """A line did something else than in earlier builds; returns True: all is to be undone."""
         build, argv = command.build, command.invoke.argv
         command.record.state = "failed"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -27,7 +28,8 @@ class Listings:
         state = (changed, frozenset(come), frozenset(go))
         if known is not None and known[:3] == state:
             return known[3]
-        listing = self._make(folder, come, go)
+        with os.scandir(folder) as entries:
+            listing = self.of_entries(entries, come, go)
         self._known[folder] = (*state, listing)
         return listing
 
@@ -36,7 +38,8 @@ class Listings:
         self._known.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _make(self, folder: str, come: set[str], go: set[str]) -> str:
+    def of_entries(self, entries: Iterable[os.DirEntry[str]], come: set[str], go: set[str]) -> str:
+        """The same of a folder's entries as they were at one moment.  Raises OSError."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         file = self._folder / "file"
         file.touch()
@@ -44,18 +47,17 @@ class Listings:
         listing = f"{self._folder}/{self._count}"
         os.mkdir(listing, 0o700)
         missing = set(come)
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                missing.discard(entry.name)
-                if entry.name in go:
-                    continue
-                name = f"{listing}/{entry.name}"
-                if entry.is_symlink():
-                    os.symlink("/", name) if entry.is_dir() else os.symlink("x", name)
-                elif entry.is_dir():
-                    os.mkdir(name, 0o700)
-                else:
-                    os.link(file, name)
+        for entry in entries:
+            missing.discard(entry.name)
+            if entry.name in go:
+                continue
+            name = f"{listing}/{entry.name}"
+            if entry.is_symlink():
+                os.symlink("/", name) if entry.is_dir() else os.symlink("x", name)
+            elif entry.is_dir():
+                os.mkdir(name, 0o700)
+            else:
+                os.link(file, name)
         for name in missing:
             os.link(file, f"{listing}/{name}")
         return listing

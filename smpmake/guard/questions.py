@@ -358,12 +358,17 @@ class Questions:
             if promise.perhaps:
                 return None
             (go if promise.absent else come).add(name)
-        if job is not None and job.mode is Mode.DEFERRED:
-            go |= self._views.made_since(folder, question, job)
-        if not come and not go:
-            return GO_ON
         try:
-            listing = self._listings.of(folder, come, go)
+            if job is not None and job.mode is Mode.DEFERRED:
+                # One look, of which both is told; and a listing of its own also where it is no
+                # other one now: later commands are at work.
+                entries = list(os.scandir(folder))
+                go |= self._views.made_since(entries, question, job)
+                listing = self._listings.of_entries(entries, come, go)
+            elif not come and not go:
+                return GO_ON
+            else:
+                listing = self._listings.of(folder, come, go)
         except OSError:  # no room for it
             return None
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))

@@ -145,9 +145,12 @@ class Scoreboard:
         """From now on guards write what they change into the undo journal (smpmake.undo)."""
         self._halves[_JOURNAL] = 1
 
-    def learn_lines(self) -> None:
-        """From now on makes send every line of their recipes, and guards note more."""
-        self._halves[_LINES] = 1
+    def learn_lines(self, *, scripts: bool) -> None:
+        """From now on makes send every line of their recipes, and guards note more.
+
+        scripts  shell scripts send their commands, too.
+        """
+        self._halves[_LINES] = 2 if scripts else 1
 
     def goes_plain(self, line: int) -> None:
         """From now on makes do not send a line (`line_hash`), nor the few others of its place."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from smpmake.disk.paths import Paths
@@ -67,13 +67,15 @@ class Views:
             for path in (self._seen_of(job).writes if job.slot is not None else ())
         )
 
-    def made_since(self, folder: str, question: Question, job: Job) -> set[str]:
+    def made_since(
+        self, entries: Iterable[os.DirEntry[str]], question: Question, job: Job
+    ) -> set[str]:
         """The names in a folder that a job is not to find: their files were made behind it."""
         found = set()
-        with contextlib.suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):  # it is gone
                 if entry.stat(follow_symlinks=False).st_ctime_ns >= job.issued_ns:
-                    each = question._replace(path=f"{folder}/{entry.name}", other=MADE_SINCE)
+                    each = question._replace(path=entry.path, other=MADE_SINCE)
                     if self.of(each, job) == NOT_THERE:
                         found.add(entry.name)
         return found

@@ -120,7 +120,7 @@ class Server:
 
     def watch_line(self, notes: int, pid: int) -> None:
         """The same of a recipe's line that is no command."""
-        self._leases.watch_line(pid, lambda: self._engine.line_ended(notes))
+        self._leases.watch_line(pid, lambda: self._engine.line_ended(notes, pid))
 
     @property
     def engine(self) -> Engine:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpmake.commands import families, wmake
 from smpmake.commands.model import Kind
-from smpmake.config import Settings
+from smpmake.config import LEARNING, Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
@@ -97,7 +97,8 @@ class LocalBackend:
                 budget=settings.undo,
                 described=tuple(families.described()),
                 output=settings.output == "serial",
-                learns=settings.recipes == "learned",
+                learns=settings.recipes in LEARNING,
+                scripts=settings.recipes == "all",
             )
         stage = self._stage
         self._listener = socket.socket(fileno=stage.take_listener())
@@ -151,6 +152,7 @@ class LocalBackend:
         from smpmake.server.neighbours import neighbours
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
+        from smpmake.session.guesses import lessons_for
 
         if self._stage.jobserver is None and not self._settings.own_pool:
             self._neighbours = neighbours(self._slots)
@@ -164,8 +166,9 @@ class LocalBackend:
             tokens=self._stage.jobserver or self._neighbours,
         )
         self._build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
-        if self._settings.recipes == "learned" and self._build.undo is not None:
-            self._learn_lines()
+        if self._settings.recipes in LEARNING and self._build.undo is not None:
+            assert self._record is not None
+            self._build.lessons = lessons_for(self._record.command, self._settings, self._board)
         engine.builds[BUILD] = self._build
         if self._stopped:
             engine.stop(self._build, self._stopped)
@@ -177,20 +180,6 @@ class LocalBackend:
             engine.priority.await_forecast(self._slots)
             loop = asyncio.get_running_loop()
             loop.call_later(BREATH, self._begin_to_look_back, loop, os.getcwd())
-
-    def _learn_lines(self) -> None:
-        """What is guessed has to be repeated where it was wrong, and what it asks is not asked."""
-        from smpmake.decide.lessons import Lessons
-        from smpmake.session.rerun import Input, can_be_repeated
-
-        given, record = Input(), self._record
-        assert record is not None
-        assert self._board is not None
-        again = can_be_repeated(record.command, given, keep_going=self._settings.keep_going)
-        if again and given.says_nothing():
-            self._build.lessons = Lessons(os.getcwd())
-            for mark in self._build.lessons.plain():
-                self._board.goes_plain(mark)
 
     def abandon(self) -> None:
         """See Backend."""

@@ -33,6 +33,7 @@ class Stage:
     described  what the names of tools match that the configuration has besides.
     output     whether the driver writes into a pipe (`pipe` is its other end).
     learns     whether recipes' lines are learnt.
+    scripts    and what shell scripts do.
     doubt      why nothing can be undone, if so.
     jobserver  that of the make that has called us, if there is one for us; `alone` says if it
                should be.
@@ -48,6 +49,7 @@ class Stage:
         described: tuple[str, ...] = (),
         output: bool = False,
         learns: bool = False,
+        scripts: bool = False,
     ) -> None:
         self.folder = SessionFolder()
         self.path = path = self.folder.path
@@ -73,7 +75,7 @@ class Stage:
             if guard and budget >= 0 and takes_guard(program):
                 self._keep_journal(self._board, budget)
             if learns and self.undo is not None:
-                self._board.learn_lines()
+                self._board.learn_lines(scripts=scripts)
             self.environment = driver_environment(
                 self.shims,
                 self.folder.socket,

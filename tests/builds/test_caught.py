@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.lessons import jobs
 from tests.support.space import Ended, Space
 
 LEARNS = "--recipes=learned"
@@ -27,11 +28,6 @@ FILES = {
     "b.c": "int b;\n",
 }
 DRIVER = ("python3", "build.py", *COMPILES)
-
-
-def jobs(ended: Ended) -> int:
-    words = ended.err.partition(" in parallel")[0].split()
-    return int(words[-1]) if " in parallel" in ended.err else 0
 
 
 def again(space: Space, *changes: dict[str, str], driver: tuple[str, ...] = DRIVER) -> list[Ended]:

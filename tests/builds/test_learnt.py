@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
-from pathlib import Path
 
 import pytest
 
 from tests.support import recipes
+from tests.support.lessons import jobs, make_them_slow
 from tests.support.space import SMPMAKE, Ended, Space
 
 LEARNS = "--recipes=learned"
@@ -24,19 +23,8 @@ def build(space: Space, *options: str, **environment: str) -> Ended:
     ended = space.smpmake(LEARNS, "-j4", *options, "--", "make", **environment)
     assert "Traceback" not in ended.err, ended.err
     space.expect_clean()
-    _make_them_slow(Path(space.environment["XDG_STATE_HOME"]))
+    make_them_slow(space)
     return ended
-
-
-def _make_them_slow(state: Path) -> None:
-    """What takes a moment only would not be worth a job in the next build."""
-    for path in state.glob("smpmake/projects/*.recipes"):
-        version, paths, *lines = path.read_text().splitlines()
-        rows = [json.loads(line) for line in lines]
-        for row in rows:
-            if isinstance(row[3], list):
-                row[2] = 1000  # ms
-        path.write_text("\n".join([version, paths, *map(json.dumps, rows)]))
 
 
 def again(
@@ -59,12 +47,6 @@ def again(
         assert ended.status == status, ended.err
         found.append(ended)
     return found
-
-
-def jobs(ended: Ended) -> int:
-    """Commands that were jobs."""
-    words = ended.err.partition(" in parallel")[0].split()
-    return int(words[-1]) if " in parallel" in ended.err else 0
 
 
 def recipe(*lines: str) -> str:
@@ -213,6 +195,20 @@ def check(space: Space, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_p1_random_recipes(space: Space, seed: int) -> None:
     check(space, seed)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("seed", range(60))
+def test_p1_a_job_lists_what_was_there_when_it_was_issued(space: Space, seed: int) -> None:
+    """What goes before it is gone for it, and what comes behind it has not come."""
+    text = recipe(
+        *("rm -f d/a && echo gone >> d/e", "for f in d/*; do echo $$f; done > a; :"),
+        *("cat d/a a > d/e 2> /dev/null; :", "echo 8 > d/a; :", "cat d/e > x; :"),
+        *("for f in d/*; do echo $$f; done > d/a; :", "cat d/e d/a > d/f; :"),
+    )
+    files = {"Makefile": text, "d/here": "1\n", "d/a": "a\n", "d/e": "e\n"}
+    changes = ({"d/a": "2\n"}, {"in": "3\n"}, {"d/a": "4\n"})
+    again(space, files, *changes, options=(f"--chaos={seed}",))
 
 
 @pytest.mark.chaos

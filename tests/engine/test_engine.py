@@ -201,7 +201,7 @@ def test_a_known_failure_that_succeeds_is_forgotten(bench: Bench) -> None:
     bench.build.start_over(whole=True)
     shim = bench.run("gcc -c a.c")
     bench.workers.end(1, out=b"well\n")
-    assert (shim.status, shim.message) == (0, b"well\n")
+    assert (shim.status, shim.out) == (0, b"well\n")
     assert len(known) == 0
 
 
@@ -217,7 +217,7 @@ def test_a_move_whose_status_is_waited_for_is_answered(bench: Bench) -> None:
     assert not shim.is_answered
     assert list(bench.workers.running.values()) == [1]
     bench.workers.end(1, out=b"renamed\n")
-    assert (shim.status, shim.message) == (0, b"renamed\n")
+    assert (shim.status, shim.out) == (0, b"renamed\n")
     assert bench.states() == ["done", "done"]
 
 

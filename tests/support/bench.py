@@ -135,7 +135,7 @@ class Shim:
 
     def leave(self, status: int, message: bytes = b"", out: bytes = b"") -> None:
         assert not self.is_answered
-        self.status, self.message = status, message
+        self.status, self.message, self.out = status, message, out
 
     def decline(self, notes: int = 0) -> None:
         self.declined = True

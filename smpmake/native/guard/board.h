@@ -43,6 +43,9 @@ struct promise {
 	int64_t mtime_ns;
 };
 
+#define LINES_OF_MAKES 1u   /* all that a make starts */
+#define LINES_OF_SCRIPTS 2u /* and what a shell script does */
+
 struct board {
 	uint64_t pending; /* commands that have not ended; 0: nothing below matters */
 	uint32_t magic;
@@ -57,7 +60,7 @@ struct board {
 	uint32_t libraries; /* pending outputs that are called as shared libraries are */
 	uint32_t versions;  /* names of files that were changed, or made, under pending commands */
 	uint32_t names;     /* folders of pending outputs may have become others: keys are void */
-	uint32_t lines;     /* all lines that a make gives to a shell are the server's concern */
+	uint32_t lines;     /* LINES_: what may be learnt, and so is the server's concern */
 	uint32_t unused;
 	uint64_t slots[BOARD_SLOTS];
 	int64_t

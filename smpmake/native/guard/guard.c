@@ -114,15 +114,23 @@ static struct trace *notes_of_line(void)
 static void know_the_program(char **argv)
 {
 	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
+	static const char *const shells[] = {SHELLS, NULL};
 	static const char *const readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", NULL};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
 	guard.is_make = is_among(name, makes);
+	guard.is_shell = is_among(name, shells);
 	guard.lists_names = guard.is_make || is_among(name, readers) ||
 	                    (!guard.is_part && strncmp(name, "python", 6) == 0);
 	if (strlen(name) < sizeof guard.name)
 		strcpy(guard.name, name);
+}
+
+static void on_end(int status, void *unused)
+{
+	(void)unused;
+	guard_note_end(status);
 }
 
 __attribute__((constructor)) static void stand_guard(int argc, char **argv, char **env)
@@ -152,6 +160,8 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 				guard.trace = mapped(guard.values[V_TRACE], 0, sizeof(struct trace),
 				                     PROT_READ | PROT_WRITE);
 			guard.notes = guard.trace != NULL ? guard.trace : notes_of_line();
+			if (guard_learns())
+				on_exit(on_end, NULL);
 			if (guard.is_make)
 				learns('m', AT_FDCWD, "/");
 		}

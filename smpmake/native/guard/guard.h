@@ -48,6 +48,7 @@ struct guard {
 	uint32_t unguarded;        /* the nearest process above without a guard, 0: none */
 	int active;                /* there is a session */
 	int is_make;               /* this program reads makefiles */
+	int is_shell;              /* or scripts */
 	int is_part;               /* this process is part of a command */
 	int lists_names;       /* what it wants of a listing are names: make, a shell's pattern */
 	char name[64];         /* this program's */
@@ -129,11 +130,13 @@ int guard_concerns(int dir, const char *path);
 char *guard_note(char letter, int dir, const char *path);
 void guard_unnote(char *note);
 char *guard_note_open(char letter, int fd);
+void guard_note_end(int status);
 void guard_note_link(const char *target, int dir, const char *path);
 
 /* What matters only to who learns what recipes' lines do (smpmake/decide/learnt.py): x gone, n
  * moved away, d made a folder (or what is no file), c changed but for its time, t given a time, l
- * made a link, L listed, m runs a make, s talks to others or outlives its caller. */
+ * made a link, L listed, m runs a make, s talks to others or outlives its caller, e has ended (of a
+ * process's number and its status). */
 static inline int guard_learns(void)
 {
 	return guard.notes != NULL && guard.board->lines != 0;

@@ -62,6 +62,23 @@ void guard_note_link(const char *target, int dir, const char *path)
 	guard_note('l', dir, path);
 }
 
+/* How this process ends: nobody but its parent is told otherwise. */
+void guard_note_end(int status)
+{
+	char text[32] = "/", *at = text + sizeof text;
+	unsigned long parts[] = {(unsigned long)status & 0xff, (unsigned long)kernel(SYS_getpid)};
+	if (!guard_learns())
+		return;
+	*--at = '\0';
+	for (int i = 0; i < 2; i++) {
+		do
+			*--at = (char)('0' + parts[i] % 10);
+		while ((parts[i] /= 10) != 0);
+		*--at = '/';
+	}
+	guard_note('e', AT_FDCWD, at);
+}
+
 /* How long this process had to wait for a CPU: nobody can ask for it later, as compilers reap their
  * parts themselves. */
 __attribute__((destructor)) static void note_waiting(void)

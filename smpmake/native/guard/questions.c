@@ -350,7 +350,7 @@ int guard_names(int fd, char *elsewhere)
 	struct stat info;
 	struct wire_guard_answer answer = {0};
 	char full[PATH_MAX];
-	if (kernel(SYS_fstat, fd, &info) == 0 && is_listed(&info) &&
+	if (kernel(SYS_fstat, fd, &info) == 0 && (guard.trace != NULL || is_listed(&info)) &&
 	    absolute(fd, ".", full, sizeof full) == 0)
 		ask(ASK_NAMES, full, "", elsewhere, &answer);
 	errno = before;

@@ -72,14 +72,31 @@ static int is_tools_path(const char *path)
 	return *path == '/' || (slash != NULL && is_among(slash + 1, built));
 }
 
+/* Whether what a shell starts could as well run without what it has inherited: its input is no file
+ * or pipe of the script's, nor has this opened others for it. */
+static int inherits_nothing(void)
+{
+	struct stat info;
+	if (kernel(SYS_fstat, 0, &info) != 0 || !S_ISCHR(info.st_mode))
+		return 0;
+	for (int fd = 3; fd < 20; fd++) {
+		long flags = kernel(SYS_fcntl, fd, F_GETFD);
+		if (flags >= 0 && !(flags & FD_CLOEXEC))
+			return 0;
+	}
+	return 1;
+}
+
 /* Whether a make gives a shell a line that compiles something, or has libtool link it: it may be
- * understood as a whole.  Where lines are learnt any may be known. */
+ * understood as a whole.  Where lines are learnt any may be known; so may a script's commands. */
 static int is_line(const char *name, char *const *argv)
 {
 	static const char *const shells[] = {SHELLS, NULL};
 	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
 	char shim[PATH_MAX];
-	if (!guard.is_make || argv == NULL || argv[0] == NULL)
+	int step = guard.is_shell && guard.board->lines >= LINES_OF_SCRIPTS && !guard.is_part &&
+	           guard.notes == NULL && !is_among(name, shells) && inherits_nothing();
+	if (!(guard.is_make || step) || argv == NULL || argv[0] == NULL)
 		return 0;
 	if (guard.board->lines != 0 && !is_among(name, shells))
 		return !is_among(name, makes) && !is_among(name, printers) && !has_shim(name, shim);
