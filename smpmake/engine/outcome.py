@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from smpmake.commands.model import Reason
 from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
@@ -115,6 +116,7 @@ class Outcome:
         """A line did something else than in earlier builds; returns True: all is to be undone."""
         build, argv = command.build, command.invoke.argv
         command.record.state = "failed"
+        command.record.reason, command.record.detail = Reason.MISLEARNT.value, why
         self._withdraw_stamps(command)
         build.lost.update(command.makes)
         if build.undo is None:

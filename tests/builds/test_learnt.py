@@ -125,6 +125,7 @@ def test_a_wrong_guess_is_undone_and_told(space: Space, name: str) -> None:
     _, second, third = again(space, {"Makefile": text, "in": "1\n"}, {"mode": ""}, {"in": "2\n"})
     assert "did not do what it did in an earlier build" in second.err
     assert words in second.err
+    assert "mislearnt" in "".join(space.run(SMPMAKE, "why", build).out for build in "12")
     assert "earlier build" not in third.err, "it is not believed again"
 
 
