@@ -26,10 +26,14 @@ _AFFAIRS: Final = {
     "m": "runs a make",
     "s": "talks to other programs",
 }
-#: What differs from login to login, and what we add, does not make another line.
+#: What differs from login to login, from run to run of a service, and what we add, does not make
+#: another line: a line runs with its own environment in any case.
 _PASSING: Final = re.compile(
-    rb"(?:SMPMAKE_|SSH_|XDG_|DBUS_|GPG_|WAYLAND_)[^=]*=|(?:_|OLDPWD|PWD|SHLVL|COLUMNS|LINES|TERM|WINDOWID|TMUX|TMUX_PANE"
-    rb"|STY|DISPLAY|LS_COLORS|MAKE_TERMOUT|MAKE_TERMERR|COLORTERM|LD_PRELOAD)="
+    rb"""(?:(?:SMPMAKE|SSH|XDG|DBUS|GPG|WAYLAND|CI|GITHUB|RUNNER|BUILDKITE)_[^=]*
+    |_|OLDPWD|PWD|SHLVL|COLUMNS|LINES|TERM|COLORTERM|LS_COLORS|WINDOWID|TMUX|TMUX_PANE|STY|DISPLAY
+    |BUILD_ID|BUILD_NUMBER|BUILD_TAG|BUILD_URL|INVOCATION_ID|JOURNAL_STREAM
+    |MAKE_TERMOUT|MAKE_TERMERR|LD_PRELOAD)=""",
+    re.VERBOSE,
 )
 
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-MARK = "PACKAGE_TEST_RUN"
+MARK = "XDG_PACKAGE_TEST_RUN"
+"""One of those that differ from login to login: what is learnt does not depend on it."""
 BUILD_SECONDS = 900
 LINGER_SECONDS = 2.0
 """How long a process that was told to go may take for it."""
@@ -105,23 +106,39 @@ class Run:
 
 @contextmanager
 def running(
-    command: Sequence[str], folder: Path, more: Mapping[str, str] = NOTHING
+    command: Sequence[str],
+    folder: Path,
+    more: Mapping[str, str] = NOTHING,
+    lasting: Path | None = None,
 ) -> Iterator[Run]:
-    """Start a command, with more variables if need be; it does not outlive the block."""
-    scratch = Path(tempfile.mkdtemp(prefix="pkg"))
+    """Start a command, with more variables if need be; it does not outlive the block.
+
+    lasting: where its home is, of which XDG_STATE_HOME stays; else it has one for this once.
+    """
+    scratch = lasting or Path(tempfile.mkdtemp(prefix="pkg"))
     for name in ("home", "tmp", "run"):
-        (scratch / name).mkdir(mode=0o700)
+        (scratch / name).mkdir(mode=0o700, parents=True, exist_ok=True)
     run = Run(command, folder, scratch, more)
     try:
         yield run
     finally:
         run.end()
-        shutil.rmtree(scratch, ignore_errors=True)
+        gone = [scratch]
+        if lasting:
+            at_home = (scratch / "home").iterdir()
+            gone = [scratch / "tmp", scratch / "run", *(p for p in at_home if p.name != "state")]
+        for path in gone:
+            shutil.rmtree(path, ignore_errors=True)
 
 
-def build(command: Sequence[str], folder: Path, more: Mapping[str, str] = NOTHING) -> Outcome:
+def build(
+    command: Sequence[str],
+    folder: Path,
+    more: Mapping[str, str] = NOTHING,
+    lasting: Path | None = None,
+) -> Outcome:
     """Run a command to its end."""
-    with running(command, folder, more) as run:
+    with running(command, folder, more, lasting) as run:
         return run.finish()
 
 

@@ -63,6 +63,7 @@ def report(project: Project, options: Sequence[str], chosen: argparse.Namespace)
             if chosen.serial_only:
                 return known
             parallel = None if chosen.no_parallel else place.in_parallel()
+            place.forget()
             trial = place.trial([str(program()), *options])
             found = tuple(verdicts(place, trial))
             return Report(project, "", known.serial, parallel, trial[0], found)

@@ -22,12 +22,15 @@ from .verdicts import Verdict, verdicts
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
 LAST_LINES = 20
-Ended = tuple[Trial, list[Verdict]]
+Ended = list[tuple[Trial, list[Verdict]]]
+LEARNS = "--recipes=all"
+ROUNDS = ("", "-learnt")
 
 STEPS = {
-    f"{project.name}-{step.name}": (project, number)
+    f"{project.name}-{step.name}{round_}": (project, number, known)
     for project in PROJECTS
     if not project.slow
+    for known, round_ in enumerate(ROUNDS)
     for number, step in enumerate(steps_of(project))
 }
 
@@ -49,29 +52,35 @@ def all_ended() -> dict[str, Ended]:
 def ended(
     project: Project, smpmake: str, package_run: PackageRun, all_ended: dict[str, Ended]
 ) -> Ended:
-    """The trial under smpmake (with the options of SMPMAKE_TESTS_OPTIONS), and the verdicts."""
+    """The trials under smpmake (with the options of SMPMAKE_TESTS_OPTIONS), and the verdicts.
+
+    In the second one it knows what the lines of the first have done.
+    """
     if project.name in all_ended:
         return all_ended[project.name]
     options = shlex.split(os.environ.get("SMPMAKE_TESTS_OPTIONS", ""))
     try:
         with stand(project) as place:
             serial = place.serial()
-            trial = place.trial([smpmake, *options])
-            found = verdicts(place, trial)
+            place.forget()
+            trials = [place.trial([smpmake, LEARNS, *options]) for _ in ROUNDS]
+            found = [(trial, verdicts(place, trial)) for trial in trials]
     except fetch.UnavailableError as error:
         pytest.skip(f"{project.name}: {error}")
-    if trial[0].status == 0:
-        package_run.times[project.name] = (seconds(serial), trial[0].seconds)
-    all_ended[project.name] = trial, found
-    return trial, found
+    if trials[0][0].status == 0:
+        package_run.times[project.name] = (seconds(serial), trials[0][0].seconds)
+    all_ended[project.name] = found
+    return found
 
 
 @pytest.mark.parametrize(
-    ("project", "number"), STEPS.values(), ids=STEPS.keys(), indirect=["project"]
+    ("project", "number", "known"), STEPS.values(), ids=STEPS.keys(), indirect=["project"]
 )
-def test_a_step_ends_as_the_serial_one(project: Project, ended: Ended, number: int) -> None:
+def test_a_step_ends_as_the_serial_one(
+    project: Project, ended: Ended, number: int, known: int
+) -> None:
     """P1, P7, P9: status, files, what was written and in which order, and nothing left behind."""
-    trial, found = ended
+    trial, found = ended[known]
     verdict = found[number]
     if verdict.problems:
         last = trial[number].said.splitlines()[-LAST_LINES:]
@@ -89,8 +98,9 @@ def test_disorder_changes_nothing(name: str, smpmake: str) -> None:
     (project,) = (each for each in PROJECTS if each.name == name)
     try:
         with stand(project) as place:
+            place.forget()
             for seed in range(10):
-                trial = place.trial([smpmake, "--chaos", str(seed)])
+                trial = place.trial([smpmake, LEARNS, "--chaos", str(seed)])
                 for verdict in verdicts(place, trial):
                     assert not verdict.problems, f"seed {seed}\n{explained(project, verdict)}"
     except fetch.UnavailableError as error:

@@ -117,6 +117,7 @@ class Stand:
         self.home = cache / "corpus" / project.name
         self.folder = self.home / "tree"
         self._source = source
+        self._user = self.home / "user"
         self._pristine = self.home / "pristine"
         self._record = self.home / f"serial-{self._key()}.json"
 
@@ -176,7 +177,11 @@ class Stand:
 
     def _run(self, command: Sequence[str]) -> Outcome:
         more = {name: self._filled(value) for name, value in self.project.environment}
-        return build([self._filled(word) for word in command], self.folder, more)
+        return build([self._filled(word) for word in command], self.folder, more, self._user)
+
+    def forget(self) -> None:
+        """From now on builds know nothing of those before."""
+        shutil.rmtree(self._user, ignore_errors=True)
 
     def _filled(self, text: str) -> str:
         values = {"folder": str(self.folder), "cache": str(self.cache), "python": PYTHON}
