@@ -18,7 +18,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PROGRAMS = {
     "shim": ("shim.c", "context.c", "invocation.c"),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c"),
-    "keeper": ("keeper.c", "takeback.c", "undolog.c", "system.c"),
+    "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),
 }
 SHARED = ("util.c",)

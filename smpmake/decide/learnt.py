@@ -90,7 +90,7 @@ class _Seen:
         elif letter in "ct":
             if letter == "t" or path not in self.made:
                 self.changed[path] = None
-        elif letter == "x":
+        elif letter in "xX":
             self._remove(path)
         elif letter == "n":
             if path not in self.made:
@@ -206,10 +206,10 @@ def difference(known: Effects, events: Iterable[Event]) -> str:
     """What a line did this time that was not foreseen, in words; "" where all is well.
 
     What it reads is no matter, and need not be among the events: guards have it wait for that, or
-    find what it should.
+    find what it should.  Nor is what it was to remove and did not find.
     """
     try:
-        now = effects_of(events)
+        now = effects_of(event for event in events if event[0] != "X")
     except NotLearntError as error:
         return str(error)
     for what, before, after in (

@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "passing.h"
 #include "system.h"
 #include "undolog.h"
 #include "util.h"
@@ -206,6 +207,7 @@ static void undo_gone(const struct journal *j, const struct item *item)
 			complain_of(item->path, "is there again");
 		return;
 	}
+	passing_folder_of(item->path);
 	if (S_ISDIR(entry->mode)) {
 		/* What was in it is older, and comes back now; its own mode would be in the way. */
 		if (mkdir(item->path, 0700) != 0)
@@ -267,6 +269,7 @@ static void undo_move(const struct item *item, unsigned flags)
 	struct stat info;
 	if (lstat(item->other, &info) != 0 || !is_same(item->entry, &info))
 		return;
+	passing_folder_of(item->path);
 	/* not by its function, which not every libc has */
 	if (syscall(SYS_renameat2, AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
 	    (errno != EINVAL || rename(item->other, item->path) != 0))
@@ -323,6 +326,7 @@ void take_back(const char *folder, enum undo_extent extent)
 	for (size_t i = 0; i < j.count; i++)
 		if (j.items[i].entry->kind < UNDO_ISSUED && is_undone(&j.items[i], known, point))
 			undo_one(&j, &j.items[i]);
+	passing_folders_go();
 	for (size_t i = 0; i < j.count; i++)
 		if (is_undone(&j.items[i], known, point))
 			set_mode_of_folder(&j.items[i]);

@@ -129,6 +129,29 @@ def test_a_wrong_guess_is_undone_and_told(space: Space, name: str) -> None:
     assert "earlier build" not in third.err, "it is not believed again"
 
 
+def test_what_was_moved_out_of_a_folder_of_the_lines_own_is_undone(space: Space) -> None:
+    """The way back leads through a folder that was never in the journal."""
+    text = recipe(
+        "cat f > before; :",
+        "python3 -c pass; mkdir cf; cat in > cf/out; rm -f f; mv cf/out f; rm -fr cf; "
+        "if test -f mode; then touch more; fi",
+        "cat f > g; :",
+    )
+    files = {"Makefile": text, "in": "1\n", "f": "0\n"}
+    _, second = again(space, files, {"mode": "", "in": "2\n", "f": "3\n"})
+    assert "could not be undone" not in second.err
+    assert (space.folder / "before").read_text() == "3\n"
+
+
+def test_names_of_the_moment_may_be_others(space: Space) -> None:
+    text = recipe(
+        "rm -f t$$$$ u$$$$; echo 1 > t$$$$; cat t$$$$ in > x; rm -f t$$$$", "cat x > y; :"
+    )
+    _, second = again(space, {"Makefile": text, "in": "1\n"}, {"in": "2\n"})
+    assert "earlier build" not in second.err
+    assert jobs(second) == 2
+
+
 def test_one_that_fails_now_stops_the_build_where_make_does(space: Space) -> None:
     text = recipe("if test -f mode; then exit 3; fi; echo 1 > x", "cat in > y; :", "cat y > z; :")
     _, second = again(space, {"Makefile": text, "in": "1\n"}, {"mode": ""})

@@ -41,6 +41,8 @@ def events(text: str) -> list[Event]:
         ("c/b", Effects((), (), ("/b",))),
         ("w/b c/b", Effects((), ("/b",))),
         ("x/b", Effects(removes=("/b",))),
+        ("X/b w/b", Effects(writes=("/b",))),
+        ("X/b", Effects(removes=("/b",))),
         ("x/b w/b", Effects(writes=("/b",))),
         ("d/n w/n/a r/n/a x/n/a x/n", Effects(passing=("/n",))),
         ("r/d/a r/d/b w/c", Effects(("/d/a", "/d/b"), ("/c",), searched=("/d",))),
@@ -95,6 +97,7 @@ KNOWN = Effects(("/a",), ("/b",), ("/c",), ("/d",), ("/t",))
         ("w/b", "did not change /c"),
         ("w/b c/c c/e", "changed /e"),
         ("w/b c/c x/e", "removed /e"),
+        ("w/b c/c X/e", ""),
         ("w/b c/c m/", "runs a make"),
     ],
 )

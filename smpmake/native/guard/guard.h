@@ -133,10 +133,10 @@ char *guard_note_open(char letter, int fd);
 void guard_note_end(int status);
 void guard_note_link(const char *target, int dir, const char *path);
 
-/* What matters only to who learns what recipes' lines do (smpmake/decide/learnt.py): x gone, n
- * moved away, d made a folder (or what is no file), c changed but for its time, t given a time, l
- * made a link, L listed, m runs a make, s talks to others or outlives its caller, e has ended (of a
- * process's number and its status). */
+/* What matters only to who learns what recipes' lines do (smpmake/decide/learnt.py): x gone, X not
+ * there to be removed, n moved away, d made a folder (or what is no file), c changed but for its
+ * time, t given a time, l made a link, L listed, m runs a make, s talks to others or outlives its
+ * caller, e has ended (of a process's number and its status). */
 static inline int guard_learns(void)
 {
 	return guard.notes != NULL && guard.board->lines != 0;

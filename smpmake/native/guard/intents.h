@@ -112,7 +112,8 @@ static inline void makes(int dir, const char *path)
 static inline int goes(int dir, const char *path, unsigned kinds)
 {
 	removes(dir, path);
-	learns('x', dir, path); /* a name that is not there will not be, either */
+	if (guard_learns())
+		guard_note(is_there(dir, path) ? 'x' : 'X', dir, path);
 	return undo_is_on() && undo_remove(dir, path, kinds);
 }
 

@@ -1,0 +1,56 @@
+#include "passing.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char **made;
+static size_t count;
+
+/* The folder of a path into `folder`, PATH_MAX bytes; 0 where there is none but the root. */
+static int folder_of(const char *path, char *folder)
+{
+	const char *slash = strrchr(path, '/');
+	size_t size = slash != NULL ? (size_t)(slash - path) : 0;
+	if (size == 0 || size >= PATH_MAX)
+		return 0;
+	memcpy(folder, path, size);
+	folder[size] = '\0';
+	return 1;
+}
+
+void passing_folder_of(const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat info;
+	if (!folder_of(path, folder) || lstat(folder, &info) == 0)
+		return;
+	passing_folder_of(folder);
+	char **more = realloc(made, (count + 1) * sizeof *made);
+	if (more == NULL)
+		return;
+	made = more;
+	made[count] = strdup(folder);
+	if (made[count] != NULL && mkdir(folder, 0700) == 0)
+		count++;
+	else
+		free(made[count]);
+}
+
+void passing_folders_go(void)
+{
+	while (count > 0) {
+		char *folder = made[--count], above[PATH_MAX] = "/";
+		struct stat info;
+		folder_of(folder, above);
+		int known = stat(above, &info) == 0;
+		if (rmdir(folder) == 0 && known) {
+			const struct timespec times[2] = {info.st_atim, info.st_mtim};
+			utimensat(AT_FDCWD, above, times, 0);
+		}
+		free(folder);
+	}
+}
