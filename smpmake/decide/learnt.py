@@ -176,15 +176,24 @@ class Doubt(NamedTuple):
 
 
 def lesson_of(
-    events: Iterable[Event], ms: int, mark: int, tries: int, is_old: Callable[[str], bool]
+    events: Iterable[Event],
+    ms: int,
+    mark: int,
+    tries: int,
+    *,
+    is_old: Callable[[str], bool],
+    is_link: Callable[[str], bool],
 ) -> Lesson | Doubt:
     """What a line that has done this teaches.
 
-    tries   how many builds have not learnt it.
-    is_old  whether a file was there before the build.
+    tries    how many builds have not learnt it.
+    is_old   whether a file was there before the build.
+    is_link  whether a symbolic link is there now: what was written is another file.
     """
     try:
         effects = effects_of(events)
+        for path in filter(is_link, (*effects.writes, *effects.changes)):
+            raise NotLearntError(f"writes through {path}, a link")
         reads = tuple(path for path in effects.reads if not is_old(path))
         effects = effects._replace(reads=reads)
         if sum(map(len, effects)) > MOST:

@@ -109,6 +109,8 @@ class Learning:
             why = "what it did could not be seen"
         else:
             why = difference(known.effects, _but_old(build, command.events))
+            for link in filter(os.path.islink, known.effects.writes + known.effects.changes):
+                why = f"wrote through {link}, a link"
         if why:
             build.lessons.distrust(digest_of_line(invoke.cwd, invoke.argv, invoke.env), why)
         return why
@@ -200,7 +202,12 @@ class Learning:
         lesson: Lesson | Doubt = Doubt("fails", line.mark, line.tries + 1)
         if line.ok:
             lesson = lesson_of(
-                events, line.ms, line.mark, line.tries, lambda path: self._is_old(build, path)
+                events,
+                line.ms,
+                line.mark,
+                line.tries,
+                is_old=lambda path: self._is_old(build, path),
+                is_link=os.path.islink,
             )
         line.build.lessons.learn(line.digest, lesson)
 

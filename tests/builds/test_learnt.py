@@ -143,6 +143,15 @@ def test_what_was_moved_out_of_a_folder_of_the_lines_own_is_undone(space: Space)
     assert (space.folder / "before").read_text() == "3\n"
 
 
+def test_a_time_that_is_given_through_a_link_is_its_files(space: Space) -> None:
+    text = "all: b\na:\n\t@echo 1 > a; ln -s a l\nb: a\n\t@touch -c l; :\n\t@cat a > b; :\n"
+    space.write({"Makefile": text})
+    for _ in range(2):
+        build(space)
+        assert "Nothing" in space.ok("make").out
+        space.ok("rm", "a", "b", "l")
+
+
 def test_names_of_the_moment_may_be_others(space: Space) -> None:
     text = recipe(
         "rm -f t$$$$ u$$$$; echo 1 > t$$$$; cat t$$$$ in > x; rm -f t$$$$", "cat x > y; :"

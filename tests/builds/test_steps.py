@@ -113,6 +113,19 @@ def test_what_is_left_where_it_is(space: Space, name: str, shell: str) -> None:
     assert jobs(second) == expected
 
 
+def test_a_script_without_a_first_line_is_its_shells_affair(space: Space) -> None:
+    plain = {"plain": "echo $BASH_VERSION > a\n", "in": ""}
+    for shell in ("bash", "dash"):
+        first = {**script("./plain; :", "cat a > b", shell=shell), **plain}
+        write(space, first)
+        (space.folder / "plain").chmod(0o755)
+        expected = space.run("./build.sh").status, space.tree()
+        for _ in range(2):
+            ended = build(space)
+            assert (ended.status, space.tree()) == expected, ended.err
+        space.clear()
+
+
 def test_one_that_fails_now_is_told_the_script(space: Space) -> None:
     first = script("if ./gen a a in; then echo 1 > b; else echo 2 > c; fi")
     _, second, third = again(space, first, {"fails": ""}, {})

@@ -31,6 +31,10 @@ def events(text: str) -> list[Event]:
     return [(word[0], word[1:]) for word in text.split()]
 
 
+def learnt(notes: list[Event], tries: int = 0, *, old: str = "", link: str = "") -> Lesson | Doubt:
+    return lesson_of(notes, 50, 7, tries, is_old=old.__eq__, is_link=link.__eq__)
+
+
 @pytest.mark.parametrize(
     ("notes", "effects"),
     [
@@ -61,19 +65,23 @@ def test_what_is_not_learnt(notes: str, final: bool) -> None:
     with pytest.raises(NotLearntError) as caught:
         effects_of(events(notes))
     assert caught.value.final == final
-    doubt = lesson_of(events(notes), 50, 7, 1, lambda _: False)
+    doubt = learnt(events(notes), tries=1)
     assert doubt == Doubt(str(caught.value), 7, TRIES if final else 2)
     assert doubt.is_plain == final
 
 
 def test_of_its_reads_a_lesson_has_those_that_the_build_made() -> None:
-    lesson = lesson_of(events("r/i/a.h r/b.o w/b"), 50, 7, 0, lambda path: path.endswith(".h"))
+    lesson = learnt(events("r/i/a.h r/b.o w/b"), old="/i/a.h")
     assert lesson == Lesson(Effects(("/b.o",), ("/b",), searched=("/i", "/")), 50, 7)
 
 
 def test_a_line_with_very_many_files_is_given_up() -> None:
     many = [("w", f"/{n}") for n in range(MOST + 1)]
-    assert lesson_of(many, 50, 7, 0, lambda _: False).is_plain
+    assert learnt(many).is_plain
+
+
+def test_what_is_written_through_a_link_is_another_file() -> None:
+    assert learnt(events("w/a"), link="/a") == Doubt("writes through /a, a link", 7, 1)
 
 
 def test_what_is_short_and_waits_for_nothing_is_plain() -> None:

@@ -87,9 +87,20 @@ static int inherits_nothing(void)
 	return 1;
 }
 
+/* Whether the kernel knows what to do with a file: of others a shell makes a script, each in its
+ * way. */
+static int is_program(const char *path)
+{
+	char head[4] = "";
+	long fd = kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long size = fd >= 0 ? kernel(SYS_read, fd, head, sizeof head) : 0;
+	kernel(SYS_close, fd);
+	return size >= 2 && (memcmp(head, "#!", 2) == 0 || memcmp(head, "\177ELF", 4) == 0);
+}
+
 /* Whether a make gives a shell a line that compiles something, or has libtool link it: it may be
  * understood as a whole.  Where lines are learnt any may be known; so may a script's commands. */
-static int is_line(const char *name, char *const *argv)
+static int is_line(const char *path, const char *name, char *const *argv)
 {
 	static const char *const shells[] = {SHELLS, NULL};
 	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
@@ -99,7 +110,8 @@ static int is_line(const char *name, char *const *argv)
 	if (!(guard.is_make || step) || argv == NULL || argv[0] == NULL)
 		return 0;
 	if (guard.board->lines != 0 && !is_among(name, shells))
-		return !is_among(name, makes) && !is_among(name, printers) && !has_shim(name, shim);
+		return !is_among(name, makes) && !is_among(name, printers) &&
+		       !has_shim(name, shim) && is_program(path);
 	if (!is_among(name, shells) || argv[1] == NULL || argv[2] == NULL)
 		return 0;
 	if (strcmp(argv[1], "-c") == 0)
@@ -117,7 +129,7 @@ int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 	if (is_shim(path) || slash == NULL)
 		return 0;
 	const char *name = slash + 1;
-	int line = is_line(name, argv);
+	int line = is_line(path, name, argv);
 	if (line ? goes_plain(argv) : !is_tools_path(path))
 		return 0;
 	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
