@@ -29,7 +29,8 @@ else:
 
 
 def script(*lines: str, shell: str = "bash") -> dict[str, str]:
-    return {"build.sh": "\n".join([f"#!/bin/{shell}", *lines, ""]), "gen": GEN, "in": "in\n"}
+    text = "\n".join([f"#!/bin/{shell}", "gen=$PWD/gen", *lines, ""])
+    return {"build.sh": text, "gen": GEN, "in": "in\n"}
 
 
 def write(space: Space, files: dict[str, str]) -> None:
@@ -68,7 +69,7 @@ def again(space: Space, first: dict[str, str], *changes: dict[str, str]) -> list
 
 
 def test_what_was_seen_runs_at_once(space: Space) -> None:
-    first = script("./gen a a in", "./gen b b in", "cat a b > c")
+    first = script("$gen a a in", "$gen b b in", "cat a b > c")
     assert jobs(again(space, first, {})[1]) == 2
     gates = [space.folder / f"go-{name}" for name in "ab"]
     for gate in gates:
@@ -85,23 +86,23 @@ def test_what_was_seen_runs_at_once(space: Space) -> None:
 
 
 def test_what_a_shell_sends_into_a_file_is_made_by_the_job(space: Space) -> None:
-    first = script("./gen a - in > a", "./gen b - a > b", "echo end >> b")
+    first = script("$gen a - in > a", "$gen b - a > b", "echo end >> b")
     _, second = again(space, first, {})
     assert jobs(second) == 2
 
 
 #: Scripts whose commands are better left where they are, and how many are jobs none the less.
 LEFT = {
-    "several into one file": ("{ ./gen a - in; ./gen b - in; } > a", 0),
-    "appended": ("./gen a - in >> a; ./gen b - in >> a", 0),
-    "a pipe's end": ("echo 1 | ./gen a a /dev/stdin", 0),
-    "a pipe's beginning": ("./gen a - in | tr i o > a", 0),
-    "its input is a file": ("./gen a a /dev/stdin < in", 0),
-    "another descriptor": ("exec 5> log; ./gen a a in; echo 1 >&5", 0),
-    "caught": ('x=$(./gen a - in); echo "$x" > a', 0),
-    "its status is looked at": ("if ./gen a a in; then echo 1 > b; fi", 1),
-    "in a shell below": ("(mkdir -p d; cd d; ../gen a ../a ../in)", 1),
-    "behind the others": ("./gen a a in & wait; cat a > b", 1),
+    "several into one file": ("{ $gen a - in; $gen b - in; } > a", 0),
+    "appended": ("$gen a - in >> a; $gen b - in >> a", 0),
+    "a pipe's end": ("echo 1 | $gen a a /dev/stdin", 0),
+    "a pipe's beginning": ("$gen a - in | tr i o > a", 0),
+    "its input is a file": ("$gen a a /dev/stdin < in", 0),
+    "another descriptor": ("exec 5> log; $gen a a in; echo 1 >&5", 0),
+    "caught": ('x=$($gen a - in); echo "$x" > a', 0),
+    "its status is looked at": ("if $gen a a in; then echo 1 > b; fi", 1),
+    "in a shell below": ("(mkdir -p d; cd d; $gen a ../a ../in)", 1),
+    "behind the others": ("$gen a a in & wait; cat a > b", 1),
 }
 
 
@@ -126,27 +127,36 @@ def test_a_script_without_a_first_line_is_its_shells_affair(space: Space) -> Non
         space.clear()
 
 
+def test_a_script_that_is_called_by_a_relative_path_knows_that(space: Space) -> None:
+    first = {**script("./said; :", "cat a > b"), "said": "#!/bin/sh\necho $0 > a\n"}
+    write(space, first)
+    (space.folder / "said").chmod(0o755)
+    for _ in range(2):
+        build(space)
+        assert (space.folder / "b").read_text() == "./said\n"
+
+
 def test_one_that_fails_now_is_told_the_script(space: Space) -> None:
-    first = script("if ./gen a a in; then echo 1 > b; else echo 2 > c; fi")
+    first = script("if $gen a a in; then echo 1 > b; else echo 2 > c; fi")
     _, second, third = again(space, first, {"fails": ""}, {})
     assert "is run again" in second.err
     assert "is run again" not in third.err, "it is waited for"
 
 
 def test_one_that_failed_is_not_learnt(space: Space) -> None:
-    first = script("./gen a a in || echo 2 > c")
+    first = script("$gen a a in || echo 2 > c")
     _, second = again(space, {**first, "fails": ""}, {})
     assert jobs(second) == 0
 
 
 def test_one_that_does_something_else_is_undone(space: Space) -> None:
     other = GEN + 'open("more", "w").write("more")\n'
-    _, second, _ = again(space, script("./gen a a in", "cat more > b; :"), {"gen": other}, {})
+    _, second, _ = again(space, script("$gen a a in", "cat more > b; :"), {"gen": other}, {})
     assert "did not do what it did in an earlier build (wrote" in second.err
 
 
 def test_without_it_scripts_run_as_they_are(space: Space) -> None:
-    write(space, script("./gen a a in"))
+    write(space, script("$gen a a in"))
     for _ in range(2):
         assert jobs(space.smpmake("--recipes=learned", "--", "./build.sh")) == 0
         make_them_slow(space)

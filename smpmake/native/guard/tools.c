@@ -87,15 +87,16 @@ static int inherits_nothing(void)
 	return 1;
 }
 
-/* Whether the kernel knows what to do with a file: of others a shell makes a script, each in its
- * way. */
+/* Whether a file is the same program by its whole path, as a script is told the one that it was
+ * started by.  And whether it is one: of others a shell makes a script, each in its way. */
 static int is_program(const char *path)
 {
 	char head[4] = "";
 	long fd = kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	long size = fd >= 0 ? kernel(SYS_read, fd, head, sizeof head) : 0;
 	kernel(SYS_close, fd);
-	return size >= 2 && (memcmp(head, "#!", 2) == 0 || memcmp(head, "\177ELF", 4) == 0);
+	return (size == 4 && memcmp(head, "\177ELF", 4) == 0) ||
+	       (size >= 2 && memcmp(head, "#!", 2) == 0 && *path == '/');
 }
 
 /* Whether a make gives a shell a line that compiles something, or has libtool link it: it may be
