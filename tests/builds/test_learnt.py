@@ -225,7 +225,7 @@ def check(space: Space, seed: int) -> None:
     again(space, recipes.files(seed), *changes, options=(f"--chaos={seed}",))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_p1_random_recipes(space: Space, seed: int) -> None:
     check(space, seed)
 
@@ -245,6 +245,6 @@ def test_p1_a_job_lists_what_was_there_when_it_was_issued(space: Space, seed: in
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize("seed", range(1000, 1100))
+@pytest.mark.parametrize("seed", [*range(3, 6), *range(1000, 1100)])
 def test_p1_many_random_recipes(space: Space, seed: int) -> None:
     check(space, seed)

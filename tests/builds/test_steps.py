@@ -107,7 +107,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize("name", LEFT)
-@pytest.mark.parametrize("shell", ["bash", "dash"])
+@pytest.mark.parametrize("shell", ["bash", pytest.param("dash", marks=pytest.mark.chaos)])
 def test_what_is_left_where_it_is(space: Space, name: str, shell: str) -> None:
     line, expected = LEFT[name]
     _, second = again(space, script(line, "cat a > z", shell=shell), {})
