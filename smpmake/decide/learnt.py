@@ -238,10 +238,14 @@ def difference(known: Effects, events: Iterable[Event]) -> str:
 
 
 def analysis_of(known: Effects, name: str) -> Analysis:
-    """A line that does again what it did.  `name` is by which people know it."""
+    """A line that does again what it did.  `name` is by which people know it.
+
+    What it has done by half is the journal's affair: an output may be an earlier line's, to which
+    this one adds, and then must not go.
+    """
     gone = (*known.removes, *known.passing)
-    writes = [Write(path) for path in known.writes]
-    writes += [Write(path, timed=False, in_place=True) for path in known.changes]
+    writes = [Write(path, replaces=True) for path in known.writes]
+    writes += [Write(path, timed=False, in_place=True, replaces=True) for path in known.changes]
     writes += [Write(path, removed=True, target=False) for path in gone]
     return Analysis(
         Kind.RECIPE,

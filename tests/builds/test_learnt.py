@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import signal
 
 import pytest
 
@@ -150,6 +151,58 @@ def test_a_time_that_is_given_through_a_link_is_its_files(space: Space) -> None:
         build(space)
         assert "Nothing" in space.ok("make").out
         space.ok("rm", "a", "b", "l")
+
+
+def test_a_program_without_a_guard_waits_for_learnt_lines(space: Space) -> None:
+    """One that make starts itself, without a shell."""
+    source = """#include <stdio.h>
+int main(int c, char **v)
+{
+    FILE *from = fopen(v[1], "r"), *to = from ? fopen(v[2], "w") : NULL;
+    for (int k; to && (k = getc(from)) >= 0;)
+        putc(k, to);
+    return !to;
+}
+"""
+    text = f"all:\n\t@{WAITS}; echo 1 > a\n\t@./copy a b\n\t@cat b > c; :\n"
+    space.write({"copy.c": source, "Makefile": text})
+    space.ok("gcc", "-static", "-o", "copy", "copy.c")
+    for _ in range(3):
+        ended = build(space)
+        assert ended.status == 0, ended.err
+        assert (space.folder / "c").read_text() == "1\n"
+        space.ok("rm", "a", "b", "c")
+
+
+def test_what_a_killed_line_added_to_another_ones_file_goes_alone(space: Space) -> None:
+    """P3: the file, which was not there when the line was issued, stays with what was in it."""
+    rule = "t{0}: {1}\n\t@{2}; echo {0} >> log; echo > t{0}\n"
+    rules = rule.format(1, "", WAITS) + rule.format(2, "t1", WAITS)
+    space.write({"Makefile": f"all: t3\n{rules}t3: t2\n\t@: $(shell echo > seen)\n"})
+    build(space)
+    space.ok("rm", "t1", "t2", "log", "seen")
+    gates = [space.folder / f"go-t{n}" for n in (1, 2)]
+    for gate in gates:
+        os.mkfifo(gate)
+    ends = [os.open(gates[0], os.O_RDWR)]
+    process = space.start(SMPMAKE, LEARNS, "-j4", "--", "make")
+    while not (space.folder / "seen").exists():  # both lines are issued
+        assert process.poll() is None
+    os.write(ends[0], b"\n")
+    while len(ends) == 1:  # the second one waits in its turn
+        assert process.poll() is None
+        with contextlib.suppress(OSError):
+            ends.append(os.open(gates[1], os.O_WRONLY | os.O_NONBLOCK))
+    process.send_signal(signal.SIGKILL)
+    space.finish(process)
+    for end, gate in zip(ends, gates, strict=True):
+        os.close(end)
+        gate.unlink()
+    space.ok(SMPMAKE, "-q", "true")  # by then all is as it was
+    assert not (space.folder / "t2").exists()
+    assert (space.folder / "t1").exists() == (space.folder / "log").exists()
+    space.ok("make")
+    assert (space.folder / "log").read_text() == "1\n2\n"
 
 
 def test_names_of_the_moment_may_be_others(space: Space) -> None:

@@ -2,6 +2,7 @@
 #include "guard.h"
 #include "kernel.h"
 #include "lookup.h"
+#include "program.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -130,7 +131,8 @@ int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 	if (is_shim(path) || slash == NULL)
 		return 0;
 	const char *name = slash + 1;
-	int line = is_line(path, name, argv);
+	/* One that takes no guard waits by itself for everything. */
+	int line = is_line(path, name, argv) && nature_of(path).takes_guard;
 	if (line ? goes_plain(argv) : !is_tools_path(path))
 		return 0;
 	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
