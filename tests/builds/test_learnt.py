@@ -6,8 +6,10 @@ import contextlib
 import os
 import random
 import signal
+from collections.abc import Iterable, Sequence
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.support import recipes
 from tests.support.lessons import jobs, make_them_slow
@@ -95,7 +97,16 @@ ORDERS = {
 }
 
 
-@pytest.mark.parametrize("name", ORDERS)
+#: Of the others the disorder suite sees to it.
+MAIN = ("one reads what another writes", "appended", "one name for a moment", "looked for")
+
+
+def some(names: Iterable[str], main: Sequence[str]) -> list[ParameterSet | str]:
+    """Those of the default suite, and the others."""
+    return [n if n in main else pytest.param(n, marks=pytest.mark.chaos) for n in names]
+
+
+@pytest.mark.parametrize("name", some(ORDERS, MAIN))
 def test_lines_keep_their_order(space: Space, name: str) -> None:
     clean = {"in": "other\n"}
     first, second, third = again(
@@ -118,7 +129,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", some(WRONG, ("another file", "one less", "a removal", "a make")))
 def test_a_wrong_guess_is_undone_and_told(space: Space, name: str) -> None:
     line, words = WRONG[name]
     text = recipe(line, "test -f y && cat y > z || echo none > z", "cat in >> z || :")
