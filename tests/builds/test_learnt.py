@@ -6,14 +6,13 @@ import contextlib
 import os
 import random
 import signal
-from collections.abc import Iterable, Sequence
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from tests.support import recipes
 from tests.support.lessons import jobs, make_them_slow
 from tests.support.space import SMPMAKE, Ended, Space
+from tests.support.variants import often
 
 LEARNS = "--recipes=learned"
 
@@ -101,12 +100,7 @@ ORDERS = {
 MAIN = ("one reads what another writes", "appended", "one name for a moment", "looked for")
 
 
-def some(names: Iterable[str], main: Sequence[str]) -> list[ParameterSet | str]:
-    """Those of the default suite, and the others."""
-    return [n if n in main else pytest.param(n, marks=pytest.mark.chaos) for n in names]
-
-
-@pytest.mark.parametrize("name", some(ORDERS, MAIN))
+@pytest.mark.parametrize("name", often(MAIN, ORDERS))
 def test_lines_keep_their_order(space: Space, name: str) -> None:
     clean = {"in": "other\n"}
     first, second, third = again(
@@ -129,7 +123,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", some(WRONG, ("another file", "one less", "a removal", "a make")))
+@pytest.mark.parametrize("name", often(("another file", "one less", "a removal", "a make"), WRONG))
 def test_a_wrong_guess_is_undone_and_told(space: Space, name: str) -> None:
     line, words = WRONG[name]
     text = recipe(line, "test -f y && cat y > z || echo none > z", "cat in >> z || :")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.lessons import jobs, make_them_slow
 from tests.support.space import SMPMAKE, Ended, Space
+from tests.support.variants import often
 
 ALL = "--recipes=all"
 
@@ -107,7 +108,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize("name", LEFT)
-@pytest.mark.parametrize("shell", ["bash", pytest.param("dash", marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("shell", often(("bash",), ("bash", "dash")))
 def test_what_is_left_where_it_is(space: Space, name: str, shell: str) -> None:
     line, expected = LEFT[name]
     _, second = again(space, script(line, "cat a > z", shell=shell), {})
