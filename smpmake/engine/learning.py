@@ -104,7 +104,8 @@ class Learning:
         if not command.is_learnt or build.lessons is None:
             return ""
         known = self.known(build, invoke)
-        assert isinstance(known, Lesson)
+        if not isinstance(known, Lesson):  # the same line was issued twice, and was wrong before
+            return known.why if known is not None else ""
         if not command.traced:
             why = "what it did could not be seen"
         else:

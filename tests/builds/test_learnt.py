@@ -135,6 +135,14 @@ def test_a_wrong_guess_is_undone_and_told(space: Space, name: str) -> None:
     assert "earlier build" not in third.err, "it is not believed again"
 
 
+def test_two_equal_lines_are_wrong_together(space: Space) -> None:
+    line = "if test -f mode; then echo 2 > y; fi; :"
+    text = recipe(*[line] * 4, "test -f y && cat y > z || echo none > z")
+    _, second, third = again(space, {"Makefile": text}, {"mode": ""}, {"in": "2\n"})
+    assert "did not do what it did in an earlier build" in second.err
+    assert "earlier build" not in third.err
+
+
 def test_what_was_moved_out_of_a_folder_of_the_lines_own_is_undone(space: Space) -> None:
     """The way back leads through a folder that was never in the journal."""
     text = recipe(
