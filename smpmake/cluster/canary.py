@@ -14,7 +14,7 @@ from typing import Final
 from smpmake.cluster.client import Client, Host
 from smpmake.cluster.compilers import Compiler
 
-_PATIENCE: Final = 30.0  # s for one compile
+_PATIENCE: Final = 120.0  # s for one compile; icecream packs the compiler up for it
 #: Macros, comments and a text in several lines show whether preprocessed text is understood there.
 _SOURCE: Final = """\
 #define TWICE(x) x; /* of these */ x
