@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from tests.support import recipes
-from tests.support.lessons import jobs, make_them_slow
+from tests.support.lessons import jobs, make_them_slow, release_together
 from tests.support.space import SMPMAKE, Ended, Space
 from tests.support.variants import often
 
@@ -63,12 +63,7 @@ def test_what_was_learnt_runs_at_once(space: Space) -> None:
     for gate in gates:
         os.mkfifo(gate)
     process = space.start(SMPMAKE, LEARNS, "-j4", "--", "make")
-    open_ones: list[int] = []
-    while process.poll() is None and len(open_ones) < len(gates):
-        with contextlib.suppress(OSError):  # nobody reads yet
-            open_ones.append(os.open(gates[len(open_ones)], os.O_WRONLY | os.O_NONBLOCK))
-    for end in open_ones:
-        os.close(end)
+    release_together(process, gates)
     assert jobs(space.finish(process)) == len(gates)
     assert (space.folder / "a").read_text() + (space.folder / "b").read_text() == "a\nb\n"
 

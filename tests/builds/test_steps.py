@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 import pytest
 
-from tests.support.lessons import jobs, make_them_slow
+from tests.support.lessons import jobs, make_them_slow, release_together
 from tests.support.space import SMPMAKE, Ended, Space
 from tests.support.variants import often
 
@@ -76,12 +75,7 @@ def test_what_was_seen_runs_at_once(space: Space) -> None:
     for gate in gates:
         os.mkfifo(gate)
     process = space.start(SMPMAKE, ALL, "-j4", "--", "./build.sh")
-    open_ones: list[int] = []
-    while process.poll() is None and len(open_ones) < len(gates):
-        with contextlib.suppress(OSError):  # nobody reads yet
-            open_ones.append(os.open(gates[len(open_ones)], os.O_WRONLY | os.O_NONBLOCK))
-    for end in open_ones:
-        os.close(end)
+    release_together(process, gates)
     assert space.finish(process).status == 0
     assert (space.folder / "c").read_text() == "in\nain\nb"
 

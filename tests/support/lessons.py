@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.space import Ended, Space
@@ -24,3 +28,13 @@ def make_them_slow(space: Space) -> None:
             if isinstance(row[-1], list):
                 row[2] = 1000  # ms
         path.write_text("\n".join([version, paths, *map(json.dumps, rows)]))
+
+
+def release_together(process: subprocess.Popen[bytes], gates: Sequence[Path]) -> None:
+    """Lets those go on who read from FIFOs, once each has its reader; or none, if it has ended."""
+    open_ones: list[int] = []
+    while process.poll() is None and len(open_ones) < len(gates):
+        with contextlib.suppress(OSError):  # nobody reads yet
+            open_ones.append(os.open(gates[len(open_ones)], os.O_WRONLY | os.O_NONBLOCK))
+    for end in open_ones:
+        os.close(end)
