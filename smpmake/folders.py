@@ -29,6 +29,17 @@ def state() -> Path:
     return _folder("state")
 
 
+def of_project(project: str, suffix: str = "", base: Path | None = None) -> Path:
+    """The file of what is remembered of a project, a folder in which smpmake was started.
+
+    base  where those of all projects are; the user's, if none is given.  Raises NoHomeError.
+    """
+    import hashlib  # not before there is a driver
+
+    name = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
+    return (base or state() / "projects") / f"{name}{suffix}"
+
+
 def cache() -> Path:
     """Of what can be made again: ~/.cache/smpmake."""
     return _folder("cache")

@@ -35,10 +35,9 @@ class KnownFailures:
         self._changed = False
         self._path: Path | None = None
         try:
-            base = base or folders.state() / "projects"
+            self._path = folders.of_project(project, base=base)
         except folders.NoHomeError:
             return
-        self._path = base / hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
         try:
             lines = self._path.read_text(errors="replace").splitlines()
         except OSError:

@@ -8,7 +8,6 @@ Of a command whose output is caught: its digest, and whether it was silent.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -33,11 +32,9 @@ class Lessons:
         self._changed = False
         self._path: Path | None = None
         try:
-            base = base or folders.state() / "projects"
+            self._path = folders.of_project(project, ".recipes", base)
         except folders.NoHomeError:
             return
-        name = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
-        self._path = base / f"{name}.recipes"
         try:
             lines = self._path.read_text(errors="surrogateescape").splitlines()
             if lines and json.loads(lines[0]) == _VERSION:

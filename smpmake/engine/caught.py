@@ -69,7 +69,7 @@ class Caught:
         silent = result.ok and not result.out and not result.err
         if command.listens:
             lessons.heard(command.caught, silent=silent)
-        elif result.ok and not silent:
+        elif result.ok and not silent and not command.is_awaited:
             lessons.distrust_silence(command.caught)
             return "printed something"
         return ""

@@ -178,8 +178,6 @@ class Intake:
     def _is_pending(self, cwd: str, path: str) -> bool:
         return bool(self._hazards.writers(self._paths.canonical(cwd, path)))
 
-    # ------------------------------------------------------------------ making a command
-
 
 def _decline(reply: Reply, out: int, err: int, notes: int = 0) -> None:
     """A line of which something is not known: its commands come one by one."""

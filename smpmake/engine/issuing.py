@@ -164,9 +164,8 @@ class Issuing:
             close_all(out, err)
         elif out >= 0:
             self._output.take(command, out, err)
-        if (
-            analysis.rename is not None and not command.is_awaited
-        ):  # else mv itself says how it went
+        # One that is waited for runs: mv itself says how it went.
+        if analysis.rename is not None and not command.is_awaited:
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
         self._learning.joined(command)
