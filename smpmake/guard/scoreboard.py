@@ -36,11 +36,11 @@ _PROMISES: Final = 16384
 _PLAIN: Final = 262144  # bits
 _HEADER: Final = struct.Struct("<QIIIIqIIIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
-_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS, _NAMES, _LINES = (
-    *(4, 5, 8, 9, 10, 11, 12, 13, 14),
+_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS, _NAMES, _LINES, _TURNS = (
+    *(4, 5, 8, 9, 10, 11, 12, 13, 14, 15),
 )  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 8
+_VERSION: Final = 9
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
@@ -194,6 +194,7 @@ class Scoreboard:
 
     def put_up(self, owner: int, claims: Iterable[Claim]) -> None:
         """Claims of the command `owner`."""
+        turns = 0
         for value, role in claims:
             known = self._owners.get(value)
             if known is None:
@@ -205,8 +206,11 @@ class Scoreboard:
             else:
                 self._owners[value] = {known >> 8: known & 0xFF, owner: role}
             self._stale += role == STALE
+            turns |= role
             self._store(value)
         self._halves[_STALE] = self._stale
+        if turns & (STALE | KEPT):
+            self._turn()
 
     def promise(self, owner: int, value: int, check: int, what: Promised | None) -> None:
         """What a make may be told of an output, by its hashes; None: it has to ask.
@@ -224,6 +228,8 @@ class Scoreboard:
     def take_down(self, owner: int, claims: Iterable[Claim]) -> None:
         """The inverse, at the command's end."""
         for value, role in claims:
+            if role & (STALE | KEPT):
+                self._turn()  # first: who does not find it any more sees that it was there
             self._stale -= role == STALE
             known = self._owners.get(value)
             if isinstance(known, dict) and owner in known:
@@ -238,6 +244,9 @@ class Scoreboard:
             if index is not None:
                 self._words[index] = _USED
         self._halves[_STALE] = self._stale
+
+    def _turn(self) -> None:
+        self._halves[_TURNS] = (self._halves[_TURNS] + 1) & 0xFFFFFFFF
 
     def _store(self, value: int) -> None:
         known = self._owners[value]

@@ -10,7 +10,8 @@ import pytest
 from smpmake.guard.kept import Kept
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import wire
-from tests.guard.test_scoreboard import Answering, look, server
+from tests.guard.test_scoreboard import server
+from tests.support.guarded import Answering, look, output
 
 __all__ = ["server"]
 
@@ -90,8 +91,6 @@ def test_what_a_command_makes_there_changes_nothing(
     folder: Path, board: Scoreboard, kept: Kept, server: Answering
 ) -> None:
     """Its claim of an output and ours meet in one slot."""
-    from tests.guard.test_scoreboard import output
-
     claims = output(folder / "one" / "v.h")
     board.put_up(3, claims)
     kept.version(f"{folder}/one/v.h", 4)

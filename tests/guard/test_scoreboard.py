@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 import struct
-import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from smpmake import native
 from smpmake.guard.scoreboard import (
     ABOVE,
     ANYWHERE,
@@ -21,7 +17,7 @@ from smpmake.guard.scoreboard import (
     KEPT,
     OUTPUT,
     SLOTS,
-    Claim,
+    STALE,
     Promised,
     Scoreboard,
     file_hash,
@@ -32,6 +28,7 @@ from smpmake.guard.scoreboard import (
 from smpmake.guard.traces import Traces
 from smpmake.protocol import frames, wire
 from smpmake.undo.journal import now_ns
+from tests.support.guarded import Answering, guarded, look, output
 
 _HEADER = struct.Struct("<QIIIIqIIIIIIII")
 
@@ -88,6 +85,19 @@ def test_a_collision_of_places_hides_nobody(path: Path) -> None:
     board.close()
 
 
+def test_turns_tell_who_looked_that_something_has_changed(path: Path) -> None:
+    board = Scoreboard(path)
+    turns = [header(path)[-1]]
+    for role in (STALE, KEPT):
+        for change in (board.put_up, board.take_down):
+            change(1, [(1000, OUTPUT)])
+            assert header(path)[-1] == turns[-1]
+            change(1, [(2000, role)])
+            turns.append(header(path)[-1])
+    assert turns == sorted(set(turns))
+    board.close()
+
+
 def test_a_full_table_says_so_and_recovers(path: Path) -> None:
     board = Scoreboard(path)
     claims = [(name_hash(b"n%d" % n), OUTPUT) for n in range(SLOTS // 2 + 500)]
@@ -113,78 +123,11 @@ def test_slots_are_used_again_and_again(path: Path) -> None:
     board.close()
 
 
-def output(path: Path) -> list[Claim]:
-    """Claims of a file that is to appear in a folder that is there."""
-    info = path.parent.stat()
-    name = os.fsencode(path.name)
-    return [
-        (name_hash(name), OUTPUT),
-        (output_hash((info.st_dev, info.st_ino), name), OUTPUT),
-    ]
-
-
-class Answering:
-    """A server that lets everybody go on, and remembers what was asked."""
-
-    def __init__(self, path: Path) -> None:
-        self.asked: list[wire.Question] = []
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(str(path))
-        self._socket.listen(64)
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while True:
-            connection, _ = self._socket.accept()
-            with connection:
-                splitter = frames.Splitter()
-                data = connection.recv(1 << 16)
-                if not data:
-                    return
-                for kind, payload in splitter.feed(data):
-                    assert kind == wire.QUESTION
-                    self.asked.append(wire.decode_question(payload))
-                connection.sendall(wire.encode_guard_answer(wire.GUARD_GO_ON))
-
-    def close(self) -> None:
-        with socket.socket(socket.AF_UNIX) as last:
-            last.connect(self._socket.getsockname())
-        self._thread.join()
-        self._socket.close()
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Answering]:
     answering = Answering(tmp_path / "s")
     yield answering
     answering.close()
-
-
-def look(tmp_path: Path, name: str, **more: str) -> None:
-    """A guarded process that opens one file."""
-    guarded(tmp_path, "dd", f"if={name}", "of=/dev/null", "status=none", **more)
-
-
-def guarded(tmp_path: Path, *argv: str, **more: str) -> str:
-    """What a guarded process prints."""
-    return subprocess.run(
-        argv,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={
-            "PATH": os.environ["PATH"],
-            "LD_PRELOAD": native.guard(),
-            "SMPMAKE_SOCKET": str(tmp_path / "s"),
-            "SMPMAKE_BOARD": str(tmp_path / "board"),
-            "SMPMAKE_GUARD": native.guard(),
-            "SMPMAKE_SHIMS": str(tmp_path),
-            "SMPMAKE_BUILD": "main",
-            **more,
-        },
-        check=True,
-    ).stdout
 
 
 @pytest.mark.parametrize(

@@ -29,21 +29,65 @@ ssize_t name_of(int fd, char *name, size_t size)
 	return name_of_open(digit, name, size);
 }
 
+/* A path behind the `got` bytes of a folder's name in `full`. */
+static int behind(ssize_t got, const char *path, char *full, size_t size)
+{
+	size_t rest = strlen(path) + 1;
+	if (got <= 0 || *full != '/' || (size_t)got + 1 + rest > size)
+		return -1;
+	full[got] = '/';
+	memcpy(full + got + 1, path, rest);
+	return 0;
+}
+
 int absolute(int dir, const char *path, char *full, size_t size)
 {
-	size_t length = 0, rest = strlen(path);
-	if (*path != '/') {
-		ssize_t got = dir == AT_FDCWD ? kernel(SYS_getcwd, full, size) - 1 /* its NUL */
-		                              : name_of(dir, full, size);
-		if (got <= 0 || *full != '/' || (size_t)got + 1 + rest >= size)
-			return -1;
-		length = (size_t)got;
-		full[length++] = '/';
-	}
-	if (length + rest >= size)
+	size_t length = strlen(path);
+	if (*path != '/')
+		return behind(dir == AT_FDCWD ? kernel(SYS_getcwd, full, size) - 1 /* its NUL */
+		                              : name_of(dir, full, size),
+		              path, full, size);
+	if (length >= size)
 		return -1;
-	memcpy(full + length, path, rest + 1);
+	memcpy(full, path, length + 1);
 	return 0;
+}
+
+/* Our folder's name: nobody else writes while it is BEING_FOUND, nobody ever once it MAY_CHANGE.
+ * A child of vfork(2) shares it, and can only spoil it by moving about, which ends its use. */
+static struct {
+	enum { UNKNOWN, BEING_FOUND, KNOWN, MAY_CHANGE } state;
+	ssize_t size;
+	char name[256];
+} home;
+
+void guard_moves_about(void)
+{
+	__atomic_store_n(&home.state, MAY_CHANGE, __ATOMIC_RELEASE);
+}
+
+static SLOW void find_home(void)
+{
+	int none = UNKNOWN, busy = BEING_FOUND;
+	if (__atomic_compare_exchange_n((int *)&home.state, &none, BEING_FOUND, 0, __ATOMIC_ACQUIRE,
+	                                __ATOMIC_RELAXED)) {
+		home.size = kernel(SYS_getcwd, home.name, sizeof home.name) - 1;
+		__atomic_compare_exchange_n((int *)&home.state, &busy,
+		                            home.size > 0 ? KNOWN : MAY_CHANGE, 0, __ATOMIC_RELEASE,
+		                            __ATOMIC_RELAXED);
+	}
+}
+
+int absolute_at_first(int dir, const char *path, char *full, size_t size)
+{
+	if (*path == '/' || dir != AT_FDCWD)
+		return absolute(dir, path, full, size);
+	if (__atomic_load_n(&home.state, __ATOMIC_ACQUIRE) == UNKNOWN)
+		find_home();
+	if (__atomic_load_n(&home.state, __ATOMIC_ACQUIRE) != KNOWN || (size_t)home.size >= size)
+		return absolute(dir, path, full, size);
+	memcpy(full, home.name, (size_t)home.size);
+	return behind(home.size, path, full, size);
 }
 
 int target_of(const char *link, const char *target, char full[PATH_MAX])

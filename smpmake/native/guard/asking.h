@@ -13,6 +13,10 @@ ssize_t name_of_open(const char *digits, char *name, size_t size);
 /* An absolute name, nothing followed or folded; -1 where there is none. */
 int absolute(int dir, const char *path, char *full, size_t size);
 
+/* The same, by the name that our folder had when it was first needed: for notes, of which a job
+ * makes thousands.  Who moves about (`guard_moves_about`) is asked each time. */
+int absolute_at_first(int dir, const char *path, char *full, size_t size);
+
 /* Where a symbolic link leads, without a look at what is on the way; 0 where that is too long. */
 int target_of(const char *link, const char *target, char full[PATH_MAX]);
 

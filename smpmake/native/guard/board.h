@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 8u
+#define BOARD_VERSION 9u
 #define BOARD_SLOTS 131072u
 #define BOARD_FOLDERS 4096u
 #define BOARD_PROMISES 16384u
@@ -61,7 +61,7 @@ struct board {
 	uint32_t versions;  /* names of files that were changed, or made, under pending commands */
 	uint32_t names;     /* folders of pending outputs may have become others: keys are void */
 	uint32_t lines;     /* LINES_: what may be learnt, and so is the server's concern */
-	uint32_t unused;
+	uint32_t turns;     /* how often ROLE_STALE or ROLE_KEPT were given or taken */
 	uint64_t slots[BOARD_SLOTS];
 	int64_t
 	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */

@@ -96,6 +96,10 @@ static inline int is_session(const char *path)
 	       strncmp(path, guard.values[V_SOCKET], guard.own_size) == 0;
 }
 
+/* From here on this process may be in another folder than before, or the folder be called
+ * otherwise. */
+void guard_moves_about(void);
+
 /* The questions.  Each returns when the caller may go on; `dir` is as for openat(2). */
 void guard_see(int dir, const char *path);
 void guard_see_change(int dir, const char *path);
@@ -172,8 +176,9 @@ static inline void moves(int from_dir, const char *from, int to_dir, const char 
 		guard_see_move(from_dir, from, to_dir, to, ASK_MOVE);
 }
 
-static inline void walks(const char *path)
+static inline void walks(const char *path) /* which may go where it walks */
 {
+	guard_moves_about();
 	learns('L', -100 /* AT_FDCWD */, path);
 	if (!guard_quiet())
 		guard_see_tree(path);

@@ -115,6 +115,7 @@ static int showx(struct statx *info, const struct wire_guard_answer *answer)
 
 static void walk_all(char *const *paths)
 {
+	guard_moves_about();
 	for (; (!guard_quiet() || guard_learns()) && paths != NULL && *paths != NULL; paths++)
 		walks(*paths);
 }
@@ -172,6 +173,13 @@ extern int fclose(void *file);
 	(IS_FD(type) ? kernel(SYS_close, (int)(intptr_t)(opened))                                  \
 	             : fclose((void *)(intptr_t)(opened)))
 
+/* What is to be opened again must be: the writer of a pipe would see it end. */
+static inline int is_regular(int fd)
+{
+	struct stat info;
+	return kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 /* ------------------------------------------------------------------ the hooks */
 
 #define HOOK(type, name, params, args, before)                                                     \
@@ -200,6 +208,12 @@ extern int fclose(void *file);
 		char elsewhere[PATH_MAX];                                                          \
 		if (guard_quiet())                                                                 \
 			return LIBC(name) args;                                                    \
+		if (guard.trace != NULL && !guard.is_make) {                                       \
+			struct turn turn = turn_of(path);                                          \
+			type found = turn.nameless ? LIBC(name) args : 0;                          \
+			if (turn.nameless && is_plain(turn, found == 0, -1, dir, path))            \
+				return found;                                                      \
+		}                                                                                  \
 		if (guard.is_make ? guard_pretends(dir, path, &answer)                             \
 		                  : !finds(dir, &path, elsewhere, &answer))                        \
 			return shown;                                                              \
@@ -222,13 +236,30 @@ extern int fclose(void *file);
 			char elsewhere[PATH_MAX];                                                  \
 			char *note = guard_note('r', dir, path);                                   \
 			__atomic_thread_fence(__ATOMIC_SEQ_CST); /* the server looks at notes */   \
-			enum view view = view_of_named(dir, path, elsewhere);                      \
 			type found = NONE(type);                                                   \
-			errno = view == NOT_THERE ? ENOENT : errno;                                \
-			if (view == ELSEWHERE)                                                     \
-				path = elsewhere;                                                  \
-			if (view != NOT_THERE)                                                     \
+			struct turn turn = turn_of(path);                                          \
+			if (turn.nameless) {                                                       \
 				found = LIBC(name) args;                                           \
+				int is = !(found failed);                                          \
+				if (is_plain(turn, is, is ? FD(type, found) : -1, dir, path)) {    \
+					if (!is)                                                   \
+						guard_unnote(note);                                \
+					return found;                                              \
+				}                                                                  \
+				if (is && is_regular(FD(type, found))) {                           \
+					CLOSE(type, found);                                        \
+					found = NONE(type);                                        \
+				}                                                                  \
+			}                                                                          \
+			enum view view = AS_IT_IS;                                                 \
+			if (found failed) {                                                        \
+				view = view_of_named(dir, path, elsewhere);                        \
+				errno = view == NOT_THERE ? ENOENT : errno;                        \
+				if (view == ELSEWHERE)                                             \
+					path = elsewhere;                                          \
+				if (view != NOT_THERE)                                             \
+					found = LIBC(name) args;                                   \
+			}                                                                          \
 			if (found failed && view == AS_IT_IS && errno == ENOENT)                   \
 				view = view_of_named(dir, path, elsewhere); /* gone meanwhile */   \
 			else if (found failed)                                                     \

@@ -121,6 +121,7 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
                            unsigned flags)
 {
 	moves(from_dir, from, to_dir, to);
+	guard_moves_about();
 	learns('n', from_dir, from);
 	if (guard.notes != NULL)
 		guard_note('w', to_dir, to);
@@ -170,10 +171,18 @@ static inline void meets(const void *address, unsigned size)
 		learns('s', AT_FDCWD, "/");
 }
 
+/* daemon(3) */
+static inline void departs(void)
+{
+	guard_moves_about();
+	learns('s', AT_FDCWD, "/");
+}
+
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.
  */
 static inline void leaves(const char *what)
 {
+	guard_moves_about();
 	if (undo_is_on())
 		undo_commit(what);
 	else if (!guard_quiet())

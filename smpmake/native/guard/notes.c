@@ -24,7 +24,7 @@ char *guard_note(char letter, int dir, const char *path)
 	char *note = NULL;
 	char full[PATH_MAX];
 	if (path != NULL && !is_foreign(path) && !is_session(path) &&
-	    absolute(dir, path, full, sizeof full) == 0) {
+	    absolute_at_first(dir, path, full, sizeof full) == 0) {
 		struct trace *trace = guard.notes;
 		uint32_t size = (uint32_t)strlen(full) + 2;
 		uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);

@@ -4,6 +4,7 @@
 #include "view.h"
 #include "asking.h"
 #include "kernel.h"
+#include "lookup.h"
 
 #include <errno.h>
 #include <linux/fcntl.h>
@@ -57,6 +58,47 @@ static SLOW enum view look(int fd, int dir, const char *path, char *elsewhere)
 		return AS_IT_IS;
 	int made = info.stx_mask & STATX_BTIME && NS_OF(info.stx_btime) > issued;
 	return seen(dir, path, made ? MADE_SINCE : "", elsewhere);
+}
+
+static uint32_t turns(void)
+{
+	return __atomic_load_n(&guard.board->turns, __ATOMIC_ACQUIRE);
+}
+
+struct turn turn_of(const char *path)
+{
+	struct turn turn = {.number = turns()};
+	turn.nameless =
+	    path != NULL && *path != '\0' && !is_session(path) && roles_of_name(path) == 0;
+	return turn;
+}
+
+/* Whether a file is neither younger than our issue nor to be replaced, by what its inode says. */
+static int is_settled(int fd, int dir, const char *path)
+{
+	struct stat info;
+	long failed =
+	    fd >= 0 ? kernel(SYS_fstat, fd, &info) : kernel(SYS_newfstatat, dir, path, &info, 0);
+	if (failed != 0)
+		return 0;
+	if (S_ISDIR(info.st_mode))
+		return 1;
+	return !(guard.trace->watched && NS_OF(info.st_ctim) >= guard.trace->issued_ns) &&
+	       !(guard.board->stale > 0 && slot_of_file(&info) & ROLE_STALE);
+}
+
+int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
+{
+	int before = errno, links = guard.board->versions > 0;
+	char target[1];
+	if (found ? !is_settled(fd, dir, path) : before != ENOENT)
+		turn.nameless = 0;
+	if (!found)
+		links |= guard.board->stale > 0;
+	if (turn.nameless && links && kernel(SYS_readlinkat, dir, path, target, 1) >= 0)
+		turn.nameless = 0; /* what is called so is another's name */
+	errno = before;
+	return turn.nameless && turns() == turn.number;
 }
 
 #define LINKS 40

@@ -17,6 +17,17 @@ enum view view_of_named(int dir, const char *path, char *elsewhere);
 /* Of what it has just opened: it may have changed, or come into being, since its issue. */
 enum view view_of_opened(int fd, int dir, const char *path, char *elsewhere);
 
+/* Most of what a job looks for is nobody's, and not there: then it is to cost little.  `turn_of`
+ * says, before the file is opened or looked at, whether nothing on the board is called so, and when
+ * that was; `is_plain` afterwards, whether what was found (open as `fd`, or at the path; or `found`
+ * is 0, by errno) is what there is to find.  If not, the other calls find out. */
+struct turn {
+	uint32_t number;
+	int nameless;
+};
+struct turn turn_of(const char *path);
+int is_plain(struct turn turn, int found, int fd, int dir, const char *path);
+
 /* Whether a link's way leads over a name of what has been changed under us. */
 int leads_to_versions(int dir, const char *path);
 

@@ -1,0 +1,154 @@
+"""What is nobody's costs a job little to look for; and no less is seen."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from smpmake.guard.files import file_of
+from smpmake.guard.scoreboard import KEPT, STALE, Scoreboard, file_hash, name_hash
+from smpmake.guard.traces import Traces
+from smpmake.undo.journal import now_ns
+from tests.support.guarded import Answering, guarded
+
+pytestmark = pytest.mark.slow
+
+HOUR = 3600 * 10**9
+
+
+class Job:
+    """A job, issued an hour ago or in an hour, beside others of which the board tells."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.server = Answering(folder / "s")
+        self.board = Scoreboard(folder / "board")
+        self.board.show(2)
+        self._traces = Traces(folder)
+        self._env: dict[str, str] = {}
+
+    def begin(self, *, issued: int = HOUR) -> None:
+        trace = self._traces.begin(0, now_ns() + issued, watched=True)
+        self._env = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+
+    def run(self, *argv: str) -> str:
+        return guarded(self.folder, *argv, **self._env)
+
+    def asked(self) -> set[str]:
+        """Names of what was asked about below our folder."""
+        paths = [question.path for question in self.server.asked]
+        self.server.asked.clear()
+        ours = f"{self.folder}/"
+        return {path.removeprefix(ours) for path in paths if path.startswith(ours)}
+
+    def read(self) -> set[str]:
+        """Names of what it read below our folder, by its notes."""
+        ours = f"{self.folder}/"
+        return {path.removeprefix(ours) for path in self._traces.end(0).reads if ours in path}
+
+    def close(self) -> None:
+        self._traces.close()
+        self.board.close()
+        self.server.close()
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    made = Job(tmp_path)
+    made.begin()
+    yield made
+    made.close()
+
+
+def look_at(*names: str) -> tuple[str, ...]:
+    """Opens each, and looks at each."""
+    code = "import os, sys\nfor n in sys.argv[1:]:\n os.path.exists(n)\n"
+    code += " try: open(n).close()\n except OSError: pass"
+    return (sys.executable, "-I", "-c", code, *names)
+
+
+NAMES = ("there", "none", "link", "dangling")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "there").touch()
+    (tmp_path / "link").symlink_to("there")
+    (tmp_path / "dangling").symlink_to("gone")
+    return tmp_path
+
+
+def test_what_is_nobodys_is_not_asked_about(job: Job, folder: Path) -> None:
+    job.run(*look_at(*NAMES))
+    assert job.asked() == set()
+    assert job.read() == {"there", "link"}
+
+
+def test_a_name_of_what_is_to_be_replaced_is(job: Job, folder: Path) -> None:
+    """By whatever name: here a link's; and where it may be gone, whatever leads nowhere."""
+    file = file_of(str(folder / "there"))
+    assert file is not None
+    os.link(folder / "there", folder / "second")
+    job.board.put_up(3, [(file_hash(*file), STALE)])
+    job.run(*look_at(*NAMES, "second"))
+    assert job.asked() == {"there", "link", "second", "dangling"}
+
+
+def test_a_link_to_what_was_changed_is(job: Job, folder: Path) -> None:
+    job.board.put_up(3, [(name_hash(b"gone"), KEPT)])
+    job.board.versions(1)
+    job.run(*look_at(*NAMES))
+    assert job.asked() == {"dangling"}
+
+
+def test_what_is_younger_than_the_job_is(job: Job, folder: Path) -> None:
+    job.begin(issued=-HOUR)
+    job.run(*look_at(*NAMES))
+    assert job.asked() == {"there", "link"}
+
+
+@pytest.mark.parametrize("issued", [HOUR, -HOUR])
+def test_a_pipe_is_opened_once(job: Job, folder: Path, issued: int) -> None:
+    os.mkfifo(folder / "pipe")
+    job.begin(issued=issued)
+    writer = threading.Thread(target=(folder / "pipe").write_text, args=("said once",))
+    writer.start()
+    assert job.run("cat", "pipe") == "said once"
+    writer.join()
+
+
+MOVES = {
+    "chdir": "os.chdir('sub')",
+    "fchdir": "os.fchdir(os.open('sub', 0))",
+    "a child that has moved": "subprocess.run(['cat', 'a'], cwd='sub')\nos.chdir('sub')",
+    "syscall": "ctypes.CDLL(None).syscall(80, b'sub')",
+    "its folder is moved": "os.chdir('sub')\nopen('a')\nos.rename('../sub', '../new')",
+}
+
+
+@pytest.mark.parametrize("way", MOVES)
+def test_notes_follow_who_moves_about(job: Job, tmp_path: Path, way: str) -> None:
+    if way == "syscall" and os.uname().machine != "x86_64":
+        pytest.skip("the number of chdir(2) is this machine's")
+    (tmp_path / "sub").mkdir()
+    for name in ("first", "sub/a", "sub/last"):
+        (tmp_path / name).touch()
+    code = f"import ctypes, os, subprocess\nopen('first')\n{MOVES[way]}\nopen('last')"
+    job.run(sys.executable, "-I", "-c", code)
+    after = "new" if "moved" in way and "folder" in way else "sub"
+    assert {"first", f"{after}/last"} <= job.read()
+    assert "last" not in job.read()
+
+
+def test_a_child_that_moves_leaves_its_parent_where_it_was(job: Job, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("first", "last", "sub/a"):
+        (tmp_path / name).touch()
+    code = "import subprocess\nopen('first')\nsubprocess.run(['cat', 'a'], cwd='sub')\nopen('last')"
+    job.run(sys.executable, "-I", "-c", code)
+    assert {"first", "sub/a", "last"} <= job.read()
