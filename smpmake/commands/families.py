@@ -160,6 +160,7 @@ def learn(tools: Iterable[Custom]) -> None:
 
         _described.insert(0, custom.family(tool))
         find.cache_clear()
+        _any_pattern.cache_clear()
 
 
 def described() -> list[str]:
@@ -167,9 +168,15 @@ def described() -> list[str]:
     return [family.pattern for family in _described]
 
 
+@functools.lru_cache(1)
+def _any_pattern() -> re.Pattern[str]:
+    """What any family's tools are called: whole PATHs are looked through."""
+    return re.compile("|".join(f"(?:{family.pattern})" for family in (*_described, *FAMILIES)))
+
+
 def is_known(name: str) -> bool:
     """Whether some family knows a tool of that name."""
-    return find(basename(name)) is not None
+    return _any_pattern().fullmatch(basename(name)) is not None
 
 
 def runs_lines(name: str) -> bool:

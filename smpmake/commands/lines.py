@@ -49,6 +49,7 @@ class NotUnderstoodError(Exception):
 _PLAIN: Final = re.compile(r"[\w./+@%:,=-]*", re.ASCII)
 #: What an unquoted word must not hold unescaped: patterns, a home, braces, expansions.
 _SPECIAL: Final = frozenset("*?[]{}~!^$`'\"")
+_NEEDS_A_LOOK: Final = re.compile(r"[*?\[\]{}~!^$`'\"\\]")
 #: automake's: the dependency file of a target, and a source beside the makefile or in its tree.
 _DEPBASE: Final = re.compile(
     rb"`echo ([\w./+-]+) \| sed 's\|\[\^/\]\*\$\|([._]deps)/&\|;s\|\\\.(\w+)\$\|\|'`"
@@ -312,6 +313,8 @@ def _text(node: Node) -> str:
 
 def _unescaped(text: str) -> str:
     """A word without quotes."""
+    if not _NEEDS_A_LOOK.search(text):  # nearly all
+        return text
     parts = []
     escaped = False
     for letter in text:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Final
 
 from smpmake.config import Settings
@@ -19,7 +18,8 @@ _MOST_RESERVE: Final = 1 << 30
 def read_text(path: str) -> str | None:
     """A small file of the kernel's, or None."""
     try:
-        return Path(path).read_text()
+        with open(path, "rb", buffering=0) as file:
+            return file.read().decode()
     except (OSError, ValueError):
         return None
 
@@ -33,8 +33,10 @@ def available(read: Callable[[str], str | None] = read_text) -> int:
     ]
     for folder, limit, usage, cache in _cgroups(read):
         most = (read(f"{folder}/{limit}") or "").strip()
+        if not most.isdigit() or int(most) >= 1 << 60:
+            continue
         used = (read(f"{folder}/{usage}") or "").strip()
-        if most.isdigit() and used.isdigit() and int(most) < 1 << 60:
+        if used.isdigit():
             found.append(max(0, int(most) - int(used) + _cached(read, folder, cache)))
     return min(found, default=1 << 62)
 

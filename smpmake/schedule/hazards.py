@@ -99,7 +99,8 @@ class Hazards:
 
     def is_read(self, path: str) -> bool:
         """Whether an unfinished command reads path, or may do so without having said it."""
-        return path in self._readers or any(map(_may_read(path), self._undeclared))
+        product = is_product(path)
+        return path in self._readers or any(job.guarded or not product for job in self._undeclared)
 
     def is_operand(self, path: str) -> bool:
         """Whether an unfinished command names path."""
@@ -195,11 +196,11 @@ class Hazards:
                     nothing to do with what is there now,
         after       unless it was issued after the command of this number, which has made it.
         """
-        may, found = _may_read(path), set()
+        product, found = is_product(path), set()
         for job in reversed(self._undeclared):  # in the order of their issue
             if job.issued_ns < changed_ns and job.number < after:
                 break
-            if job.number < before and job.mode is Mode.DEFERRED and may(job):
+            if (job.guarded or not product) and job.number < before and job.mode is Mode.DEFERRED:
                 found.add(job)
         return found
 
@@ -254,12 +255,6 @@ class Hazards:
     def everybody(self, before: int = EVERYBODY) -> set[Job]:
         """All of them."""
         return _deferred(self._present, before)
-
-
-def _may_read(path: str) -> Callable[[Job], bool]:
-    """Whether a command with undeclared reads may read a file of that name."""
-    product = is_product(path)
-    return lambda job: job.guarded or not product
 
 
 def _deferred(jobs: Iterable[Job], before: int) -> set[Job]:

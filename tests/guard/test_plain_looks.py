@@ -152,3 +152,14 @@ def test_a_child_that_moves_leaves_its_parent_where_it_was(job: Job, tmp_path: P
     code = "import subprocess\nopen('first')\nsubprocess.run(['cat', 'a'], cwd='sub')\nopen('last')"
     job.run(sys.executable, "-I", "-c", code)
     assert {"first", "sub/a", "last"} <= job.read()
+
+
+@pytest.mark.parametrize(("name", "asks"), [("there.h", True), ("none.h", False)])
+def test_what_is_not_there_is_removed_unasked(
+    job: Job, folder: Path, name: str, asks: bool
+) -> None:
+    """By the driver, while a compile is pending that could read whatever is called so."""
+    (folder / "there.h").touch()
+    job.board.show(1, undeclared_ns=now_ns())
+    guarded(folder, "rm", "-f", name)
+    assert job.asked() == ({name} if asks else set())

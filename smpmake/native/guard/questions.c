@@ -98,15 +98,17 @@ static int is_of_the_same_moment(int64_t issued)
 
 /* Whether pending commands may still read a file though nothing here says so: it was there when the
  * newest of them was issued, and has not changed since, or is new (a command without a guard could
- * take it for a header, one with a guard looks at its age), or it has another name.  Through: so
- * with what a link leads to. */
-static int may_be_read(int dir, const char *path, int through)
+ * take it for a header, one with a guard looks at its age), or it has another name.  What is
+ * written to is what a link leads to; what is not there cannot be removed. */
+static int may_be_read(int dir, const char *path, uint32_t kind)
 {
+	int through = kind == ASK_WRITE;
 	int64_t newest = newest_undeclared();
 	struct stat info;
 	for (int flags = AT_SYMLINK_NOFOLLOW;; flags = 0) {
 		if (kernel(SYS_newfstatat, dir, path, &info, flags) != 0)
-			return newest != 0 && (could_hide(path) || is_of_the_same_moment(newest));
+			return kind != ASK_REMOVE && newest != 0 &&
+			       (could_hide(path) || is_of_the_same_moment(newest));
 		if (S_ISREG(info.st_mode) && info.st_nlink > 1)
 			return 1;
 		int link = S_ISLNK(info.st_mode);
@@ -144,8 +146,8 @@ static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
 {
 	int before = errno, is_link;
 	if (path != NULL && *path != '\0' &&
-	    (roles == ~0u || is_claimed(dir, path, roles) ||
-	     may_be_read(dir, path, kind == ASK_WRITE) || is_stale(dir, path, &is_link))) {
+	    (roles == ~0u || is_claimed(dir, path, roles) || may_be_read(dir, path, kind) ||
+	     is_stale(dir, path, &is_link))) {
 		struct wire_guard_answer answer;
 		ask_about(kind, dir, path, &answer);
 	}
@@ -187,8 +189,9 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 	int64_t newest = newest_undeclared();
 	if (from != NULL && to != NULL &&
 	    ((roles_of_name(from) | roles_of_name(to)) & roles || is_output(from_dir, from) ||
-	     is_output(to_dir, to) || may_be_read(from_dir, from, 0) ||
-	     may_be_read(to_dir, to, 0) || (newest != 0 && !is_born_since(from_dir, from, newest))))
+	     is_output(to_dir, to) || may_be_read(from_dir, from, ASK_MOVE) ||
+	     may_be_read(to_dir, to, ASK_MOVE) ||
+	     (newest != 0 && !is_born_since(from_dir, from, newest))))
 		ask_about_two((uint32_t)kind, from_dir, from, to_dir, to);
 	errno = before;
 }
