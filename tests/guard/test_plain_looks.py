@@ -160,6 +160,6 @@ def test_what_is_not_there_is_removed_unasked(
 ) -> None:
     """By the driver, while a compile is pending that could read whatever is called so."""
     (folder / "there.h").touch()
-    job.board.show(1, undeclared_ns=now_ns())
+    job.board.show(1, undeclared_ns=now_ns() + HOUR)
     guarded(folder, "rm", "-f", name)
     assert job.asked() == ({name} if asks else set())
