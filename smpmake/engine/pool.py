@@ -22,7 +22,7 @@ from smpmake.protocol.working import Result
 
 log = logging.getLogger("smpmake")
 
-_CHUNK: Final = 1 << 18
+_CHUNK: Final = 1 << 16
 _RETRY: Final = 0.1  # s until a worker that could not be started is tried again
 
 OnResult = Callable[[int, Result], None]

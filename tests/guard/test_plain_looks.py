@@ -13,6 +13,7 @@ import pytest
 from smpmake.guard.files import file_of
 from smpmake.guard.scoreboard import KEPT, STALE, Scoreboard, file_hash, name_hash
 from smpmake.guard.traces import Traces
+from smpmake.protocol import wire
 from smpmake.undo.journal import now_ns
 from tests.support.guarded import Answering, guarded
 
@@ -99,6 +100,17 @@ def test_a_name_of_what_is_to_be_replaced_is(job: Job, folder: Path) -> None:
     assert job.asked() == {"there", "link", "second", "dangling"}
 
 
+def test_what_the_job_itself_replaces_is_not(job: Job, folder: Path) -> None:
+    file = file_of(str(folder / "there"))
+    assert file is not None
+    job.board.put_up(7, [(file_hash(*file), STALE)])  # the job, by its number
+    job.run(*look_at("there"))
+    assert job.asked() == set()
+    job.board.put_up(3, [(file_hash(*file), STALE)])
+    job.run(*look_at("there"))
+    assert job.asked() == {"there"}
+
+
 def test_a_link_to_what_was_changed_is(job: Job, folder: Path) -> None:
     job.board.put_up(3, [(name_hash(b"gone"), KEPT)])
     job.board.versions(1)
@@ -163,3 +175,13 @@ def test_what_is_not_there_is_removed_unasked(
     job.board.show(1, undeclared_ns=now_ns() + HOUR)
     guarded(folder, "rm", "-f", name)
     assert job.asked() == ({name} if asks else set())
+
+
+def test_a_move_that_cannot_be_is_not_asked_about(job: Job, folder: Path) -> None:
+    """mv(1) tries first whether there is something in the way."""
+    (folder / "new").touch()
+    job.board.show(1, undeclared_ns=now_ns() + HOUR)
+    guarded(folder, "mv", "new", "there")
+    moves = [question for question in job.server.asked if question.kind == wire.ASK_MOVE]
+    assert [question.other for question in moves] == [f"{folder}/there"]
+    assert not (folder / "new").exists()

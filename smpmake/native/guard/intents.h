@@ -3,6 +3,7 @@
 #define SMPMAKE_INTENTS_H
 
 #include <linux/fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
 
 #include "journal.h"
@@ -120,7 +121,9 @@ static inline int goes(int dir, const char *path, unsigned kinds)
 static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
                            unsigned flags)
 {
-	moves(from_dir, from, to_dir, to);
+	/* What would be in the way is nobody's to remove: the call will fail.  mv(1) tries that. */
+	if (!(flags & RENAME_NOREPLACE) || to == NULL || guard_knows(to) || !is_there(to_dir, to))
+		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
 	learns('n', from_dir, from);
 	if (guard.notes != NULL)

@@ -227,6 +227,15 @@ uint64_t slot_of_file(const struct stat *info)
 	return slot_of(hash_of(&key, sizeof key, 0));
 }
 
+int is_to_be_replaced(const struct stat *info)
+{
+	if (guard.board->stale == 0)
+		return 0;
+	uint64_t slot = slot_of_file(info);
+	int is_ours = guard.command != 0 && owner_of(slot) == (guard.command & OWNER_SEVERAL);
+	return slot & ROLE_STALE && (slot == UNKNOWN || !is_ours);
+}
+
 int folder_time(const struct stat *info, struct wire_guard_answer *answer)
 {
 	uint64_t slot = slot_of_file(info);

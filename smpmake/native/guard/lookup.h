@@ -32,6 +32,9 @@ int is_own_output(int dir, const char *path);
 /* The slot of a file or folder, or 0; its roles are the lowest bits, all where nothing is known. */
 uint64_t slot_of_file(const struct stat *info);
 
+/* Whether a file is an older one that a pending command other than ours will replace. */
+int is_to_be_replaced(const struct stat *info);
+
 /* Whether it is no use that the server hears of a recipe's line. */
 int goes_plain(char *const *argv);
 

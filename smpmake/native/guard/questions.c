@@ -40,7 +40,7 @@ static int is_stale(int dir, const char *path, int *is_link)
 	*is_link = S_ISLNK(info.st_mode);
 	if (*is_link && kernel(SYS_newfstatat, dir, path, &info, 0) != 0)
 		return errno == ENOENT && (guard.trace == NULL || guard.board->stale > 0);
-	return guard.board->stale > 0 && slot_of_file(&info) & ROLE_STALE;
+	return is_to_be_replaced(&info);
 }
 
 int guard_concerns(int dir, const char *path)

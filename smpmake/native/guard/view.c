@@ -84,7 +84,7 @@ static int is_settled(int fd, int dir, const char *path)
 	if (S_ISDIR(info.st_mode))
 		return 1;
 	return !(guard.trace->watched && NS_OF(info.st_ctim) >= guard.trace->issued_ns) &&
-	       !(guard.board->stale > 0 && slot_of_file(&info) & ROLE_STALE);
+	       !is_to_be_replaced(&info);
 }
 
 int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
