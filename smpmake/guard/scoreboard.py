@@ -111,6 +111,47 @@ class Promised(NamedTuple):
     mtime_ns: int
 
 
+class _Claimed:
+    """What several commands claim: thousands may read one file, and each comes and goes."""
+
+    __slots__ = ("_counts", "owners", "roles", "writers")
+
+    def __init__(self, owner: int, roles: int) -> None:
+        self.owners: dict[int, int] = {}
+        self.roles = 0
+        self.writers: dict[int, None] = {}
+        self._counts = [0] * 8  # of owners, by the bit of a role
+        self.add(owner, roles)
+
+    def add(self, owner: int, roles: int) -> None:
+        known = self.owners.get(owner, 0)
+        self.owners[owner] = known | roles
+        for bit in _bits(roles & ~known):
+            self._counts[bit] += 1
+        self.roles |= roles
+        if roles & OUTPUT:
+            self.writers[owner] = None
+
+    def remove(self, owner: int) -> None:
+        self.writers.pop(owner, None)
+        for bit in _bits(self.owners.pop(owner)):
+            self._counts[bit] -= 1
+            if not self._counts[bit]:
+                self.roles &= ~(1 << bit)
+
+    def shown(self) -> tuple[int, int]:
+        """Roles and owner, as a slot has them."""
+        if len(self.owners) == 1:
+            return self.roles, _shown(next(iter(self.owners)))
+        if len(self.writers) == 1:  # what it makes others may be going to read
+            return self.roles | _OTHERS, _shown(next(iter(self.writers)))
+        return self.roles, _SEVERAL
+
+
+def _bits(roles: int) -> Iterable[int]:
+    return [bit for bit in range(8) if roles >> bit & 1]
+
+
 class Scoreboard:
     """The writer: a command's claims are put up when it enters, taken down when it leaves."""
 
@@ -122,8 +163,8 @@ class Scoreboard:
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
         self._indices: dict[int, int] = {}
-        # One owner and its roles in a number, as nearly always, or several in a dict.
-        self._owners: dict[int, int | dict[int, int]] = {}
+        # One owner and its roles in a number, as nearly always, or several.
+        self._owners: dict[int, int | _Claimed] = {}
         self._used = 0
         self._stale = 0
         self.asks_all = False
@@ -199,12 +240,13 @@ class Scoreboard:
             known = self._owners.get(value)
             if known is None:
                 self._owners[value] = owner << 8 | role
-            elif isinstance(known, dict):
-                known[owner] = known.get(owner, 0) | role
+            elif isinstance(known, _Claimed):
+                known.add(owner, role)
             elif known >> 8 == owner:
                 self._owners[value] = known | role
             else:
-                self._owners[value] = {known >> 8: known & 0xFF, owner: role}
+                several = self._owners[value] = _Claimed(known >> 8, known & 0xFF)
+                several.add(owner, role)
             self._stale += role == STALE
             turns |= role
             self._store(value)
@@ -232,12 +274,14 @@ class Scoreboard:
                 self._turn()  # first: who does not find it any more sees that it was there
             self._stale -= role == STALE
             known = self._owners.get(value)
-            if isinstance(known, dict) and owner in known:
-                del known[owner]
-                if known:
+            if isinstance(known, _Claimed):
+                if owner not in known.owners:
+                    continue
+                known.remove(owner)
+                if known.owners:
                     self._store(value)
                     continue
-            elif known is None or isinstance(known, dict) or known >> 8 != owner:
+            elif known is None or known >> 8 != owner:
                 continue
             del self._owners[value]
             index = self._indices.pop(value, None)
@@ -250,15 +294,8 @@ class Scoreboard:
 
     def _store(self, value: int) -> None:
         known = self._owners[value]
-        roles, owner = 0, _SEVERAL
-        if isinstance(known, dict):
-            for each in known.values():
-                roles |= each
-            writers = [each for each in known if known[each] & OUTPUT]
-            if len(known) == 1:
-                owner = _shown(next(iter(known)))
-            elif len(writers) == 1:  # what it makes others may be going to read
-                owner, roles = _shown(writers[0]), roles | _OTHERS
+        if isinstance(known, _Claimed):
+            roles, owner = known.shown()
         else:
             roles, owner = known & 0xFF, _shown(known >> 8)
         index = self._indices.get(value)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
+import random
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +34,7 @@ from smpmake.undo.journal import now_ns
 from tests.support.guarded import Answering, guarded, look, output
 
 _HEADER = struct.Struct("<QIIIIqIIIIIIII")
+OTHERS = 64
 
 
 def header(path: Path) -> tuple[int, ...]:
@@ -82,6 +86,29 @@ def test_a_collision_of_places_hides_nobody(path: Path) -> None:
     assert [roles(path, value) for value in (first, second, third)] == [OUTPUT, 0, OUTPUT]
     board.put_up(1, [(second, INPUT)])
     assert roles(path, second) == INPUT
+    board.close()
+
+
+def test_whoever_else_comes_and_goes(path: Path) -> None:
+    """Slots of one file that many claim, against what all the claims say."""
+    rng, board = random.Random(5), Scoreboard(path)
+    claims: dict[int, int] = {}
+    for _ in range(2000):
+        owner, role = rng.randrange(6), rng.choice((OUTPUT, INPUT, ABOVE, OUTPUT | ANYWHERE))
+        if owner in claims and rng.random() < 0.5:
+            board.take_down(owner, [(1000, role)])
+            del claims[owner]
+        else:
+            board.put_up(owner, [(1000, role)])
+            claims[owner] = claims.get(owner, 0) | role
+        writers = [each for each in claims if claims[each] & OUTPUT]
+        alone = [*claims] if len(claims) == 1 else writers
+        shown = alone[0] + 1 if len(alone) == 1 else 0xFFFFFF
+        all_roles = functools.reduce(operator.or_, claims.values(), 0)
+        others = OTHERS if len(claims) > 1 and len(writers) == 1 else 0
+        expected = (shown, all_roles | others) if claims else (0, 0)
+        (slot,) = struct.unpack_from("<Q", path.read_bytes(), _HEADER.size + 8 * 1000)
+        assert (slot >> 8 & 0xFFFFFF, slot & 0xFF) == expected
     board.close()
 
 
