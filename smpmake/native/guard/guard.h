@@ -2,7 +2,7 @@
  * wait.
  *
  * Rules of this library, because it lives inside other people's programs: after its constructor no
- * heap, no stdio, no locks, no globals but what the journal keeps in atomic words; a connection for
+ * heap, no stdio, no locks, no globals but atomic words (log.c, asking.c); a connection for
  * each question, closed before the answer is used; errno kept; silent and without effect when its
  * variables are missing or the server is gone.
  */
