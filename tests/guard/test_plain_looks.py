@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
@@ -11,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from smpmake.guard.files import file_of
-from smpmake.guard.scoreboard import KEPT, STALE, Scoreboard, file_hash, name_hash
+from smpmake.guard.scoreboard import (
+    ANYWHERE,
+    KEPT,
+    OUTPUT,
+    STALE,
+    Scoreboard,
+    file_hash,
+    name_hash,
+)
 from smpmake.guard.traces import Traces
 from smpmake.protocol import wire
 from smpmake.undo.journal import now_ns
@@ -85,13 +94,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_is_nobodys_is_not_asked_about(job: Job, folder: Path) -> None:
+    """But a link that leads nowhere: to what is pending, perhaps."""
     job.run(*look_at(*NAMES))
-    assert job.asked() == set()
+    assert job.asked() == {"dangling"}
     assert job.read() == {"there", "link"}
 
 
 def test_a_name_of_what_is_to_be_replaced_is(job: Job, folder: Path) -> None:
-    """By whatever name: here a link's; and where it may be gone, whatever leads nowhere."""
+    """By whatever name: here a link's."""
     file = file_of(str(folder / "there"))
     assert file is not None
     os.link(folder / "there", folder / "second")
@@ -113,15 +123,16 @@ def test_what_the_job_itself_replaces_is_not(job: Job, folder: Path) -> None:
 
 def test_a_link_to_what_was_changed_is(job: Job, folder: Path) -> None:
     job.board.put_up(3, [(name_hash(b"gone"), KEPT)])
+    job.board.put_up(3, [(name_hash(b"there"), KEPT)])
     job.board.versions(1)
-    job.run(*look_at(*NAMES))
-    assert job.asked() == {"dangling"}
+    job.run(*look_at("link"))
+    assert job.asked() == {"link"}
 
 
 def test_what_is_younger_than_the_job_is(job: Job, folder: Path) -> None:
     job.begin(issued=-HOUR)
     job.run(*look_at(*NAMES))
-    assert job.asked() == {"there", "link"}
+    assert job.asked() == {"there", "link", "dangling"}
 
 
 @pytest.mark.parametrize("issued", [HOUR, -HOUR])
@@ -132,6 +143,37 @@ def test_a_pipe_is_opened_once(job: Job, folder: Path, issued: int) -> None:
     writer.start()
     assert job.run("cat", "pipe") == "said once"
     writer.join()
+
+
+LOCKED = """
+import errno, fcntl, os, subprocess, sys
+book = os.open("there", os.O_RDWR)
+fcntl.lockf(book, fcntl.LOCK_EX)
+again = os.open("there", os.O_RDONLY)
+test = "import fcntl; fcntl.lockf(open('there', 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+sys.exit(subprocess.run([sys.executable, "-I", "-c", test], stderr=-3).returncode == 0)
+"""
+
+
+def test_a_look_gives_up_no_lock(job: Job, folder: Path) -> None:
+    """As every close of a file does: it is young, and yet what it was."""
+    job.begin(issued=-HOUR)
+    job.run(sys.executable, "-I", "-c", LOCKED)
+
+
+INTERRUPTED = """
+import ctypes, signal
+libc = ctypes.CDLL(None, use_errno=True)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, True)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+print(libc.open(b"pipe", 0), ctypes.get_errno())
+"""
+
+
+def test_a_signal_ends_an_opening(job: Job, folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    assert job.run(sys.executable, "-I", "-c", INTERRUPTED) == f"-1 {errno.EINTR}\n"
 
 
 MOVES = {
@@ -185,3 +227,8 @@ def test_a_move_that_cannot_be_is_not_asked_about(job: Job, folder: Path) -> Non
     moves = [question for question in job.server.asked if question.kind == wire.ASK_MOVE]
     assert [question.other for question in moves] == [f"{folder}/there"]
     assert not (folder / "new").exists()
+    job.asked()
+    job.board.put_up(3, [(name_hash(b"new"), OUTPUT | ANYWHERE)])  # then it is still to come
+    code = "import ctypes; ctypes.CDLL(None).renameat2(-100, b'new', -100, b'there', 1)"
+    guarded(folder, sys.executable, "-I", "-c", code)
+    assert "new" in job.asked()

@@ -173,11 +173,14 @@ extern int fclose(void *file);
 	(IS_FD(type) ? kernel(SYS_close, (int)(intptr_t)(opened))                                  \
 	             : fclose((void *)(intptr_t)(opened)))
 
-/* What is to be opened again must be: the writer of a pipe would see it end. */
-static inline int is_regular(int fd)
+/* Whether what is open is what a path leads to now.  If so it stays open: whoever closes a file
+ * gives up all the locks that he has on it, and the writer of a pipe would see it end. */
+static int is_same(int fd, int dir, const char *path)
 {
-	struct stat info;
-	return kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode);
+	struct stat open, now;
+	return kernel(SYS_fstat, fd, &open) == 0 &&
+	       kernel(SYS_newfstatat, dir, path, &now, 0) == 0 && open.st_ino == now.st_ino &&
+	       open.st_dev == now.st_dev;
 }
 
 /* ------------------------------------------------------------------ the hooks */
@@ -246,14 +249,14 @@ static inline int is_regular(int fd)
 						guard_unnote(note);                                \
 					return found;                                              \
 				}                                                                  \
-				if (is && is_regular(FD(type, found))) {                           \
-					CLOSE(type, found);                                        \
-					found = NONE(type);                                        \
-				}                                                                  \
 			}                                                                          \
-			enum view view = AS_IT_IS;                                                 \
+			enum view view = view_of_named(dir, path, elsewhere);                      \
+			if (!(found failed) &&                                                     \
+			    (view != AS_IT_IS || !is_same(FD(type, found), dir, path))) {          \
+				CLOSE(type, found);                                                \
+				found = NONE(type);                                                \
+			}                                                                          \
 			if (found failed) {                                                        \
-				view = view_of_named(dir, path, elsewhere);                        \
 				errno = view == NOT_THERE ? ENOENT : errno;                        \
 				if (view == ELSEWHERE)                                             \
 					path = elsewhere;                                          \

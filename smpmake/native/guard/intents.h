@@ -118,11 +118,18 @@ static inline int goes(int dir, const char *path, unsigned kinds)
 	return undo_is_on() && undo_remove(dir, path, kinds);
 }
 
+/* Whether a rename cannot be, since something is in the way that is nobody's to remove.  mv(1)
+ * tries that first. */
+static inline int fails(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	return flags & RENAME_NOREPLACE && !guard_quiet() && to != NULL && !guard_knows(to) &&
+	       is_there(to_dir, to) && is_there(from_dir, from);
+}
+
 static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
                            unsigned flags)
 {
-	/* What would be in the way is nobody's to remove: the call will fail.  mv(1) tries that. */
-	if (!(flags & RENAME_NOREPLACE) || to == NULL || guard_knows(to) || !is_there(to_dir, to))
+	if (!fails(from_dir, from, to_dir, to, flags))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
 	learns('n', from_dir, from);

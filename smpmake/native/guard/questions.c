@@ -27,19 +27,17 @@ static SLOW void ask_about(uint32_t kind, int dir, const char *path,
 }
 
 /* Whether what is at a path, or where a link there leads, is an older file that a pending command
- * will replace, or already has removed.  Jobs look at thousands of names, most of them nothing's.
- */
+ * will replace, or already has removed; or a link leads nowhere, where one may be going to make
+ * something. */
 static int is_stale(int dir, const char *path, int *is_link)
 {
 	struct stat info;
 	*is_link = 0;
-	if (guard.trace != NULL && guard.board->stale == 0 && guard.board->versions == 0)
-		return 0;
 	if (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
 	*is_link = S_ISLNK(info.st_mode);
 	if (*is_link && kernel(SYS_newfstatat, dir, path, &info, 0) != 0)
-		return errno == ENOENT && (guard.trace == NULL || guard.board->stale > 0);
+		return errno == ENOENT;
 	return is_to_be_replaced(&info);
 }
 
