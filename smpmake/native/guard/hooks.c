@@ -173,16 +173,6 @@ extern int fclose(void *file);
 	(IS_FD(type) ? kernel(SYS_close, (int)(intptr_t)(opened))                                  \
 	             : fclose((void *)(intptr_t)(opened)))
 
-/* Whether what is open is what a path leads to now.  If so it stays open: whoever closes a file
- * gives up all the locks that he has on it, and the writer of a pipe would see it end. */
-static int is_same(int fd, int dir, const char *path)
-{
-	struct stat open, now;
-	return kernel(SYS_fstat, fd, &open) == 0 &&
-	       kernel(SYS_newfstatat, dir, path, &now, 0) == 0 && open.st_ino == now.st_ino &&
-	       open.st_dev == now.st_dev;
-}
-
 /* ------------------------------------------------------------------ the hooks */
 
 #define HOOK(type, name, params, args, before)                                                     \

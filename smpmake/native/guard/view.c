@@ -102,6 +102,14 @@ int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
 	return turn.nameless && turns() == turn.number;
 }
 
+int is_same(int fd, int dir, const char *path)
+{
+	struct stat open, now;
+	return kernel(SYS_fstat, fd, &open) == 0 &&
+	       kernel(SYS_newfstatat, dir, path, &now, 0) == 0 && open.st_ino == now.st_ino &&
+	       open.st_dev == now.st_dev;
+}
+
 #define LINKS 40
 
 int leads_to_versions(int dir, const char *path)

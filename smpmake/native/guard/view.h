@@ -28,6 +28,10 @@ struct turn {
 struct turn turn_of(const char *path);
 int is_plain(struct turn turn, int found, int fd, int dir, const char *path);
 
+/* Whether what is open is what a path leads to now.  If so it stays open: whoever closes a file
+ * gives up all the locks that he has on it, and the writer of a pipe would see it end. */
+int is_same(int fd, int dir, const char *path);
+
 /* Whether a link's way leads over a name of what has been changed under us. */
 int leads_to_versions(int dir, const char *path);
 
