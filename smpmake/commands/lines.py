@@ -49,7 +49,7 @@ class NotUnderstoodError(Exception):
 _PLAIN: Final = re.compile(r"[\w./+@%:,=-]*", re.ASCII)
 #: What an unquoted word must not hold unescaped: patterns, a home, braces, expansions.
 _SPECIAL: Final = frozenset("*?[]{}~!^$`'\"")
-_NEEDS_A_LOOK: Final = re.compile(r"[*?\[\]{}~!^$`'\"\\]")
+_NEEDS_A_LOOK: Final = re.compile(f"[{re.escape(''.join(sorted(_SPECIAL)))}\\\\]")
 #: automake's: the dependency file of a target, and a source beside the makefile or in its tree.
 _DEPBASE: Final = re.compile(
     rb"`echo ([\w./+-]+) \| sed 's\|\[\^/\]\*\$\|([._]deps)/&\|;s\|\\\.(\w+)\$\|\|'`"

@@ -101,20 +101,16 @@ class Outcome:
             command.group.status = command.group.status or status
             command.group.output.append(output)
             return False
-        failure = Failure(record, output, why)
-        build.failures.append(failure)
-        argv = command.invoke.argv
-        build.wrong[digest_of(command.invoke.cwd, argv)] = Wrong(argv, command.caller, failure)
+        _was_wrong(command, Failure(record, output, why))
         if build.keep_going or self._make_keeps_going(command):
             settling.let_go(command)
             return False
-        if build.broken is None or job.number < build.broken.number:
-            build.broken = job
+        _breaks(build, job)
         return True
 
     def _guessed_wrong(self, job: Job, command: Command, result: Result, why: str) -> bool:
         """A line did something else than in earlier builds; returns True: all is to be undone."""
-        build, argv = command.build, command.invoke.argv
+        build = command.build
         command.record.state = "failed"
         command.record.reason, command.record.detail = Reason.MISLEARNT.value, why
         self._withdraw_stamps(command)
@@ -122,11 +118,8 @@ class Outcome:
         if build.undo is None:
             self._output.skip(command, job.number)
         failure = Failure(command.record, result.out + result.err, why)
-        build.failures.append(failure)
-        wrong = Wrong(argv, command.caller, failure, guessed=True)
-        build.wrong[digest_of(command.invoke.cwd, argv)] = wrong
-        if build.broken is None or job.number < build.broken.number:
-            build.broken = job
+        _was_wrong(command, failure, guessed=True)
+        _breaks(build, job)
         return True
 
     def remove(self, job: Job, command: Command) -> None:
@@ -170,6 +163,20 @@ def _finished(command: Command, result: Result) -> Finished:
         prints_of({*command.record.outputs, *command.wrote}),
         command.traced,
     )
+
+
+def _was_wrong(command: Command, failure: Failure, *, guessed: bool = False) -> None:
+    """What was promised of a command does not hold."""
+    build, invoke = command.build, command.invoke
+    build.failures.append(failure)
+    wrong = Wrong(invoke.argv, command.caller, failure, guessed)
+    build.wrong[digest_of(invoke.cwd, invoke.argv)] = wrong
+
+
+def _breaks(build: Build, job: Job) -> None:
+    """Nothing behind a job is to go on; behind the first of them, if there are several."""
+    if build.broken is None or job.number < build.broken.number:
+        build.broken = job
 
 
 def _tell(command: Command, status: int, result: Result) -> None:

@@ -114,18 +114,14 @@ class Leases:
             return
 
         def on_end() -> None:
-            self._loop.remove_reader(pidfd)
-            self._open.discard(pidfd)
-            os.close(pidfd)
+            self._let_go(pidfd)
             ended()
 
         self._open.add(pidfd)
         self._loop.add_reader(pidfd, on_end)
 
     def _on_end(self, job: Job, pid: int, pidfd: int) -> None:
-        self._loop.remove_reader(pidfd)
-        self._open.discard(pidfd)
-        os.close(pidfd)
+        self._let_go(pidfd)
         used = self._meter.end(pid)
         if used is not None:
             record = command_of(job).record
@@ -134,7 +130,10 @@ class Leases:
 
     def close(self) -> None:
         """Watches nobody any more."""
-        for pidfd in self._open:
-            self._loop.remove_reader(pidfd)
-            os.close(pidfd)
-        self._open.clear()
+        for pidfd in list(self._open):
+            self._let_go(pidfd)
+
+    def _let_go(self, pidfd: int) -> None:
+        self._loop.remove_reader(pidfd)
+        self._open.discard(pidfd)
+        os.close(pidfd)

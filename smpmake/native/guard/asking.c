@@ -20,13 +20,19 @@ ssize_t name_of_open(const char *digits, char *name, size_t size)
 	return length;
 }
 
+char *digits_before(char *end, unsigned number)
+{
+	do
+		*--end = (char)('0' + number % 10);
+	while ((number /= 10) != 0);
+	return end;
+}
+
 ssize_t name_of(int fd, char *name, size_t size)
 {
-	char digits[12], *digit = digits + sizeof digits;
-	*--digit = '\0';
-	for (unsigned n = (unsigned)fd; digit == digits + sizeof digits - 1 || n > 0; n /= 10)
-		*--digit = (char)('0' + n % 10);
-	return name_of_open(digit, name, size);
+	char digits[12], *end = digits + sizeof digits - 1;
+	*end = '\0';
+	return name_of_open(digits_before(end, (unsigned)fd), name, size);
 }
 
 /* A path behind the `got` bytes of a folder's name in `full`. */
@@ -55,8 +61,9 @@ int absolute(int dir, const char *path, char *full, size_t size)
 
 /* Our folder's name: nobody else writes while it is BEING_FOUND, nobody ever once it MAY_CHANGE.
  * A child of vfork(2) shares it, and can only spoil it by moving about, which ends its use. */
+enum { UNKNOWN, BEING_FOUND, KNOWN, MAY_CHANGE };
 static struct {
-	enum { UNKNOWN, BEING_FOUND, KNOWN, MAY_CHANGE } state;
+	int state;
 	ssize_t size;
 	char name[256];
 } home;
@@ -69,12 +76,11 @@ void guard_moves_about(void)
 static SLOW void find_home(void)
 {
 	int none = UNKNOWN, busy = BEING_FOUND;
-	if (__atomic_compare_exchange_n((int *)&home.state, &none, BEING_FOUND, 0, __ATOMIC_ACQUIRE,
+	if (__atomic_compare_exchange_n(&home.state, &none, BEING_FOUND, 0, __ATOMIC_ACQUIRE,
 	                                __ATOMIC_RELAXED)) {
 		home.size = kernel(SYS_getcwd, home.name, sizeof home.name) - 1;
-		__atomic_compare_exchange_n((int *)&home.state, &busy,
-		                            home.size > 0 ? KNOWN : MAY_CHANGE, 0, __ATOMIC_RELEASE,
-		                            __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&home.state, &busy, home.size > 0 ? KNOWN : MAY_CHANGE,
+		                            0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* What a guard knows: found by its constructor, and never changed again. */
 #include "guard.h"
 #include "kernel.h"
+#include "tools.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -113,14 +114,12 @@ static struct trace *notes_of_line(void)
 
 static void know_the_program(char **argv)
 {
-	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
-	static const char *const shells[] = {SHELLS, NULL};
 	static const char *const readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", NULL};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
-	guard.is_make = is_among(name, makes);
-	guard.is_shell = is_among(name, shells);
+	guard.is_make = reads_makefiles(name);
+	guard.is_shell = reads_lines(name);
 	guard.lists_names = guard.is_make || is_among(name, readers) ||
 	                    (!guard.is_part && strncmp(name, "python", 6) == 0);
 	if (strlen(name) < sizeof guard.name)

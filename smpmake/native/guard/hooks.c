@@ -203,9 +203,11 @@ extern int fclose(void *file);
 			return LIBC(name) args;                                                    \
 		if (guard.trace != NULL && !guard.is_make) {                                       \
 			struct turn turn = turn_of(path);                                          \
-			type found = turn.nameless ? LIBC(name) args : 0;                          \
-			if (turn.nameless && is_plain(turn, found == 0, -1, dir, path))            \
-				return found;                                                      \
+			if (turn.nameless) {                                                       \
+				type found = LIBC(name) args;                                      \
+				if (is_plain(turn, found == 0, -1, dir, path))                     \
+					return found;                                              \
+			}                                                                          \
 		}                                                                                  \
 		if (guard.is_make ? guard_pretends(dir, path, &answer)                             \
 		                  : !finds(dir, &path, elsewhere, &answer))                        \

@@ -163,8 +163,7 @@ static int may_come_back(int dir, const char *path)
 	       errno == ENOENT;
 }
 
-/* What has a name of the board may be a link that leads to the file meant there. */
-static int is_link(int dir, const char *path)
+int is_link(int dir, const char *path)
 {
 	char target[1];
 	return kernel(SYS_readlinkat, dir, path, target, 1) >= 0;

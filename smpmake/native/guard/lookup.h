@@ -29,6 +29,9 @@ int is_kept(int dir, const char *path);
  * for us. */
 int is_own_output(int dir, const char *path);
 
+/* Whether what is called so is a link: to a file that the board has by another name, perhaps. */
+int is_link(int dir, const char *path);
+
 /* The slot of a file or folder, or 0; its roles are the lowest bits, all where nothing is known. */
 uint64_t slot_of_file(const struct stat *info);
 

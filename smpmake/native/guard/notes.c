@@ -65,17 +65,14 @@ void guard_note_link(const char *target, int dir, const char *path)
 /* How this process ends: nobody but its parent is told otherwise. */
 void guard_note_end(int status)
 {
-	char text[32] = "/", *at = text + sizeof text;
-	unsigned long parts[] = {(unsigned long)status & 0xff, (unsigned long)kernel(SYS_getpid)};
+	char text[32], *at = text + sizeof text - 1;
 	if (!guard_learns())
 		return;
-	*--at = '\0';
-	for (int i = 0; i < 2; i++) {
-		do
-			*--at = (char)('0' + parts[i] % 10);
-		while ((parts[i] /= 10) != 0);
-		*--at = '/';
-	}
+	*at = '\0';
+	at = digits_before(at, (unsigned)status & 0xff);
+	*--at = '/';
+	at = digits_before(at, (unsigned)kernel(SYS_getpid));
+	*--at = '/';
 	guard_note('e', AT_FDCWD, at);
 }
 

@@ -28,6 +28,18 @@ static int has_shim(const char *name, char *shim)
 	return kernel(SYS_faccessat, AT_FDCWD, shim, X_OK) == 0;
 }
 
+int reads_makefiles(const char *name)
+{
+	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
+	return is_among(name, makes);
+}
+
+int reads_lines(const char *name)
+{
+	static const char *const shells[] = {SHELLS, NULL};
+	return is_among(name, shells);
+}
+
 int is_tool(void)
 {
 	char shim[PATH_MAX];
@@ -104,17 +116,15 @@ static int is_program(const char *path)
  * understood as a whole.  Where lines are learnt any may be known; so may a script's commands. */
 static int is_line(const char *path, const char *name, char *const *argv)
 {
-	static const char *const shells[] = {SHELLS, NULL};
-	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
 	char shim[PATH_MAX];
 	int step = guard.is_shell && guard.board->lines >= LINES_OF_SCRIPTS && !guard.is_part &&
-	           guard.notes == NULL && !is_among(name, shells) && inherits_nothing();
+	           guard.notes == NULL && !reads_lines(name) && inherits_nothing();
 	if (!(guard.is_make || step) || argv == NULL || argv[0] == NULL)
 		return 0;
-	if (guard.board->lines != 0 && !is_among(name, shells))
-		return !is_among(name, makes) && !is_among(name, printers) &&
+	if (guard.board->lines != 0 && !reads_lines(name))
+		return !reads_makefiles(name) && !is_among(name, printers) &&
 		       !has_shim(name, shim) && is_program(path);
-	if (!is_among(name, shells) || argv[1] == NULL || argv[2] == NULL)
+	if (!reads_lines(name) || argv[1] == NULL || argv[2] == NULL)
 		return 0;
 	if (strcmp(argv[1], "-c") == 0)
 		return argv[3] == NULL &&

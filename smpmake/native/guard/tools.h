@@ -7,6 +7,10 @@
  * that we stand for (wmake) is none: what it starts is the build. */
 int is_tool(void);
 
+/* Whether programs of that name read makefiles; or are shells to which makes give their lines. */
+int reads_makefiles(const char *name);
+int reads_lines(const char *name);
+
 /* A shim that was found on PATH, where a program above us has no guard. */
 int is_shim(const char *path);
 

@@ -90,16 +90,13 @@ static int is_settled(int fd, int dir, const char *path)
 int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
 {
 	int before = errno;
-	char target[1];
 	if (!found && before != ENOENT && before != EACCES)
 		return 1; /* it would not help to wait, and a signal comes once */
-	if (found ? !is_settled(fd, dir, path) : before != ENOENT)
-		turn.nameless = 0;
-	if (turn.nameless && (!found || guard.board->versions > 0) &&
-	    kernel(SYS_readlinkat, dir, path, target, 1) >= 0)
-		turn.nameless = 0; /* what is called so is another's name */
+	int looks_for_links = !found || guard.board->versions > 0;
+	int plain = (found ? is_settled(fd, dir, path) : before == ENOENT) &&
+	            !(looks_for_links && is_link(dir, path)) && turns() == turn.number;
 	errno = before;
-	return turn.nameless && turns() == turn.number;
+	return plain;
 }
 
 int is_same(int fd, int dir, const char *path)
