@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Final
+
+_SYSTEM: Final = ("/usr/", "/bin/", "/sbin/")
 
 File = tuple[int, int]
 """A file whatever its name: device and inode."""
@@ -17,6 +20,13 @@ def file_of(path: str) -> File | None:
     except OSError:
         return None
     return info.st_dev, info.st_ino
+
+
+def programs_of_system(search: str) -> list[File]:
+    """Those folders of a PATH that are the system's own: no build removes them, or makes them."""
+    folders = (os.path.realpath(folder) for folder in search.split(":") if folder.startswith("/"))
+    found = (file_of(folder) for folder in folders if f"{folder}/".startswith(_SYSTEM))
+    return [file for file in dict.fromkeys(found) if file is not None]
 
 
 class Files:

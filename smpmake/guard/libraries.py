@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from smpmake.disk.elf_dynamic import dynamic_of
 from smpmake.schedule.job import Job
 
 _MOST: Final = 1000  # libraries that one program is followed to
@@ -93,32 +94,15 @@ def _loaded(path: str) -> _Loaded:
 @lru_cache(4096)
 def _read(path: str, inode: int, mtime_ns: int, size: int) -> _Loaded:
     """Of a file that is as it was nothing is read twice."""
-    from elftools.common.exceptions import ELFError  # hardly any build asks
-    from elftools.elf.dynamic import DynamicSegment
-    from elftools.elf.elffile import ELFFile
-
     del inode, mtime_ns, size
-    needed: list[str] = []
-    search: list[str] = []
-    tags = {
-        "DT_NEEDED": ("needed", needed),
-        "DT_RPATH": ("rpath", search),
-        "DT_RUNPATH": ("runpath", search),
-    }
     try:
         with open(path, "rb") as file:
             script = _SCRIPT.match(file.read(256))
-            if script is not None:
-                return _Loaded(interpreter=os.fsdecode(script[1]))
-            file.seek(0)
-            for segment in ELFFile(file).iter_segments("PT_DYNAMIC"):
-                assert isinstance(segment, DynamicSegment)
-                for tag in segment.iter_tags():
-                    attribute, found = tags.get(tag.entry.d_tag, ("", []))
-                    if attribute:
-                        found += getattr(tag, attribute).split(":")
-    except (OSError, ELFError, UnicodeError, ValueError):
+        if script is not None:
+            return _Loaded(interpreter=os.fsdecode(script[1]))
+        needed, search = dynamic_of(path)
+    except (OSError, ValueError):
         return _Loaded()
     origin = os.path.dirname(os.path.realpath(path))
     folders = [re.sub(r"\$(?:ORIGIN\b|\{ORIGIN\})", lambda _: origin, folder) for folder in search]
-    return _Loaded(tuple(needed), tuple(folders))
+    return _Loaded(needed, tuple(folders))

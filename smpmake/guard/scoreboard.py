@@ -13,6 +13,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -34,18 +35,20 @@ SLOTS: Final = 131072
 FOLDERS: Final = 4096
 _PROMISES: Final = 16384
 _PLAIN: Final = 262144  # bits
+_STANDING: Final = 16
 _HEADER: Final = struct.Struct("<QIIIIqIIIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS, _NAMES, _LINES, _TURNS = (
     *(4, 5, 8, 9, 10, 11, 12, 13, 14, 15),
 )  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 9
+_VERSION: Final = 10
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
 _FIRST_PROMISE: Final = _FIRST + SLOTS + FOLDERS
 _FIRST_PLAIN: Final = 8 * (_FIRST_PROMISE + 3 * _PROMISES)  # bytes
+_FIRST_STANDING: Final = _FIRST_PLAIN + _PLAIN // 8
 _FIRST_FOLDER: Final = 0xFFE000 - 1
 _KEY: Final = struct.Struct("<QQ")
 _64_BITS: Final = (1 << 64) - 1
@@ -157,7 +160,7 @@ class Scoreboard:
 
     def __init__(self, path: Path) -> None:
         """Raises NoRoomError."""
-        self._map = shared_map(path, _FIRST_PLAIN + _PLAIN // 8)
+        self._map = shared_map(path, _FIRST_STANDING + _STANDING * _KEY.size)
         _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 11))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
@@ -169,6 +172,13 @@ class Scoreboard:
         self._stale = 0
         self.asks_all = False
         self._free = list(range(FOLDERS))
+
+    def stand(self, folders: Iterable[File]) -> None:
+        """Folders that were there before anything is pending: what is issued to come into one that
+        is not there yet cannot be meant by names in these.  More than there is room for are left
+        out."""
+        for number, folder in enumerate(islice(folders, _STANDING)):
+            _KEY.pack_into(self._map, _FIRST_STANDING + number * _KEY.size, *folder)
 
     def show(self, pending: int, undeclared_ns: int = 0) -> None:
         """How many commands are pending, and the newest issue of one that may read anything."""

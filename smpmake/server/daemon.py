@@ -21,6 +21,7 @@ from smpmake.commands import families
 from smpmake.config import Settings
 from smpmake.engine.assembly import assemble
 from smpmake.errors import SmpmakeError
+from smpmake.guard.files import programs_of_system
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import keeping
 from smpmake.protocol.client import Client, ServerGoneError
@@ -106,6 +107,7 @@ class Service:
             except OSError as error:
                 raise ServiceError(f"{self._path} cannot be used: {error.strerror}") from None
             path = os.environ.get("PATH", os.defpath)
+            board.stand(programs_of_system(path))
             shims = shims_for(path, self._path, families.described())
             others = None if self._settings.own_pool else neighbours(slots)
             if others is not None:

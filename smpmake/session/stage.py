@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from smpmake.commands.makes import PARALLEL
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
+from smpmake.guard.files import programs_of_system
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.server.rundir import FolderError, SessionFolder, open_listener
 from smpmake.server.shim_cache import shims_for
@@ -64,6 +65,7 @@ class Stage:
             try:
                 self.listener = open_listener(self.folder.socket)
                 self._board = Scoreboard(path / "board")
+                self._board.stand(programs_of_system(os.environ.get("PATH", os.defpath)))
                 self.alive, self.alive_write = os.pipe2(os.O_CLOEXEC)
                 if output:
                     self.pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)

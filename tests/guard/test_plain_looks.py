@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.guard.files import file_of
+from smpmake.guard.files import file_of, programs_of_system
 from smpmake.guard.scoreboard import (
     ANYWHERE,
     KEPT,
@@ -24,7 +24,7 @@ from smpmake.guard.scoreboard import (
 from smpmake.guard.traces import Traces
 from smpmake.protocol import wire
 from smpmake.undo.journal import now_ns
-from tests.support.guarded import Answering, guarded
+from tests.support.guarded import Answering, guarded, output
 
 pytestmark = pytest.mark.slow
 
@@ -232,3 +232,37 @@ def test_a_move_that_cannot_be_is_not_asked_about(job: Job, folder: Path) -> Non
     code = "import ctypes; ctypes.CDLL(None).renameat2(-100, b'new', -100, b'there', 1)"
     guarded(folder, sys.executable, "-I", "-c", code)
     assert "new" in job.asked()
+
+
+def test_what_has_no_folder_yet_is_not_meant_in_one_that_stands(job: Job, folder: Path) -> None:
+    """A program of the system's is not the one of its name that comes into a new folder."""
+    for name in ("bin", "other"):
+        (folder / name).mkdir()
+        (folder / name / "mv").touch()
+    standing = file_of(str(folder / "bin"))
+    assert standing is not None
+    job.board.put_up(3, [(name_hash(b"mv"), OUTPUT | KEPT | ANYWHERE)])
+    job.run(*look_at("bin/mv", "other/mv", "bin/none"))
+    assert job.asked() == {"bin/mv", "other/mv"}
+    job.board.stand([standing])
+    job.run(*look_at("bin/mv", "other/mv", "new/mv"))
+    assert job.asked() == {"other/mv", "new/mv"}
+    job.board.names_alone(tell=True)
+    job.run(*look_at("bin/mv"))
+    assert job.asked() == {"bin/mv"}
+
+
+def test_what_is_pending_in_a_folder_that_stands_is_seen(job: Job, folder: Path) -> None:
+    (folder / "bin").mkdir()
+    standing = file_of(str(folder / "bin"))
+    assert standing is not None
+    job.board.stand([standing])
+    job.board.put_up(3, [(name_hash(b"mv"), OUTPUT | ANYWHERE), *output(folder / "bin" / "mv")])
+    job.run(*look_at("bin/mv", "bin/none"))
+    assert job.asked() == {"bin/mv"}
+
+
+def test_folders_of_the_systems_programs_stand(tmp_path: Path) -> None:
+    system = file_of("/usr/bin")
+    search = f"/usr/bin:{tmp_path}:bin::/usr/nowhere:/usr/../usr/bin"
+    assert programs_of_system(search) == [system]

@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 9u
+#define BOARD_VERSION 10u
 #define BOARD_SLOTS 131072u
 #define BOARD_FOLDERS 4096u
 #define BOARD_PROMISES 16384u
 #define BOARD_PLAIN 262144u /* bits */
+#define BOARD_STANDING 16u
 
 /* A slot: hash of the name (32 bits), the command that put it there, or is the
  * only one to write it (24), roles (8).  Hash and
@@ -68,6 +69,11 @@ struct board {
 	struct promise promises[BOARD_PROMISES];
 	/* Lines by the hash of folder and words, of which it is no use that the server hears. */
 	uint32_t plain[BOARD_PLAIN / 32];
+	/* Folders of programs that were there before anything was pending, by device and inode: no
+	 * output of ROLE_ANYWHERE lies there.  Zeros end them. */
+	struct {
+		uint64_t device, inode;
+	} standing[BOARD_STANDING];
 };
 
 #endif

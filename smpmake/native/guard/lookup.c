@@ -92,6 +92,16 @@ static enum keyed key_of(int dir, const char *path, struct key *k)
 	return A_KEY;
 }
 
+/* Whether a key's folder was there before anything that has none was pending. */
+static int stands(const struct key *k)
+{
+	const struct board *board = guard.board;
+	for (unsigned n = 0; n < BOARD_STANDING && board->standing[n].inode != 0; n++)
+		if (board->standing[n].inode == k->inode && board->standing[n].device == k->device)
+			return 1;
+	return 0;
+}
+
 /* What the board has about a hash: a slot, or 0. */
 static uint64_t slot_of(uint32_t hash)
 {
@@ -175,8 +185,9 @@ enum output output_at(int dir, const char *path, struct wire_guard_answer *told)
 	unsigned roles = roles_of_name(path);
 	if (!(roles & ROLE_OUTPUT))
 		return roles & ROLE_ABOVE && may_come_back(dir, path) ? OUTPUT_ASK : OUTPUT_NONE;
-	int anywhere = roles & ROLE_ANYWHERE || guard.board->names;
-	enum keyed keyed = anywhere && told == NULL ? NO_KEY : key_of(dir, path, &k);
+	enum keyed keyed = key_of(dir, path, &k);
+	int anywhere =
+	    guard.board->names || (roles & ROLE_ANYWHERE && !(keyed == A_KEY && stands(&k)));
 	if (keyed != A_KEY)
 		return anywhere || keyed == NO_KEY ? OUTPUT_ASK : OUTPUT_NONE;
 	uint32_t hash = hash_of_key(&k);
@@ -193,7 +204,9 @@ int is_kept(int dir, const char *path)
 	unsigned roles = roles_of_name(path);
 	if (guard.command == 0 || !(roles & ROLE_KEPT))
 		return 0;
-	enum keyed keyed = roles & ROLE_ANYWHERE ? NO_KEY : key_of(dir, path, &k);
+	enum keyed keyed = key_of(dir, path, &k);
+	if (roles & ROLE_ANYWHERE && !(keyed == A_KEY && stands(&k)))
+		return 1;
 	if (keyed != A_KEY)
 		return keyed == NO_KEY;
 	uint64_t slot = slot_of(hash_of_key(&k));
