@@ -121,6 +121,7 @@ class Executor:
         finally:
             self._performing = False
         self._pending.show()
+        self._learning.feed(enough=self._scheduler.is_fed)
         self._observer.forget()
         self._lending.settle(
             self._scheduler.busy,

@@ -65,10 +65,18 @@ class Learning:
         self._paths = paths
         self._board = board
         self._clock = clock
+        self._is_fed = False
         self._lines: dict[int, _Line] = {}
         self._free: list[int] = []
         self._count = 0
         self._old: set[str] = set()  # files that were there before their build
+
+    def feed(self, *, enough: bool) -> None:
+        """While the pool has enough to do nothing is learnt, nor counted on: that has its price,
+        and to make the driver go on at once gains nothing then."""
+        if enough != self._is_fed:
+            self._is_fed = enough
+            self._board.feed(enough=enough)
 
     # ------------------------------------------------------------------ what is known
 
@@ -86,7 +94,7 @@ class Learning:
         undo = build.undo
         if not isinstance(known, Lesson) or not build.guesses or invoke.unguarded:
             return None
-        if undo is None or not undo.is_whole:
+        if undo is None or not undo.is_whole or self._is_fed:
             return None
         if known.ms < WORTH_MS and not self._waits(known.effects):
             return None
@@ -140,7 +148,7 @@ class Learning:
             build.lessons.learn(digest, Doubt("goes on behind its shell", mark, TRIES))
             return 0
         number = self._free.pop() if self._free else self._count + 1
-        if not self._traces.begin(number, 0):
+        if not self._traces.begin(number, 0, learns=True):
             return 0
         self._count = max(self._count, number)
         tries = known.tries if known is not None else 0

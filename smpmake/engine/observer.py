@@ -55,7 +55,14 @@ class Observer:
         anew = [path for path in job.operands.writes if not self._versions.has_past(path)]
         own = self._pending.checks_of(anew)
         asks_own = self._is_anybody_blind(job.number)
-        trace = self._traces.begin(slot, job.issued_ns, watched=watched, own=own, asks_own=asks_own)
+        trace = self._traces.begin(
+            slot,
+            job.issued_ns,
+            watched=watched,
+            own=own,
+            asks_own=asks_own,
+            learns=command.is_learnt or command.line is not None,
+        )
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notices.append(self._traces.fault)
         return trace

@@ -36,11 +36,10 @@ FOLDERS: Final = 4096
 _PROMISES: Final = 16384
 _PLAIN: Final = 262144  # bits
 _STANDING: Final = 16
-_HEADER: Final = struct.Struct("<QIIIIqIIIIIIII")
+_HEADER: Final = struct.Struct("<QIIIIqIIIIIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
-_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES, _VERSIONS, _NAMES, _LINES, _TURNS = (
-    *(4, 5, 8, 9, 10, 11, 12, 13, 14, 15),
-)  # words of 32 bits
+_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = (4, 5, 8, 9, 10, 11)
+_VERSIONS, _NAMES, _LINES, _TURNS, _FED = (12, 13, 14, 15, 16)  # words of 32 bits
 _MAGIC: Final = 0x44524F42
 _VERSION: Final = 10
 _FIRST: Final = _HEADER.size // 8
@@ -161,7 +160,7 @@ class Scoreboard:
     def __init__(self, path: Path) -> None:
         """Raises NoRoomError."""
         self._map = shared_map(path, _FIRST_STANDING + _STANDING * _KEY.size)
-        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 11))
+        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 13))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
@@ -202,6 +201,10 @@ class Scoreboard:
         scripts  shell scripts send their commands, too.
         """
         self._halves[_LINES] = 2 if scripts else 1
+
+    def feed(self, *, enough: bool) -> None:
+        """Whether makes need send no line that is not understood, as the pool has enough to do."""
+        self._halves[_FED] = enough
 
     def goes_plain(self, line: int) -> None:
         """From now on makes do not send a line (`line_hash`), nor the few others of its place."""

@@ -2,8 +2,8 @@
 
 The layout is native/guard/guard.h's `struct trace`: two counts, the times when the job was about to
 be started and when it was issued, whether it is watched, for how many microseconds its processes
-waited for a CPU, whether it asks about its own outputs, by which these are known, then notes of a
-letter and an absolute path, NUL-ended.
+waited for a CPU, whether it asks about its own outputs, whether more is noted for who learns, by
+which its outputs are known, then notes of a letter and an absolute path, NUL-ended.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class Traces:
         watched: bool = False,
         own: Sequence[int] = (),
         asks_own: bool = True,
+        learns: bool = False,
     ) -> bytes:
         """Empties a slot's file; returns its path, b"" where there is no room for one.
 
@@ -80,6 +81,7 @@ class Traces:
         watched    what was made later it is not to find unasked.
         own        its outputs (scoreboard.output_check),
         asks_own   and whether it asks before it makes or changes them.
+        learns     everything is noted that matters to a line of a recipe (decide/learnt).
         """
         path = self._folder / f"{self._name}-{slot}"
         known = self._maps.get(slot)
@@ -90,7 +92,8 @@ class Traces:
                 self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
                 return b""
         places = (*own[:_OWN], *(0 for _ in range(_OWN - len(own))))
-        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns(), issued_ns, watched, 0, asks_own, 0, *places)
+        flags = (watched, 0, asks_own, learns)
+        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns(), issued_ns, *flags, *places)
         return os.fsencode(path)
 
     def end(self, slot: int) -> Trace:

@@ -21,17 +21,6 @@ prog: $(OBJECTS)
 """
 
 
-def fake(space: Space, name: str, script: str) -> None:
-    """Puts a tool of our own in front of the real one on the user's PATH."""
-    folder = space.root / "tools"
-    folder.mkdir(exist_ok=True)
-    tool = folder / name
-    tool.write_text(script)
-    tool.chmod(0o755)
-    if str(folder) not in space.environment["PATH"]:
-        space.environment["PATH"] = f"{folder}:{space.environment['PATH']}"
-
-
 def test_p2_a_failed_job_fails_the_build_and_is_shown_last(space: Space) -> None:
     space.write({**objects(3), "bad.c": "int x = oops;\n", "main.c": MAIN, "Makefile": FLAT})
     script = "for f in *.c; do gcc -O1 -c -o ${f%.c}.o $f; done"
@@ -89,8 +78,7 @@ def test_nothing_after_a_failure_is_started(space: Space) -> None:
 def test_what_was_issued_before_the_failure_finishes(space: Space) -> None:
     fifo = space.folder / "go"
     os.mkfifo(fifo)
-    fake(
-        space,
+    space.fake(
         "gcc",
         '#!/bin/sh\ncase "$*" in *slow*) read line < go; echo made > slow.o;; *) exit 3;; esac\n',
     )
@@ -154,8 +142,7 @@ def test_a_stale_object_stays_when_its_compile_failed_as_it_does_serially(space:
 
 
 def test_p3_a_compiler_killed_by_a_signal_leaves_no_output(space: Space) -> None:
-    fake(
-        space,
+    space.fake(
         "gcc",
         '#!/bin/sh\ncase "$*" in *die*) echo half > die.o; kill -KILL $$;; esac\n'
         'exec /usr/bin/gcc "$@"\n',
@@ -170,8 +157,7 @@ def test_p3_a_compiler_killed_by_a_signal_leaves_no_output(space: Space) -> None
 
 def test_p8_a_jobs_output_is_whole(space: Space) -> None:
     """Many noisy compilers at once, each printing its block slowly: no block is torn."""
-    fake(
-        space,
+    space.fake(
         "gcc",
         '#!/bin/sh\nn=0\nwhile [ $n -lt 40 ]; do echo "$5 line $n"; echo "$5 err $n" >&2; '
         "n=$((n+1)); done\necho x > $4\n",
@@ -193,7 +179,7 @@ def test_p8_a_jobs_output_is_whole(space: Space) -> None:
 
 def test_p8_a_large_output_is_not_lost(space: Space) -> None:
     space.write({"a.c": "", "build.sh": "gcc -c a.c -o a.o\n"})
-    fake(space, "gcc", "#!/bin/sh\nseq 1 100000 >&2\necho x > a.o\n")
+    space.fake("gcc", "#!/bin/sh\nseq 1 100000 >&2\necho x > a.o\n")
     ended = space.smpmake("sh", "build.sh")
     assert ended.status == 0
     wanted = "".join(f"{n}\n" for n in range(1, 100001))
@@ -211,8 +197,7 @@ def test_output_in_the_order_of_the_serial_build(space: Space) -> None:
 
 
 def test_p4_an_unknown_option_is_a_barrier_with_a_name(space: Space) -> None:
-    fake(
-        space,
+    space.fake(
         "gcc",
         '#!/bin/sh\ncase "$*" in *-fnot-yet-known*) ls *.o > seen;; '
         '*) exec /usr/bin/gcc "$@";; esac\n',
@@ -248,8 +233,7 @@ def test_p5_without_a_folder_the_build_runs_plainly(space: Space) -> None:
 
 
 def test_a_job_gets_the_invocations_surroundings(space: Space) -> None:
-    fake(
-        space,
+    space.fake(
         "gcc",
         "#!/bin/sh\n{ pwd; umask; ulimit -n; echo $MARK; readlink /proc/self/fd/0; "
         'echo $PATH; echo "$0"; } > surroundings\n',
@@ -267,7 +251,7 @@ def test_p3_a_stamp_does_not_vouch_for_what_failed(space: Space) -> None:
     """`touch` after a compile that was only promised: taken back, without losing anything."""
     fifo = space.folder / "go"
     os.mkfifo(fifo)
-    fake(space, "gcc", "#!/bin/sh\nread line < go\nexit 3\n")
+    space.fake("gcc", "#!/bin/sh\nread line < go\nexit 3\n")
     space.write({"bad.c": "", "old.d": "kept", "kept": ""})
     os.utime(space.folder / "old.d", (1000, 1000))
     script = (
@@ -293,8 +277,7 @@ def test_stamps_stay_when_all_is_well(space: Space) -> None:
 
 def test_p3_an_interrupt_never_parts_an_object_from_its_dependency_file(space: Space) -> None:
     """What waits for a running compile goes with it, whether that is the end or not."""
-    fake(
-        space,
+    space.fake(
         "gcc",
         "#!/bin/sh\ntrap '' TERM\necho dep > a.Tpo\necho up > started\nread line < go\n"
         "echo whole > a.o\n",
@@ -317,7 +300,7 @@ def test_p3_an_interrupt_never_parts_an_object_from_its_dependency_file(space: S
 
 def test_a_rename_that_fails_is_mvs_to_explain(space: Space) -> None:
     os.mkfifo(space.folder / "go")
-    fake(space, "gcc", "#!/bin/sh\nread line < go\nexit 0\n")
+    space.fake("gcc", "#!/bin/sh\nread line < go\nexit 0\n")
     space.write({"a.c": "", "build.sh": "gcc -c a.c\nmv -f a.o b.o\necho x > go\n"})
     ended = space.smpmake("--no-guard", "sh", "build.sh")
     assert ended.status == 1

@@ -68,6 +68,25 @@ def test_what_was_learnt_runs_at_once(space: Space) -> None:
     assert (space.folder / "a").read_text() + (space.folder / "b").read_text() == "a\nb\n"
 
 
+def test_nothing_is_guessed_while_the_pool_has_enough_to_do(space: Space) -> None:
+    """A guess has its price, and gains nothing then: the line runs where it stands."""
+    space.fake("gcc", '#!/bin/sh\nif test -p held; then read word < held; fi; echo > "$4"\n')
+    objects = [f"o{number}.o" for number in range(6)]
+    rule = "%.o: %.c\n\tgcc -c $< -o $@\nline:\n\t@echo > line; :\n"
+    space.write({"Makefile": f"all: {' '.join(objects)} line\n{rule}"})
+    space.write({name.replace(".o", ".c"): "" for name in objects})
+    build(space, "-j1")
+    space.ok("rm", "line", *objects)
+    os.mkfifo(space.folder / "held")
+    gate = os.open(space.folder / "held", os.O_RDWR)
+    process = space.start(SMPMAKE, LEARNS, "-j1", "--", "make")
+    while not (space.folder / "line").exists():  # a job would stand behind what is held
+        assert process.poll() is None
+    os.write(gate, len(objects) * b"\n")
+    assert jobs(space.finish(process)) == len(objects)
+    os.close(gate)
+
+
 def test_afterwards_make_finds_nothing_to_do(space: Space) -> None:
     text = "all: c\nc: b\n\t@cat b > c; :\nb: a\n\t@cat a > b; :\n"
     space.write({"Makefile": text, "a": "1\n"})

@@ -42,8 +42,8 @@ class Job:
         self._traces = Traces(folder)
         self._env: dict[str, str] = {}
 
-    def begin(self, *, issued: int = HOUR) -> None:
-        trace = self._traces.begin(0, now_ns() + issued, watched=True)
+    def begin(self, *, issued: int = HOUR, learns: bool = False) -> None:
+        trace = self._traces.begin(0, now_ns() + issued, watched=True, learns=learns)
         self._env = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
 
     def run(self, *argv: str) -> str:
@@ -60,6 +60,10 @@ class Job:
         """Names of what it read below our folder, by its notes."""
         ours = f"{self.folder}/"
         return {path.removeprefix(ours) for path in self._traces.end(0).reads if ours in path}
+
+    def notes(self) -> list[tuple[str, str]]:
+        """Letters and paths of its notes."""
+        return self._traces.events(0).found
 
     def close(self) -> None:
         self._traces.close()
@@ -266,3 +270,12 @@ def test_folders_of_the_systems_programs_stand(tmp_path: Path) -> None:
     system = file_of("/usr/bin")
     search = f"/usr/bin:{tmp_path}:bin::/usr/nowhere:/usr/../usr/bin"
     assert programs_of_system(search) == [system]
+
+
+def test_only_who_is_told_to_notes_more(job: Job, folder: Path) -> None:
+    """What matters to who learns lines costs others nothing."""
+    job.run("chmod", "700", "there")
+    assert not [note for note in job.notes() if note[0] == "c"]
+    job.begin(learns=True)
+    job.run("chmod", "700", "there")
+    assert ("c", str(folder / "there")) in job.notes()

@@ -33,8 +33,9 @@ from smpmake.protocol import frames, wire
 from smpmake.undo.journal import now_ns
 from tests.support.guarded import Answering, guarded, look, output
 
-_HEADER = struct.Struct("<QIIIIqIIIIIIII")
+_HEADER = struct.Struct("<QIIIIqIIIIIIIIII")
 OTHERS = 64
+_TURNS = 13  # place in it
 
 
 def header(path: Path) -> tuple[int, ...]:
@@ -114,13 +115,13 @@ def test_whoever_else_comes_and_goes(path: Path) -> None:
 
 def test_turns_tell_who_looked_that_something_has_changed(path: Path) -> None:
     board = Scoreboard(path)
-    turns = [header(path)[-1]]
+    turns = [header(path)[_TURNS]]
     for role in (STALE, KEPT):
         for change in (board.put_up, board.take_down):
             change(1, [(1000, OUTPUT)])
-            assert header(path)[-1] == turns[-1]
+            assert header(path)[_TURNS] == turns[-1]
             change(1, [(2000, role)])
-            turns.append(header(path)[-1])
+            turns.append(header(path)[_TURNS])
     assert turns == sorted(set(turns))
     board.close()
 

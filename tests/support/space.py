@@ -79,6 +79,16 @@ class Space:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
+    def fake(self, name: str, script: str) -> None:
+        """Puts a tool of our own in front of the real one on the user's PATH."""
+        folder = self.root / "tools"
+        folder.mkdir(exist_ok=True)
+        tool = folder / name
+        tool.write_text(script)
+        tool.chmod(0o755)
+        if str(folder) not in self.environment["PATH"]:
+            self.environment["PATH"] = f"{folder}:{self.environment['PATH']}"
+
     def copy(self, fixture: str) -> None:
         """Brings a project from fixtures/, as it was before somebody built it there."""
         made = shutil.ignore_patterns("*.o", "*.a", "*.d", "*.err", "*.lib", "*.pch", "sample")

@@ -63,6 +63,8 @@ struct board {
 	uint32_t names;     /* folders of pending outputs may have become others: keys are void */
 	uint32_t lines;     /* LINES_: what may be learnt, and so is the server's concern */
 	uint32_t turns;     /* how often ROLE_STALE or ROLE_KEPT were given or taken */
+	uint32_t fed;       /* there is enough to run: nothing is gained by learning, or guessing */
+	uint32_t unused;
 	uint64_t slots[BOARD_SLOTS];
 	int64_t
 	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */

@@ -64,7 +64,8 @@ extern struct guard guard __attribute__((visibility("hidden"))); /* reached with
  * guard; and those of `learns`) and an absolute path, NUL-ended.
  * Began: when the job was about to be started, by the file system's clock.  Issued: when its
  * command was.  Watched: what was made later it does not find unasked.  Waited: for a CPU, all the
- * processes that have left.  Own: what the job has said that it writes, by check_of_key; it asks
+ * processes that have left.  Learns: all is noted.  Own: what the job has said that it writes, by
+ * check_of_key; it asks
  * about changes to that only if told so. */
 #define TRACE_SIZE (1u << 18)
 #define TRACE_OWN 8
@@ -72,7 +73,7 @@ struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
 	int64_t began_ns, issued_ns;
-	uint32_t watched, waited_us, asks_own, unused;
+	uint32_t watched, waited_us, asks_own, learns;
 	uint64_t own[TRACE_OWN];
 	char text[TRACE_SIZE - 40 - 8 * TRACE_OWN];
 };
@@ -143,7 +144,7 @@ void guard_note_link(const char *target, int dir, const char *path);
  * caller, e has ended (of a process's number and its status). */
 static inline int guard_learns(void)
 {
-	return guard.notes != NULL && guard.board->lines != 0;
+	return guard.notes != NULL && guard.notes->learns;
 }
 
 static inline void learns(char letter, int dir, const char *path)

@@ -112,24 +112,29 @@ static int is_program(const char *path)
 	       (size >= 2 && memcmp(head, "#!", 2) == 0 && *path == '/');
 }
 
+/* Which lines go to the server though nobody understands them. */
+static uint32_t lines_learnt(void)
+{
+	return guard.board->fed ? 0 : guard.board->lines;
+}
+
 /* Whether a make gives a shell a line that compiles something, or has libtool link it: it may be
  * understood as a whole.  Where lines are learnt any may be known; so may a script's commands. */
 static int is_line(const char *path, const char *name, char *const *argv)
 {
 	char shim[PATH_MAX];
-	int step = guard.is_shell && guard.board->lines >= LINES_OF_SCRIPTS && !guard.is_part &&
+	int step = guard.is_shell && lines_learnt() >= LINES_OF_SCRIPTS && !guard.is_part &&
 	           guard.notes == NULL && !reads_lines(name) && inherits_nothing();
 	if (!(guard.is_make || step) || argv == NULL || argv[0] == NULL)
 		return 0;
-	if (guard.board->lines != 0 && !reads_lines(name))
+	if (lines_learnt() != 0 && !reads_lines(name))
 		return !reads_makefiles(name) && !is_among(name, printers) &&
 		       !has_shim(name, shim) && is_program(path);
 	if (!reads_lines(name) || argv[1] == NULL || argv[2] == NULL)
 		return 0;
 	if (strcmp(argv[1], "-c") == 0)
-		return argv[3] == NULL &&
-		       (guard.board->lines != 0 || strstr(argv[2], " -c ") != NULL ||
-		        strstr(argv[2], "--mode=link ") != NULL);
+		return argv[3] == NULL && (lines_learnt() != 0 || strstr(argv[2], " -c ") != NULL ||
+		                           strstr(argv[2], "--mode=link ") != NULL);
 	const char *slash = strrchr(argv[1], '/');
 	return strcmp(slash != NULL ? slash + 1 : argv[1], "libtool") == 0;
 }
