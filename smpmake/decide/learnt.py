@@ -37,6 +37,13 @@ _PASSING: Final = re.compile(
 )
 
 
+#: Goals of a make that runs tests: check, check-am, test_parser, test-suite.log, installcheck ...
+_TESTS: Final = re.compile(
+    rb"(?:.*[-_./])?(?:(?:dist|install)?check|(?:run|self)?tests?|testsuite)(?:[-_.].*)?",
+    re.DOTALL,
+)
+
+
 class NotLearntError(Exception):
     """Why a line's effects are not to be counted on.  final: it will be no better next time."""
 
@@ -63,6 +70,11 @@ class Effects(NamedTuple):
     removes: tuple[str, ...] = ()
     passing: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
+
+    @property
+    def remain(self) -> bool:
+        """Whether there is more to it afterwards than a status."""
+        return bool(self.writes or self.changes or self.removes)
 
 
 class _Seen:
@@ -268,6 +280,13 @@ def digest_of_line(cwd: bytes, argv: bytes, env: bytes) -> str:
 def _digest_of_environment(env: bytes) -> bytes:
     variables = sorted(each for each in env.split(b"\0") if not _PASSING.match(each))
     return hashlib.sha256(b"\0".join(variables)).digest()
+
+
+def runs_tests(make: Iterable[bytes]) -> bool:
+    """Whether a make's command line asks for tests: they count on what no file tells, as ports."""
+    _, *words = (*make, b"")
+    goals = (word for word in words if not word.startswith(b"-") and b"=" not in word)
+    return any(_TESTS.fullmatch(goal) for goal in goals)
 
 
 def is_to_be_learnt(argv: bytes) -> bool:

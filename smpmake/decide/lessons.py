@@ -22,9 +22,13 @@ _MOST: Final = 20_000  # lines; those that were not met for longest go
 
 
 class Lessons:
-    """Those of one project.  A file that cannot be read or written is as none."""
+    """Those of one project.  A file that cannot be read or written is as none.
 
-    def __init__(self, project: str, base: Path | None = None) -> None:
+    tests  whether lines of a make that runs tests are learnt, too.
+    """
+
+    def __init__(self, project: str, base: Path | None = None, *, tests: bool = True) -> None:
+        self.tests = tests
         self._known: dict[str, Lesson | Doubt] = {}
         self._new: dict[str, Lesson | Doubt] = {}
         self._silent: dict[str, bool] = {}

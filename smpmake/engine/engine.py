@@ -112,12 +112,14 @@ class Engine:
             disk.folder,
             clock.now,
         )
+        processes = processes or Processes()
         self._notes = Traces(disk.folder, self._litter, "notes")
-        self._learning = learning = Learning(self._notes, hazards, disk.paths, board, clock)
+        self._learning = learning = Learning(
+            self._notes, hazards, disk.paths, board, clock, processes
+        )
         caught = Caught(hazards, disk.paths)
         self._output = JobOutput(self.printer)
         observer = Observer(hazards, self._pending, self._traces, versions)
-        processes = processes or Processes()
         self._executor = Executor(
             self.scheduler,
             self._pending,

@@ -70,24 +70,29 @@ class Intake:
             return
         environment = build.environment_of(invoke)
         build.tells_folders |= make_tells_folders(environment)
-        known = self._learning.known(build, invoke)
+        known = None
+        learns = self._learning.concerns(build, invoke)
+        if learns:
+            known = self._learning.known(build, invoke)
         printed = ""
-        if is_line and build.lessons is not None and not build.hears(invoke):
+        if learns and not build.hears(invoke):
             printed = self._recipes.file_of_its_alone(invoke, out)
         if known is None:
             analysis = self._analyse(build, invoke, words, cwd, environment, out)
         else:
-            learnt = self._learning.meaning(build, invoke, words, known)
+            learnt = self._learning.meaning(build, invoke, words, known, printed)
             if learnt is None:
-                self._one_by_one(build, invoke, known, reply, out, err, printed=printed)
+                self._one_by_one(
+                    build, invoke, known, reply, out, err, learns=learns, printed=printed
+                )
                 return
-            analysis = learnt.printed_into(printed) if printed else learnt
+            analysis = learnt
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
-            self._one_by_one(build, invoke, known, reply, out, err, printed=printed)
+            self._one_by_one(build, invoke, known, reply, out, err, learns=learns, printed=printed)
             return
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
@@ -159,15 +164,18 @@ class Intake:
         out: int,
         err: int,
         *,
+        learns: bool,
         printed: str,
     ) -> None:
         """A line that is no job: its commands are met one by one.
 
+        learns: whether what it does is to be known in the next build, or is.
         printed: the file that holds what it prints, if that is its alone.
         """
         build.to_be_told(invoke, b"", deferred=False)
         caught = not (printed or build.hears(invoke))
-        _decline(reply, out, err, self._learning.begin(build, invoke, known, caught=caught))
+        notes = self._learning.begin(build, invoke, known, caught=caught) if learns else 0
+        _decline(reply, out, err, notes)
 
     # ------------------------------------------------------------------ what is asked
 

@@ -25,7 +25,9 @@ from smpmake.decide.learnt import (
     digest_of_line,
     is_to_be_learnt,
     lesson_of,
+    runs_tests,
 )
+from smpmake.decide.procfs import Processes
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.clock import Clock
@@ -58,13 +60,20 @@ class Learning:
     """One per engine.  `traces` are of its own: their numbers are lines', not slots'."""
 
     def __init__(
-        self, traces: Traces, hazards: Hazards, paths: Paths, board: Scoreboard, clock: Clock
+        self,
+        traces: Traces,
+        hazards: Hazards,
+        paths: Paths,
+        board: Scoreboard,
+        clock: Clock,
+        processes: Processes,
     ) -> None:
         self._traces = traces
         self._hazards = hazards
         self._paths = paths
         self._board = board
         self._clock = clock
+        self._processes = processes
         self._is_fed = False
         self._lines: dict[int, _Line] = {}
         self._free: list[int] = []
@@ -80,6 +89,12 @@ class Learning:
 
     # ------------------------------------------------------------------ what is known
 
+    def concerns(self, build: Build, invoke: Invoke) -> bool:
+        """Whether a line may be learnt, and may have been."""
+        if build.lessons is None or not invoke.is_line:
+            return False
+        return build.lessons.tests or not runs_tests(self._processes.command_line(invoke.parent))
+
     @staticmethod
     def known(build: Build, invoke: Invoke) -> Lesson | Doubt | None:
         """What earlier builds have seen of a line."""
@@ -88,17 +103,29 @@ class Learning:
         return build.lessons.of(digest_of_line(invoke.cwd, invoke.argv, invoke.env))
 
     def meaning(
-        self, build: Build, invoke: Invoke, words: tuple[str, ...], known: Lesson | Doubt
+        self,
+        build: Build,
+        invoke: Invoke,
+        words: tuple[str, ...],
+        known: Lesson | Doubt,
+        printed: str,
     ) -> Analysis | None:
-        """A line as it was in an earlier build; None where that is not to be counted on."""
+        """A line as it was in an earlier build; None where that is not to be counted on.
+
+        printed: the file that holds what it prints, if that is its alone.
+        """
         undo = build.undo
         if not isinstance(known, Lesson) or not build.guesses or invoke.unguarded:
             return None
+        assert build.lessons is not None
+        if not (known.effects.remain or printed or build.lessons.tests):
+            return None  # what it is for is its status
         if undo is None or not undo.is_whole or self._is_fed:
             return None
         if known.ms < WORTH_MS and not self._waits(known.effects):
             return None
-        return analysis_of(known.effects, _name(invoke.tool, words))
+        learnt = analysis_of(known.effects, _name(invoke.tool, words))
+        return learnt.printed_into(printed) if printed else learnt
 
     def _waits(self, effects: Effects) -> bool:
         """Whether it would have to wait, as what it has to do with is pending."""

@@ -21,7 +21,7 @@ def lessons_for(command: list[str], settings: Settings, board: Scoreboard) -> Le
     again = can_be_repeated(command, given, keep_going=settings.keep_going)
     if not (again and given.says_nothing()):
         return None
-    lessons = Lessons(os.getcwd())
+    lessons = Lessons(os.getcwd(), tests=settings.recipes == "all")
     for mark in lessons.plain():
         board.goes_plain(mark)
     return lessons

@@ -87,6 +87,30 @@ def test_nothing_is_guessed_while_the_pool_has_enough_to_do(space: Space) -> Non
     os.close(gate)
 
 
+@pytest.mark.parametrize(
+    ("recipes", "goals", "found"),
+    [
+        ("learned", (), [0, 1]),
+        ("learned", ("check",), [0, 0]),
+        ("all", ("check",), [0, 1]),
+    ],
+)
+def test_what_tests_do_is_counted_on_only_if_asked_for(
+    space: Space, recipes: str, goals: tuple[str, ...], found: list[int]
+) -> None:
+    space.write({"Makefile": "all check:\n\t@echo > x; :\n"})
+    for expected in found:
+        ended = space.smpmake(f"--recipes={recipes}", "-j4", "--", "make", *goals)
+        assert jobs(ended) == expected
+        make_them_slow(space)
+        space.ok("rm", "x")
+
+
+def test_what_is_done_for_its_status_is_not_counted_on(space: Space) -> None:
+    space.write({"Makefile": "all:\n\t@test -f in && cat in > /dev/null; :\n", "in": ""})
+    assert [jobs(build(space)) for _ in range(2)] == [0, 0]
+
+
 def test_afterwards_make_finds_nothing_to_do(space: Space) -> None:
     text = "all: c\nc: b\n\t@cat b > c; :\nb: a\n\t@cat a > b; :\n"
     space.write({"Makefile": text, "a": "1\n"})
@@ -150,7 +174,7 @@ def test_a_wrong_guess_is_undone_and_told(space: Space, name: str) -> None:
 
 
 def test_two_equal_lines_are_wrong_together(space: Space) -> None:
-    line = "if test -f mode; then echo 2 > y; fi; :"
+    line = "echo 1 > x; if test -f mode; then echo 2 > y; fi; :"
     text = recipe(*[line] * 4, "test -f y && cat y > z || echo none > z")
     _, second, third = again(space, {"Makefile": text}, {"mode": ""}, {"in": "2\n"})
     assert "did not do what it did in an earlier build" in second.err

@@ -22,6 +22,7 @@ from smpmake.decide.learnt import (
     effects_of,
     is_to_be_learnt,
     lesson_of,
+    runs_tests,
 )
 from smpmake.decide.lessons import Lessons
 
@@ -203,3 +204,26 @@ def test_a_damaged_file_is_as_none(tmp_path: Path, text: str) -> None:
     (path,) = tmp_path.iterdir()
     path.write_text(text)
     assert len(Lessons("/p", tmp_path)) == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "tests"),
+    [
+        ("make", False),
+        ("make all", False),
+        ("make -j2 CHECK=test --eval=test a.c", False),
+        ("make contest checkpoint.o attest", False),
+        ("make check", True),
+        ("make -k all check-am", True),
+        ("make check-TESTS", True),
+        ("make test-suite.log TEST_LOGS=a.log", True),
+        ("make runtests", True),
+        ("make run_tests", True),
+        ("make sub/test", True),
+        ("make test_parser", True),
+        ("make installcheck", True),
+        ("", False),
+    ],
+)
+def test_a_make_that_runs_tests_is_known_by_its_goals(make: str, tests: bool) -> None:
+    assert runs_tests(word.encode() for word in make.split()) is tests
