@@ -77,7 +77,7 @@ class Settings:
     foreground: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     output: str = "live"
-    recipes: str = "understood"
+    recipes: str = "learned"
     engine: str = "local"
     remote: int = 0
     chaos: int | None = None

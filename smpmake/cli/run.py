@@ -70,7 +70,7 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             envvar="SMPMAKE_RECIPES",
             help="Recipes' lines, and tools of theirs that print into files: wait for them; run"
             " them as jobs where they are understood, or where earlier builds have seen what they"
-            " do; all: what shell scripts call, too.  [default: understood]",
+            " do; all: what tests do, and shell scripts call, too.  [default: learned]",
         ),
         click.option(
             "--engine",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpmake.decide.rules import Rules
 from smpmake.engine.build import Build
+from smpmake.engine.command import command_of
 from smpmake.engine.engine import Engine
 from smpmake.protocol.client import Outcome
 from smpmake.protocol.wire import FileId
@@ -175,15 +176,18 @@ class Requests:
     def _state(self, request: Request) -> None:
         running, queued, _ = self._engine.counts
         stalls = sum(not s.ended for b in self._engine.builds.values() for s in b.stalls)
+        present = self._engine.scheduler.hazards.present()
         pending = [
             [job.number, job.state.value, sorted(b.number for b in job.blockers), job.mode.value]
-            for job in self._engine.scheduler.hazards.present()
+            for job in present
         ]
+        awaited = [job.number for job in present if command_of(job).is_awaited]
         request.reply(
             running=running,
             queued=queued,
             waiting=stalls,
             pending=pending,
+            awaited=awaited,
             hosts=self._engine.hosts(),
         )
 

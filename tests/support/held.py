@@ -97,7 +97,8 @@ class Held:
             over = (self.space.folder / "after").exists()
             state = self._state()
             pending = state.get("pending", [])
-            if over or state.get("waiting", 0) > 0 or _is_stuck(pending):
+            stands = state.get("waiting", 0) > 0 or bool(state.get("awaited"))
+            if over or stands or _is_stuck(pending):
                 break
             if pending and _is_left(process):  # with nothing pending it may not have begun
                 break
