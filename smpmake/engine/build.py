@@ -77,6 +77,7 @@ class Build:
     known_failures the commands whose status is known to matter.
     lessons        what recipes' lines have done in earlier builds, if that is to be used.
     guesses        it still may be: no guess of this build was wrong.
+    is_person_there  its standard input is a terminal: what a line reads there nobody has seen.
     wrong          the promises of success that were wrong, by the commands' digests.
     shared         files that one command makes for many, with what those have in common.
     headers        how many of its commands wrote what could be a header.
@@ -120,6 +121,7 @@ class Build:
     known_failures: KnownFailures | None = None
     lessons: Lessons | None = None
     guesses: bool = True
+    is_person_there: bool = False
     wrong: dict[str, Wrong] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0

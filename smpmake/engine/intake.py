@@ -110,6 +110,9 @@ class Intake:
         digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
         if not build.owed:
             self._pending.heard()
+        if digest and known is not None:  # beside others it has failed; alone it may not
+            self._one_by_one(build, invoke, known, reply, out, err, learns=learns, printed=printed)
+            return
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
         if build.lost and self._needs_lost(build, cwd, analysis):

@@ -133,7 +133,7 @@ class Learning:
         is_written, canonical = self._hazards.is_written, self._paths.canonical
         return bool(len(self._hazards)) and any(is_written(canonical("/", p)) for p in paths)
 
-    def wrong(self, command: Command) -> str:
+    def wrong(self, command: Command, *, read_input: bool = False) -> str:
         """What a line has done that was not foreseen, in words; "" for all that are as promised."""
         build, invoke = command.build, command.invoke
         if not command.is_learnt or build.lessons is None:
@@ -143,6 +143,8 @@ class Learning:
             return known.why if known is not None else ""
         if not command.traced:
             why = "what it did could not be seen"
+        elif read_input:
+            why = "read the terminal"
         else:
             why = difference(known.effects, _but_old(build, command.events))
             for link in filter(os.path.islink, known.effects.writes + known.effects.changes):

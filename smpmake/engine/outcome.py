@@ -45,8 +45,8 @@ class Outcome:
         Returns whether it did what was promised, and if not, whether what followed must stop.
         """
         wrong = self._caught.ended(command, result)
-        if result.ok and not wrong:
-            wrong = self._learning.wrong(command)
+        if (result.ok or result.read_input) and not wrong:
+            wrong = self._learning.wrong(command, read_input=result.read_input)
         if wrong:
             return False, self._guessed_wrong(job, command, result, wrong)
         if not result.ok:

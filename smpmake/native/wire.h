@@ -68,6 +68,7 @@ struct wire_answer {
 #define JOB_JOURNALED 2u     /* if it does not finish, what it has changed is undone */
 #define JOB_TERMINAL_OUT 4u  /* stdout is a terminal, */
 #define JOB_TERMINAL_ERR 8u  /* stderr is one (the same, where both are) */
+#define JOB_LISTENED 16u     /* it is to be known whether it reads its standard input */
 
 /* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits, lent (NUL-ended, empty: none). */
 struct wire_job {
@@ -98,7 +99,7 @@ struct wire_result {
 	    involuntary;
 	uint32_t missing; /* outputs made by this job that are not there although it succeeded */
 	uint32_t out_len, err_len;
-	uint32_t reserved;
+	uint32_t read_input; /* its standard input was read (JOB_LISTENED) */
 };
 
 /* What a guarded process is about to do to `path`. */

@@ -169,6 +169,7 @@ class LocalBackend:
         if self._settings.recipes in LEARNING and self._build.undo is not None:
             assert self._record is not None
             self._build.lessons = lessons_for(self._record.command, self._settings, self._board)
+            self._build.is_person_there = os.isatty(0)
         engine.builds[BUILD] = self._build
         if self._stopped:
             engine.stop(self._build, self._stopped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
 import random
 import signal
 
@@ -104,6 +105,40 @@ def test_what_tests_do_is_counted_on_only_if_asked_for(
         assert jobs(ended) == expected
         make_them_slow(space)
         space.ok("rm", "x")
+
+
+def test_what_fails_only_as_a_job_is_none_any_more(space: Space) -> None:
+    """As with a port that another line holds: its own status, where it stands, is the true one."""
+    space.write({"Makefile": 'all:\n\t@test -z "$$SMPMAKE_COMMAND" || exit 3; echo > x\n'})
+    for _ in range(4):
+        ended = build(space)
+        assert ended.status == 0, ended.err
+        space.ok("rm", "x")
+    assert jobs(ended) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "jobs_found"),
+    [
+        ("read word; echo $$word > out; :", 0),
+        ("read word || exit 3; echo $$word > out", 0),
+        ("python3 -c 'print(input())' > out", 0),
+        ("test -t 1 || echo word > out; :", 1),
+    ],
+)
+def test_what_a_person_is_asked_is_not_counted_on(space: Space, line: str, jobs_found: int) -> None:
+    space.write({"Makefile": f"all:\n\t@{line}\n"})
+    for word in ("one", "two", "three"):
+        ours, theirs = pty.openpty()
+        os.write(ours, f"{word}\n".encode())
+        space.stdin = theirs
+        ended = space.smpmake(LEARNS, "-j4", "--", "make")
+        os.close(ours)
+        os.close(theirs)
+        assert ended.status == 0, ended.err
+        assert (space.folder / "out").read_text() == f"{'word' if jobs_found else word}\n"
+        make_them_slow(space)
+    assert jobs(ended) == jobs_found  # at the latest then it is known
 
 
 def test_what_is_done_for_its_status_is_not_counted_on(space: Space) -> None:

@@ -68,6 +68,7 @@ class Space:
             "XDG_CACHE_HOME": str(root / "cache"),
             "LC_ALL": "C",
         }
+        self.stdin = subprocess.DEVNULL
         self._running: list[subprocess.Popen[bytes]] = []
 
     # ------------------------------------------------------------------ files
@@ -121,7 +122,7 @@ class Space:
             command,
             cwd=self.folder,
             env={**self.environment, **environment},
-            stdin=subprocess.DEVNULL,
+            stdin=self.stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
