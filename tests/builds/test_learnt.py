@@ -52,6 +52,16 @@ def again(
     return found
 
 
+def read_to_end(terminal: int) -> str:
+    """What comes from a terminal until its last process has gone."""
+    said = b""
+    with contextlib.suppress(OSError):
+        while more := os.read(terminal, 1 << 16):
+            said += more
+    os.close(terminal)
+    return said.decode(errors="replace")
+
+
 def recipe(*lines: str) -> str:
     return "all:\n" + "".join(f"\t@{line}\n" for line in lines)
 
@@ -115,6 +125,28 @@ def test_what_fails_only_as_a_job_is_none_any_more(space: Space) -> None:
         assert ended.status == 0, ended.err
         space.ok("rm", "x")
     assert jobs(ended) == 0
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_who_opens_the_terminal_by_its_name_is_not_learnt(space: Space, shell: str) -> None:
+    """A job would be stopped there.  A shell that only looks whether there is one is learnt."""
+    rule = "\t@echo word > out; {0} > out.b; :\n"
+    asks = rule.format("read word < /dev/tty; echo $$word")
+    for text, expected in ((rule.format("true"), 1), (asks, 0)):
+        space.write({"Makefile": f"SHELL = {shell}\nall:\n{text}"})
+        for jobs_found in (0, expected):
+            child, ours = pty.fork()  # its own session, and this its terminal
+            if child == 0:
+                os.chdir(space.folder)
+                os.execvpe(SMPMAKE, [SMPMAKE, LEARNS, "make"], space.environment)
+            os.write(ours, b"typed\n")
+            said = read_to_end(ours)
+            assert os.waitpid(child, 0)[1] == 0, said
+            assert ("1 in parallel" in said) == (jobs_found == 1), said
+            make_them_slow(space)
+            space.ok("rm", "out")
+        if expected == 0:
+            assert (space.folder / "out.b").read_text() == "typed\n"
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,18 @@ static inline int is_there(int dir, const char *path)
 
 enum opening { FOR_READING, FOR_WRITING, MAKING };
 
+/* The terminal, by its name: where it is opened to wait for a person.  (bash opens it in any case,
+ * to see whether there is one.) */
+static inline void asks_person(const char *path, int flags)
+{
+	if (guard_learns() && path != NULL && !(flags & O_NONBLOCK) &&
+	    strcmp(path, "/dev/tty") == 0)
+		learns('s', AT_FDCWD, "/");
+}
+
 static inline enum opening opens(int dir, const char *path, int flags)
 {
+	asks_person(path, flags);
 	if ((flags & O_TMPFILE) == O_TMPFILE)
 		return FOR_WRITING;
 	if (!WRITES(flags)) {
