@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import posixpath
 import re
 from collections.abc import Callable, Iterable
@@ -35,8 +36,6 @@ _PASSING: Final = re.compile(
     |MAKE_TERMOUT|MAKE_TERMERR|LD_PRELOAD)=""",
     re.VERBOSE,
 )
-
-
 #: Goals of a make that runs tests: check, check-am, test_parser, test-suite.log, installcheck ...
 _TESTS: Final = re.compile(
     rb"(?:.*[-_./])?(?:(?:dist|install)?check|(?:run|self)?tests?|testsuite)(?:[-_.].*)?",
@@ -284,7 +283,7 @@ def _digest_of_environment(env: bytes) -> bytes:
 
 def runs_tests(make: Iterable[bytes]) -> bool:
     """Whether a make's command line asks for tests: they count on what no file tells, as ports."""
-    _, *words = (*make, b"")
+    words = itertools.islice(make, 1, None)
     goals = (word for word in words if not word.startswith(b"-") and b"=" not in word)
     return any(_TESTS.fullmatch(goal) for goal in goals)
 

@@ -131,6 +131,11 @@ class Command:
         """Whether its shim waits for the truth about it."""
         return bool(self.digest) or self.listens
 
+    @property
+    def teaches(self) -> bool:
+        """Whether what it does matters to a line, and is to be noted in order."""
+        return self.is_learnt or self.line is not None
+
 
 class OutputFile(NamedTuple):
     """A write, under its canonical name.

@@ -70,10 +70,8 @@ class Intake:
             return
         environment = build.environment_of(invoke)
         build.tells_folders |= make_tells_folders(environment)
-        known = None
         learns = self._learning.concerns(build, invoke)
-        if learns:
-            known = self._learning.known(build, invoke)
+        known = self._learning.known(build, invoke) if learns else None
         printed = ""
         if learns and not build.hears(invoke):
             printed = self._recipes.file_of_its_alone(invoke, out)

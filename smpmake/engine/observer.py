@@ -61,7 +61,7 @@ class Observer:
             watched=watched,
             own=own,
             asks_own=asks_own,
-            learns=command.is_learnt or command.line is not None,
+            learns=command.teaches,
         )
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notices.append(self._traces.fault)
@@ -83,7 +83,7 @@ class Observer:
         trace = self._traces.end(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
-        if command.is_learnt or command.line is not None:
+        if command.teaches:
             wanted = command.line is not None
             command.events = tuple(self._traces.events(slot, reads=wanted).found)
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell

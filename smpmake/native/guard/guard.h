@@ -65,8 +65,7 @@ extern struct guard guard __attribute__((visibility("hidden"))); /* reached with
  * Began: when the job was about to be started, by the file system's clock.  Issued: when its
  * command was.  Watched: what was made later it does not find unasked.  Waited: for a CPU, all the
  * processes that have left.  Learns: all is noted.  Own: what the job has said that it writes, by
- * check_of_key; it asks
- * about changes to that only if told so. */
+ * check_of_key; it asks about changes to that only if told so. */
 #define TRACE_SIZE (1u << 18)
 #define TRACE_OWN 8
 struct trace {
