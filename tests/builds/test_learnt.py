@@ -13,6 +13,7 @@ import pytest
 from tests.support import recipes
 from tests.support.lessons import jobs, make_them_slow, release_together
 from tests.support.space import SMPMAKE, Ended, Space
+from tests.support.terminal import Terminal
 from tests.support.variants import often
 
 LEARNS = "--recipes=learned"
@@ -50,16 +51,6 @@ def again(
         assert ended.status == status, ended.err
         found.append(ended)
     return found
-
-
-def read_to_end(terminal: int) -> str:
-    """What comes from a terminal until its last process has gone."""
-    said = b""
-    with contextlib.suppress(OSError):
-        while more := os.read(terminal, 1 << 16):
-            said += more
-    os.close(terminal)
-    return said.decode(errors="replace")
 
 
 def recipe(*lines: str) -> str:
@@ -135,14 +126,10 @@ def test_who_opens_the_terminal_by_its_name_is_not_learnt(space: Space, shell: s
     for text, expected in ((rule.format("true"), 1), (asks, 0)):
         space.write({"Makefile": f"SHELL = {shell}\nall:\n{text}"})
         for jobs_found in (0, expected):
-            child, ours = pty.fork()  # its own session, and this its terminal
-            if child == 0:
-                os.chdir(space.folder)
-                os.execvpe(SMPMAKE, [SMPMAKE, LEARNS, "make"], space.environment)
-            os.write(ours, b"typed\n")
-            said = read_to_end(ours)
-            assert os.waitpid(child, 0)[1] == 0, said
-            assert ("1 in parallel" in said) == (jobs_found == 1), said
+            terminal = Terminal(space, SMPMAKE, LEARNS, "make")
+            terminal.type(b"typed\n")
+            assert terminal.finish() == 0, terminal.seen
+            assert (b"1 in parallel" in terminal.seen) == (jobs_found == 1), terminal.seen
             make_them_slow(space)
             space.ok("rm", "out")
         if expected == 0:

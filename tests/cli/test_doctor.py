@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pty
-import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
 from collections.abc import Callable
-from fcntl import ioctl
 from pathlib import Path
 
 import pytest
@@ -23,6 +17,7 @@ from smpmake.disk.clock import FileClock
 from smpmake.disk.paths import Paths
 from smpmake.protocol.wire import FileId
 from tests.support.space import SMPMAKE, Space, objects
+from tests.support.terminal import Terminal
 
 
 def reader(files: dict[str, str]) -> Callable[[str], str | None]:
@@ -198,33 +193,6 @@ def test_p7_the_time_of_issue_is_the_file_systems_own(tmp_path: Path) -> None:
         assert before.stat().st_mtime_ns <= issued <= after.stat().st_mtime_ns
     clock.close()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["after", "before"]
-
-
-class Terminal:
-    """A pseudo-terminal with smpmake on it."""
-
-    def __init__(self, space: Space, *command: str, **environment: str) -> None:
-        self.pid, self.master = pty.fork()
-        if self.pid == 0:
-            os.chdir(space.folder)
-            env = {**space.environment, "TERM": "xterm", **environment}
-            os.execvpe(command[0], list(command), env)
-        ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        self.seen = b""
-
-    def read_until(self, word: bytes) -> None:
-        while word not in self.seen:
-            if not select.select([self.master], [], [], 30)[0]:
-                raise AssertionError(f"{word!r} did not come: {self.seen!r}")
-            self.seen += os.read(self.master, 4096)
-
-    def finish(self) -> int:
-        with contextlib.suppress(OSError):
-            while data := os.read(self.master, 4096):
-                self.seen += data
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.master)
-        return os.waitstatus_to_exitcode(status)
 
 
 @pytest.mark.slow
