@@ -18,6 +18,8 @@ MAKES: Final = READERS | READ_BACK | {"colormake"}
 
 #: How MAKEFLAGS names a job server; the second before make 4.2.
 JOBSERVER: Final = ("--jobserver-auth=", "--jobserver-fds=")
+#: Variables that may; the second is cargo's, for the build scripts of crates.
+NAME_JOBSERVER: Final = ("MAKEFLAGS", "CARGO_MAKEFLAGS")
 
 
 def options_of(makeflags: str) -> list[str]:

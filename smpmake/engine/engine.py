@@ -83,7 +83,7 @@ class Engine:
         self._pool = pool
         self._chaos = chaos or Chaos()
         self.priority = Priority(self._chaos, Admission(reserve))
-        lending = Lending(slots, tokens or Unlimited(), disk.folder)
+        self._lending = lending = Lending(slots, tokens or Unlimited(), disk.folder)
         self._distribution = distribution = Distribution(cluster, slots, clock.now)
         self.scheduler = Scheduler(
             slots,
@@ -202,6 +202,11 @@ class Engine:
         if question.kind == wire.ASK_ROOM:  # it is there now; or there is no journal
             settle(GO_ON)
             return None
+        if question.kind == wire.ASK_TOKENS:
+            fifo = self._lending.begin_process(question.pid, self._executor.take_another)
+            settle(wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=fifo) if fifo else GO_ON)
+            self._executor.take_another()
+            return None
         if self._litter and question.path.startswith(self._litter):  # locks, which many share
             settle(GO_ON)
             return None
@@ -281,6 +286,7 @@ class Engine:
     def close(self) -> list[str]:
         """Ends the workers; returns what was left over that should not be (promise P9)."""
         self._executor.close()
+        self._lending.close()
         self._distribution.close()
         leftovers = [
             f"still claimed by '{command_of(job).record.command}' ({job.state.value})"

@@ -93,6 +93,7 @@ class Executor:
         command = command_of(job)
         command.build.entered()
         command.build.headers += could_be_read(job.operands)
+        self._lending.issued(job)
         if job.mode is Mode.DEFERRED:
             self._by_caller.setdefault(command.invoke.parent, {})[job] = None
         return self._scheduler.issue(job, self._clock.now())

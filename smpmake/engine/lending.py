@@ -1,11 +1,11 @@
-"""Idle slots, lent to a job that can divide its work: gcc's link-time optimisation.
+"""Idle slots, lent to who can divide his work: gcc's link-time optimisation, cargo.
 
-Such a job is given a job server of its own: a FIFO with a byte for each slot that nobody needs, and
-another one into which its processes put bytes that they have done with.  Two, because a make that
-gives a token back takes the next one at once: from one FIFO nobody else would ever get it.  What is
-in the first is taken back as soon as a command wants a slot; what comes by the second is a slot
-again, and is lent once more if nobody wants it.  So slots in use and slots lent are never more than
-there are.
+A job or a process is given a job server of its own: a FIFO with a byte for each slot that nobody
+needs, and another one into which its processes put bytes that they have done with.  Two, because a
+make that gives a token back takes the next one at once: from one FIFO nobody else would ever get
+it.  What is in the first is taken back as soon as a command wants a slot; what comes by the second
+is a slot again, and is lent once more if nobody wants it.  So slots in use and slots lent are never
+more than there are.  Who holds a token and waits for a command of ours needs one slot, not two.
 
 https://www.gnu.org/software/make/manual/html_node/POSIX-Jobserver.html
 """
@@ -24,7 +24,7 @@ from smpmake.commands.model import Divides
 from smpmake.engine.command import command_of
 from smpmake.engine.tokens import Tokens
 from smpmake.records import DIVIDED
-from smpmake.schedule.job import Job
+from smpmake.schedule.job import Job, Mode
 
 _TOKEN: Final = b"+"  # what make itself uses
 _MOST: Final = 1024  # lent to one job; a FIFO has room for more
@@ -94,12 +94,23 @@ class Lending:
         self._slots = slots
         self._tokens = tokens
         self._folder = folder
-        self._borrowers: dict[Job, _Borrower] = {}
+        self._borrowers: dict[Job | int, _Borrower] = {}  # a process by the pidfd that we watch
+        self._waited_for: set[Job] = set()
 
     @property
     def lent(self) -> int:
-        """Slots that jobs have beside their own."""
-        return sum(each.lent for each in self._borrowers.values())
+        """Slots that others have beside their own, but for those who wait for what has one."""
+        own = sum(each.lent for who, each in self._borrowers.items() if isinstance(who, Job))
+        return own + max(0, self._by_processes - len(self._waited_for))
+
+    @property
+    def _by_processes(self) -> int:
+        return sum(each.lent for who, each in self._borrowers.items() if isinstance(who, int))
+
+    def issued(self, job: Job) -> None:
+        """A command has come: whoever called it may hold a token meanwhile."""
+        if (job.mode is Mode.FOREGROUND and not job.light) or command_of(job).is_awaited:
+            self._waited_for.add(job)
 
     def begin(self, job: Job, returned: Callable[[], None]) -> bytes:
         """The FIFO of a job that is about to start; b"" for most, and where none can be had.
@@ -121,9 +132,43 @@ class Lending:
 
     def ended(self, job: Job) -> None:
         """A job has ended, and with it whatever it used."""
-        borrower = self._borrowers.pop(job, None)
-        if borrower is not None:
-            borrower.close()
+        self._waited_for.discard(job)
+        self._close(job)
+
+    def begin_process(self, pid: int, returned: Callable[[], None]) -> bytes:
+        """The FIFO of a process of the driver's that divides its work, until it ends; b"" where
+        none can be had.  returned: see `begin`."""
+        try:
+            pidfd = os.pidfd_open(pid)
+        except OSError:
+            return b""
+        path = self._folder / f"lent-to-{pid}"
+        try:
+            self._borrowers[pidfd] = _Borrower(path, returned)
+        except OSError:  # one that has asked already, too
+            os.close(pidfd)
+            return b""
+
+        def on_end() -> None:
+            self._close(pidfd)
+            returned()
+
+        asyncio.get_running_loop().add_reader(pidfd, on_end)
+        return os.fsencode(path)
+
+    def close(self) -> None:
+        """Nothing is lent any more."""
+        for borrower in list(self._borrowers):
+            self._close(borrower)
+
+    def _close(self, who: Job | int) -> None:
+        borrower = self._borrowers.pop(who, None)
+        if borrower is None:
+            return
+        borrower.close()
+        if isinstance(who, int):
+            asyncio.get_running_loop().remove_reader(who)
+            os.close(who)
 
     def another(self, busy: int) -> bool:
         """Whether one more slot may be used beside `busy`; takes one back where that needs one."""
@@ -155,8 +200,15 @@ class Lending:
         """Each has its share of what is idle; who came first has had all of it."""
         idle = self._slots - busy - self.lent
         while True:
-            ranked = sorted(self._borrowers.values(), key=lambda each: each.lent)
-            poorest, richest = ranked[0], ranked[-1]
+            # A process has no slot of its own, and works nevertheless: one stays for commands.
+            enough = self._by_processes >= self._slots - 1
+            ranked = sorted(
+                (who for who in self._borrowers if not enough or isinstance(who, Job)),
+                key=lambda who: self._borrowers[who].lent,
+            )
+            if not ranked:
+                return
+            poorest, richest = (self._borrowers[ranked[each]] for each in (0, -1))
             if poorest.lent == _MOST:
                 return
             if idle > 0 and self._tokens.another(busy + self.lent):

@@ -104,21 +104,22 @@ struct wire_result {
 
 /* What a guarded process is about to do to `path`. */
 enum wire_question_kind {
-	ASK_READ = 1,      /* open, look at or run it */
-	ASK_WRITE = 2,     /* make, change or remove it */
-	ASK_LIST = 3,      /* list the folder */
-	ASK_TREE = 4,      /* walk, move or remove the folder with all below it */
-	ASK_MOVE = 5,      /* rename it to the second path */
-	ASK_STAT = 6,      /* a make looks at it, and is told what a serial build would show */
-	ASK_ALL = 7,       /* run it, a program that takes no guard */
-	ASK_LINK = 8,      /* make the second path a link to it */
-	ASK_NAMES = 9,     /* a make lists the folder */
-	ASK_ALIAS = 10,    /* make the second path a symbolic link to it */
-	ASK_ROOM = 11,     /* write more into the undo journal than there is room for */
-	ASK_COMMIT = 12,   /* change the path in a way that cannot be undone */
-	ASK_REMOVE = 13,   /* remove it: what is there is not written to */
-	ASK_LIBRARIES = 14 /* load it with its libraries; the other text: its folder,
-	                      LD_LIBRARY_PATH, more names */
+	ASK_READ = 1,       /* open, look at or run it */
+	ASK_WRITE = 2,      /* make, change or remove it */
+	ASK_LIST = 3,       /* list the folder */
+	ASK_TREE = 4,       /* walk, move or remove the folder with all below it */
+	ASK_MOVE = 5,       /* rename it to the second path */
+	ASK_STAT = 6,       /* a make looks at it, and is told what a serial build would show */
+	ASK_ALL = 7,        /* run it, a program that takes no guard */
+	ASK_LINK = 8,       /* make the second path a link to it */
+	ASK_NAMES = 9,      /* a make lists the folder */
+	ASK_ALIAS = 10,     /* make the second path a symbolic link to it */
+	ASK_ROOM = 11,      /* write more into the undo journal than there is room for */
+	ASK_COMMIT = 12,    /* change the path in a way that cannot be undone */
+	ASK_REMOVE = 13,    /* remove it: what is there is not written to */
+	ASK_LIBRARIES = 14, /* load it with its libraries; the other text: its folder,
+	                       LD_LIBRARY_PATH, more names */
+	ASK_TOKENS = 15     /* run it, which can use a job server: GUARD_ELSEWHERE has its FIFO */
 };
 
 /* Blobs: build, path, second path.  Paths are absolute, but not canonical. */

@@ -1,4 +1,4 @@
-"""The job server of a make (or ninja) that has called us: we are its client.
+"""The job server of a make (or ninja, or cargo) that has called us: we are its client.
 
 A recipe has one slot by being run; for each further one a token is read from the server's pipe, and
 the same byte is written back when the slot is free again.  So make's jobs and our compilers
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from smpmake.commands.makes import JOBSERVER, options_of
+from smpmake.commands.makes import JOBSERVER, NAME_JOBSERVER, options_of
 from smpmake.disk.shared import shared_map
 
 _COUNT: Final = struct.Struct("<I")
@@ -123,7 +123,7 @@ def of_caller(environment: Mapping[str, str], folder: Path) -> JobServer | None:
 
     Raises NotPassedError where it is not there for us; what else goes wrong is as none.
     """
-    named = named_in(environment.get("MAKEFLAGS", ""))
+    named = next(filter(None, (named_in(environment.get(name, "")) for name in NAME_JOBSERVER)), "")
     if not named:
         return None
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from smpmake.commands.makes import PARALLEL
+from smpmake.commands.makes import NAME_JOBSERVER, PARALLEL
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
 from smpmake.guard.files import programs_of_system
@@ -72,7 +72,7 @@ class Stage:
                     os.set_blocking(self.output, True)
             except OSError as error:
                 raise FolderError(f"{path} cannot be used: {error.strerror}") from None
-            if "--jobserver-" in os.environ.get("MAKEFLAGS", ""):
+            if any("--jobserver-" in os.environ.get(name, "") for name in NAME_JOBSERVER):
                 self._find_jobserver()
             if guard and budget >= 0 and takes_guard(program):
                 self._keep_journal(self._board, budget)
@@ -89,7 +89,9 @@ class Stage:
             if self.jobserver is not None and os.path.basename(program) not in PARALLEL:
                 from smpmake.commands.makes import without_jobs
 
-                self.environment["MAKEFLAGS"] = without_jobs(self.environment["MAKEFLAGS"])
+                self.environment.pop("CARGO_MAKEFLAGS", None)
+                if "MAKEFLAGS" in self.environment:
+                    self.environment["MAKEFLAGS"] = without_jobs(self.environment["MAKEFLAGS"])
         except BaseException:
             self.close()
             raise
@@ -103,6 +105,8 @@ class Stage:
             self.alone = (
                 "the make above has a job server, but not for its recipe that runs smpmake: their "
                 "jobs are counted apart (a + before the recipe's line passes it on)"
+                if "--jobserver-" in os.environ.get("MAKEFLAGS", "")
+                else "cargo's job server is not there for smpmake: their jobs are counted apart"
             )
 
     def _keep_journal(self, board: Scoreboard, budget: int) -> None:

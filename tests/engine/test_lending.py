@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 import struct
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 
 from smpmake.engine.lending import Lending
 from smpmake.engine.tokens import Unlimited
+from smpmake.protocol import wire
+from smpmake.protocol.wire import Question
 from smpmake.records import DIVIDED
 from tests.support.bench import Bench, Shim
 
@@ -210,3 +213,112 @@ def test_a_link_that_may_have_few_files_open_keeps_them(tmp_path: Path) -> None:
         assert not list((bench.folder.parent / "session").glob("lent-*"))
 
     played(tmp_path, 3, play)
+
+
+class Outside:
+    """A process of the driver's with a job server, as cargo is."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+        path = str(bench.folder)
+        question = Question(wire.ASK_TOKENS, self.process.pid, -1, "b", path, "cargo")
+        answers: list[bytes] = []
+        assert bench.engine.ask(question, answers.append) is None
+        self.path = bench.folder.parent / "session" / f"lent-to-{self.process.pid}"
+        assert os.fsencode(self.path) in answers[0]
+        names = (self.path, self.path.with_name(self.path.name + ".back"))
+        self._ends = [os.open(name, os.O_RDWR | os.O_NONBLOCK) for name in names]
+
+    def takes(self) -> int:
+        """How many tokens there are for it."""
+        try:
+            return len(os.read(self._ends[0], 100))
+        except BlockingIOError:
+            return 0
+
+    def gives_back(self) -> None:
+        os.write(self._ends[1], b"+")
+
+    def __enter__(self) -> Outside:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for end in self._ends:
+            os.close(end)
+        self.process.communicate()
+
+
+def test_a_process_is_lent_what_is_idle_but_for_one(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        with Outside(bench) as cargo:
+            bench.run("gcc -c a.c")
+            assert len(bench.workers.running) == 1
+            bench.run("gcc -c b.c")
+            assert len(bench.workers.running) == 2  # one token was in nobody's hands
+            assert cargo.takes() == 1
+            bench.run("gcc -c c.c")
+            assert len(bench.workers.running) == 2
+
+    played(tmp_path, 3, play)
+
+
+def test_a_process_that_ends_has_nothing_any_more(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 3)
+    bench.write("a.c", "b.c")
+
+    async def play() -> None:
+        with Outside(bench) as cargo:
+            assert cargo.takes() == 2
+            for name in "ab":
+                bench.run(f"gcc -c {name}.c")
+            assert len(bench.workers.running) == 1
+        while len(bench.workers.running) == 1:  # woken by its end
+            await asyncio.sleep(0)
+        assert not list(cargo.path.parent.glob("lent-*"))
+
+    asyncio.run(play())
+
+
+def test_what_a_process_gives_back_is_a_slot(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 2)
+    bench.write("a.c", "b.c")
+
+    async def play() -> None:
+        with Outside(bench) as cargo:
+            assert cargo.takes() == 1
+            for name in "ab":
+                bench.run(f"gcc -c {name}.c")
+            assert len(bench.workers.running) == 1
+            cargo.gives_back()
+            while len(bench.workers.running) == 1:
+                await asyncio.sleep(0)
+            assert cargo.takes() == 0
+
+    asyncio.run(play())
+
+
+def test_who_waits_for_a_command_needs_no_other_slot(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        with Outside(bench) as cargo:
+            assert cargo.takes() == 2
+            bench.write("conftest.c")  # a probe, whose caller waits
+            shims = [bench.run(f"gcc -c -o {name}.o conftest.c") for name in "abc"]
+            jobs = [shim.became for shim in shims]
+            assert None not in jobs
+            assert not bench.run("gcc -c -o d.o conftest.c").is_answered
+            for job in filter(None, jobs):
+                bench.engine.lease_ended(job)
+            assert cargo.takes() == 0  # it has two
+            bench.run("gcc -c a.c")
+            bench.run("gcc -c b.c")
+            assert len(bench.workers.running) == 1
+
+    played(tmp_path, 3, play)
+
+
+def test_one_slot_is_not_lent(tmp_path: Path) -> None:
+    def play(bench: Bench) -> None:
+        with Outside(bench) as cargo:
+            assert cargo.takes() == 0
+
+    played(tmp_path, 1, play)

@@ -121,6 +121,28 @@ def test_who_is_told_of_it(
         stage.close()
 
 
+def test_cargo_hands_on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the build scripts of crates."""
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("MAKEFLAGS", raising=False)
+    monkeypatch.setenv("CARGO_MAKEFLAGS", f"-j --jobserver-auth=fifo:{tmp_path}/fifo")
+    stage = Stage("make", guard=False, budget=-1)
+    try:
+        assert stage.jobserver is not None
+        assert "CARGO_MAKEFLAGS" not in stage.environment
+    finally:
+        stage.close()
+    monkeypatch.setenv("CARGO_MAKEFLAGS", "-j --jobserver-fds=198,199 --jobserver-auth=198,199")
+    stage = Stage("make", guard=False, budget=-1)
+    try:
+        assert stage.jobserver is None
+        assert "cargo" in stage.alone
+    finally:
+        stage.close()
+
+
 class Counted:
     """Tokens of which there are few."""
 

@@ -62,6 +62,7 @@ _WORK = {
     "ld.gold": "gcc -c one.c && ld.gold -r one.o -o all.o",
     "ld.lld": "gcc -c one.c && ld.lld -r one.o -o all.o",
     "bmake": "bmake made",
+    "cargo": "cargo init -q --vcs none --name one . && cargo build -q --offline",
     "git": f"git -C '{ROOT}' ls-files --error-unmatch README.md",
 }
 _PACKAGES = {

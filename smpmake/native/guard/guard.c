@@ -1,6 +1,7 @@
 /* What a guard knows: found by its constructor, and never changed again. */
 #include "guard.h"
 #include "kernel.h"
+#include "tokens.h"
 #include "tools.h"
 
 #include <elf.h>
@@ -163,6 +164,7 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 				on_exit(on_end, NULL);
 			if (guard.is_make)
 				learns('m', AT_FDCWD, "/");
+			guard_borrow(argv, env);
 		}
 	}
 	errno = before;
