@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,28 @@ for _number, _handler in (
 ):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _handler)
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of more than two variants of a build the default suite has every third; `-m chaos` the
+    others."""
+    builds = [
+        item
+        for item in items
+        if "space" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("chaos")
+    ]
+    variants = Counter(map(_function, builds))
+    seen: Counter[str] = Counter()
+    for item in builds:
+        function = _function(item)
+        if variants[function] > 2 and seen[function] % 3:
+            item.add_marker(pytest.mark.chaos)
+        seen[function] += 1
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.chaos
 def test_the_wheel_is_for_this_platform_and_holds_the_programs(built: Path) -> None:
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     wheel = built / f"smpmake-{__version__}-py3-none-{platform}.whl"

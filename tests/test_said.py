@@ -28,6 +28,7 @@ def test_messages_go_through_one_place() -> None:
                 assert name not in ("print", "logging.basicConfig", "sys.stderr.write"), path
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 @pytest.mark.parametrize("output", often(["live"], ["live", "serial"]))
 def test_p8_a_file_named_like_commands_to_a_terminal(space: Space, output: str) -> None:

@@ -63,6 +63,7 @@ def test_another_source_is_another_command(space: Space) -> None:
     assert jobs(second) == len(COMPILES) - 1
 
 
+@pytest.mark.chaos
 def test_what_speaks_is_heard_and_not_promised(space: Space) -> None:
     warns = {"a.c": "#warning always\nint main(void) { return 0; }\n"}
     _, second, third = again(space, warns, {})
@@ -77,6 +78,7 @@ def test_one_that_speaks_now_is_undone_and_heard(space: Space) -> None:
     assert "earlier build" not in third.err
 
 
+@pytest.mark.chaos
 def test_one_that_fails_now_is_told_its_caller(space: Space) -> None:
     _, second, third = again(space, {"a.h": "#error now\n"}, {"a.h": "#define A 1\n"})
     assert second.status == 1

@@ -80,6 +80,7 @@ def check(space: Space, seeds: range) -> None:
         assert "up to date" in again.out, f"seed {seed}"
 
 
+@pytest.mark.chaos
 def test_p1_under_chaos(space: Space) -> None:
     check(space, range(2))
 

@@ -375,6 +375,7 @@ def test_a_host_that_is_not_there(cluster: Cluster) -> None:
     assert set(cluster.hosts().values()) == {"", there.name}
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("call", ["ccache gcc", "gcc"])
 def test_what_a_cache_has_not(cluster: Cluster, call: str) -> None:
     """Called as it is, and by the compiler's name; the second time it has all of it."""

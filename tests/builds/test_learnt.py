@@ -235,6 +235,7 @@ def test_two_equal_lines_are_wrong_together(space: Space) -> None:
     assert "earlier build" not in third.err
 
 
+@pytest.mark.chaos
 def test_what_was_moved_out_of_a_folder_of_the_lines_own_is_undone(space: Space) -> None:
     """The way back leads through a folder that was never in the journal."""
     text = recipe(
@@ -383,6 +384,7 @@ def check(space: Space, seed: int) -> None:
     again(space, recipes.files(seed), *changes, options=(f"--chaos={seed}",))
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(3))
 def test_p1_random_recipes(space: Space, seed: int) -> None:
     check(space, seed)

@@ -220,6 +220,7 @@ def test_p1_p2_whatever_the_shell(held: Held, name: str, shell: str) -> None:
     check(held, script("set -e", *lines), [*shell.split(), "build.sh"])
 
 
+@pytest.mark.chaos
 def test_a_script_of_many_probes_is_repeated_once(space: Space) -> None:
     """Ten of thirty fail, and none is recognised as a probe."""
     lines = [
@@ -273,6 +274,7 @@ def test_nothing_is_reused_beside_what_nobody_wrote_down(held: Held, how: str) -
     assert "is run again" in ended.err
 
 
+@pytest.mark.chaos
 def test_nothing_is_compiled_twice(space: Space) -> None:
     files = {**objects(40), "zbad.c": "int x = oops;\n", "main.c": MAIN}
     files["Makefile"] = (
@@ -346,6 +348,7 @@ def test_p3_what_an_unfinished_compile_has_rewritten_is_undone(held: Held) -> No
     space.expect_clean()
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("victims", ["server", "all"])
 def test_p3_after_a_kill_the_next_session_undoes(held: Held, victims: str) -> None:
     space = held.space

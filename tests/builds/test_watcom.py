@@ -59,6 +59,7 @@ def test_p1_a_nested_project(space: Space, programs: Path, kind: str, options: s
         assert deferred(ended) == (85 if make == "dynamic" else 80)
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("seed", often([3], [3, 4, 5, 6]))
 def test_p1_the_nested_project_under_disorder(ow: Space, seed: int) -> None:
     watcom.expect_same(ow, "watcom-project", "-j4", "--chaos", str(seed))
@@ -138,6 +139,7 @@ def test_one_base_name_in_two_folders_shares_its_side_files(ow: Space, options: 
     assert "WARN" not in ended.err
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("seed", often([0], range(3)))
 def test_a_precompiled_header_is_made_before_it_is_shared(ow: Space, seed: int) -> None:
     """Stand-ins fail on a header that is being written: two at once would show."""
@@ -304,6 +306,7 @@ def test_p1_the_real_tools(space: Space, options: str) -> None:
     watcom.expect_same(space, "watcom-project", *options.split(), real=True)
 
 
+@pytest.mark.chaos
 def test_reports_know_its_tools_and_bench_measures_wmake(ow: Space) -> None:
     ow.write({**C, "makefile": FLAT})
     assert ow.smpmake("wmake").status == 0

@@ -103,6 +103,7 @@ def completes(child: pexpect.spawn[str], begun: str, rest: str) -> None:
     child.sendcontrol("u")
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_bash(typed: Space, own: bool) -> None:
@@ -128,6 +129,7 @@ def test_bash(typed: Space, own: bool) -> None:
     child.close(force=True)
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh")
 def test_zsh(typed: Space) -> None:
@@ -150,6 +152,7 @@ def test_zsh(typed: Space) -> None:
     child.close(force=True)
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 @pytest.mark.skipif(FISH is None, reason="there is no fish")
 def test_fish(typed: Space) -> None:

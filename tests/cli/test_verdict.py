@@ -37,6 +37,7 @@ def test_the_verdict_is_first(space: Space) -> None:
     assert space.smpmake("report").status == 125  # the trial is not in the user's history
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_details_are_behind_an_option(space: Space) -> None:
     ended = space.smpmake("doctor", "-v")

@@ -221,6 +221,7 @@ def test_a_move_whose_status_is_waited_for_is_answered(bench: Bench) -> None:
     assert bench.states() == ["done", "done"]
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_ten_thousand_renames_in_a_row(bench: Bench) -> None:
     """Each follows from the one before: no recursion may be so deep."""
@@ -234,6 +235,7 @@ def test_ten_thousand_renames_in_a_row(bench: Bench) -> None:
     assert bench.build.empty.is_set()
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_ten_thousand_that_need_what_failed(bench: Bench) -> None:
     bench.build.keep_going = True

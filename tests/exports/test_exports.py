@@ -775,6 +775,7 @@ def test_ninja_builds_the_sample(space: Space, jobs: int) -> None:
     assert tree(space) == built
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", often([4], [1, 4]))
 def test_ninja_builds_what_make_did(space: Space, jobs: int) -> None:
@@ -807,6 +808,7 @@ def test_ninja_builds_what_make_did(space: Space, jobs: int) -> None:
     assert tree(space) == built
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_ninja_builds_what_was_not_watched(space: Space) -> None:
     """Without the guard nobody sees what compilers read: dependency files say it."""
@@ -835,6 +837,7 @@ def test_ninja_in_a_folder_below(space: Space) -> None:
     assert f"build a.o: run {space.folder}/a.c\n" in text
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_every_entry_compiles(space: Space) -> None:
     """Each entry's arguments, run in its directory, make its output from its file."""
@@ -869,6 +872,7 @@ def test_every_entry_compiles(space: Space) -> None:
     assert main["arguments"][:2] == ["gcc", '-DARGS="of a file"']
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_a_partial_rebuild_is_merged(space: Space) -> None:
     space.copy("sample")

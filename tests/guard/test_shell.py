@@ -64,6 +64,7 @@ def files(way: str = "", command: str = COMMAND) -> dict[str, str]:
     return {"a.c": "int f(void) { return 1; }\n", "caller.c": CALLER, "build.sh": script}
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("where", often(["TMPDIR"], ["TMPDIR", "HOME", "XDG_CACHE_HOME"]))
 def test_p1_a_shell_of_a_program_that_cleared_its_environment(

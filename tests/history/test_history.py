@@ -308,6 +308,7 @@ def _open(path: Path, together: Barrier, faults: SimpleQueue[str]) -> None:
         faults.put(str(error))
 
 
+@pytest.mark.chaos
 def test_first_builds_at_once_make_one_history(tmp_path: Path) -> None:
     """SQLite itself refuses some of them: the file's journal is changed without waiting."""
     context = multiprocessing.get_context("fork")

@@ -47,6 +47,7 @@ def long() -> BuildRecord:
     return large(3000)
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("make", [empty, killed, measured, ordinary, hostile, long])
 def test_every_build_keeps_to_the_schema(make: Callable[[], BuildRecord]) -> None:
     # What programs get is UTF-8 whatever names a project has.

@@ -575,6 +575,7 @@ def outside(record: BuildRecord) -> float:
     return (first - record.started + record.ended - last) / 1e9
 
 
+@pytest.mark.chaos
 def test_the_simulation_against_real_runs(space: Space, tmp_path: Path) -> None:
     """Jobs that only wait, so that a busy machine does not matter: recorded on one number of slots
     and played on the other, the build takes as long as it really does there."""

@@ -73,6 +73,7 @@ def test_p6_two_builds_share_the_slots(space: Space) -> None:
     assert all((space.folder / f"{n}.o").exists() for n in range(16))
 
 
+@pytest.mark.chaos
 def test_who_has_evaluated_a_servers_variables_asks_that_one(space: Space) -> None:
     default, other = Server(space), Server(space, "--socket", "other")
     in_shell = f'eval "$({SMPMAKE} env --socket other)"; {SMPMAKE} status && {SMPMAKE} stop'
@@ -99,6 +100,7 @@ def test_what_a_shell_evaluates_is_quoted(space: Space) -> None:
     server.stop()
 
 
+@pytest.mark.chaos
 def test_shims_in_a_shell_with_env_wait_and_stop(space: Space) -> None:
     space.write({**objects(3), "bad.c": "int x = oops;\n"})
     server = Server(space)

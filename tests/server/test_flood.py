@@ -70,6 +70,7 @@ def kept(served: Served) -> dict[str, int]:
     }
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_what_is_kept_of_hostile_connections_is_bounded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -303,6 +303,7 @@ RULES = "all: $(patsubst %.c,%.o,$(wildcard *.c))\n%.o: %.c\n\tgcc -c -o $@ $<\n
 two_cpus = pytest.mark.skipif(cpus.usable().count < 2, reason="needs two CPUs")
 
 
+@pytest.mark.chaos
 @two_cpus
 def test_p6_two_builds_at_once(space: Space) -> None:
     counted(space, COUNTING)

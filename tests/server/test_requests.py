@@ -217,6 +217,7 @@ def test_who_does_not_read_holds_nobody_up(
     assert "does not read its replies" in caplog.text
 
 
+@pytest.mark.chaos
 def test_a_long_outcome_is_sent_as_fast_as_it_is_read(tmp_path: Path) -> None:
     async def part(served: Served) -> None:
         client = served.client()

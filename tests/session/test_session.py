@@ -127,6 +127,7 @@ execute.order_for = fails
 """
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("driver", often(["trap '' TERM; make"], ["make", "trap '' TERM; make"]))
 def test_a_fault_of_ours_ends_the_build(space: Space, driver: str) -> None:
     """Nobody waits for a command that will never be started; it does not look like a success."""

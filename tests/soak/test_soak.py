@@ -41,6 +41,7 @@ def kept(path: Path) -> dict[str, ledger.Tally]:
     return ledger.load(path).sections
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_a_run_goes_on_where_the_last_one_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -59,6 +60,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(
     assert "kills" not in table  # none was tried
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_what_is_found_comes_with_the_command_that_finds_it_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
