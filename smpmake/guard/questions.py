@@ -364,6 +364,7 @@ class Questions:
                 # other one now: later commands are at work.
                 entries = list(os.scandir(folder))
                 go |= self._views.made_since(entries, question, job)
+                come |= self._versions.gone_from(folder, job) - go
                 listing = self._listings.of_entries(entries, come, go)
             elif not come and not go:
                 return GO_ON

@@ -153,6 +153,16 @@ class Versions:
                         return version.kept
         return None
 
+    def gone_from(self, folder: str, job: Job) -> set[str]:
+        """The names in a folder that a command is to find, though later ones may have removed
+        them, be it for a moment."""
+        start = len(folder.rstrip("/")) + 1
+        return {
+            path[start:]
+            for path in self._by_path
+            if os.path.dirname(path) == folder and self._of(job, path)
+        }
+
     def made(self, number: int, paths: Iterable[str], shared: Iterable[str]) -> None:
         """Command `number` has made files.
 

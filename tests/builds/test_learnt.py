@@ -70,6 +70,33 @@ def test_what_was_learnt_runs_at_once(space: Space) -> None:
     assert (space.folder / "a").read_text() + (space.folder / "b").read_text() == "a\nb\n"
 
 
+def test_a_line_lists_what_a_later_one_has_removed_for_a_moment(space: Space) -> None:
+    lists = "if test -p go-1; then read word < go-1; fi; for f in d/*; do echo $$f; done > names"
+    makes_anew = "rm -f d/e; if test -p go-2; then read word < go-2; fi; echo anew > d/e"
+    space.write({"Makefile": recipe(lists, makes_anew), "d/a": "", "d/e": "", "d/last": ""})
+    for _ in range(2):
+        build(space)
+    names = space.folder / "names"
+    expected = names.read_text()
+    assert "e\n" in expected
+    names.unlink()
+    for gate in ("go-1", "go-2"):
+        os.mkfifo(space.folder / gate)
+    process = space.start(SMPMAKE, LEARNS, "-j4", "--", "make")
+    ends: list[int] = []
+    while process.poll() is None and len(ends) < 2:
+        with contextlib.suppress(OSError):  # nobody reads yet
+            ends.append(os.open(space.folder / f"go-{len(ends) + 1}", os.O_WRONLY | os.O_NONBLOCK))
+    assert not (space.folder / "d/e").exists()
+    os.close(ends[0])
+    while not (names.exists() and names.read_text().endswith("last\n")):
+        assert process.poll() is None
+    os.close(ends[1])
+    assert jobs(space.finish(process)) == 2
+    assert names.read_text() == expected
+    assert (space.folder / "d/e").read_text() == "anew\n"
+
+
 def test_nothing_is_guessed_while_the_pool_has_enough_to_do(space: Space) -> None:
     """A guess has its price, and gains nothing then: the line runs where it stands."""
     space.fake("gcc", '#!/bin/sh\nif test -p held; then read word < held; fi; echo > "$4"\n')
