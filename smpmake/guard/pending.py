@@ -311,6 +311,10 @@ class Pending:
         entry = self._entries.get(job)
         return entry.promise(path) if entry is not None else Promise(None)
 
+    def is_to_come(self, path: str, before: int) -> bool:
+        """Whether a command that was issued before a number is still to write a path."""
+        return bool(self._hazards.writers(path, before))
+
     def link_made(self, link: str, writers: Iterable[Job]) -> None:
         """A new symbolic link leads to what is pending: its name stands for that meanwhile."""
         claim = (path_hash(link), OUTPUT)

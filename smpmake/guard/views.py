@@ -83,10 +83,12 @@ class Views:
     def _is_its_own(self, question: Question, job: Job, path: str) -> bool:
         """Whether a file that is younger than a job is there for it all the same.
 
-        By it, or by an earlier command; or in common use, or who made it cannot be told.
+        By it, or by an earlier command, which may be at work on it; or in common use, or who made
+        it cannot be told.
         """
         return (
             path in job.operands.writes
+            or self._pending.is_to_come(path, job.number)
             or self._versions.was_made_before(job, path)
             or self._is_shared(path)
             or not self._seen_of(job).whole

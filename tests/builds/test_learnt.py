@@ -70,15 +70,29 @@ def test_what_was_learnt_runs_at_once(space: Space) -> None:
     assert (space.folder / "a").read_text() + (space.folder / "b").read_text() == "a\nb\n"
 
 
-def test_a_line_lists_what_a_later_one_has_removed_for_a_moment(space: Space) -> None:
-    lists = "if test -p go-1; then read word < go-1; fi; for f in d/*; do echo $$f; done > names"
-    makes_anew = "rm -f d/e; if test -p go-2; then read word < go-2; fi; echo anew > d/e"
-    space.write({"Makefile": recipe(lists, makes_anew), "d/a": "", "d/e": "", "d/last": ""})
+LISTS = "for f in d/*; do echo $$f; done > names"
+HELD_1 = "if test -p go-1; then read word < go-1; fi"
+HELD_2 = "if test -p go-2; then read word < go-2; fi"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # Made anew by a later line, it is not there for a moment.
+        (f"{HELD_1}; {LISTS}", f"rm -f d/e; {HELD_2}; echo anew > d/e"),
+        # Made by the driver, in a line that is another one each time; and then by an earlier job.
+        (
+            ": $(shell date +%N); rm -f d/e; echo old > d/e",
+            f"{{ {HELD_2}; echo anew; }} > d/e",
+            f"{HELD_1}; {LISTS}",
+        ),
+    ],
+)
+def test_a_line_lists_what_others_are_at_work_on(space: Space, lines: tuple[str, ...]) -> None:
+    space.write({"Makefile": recipe(*lines), "d/a": "", "d/e": "", "d/last": ""})
     for _ in range(2):
         build(space)
     names = space.folder / "names"
-    expected = names.read_text()
-    assert "e\n" in expected
     names.unlink()
     for gate in ("go-1", "go-2"):
         os.mkfifo(space.folder / gate)
@@ -87,13 +101,12 @@ def test_a_line_lists_what_a_later_one_has_removed_for_a_moment(space: Space) ->
     while process.poll() is None and len(ends) < 2:
         with contextlib.suppress(OSError):  # nobody reads yet
             ends.append(os.open(space.folder / f"go-{len(ends) + 1}", os.O_WRONLY | os.O_NONBLOCK))
-    assert not (space.folder / "d/e").exists()
     os.close(ends[0])
-    while not (names.exists() and names.read_text().endswith("last\n")):
+    while not (names.exists() and names.read_text().endswith("d/last\n")):
         assert process.poll() is None
     os.close(ends[1])
     assert jobs(space.finish(process)) == 2
-    assert names.read_text() == expected
+    assert names.read_text() == "d/a\nd/e\nd/last\n"
     assert (space.folder / "d/e").read_text() == "anew\n"
 
 
