@@ -51,6 +51,12 @@ RECIPES = {
     "tar": [BAD, "tar -cf stamp m.c", AFTER],
     "untar": ["tar -cf t.tar m.c", BAD, "mkdir x", "tar -xf t.tar -C x", "mv x stamp", AFTER],
     "python": [BAD, 'python3 -c \'open("stamp", "w").write("x")\'', AFTER],
+    # As two `rm -rf` of one folder do: what is removed is in none any more.
+    "a folder that has gone": [
+        BAD,
+        "mkdir gone; cd gone; rmdir ../gone; rm -f x; echo > x; cd ..; echo ok > stamp",
+        AFTER,
+    ],
     "rename": [BAD, "echo x > x.tmp", "mv x.tmp stamp", AFTER],
     "overwritten": [BAD, "echo x > m.c", AFTER],
     "appended": [BAD, "echo x >> m.c", AFTER],

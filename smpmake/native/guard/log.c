@@ -187,6 +187,15 @@ static int is_device(const char *path)
 	       !starts(path, "/dev/std");
 }
 
+/* Whether a name is one in a folder that has been removed: nothing is there, and nothing comes. */
+static int has_no_folder(int dir, const char *path)
+{
+	struct statx info;
+	return *path != '/' && strstr(path, "..") == NULL &&
+	       kernel(SYS_statx, dir, "", AT_EMPTY_PATH, STATX_NLINK, &info) == 0 &&
+	       info.stx_nlink == 0;
+}
+
 int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 {
 	c->there = 0;
@@ -200,7 +209,7 @@ int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 	else if (errno != ENOENT)
 		return 0;
 	if (resolve(dir, path, c->path) != 0) {
-		if (!starts(path, "/dev/") && !starts(path, "/proc/"))
+		if (!starts(path, "/dev/") && !starts(path, "/proc/") && !has_no_folder(dir, path))
 			undo_lose(c->head);
 		return 0;
 	}
