@@ -22,6 +22,7 @@ from typing import Final
 
 from smpmake.commands.model import Divides
 from smpmake.engine.command import command_of
+from smpmake.engine.endings import Endings
 from smpmake.engine.tokens import Tokens
 from smpmake.records import DIVIDED
 from smpmake.schedule.job import Job, Mode
@@ -94,7 +95,8 @@ class Lending:
         self._slots = slots
         self._tokens = tokens
         self._folder = folder
-        self._borrowers: dict[Job | int, _Borrower] = {}  # a process by the pidfd that we watch
+        self._borrowers: dict[Job | int, _Borrower] = {}  # a process by its number
+        self._endings = Endings()
         self._waited_for: set[Job] = set()
 
     @property
@@ -138,37 +140,32 @@ class Lending:
     def begin_process(self, pid: int, returned: Callable[[], None]) -> bytes:
         """The FIFO of a process of the driver's that divides its work, until it ends; b"" where
         none can be had.  returned: see `begin`."""
-        try:
-            pidfd = os.pidfd_open(pid)
-        except OSError:
-            return b""
         path = self._folder / f"lent-to-{pid}"
         try:
-            self._borrowers[pidfd] = _Borrower(path, returned)
+            borrower = _Borrower(path, returned)
         except OSError:  # one that has asked already, too
-            os.close(pidfd)
             return b""
 
         def on_end() -> None:
-            self._close(pidfd)
+            self._close(pid)
             returned()
 
-        asyncio.get_running_loop().add_reader(pidfd, on_end)
+        if not self._endings.watch(pid, on_end):
+            borrower.close()
+            return b""
+        self._borrowers[pid] = borrower
         return os.fsencode(path)
 
     def close(self) -> None:
         """Nothing is lent any more."""
+        self._endings.close()
         for borrower in list(self._borrowers):
             self._close(borrower)
 
     def _close(self, who: Job | int) -> None:
         borrower = self._borrowers.pop(who, None)
-        if borrower is None:
-            return
-        borrower.close()
-        if isinstance(who, int):
-            asyncio.get_running_loop().remove_reader(who)
-            os.close(who)
+        if borrower is not None:
+            borrower.close()
 
     def another(self, busy: int) -> bool:
         """Whether one more slot may be used beside `busy`; takes one back where that needs one."""

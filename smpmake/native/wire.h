@@ -70,6 +70,9 @@ struct wire_answer {
 #define JOB_TERMINAL_ERR 8u  /* stderr is one (the same, where both are) */
 #define JOB_LISTENED 16u     /* it is to be known whether it reads its standard input */
 
+/* Behind the name of a job server's FIFO: the one by which tokens come back. */
+#define LENT_BACK ".back"
+
 /* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits, lent (NUL-ended, empty: none). */
 struct wire_job {
 	uint64_t id;
@@ -78,7 +81,7 @@ struct wire_job {
 	uint32_t flags;
 	uint32_t outputs_len, real_len, cwd_len, argv_len, env_len, limits_len;
 	uint32_t rows, columns; /* of the terminal, where it has one */
-	uint32_t lent_len;      /* the FIFO of a job server; a second one has ".back" behind it */
+	uint32_t lent_len;      /* the FIFO of a job server; another has LENT_BACK behind it */
 	uint32_t reserved;
 };
 

@@ -31,7 +31,6 @@
 #define JOB_TERMINAL (JOB_TERMINAL_OUT | JOB_TERMINAL_ERR)
 #define LENT_READ 3
 #define LENT_WRITE 4
-#define LENT_BACK ".back"
 #define GRACE_MS 2000 /* between TERM and KILL: gcc removes its temporary files on TERM */
 
 struct worker {

@@ -8,13 +8,13 @@ from then on in what the parent's children have used; where neither can be told 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from smpmake.decide.procfs import Processes, Usage
 from smpmake.engine.command import command_of
+from smpmake.engine.endings import Endings
 from smpmake.schedule.job import Job
 
 
@@ -92,36 +92,21 @@ class Leases:
         self._loop = loop
         self._ended = ended
         self._meter = Meter(processes or Processes())
-        self._open: set[int] = set()
+        self._endings = Endings()
 
     def watch(self, job: Job, pid: int) -> bool:
         """Tells when the process that a shim became has ended; False where that cannot be."""
-        try:
-            pidfd = os.pidfd_open(pid)
-        except OSError:
+        if not self._endings.watch(pid, lambda: self._on_end(job, pid)):
             return False
         self._meter.begin(pid, command_of(job).invoke.parent)
-        self._open.add(pidfd)
-        self._loop.add_reader(pidfd, self._on_end, job, pid, pidfd)
         return True
 
     def watch_line(self, pid: int, ended: Callable[[], None]) -> None:
         """Calls when a process has ended that is no tool."""
-        try:
-            pidfd = os.pidfd_open(pid)
-        except OSError:
+        if not self._endings.watch(pid, ended):
             self._loop.call_soon(ended)
-            return
 
-        def on_end() -> None:
-            self._let_go(pidfd)
-            ended()
-
-        self._open.add(pidfd)
-        self._loop.add_reader(pidfd, on_end)
-
-    def _on_end(self, job: Job, pid: int, pidfd: int) -> None:
-        self._let_go(pidfd)
+    def _on_end(self, job: Job, pid: int) -> None:
         used = self._meter.end(pid)
         if used is not None:
             record = command_of(job).record
@@ -130,10 +115,4 @@ class Leases:
 
     def close(self) -> None:
         """Watches nobody any more."""
-        for pidfd in list(self._open):
-            self._let_go(pidfd)
-
-    def _let_go(self, pidfd: int) -> None:
-        self._loop.remove_reader(pidfd)
-        self._open.discard(pidfd)
-        os.close(pidfd)
+        self._endings.close()

@@ -63,14 +63,6 @@ void *mapped(const char *path, uint64_t at, size_t size, int protection)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-static int is_among(const char *name, const char *const *names)
-{
-	for (; *names != NULL; names++)
-		if (strcmp(name, *names) == 0)
-			return 1;
-	return 0;
-}
-
 static void find_interpreter(void)
 {
 	const ElfW(Phdr) *header = (const void *)getauxval(AT_PHDR);

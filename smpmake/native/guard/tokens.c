@@ -3,6 +3,7 @@
 #include "tokens.h"
 #include "asking.h"
 #include "kernel.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#define HIGH 500     /* descriptors that scripts do not use */
-#define BACK ".back" /* ../worker.c */
+#define HIGH 500 /* descriptors that scripts do not use */
 #define VARIABLE "CARGO_MAKEFLAGS=-j --jobserver-fds=%d,%d --jobserver-auth=%d,%d"
 
 /* Who has said how many does not want another number, and cargo would complain. */
@@ -62,17 +62,17 @@ static void start_again(char **argv, char **env, char *variable)
 
 void guard_borrow(char **argv, char **env)
 {
+	static const char *const borrowers[] = {"cargo", "rustc", NULL};
 	int before = errno, ends[2] = {-1, -1};
-	char fifo[PATH_MAX + sizeof BACK], variable[128];
+	char fifo[PATH_MAX + sizeof LENT_BACK], variable[128];
 	struct wire_guard_answer answer = {0};
-	if ((strcmp(guard.name, "cargo") != 0 && strcmp(guard.name, "rustc") != 0) ||
-	    has_job_server() || has_number(argv) ||
+	if (!is_among(guard.name, borrowers) || has_job_server() || has_number(argv) ||
 	    getauxval(AT_BASE) == 0) /* somebody has called the loader, who would be called */
 		return;
 	if (ask(ASK_TOKENS, "/", guard.name, fifo, &answer) == 0 &&
 	    answer.state == GUARD_ELSEWHERE) {
 		ends[0] = open_high(fifo);
-		strcat(fifo, BACK);
+		strcat(fifo, LENT_BACK);
 		ends[1] = open_high(fifo);
 	}
 	if (ends[0] >= 0 && ends[1] >= 0) {

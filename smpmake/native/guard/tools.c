@@ -11,7 +11,7 @@
 
 static const char *const printers[] = {PRINTERS, NULL};
 
-static int is_among(const char *name, const char *const *names)
+int is_among(const char *name, const char *const *names)
 {
 	while (*names != NULL && strcmp(*names, name) != 0)
 		names++;

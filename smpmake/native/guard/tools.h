@@ -2,6 +2,9 @@
 #ifndef SMPMAKE_TOOLS_H
 #define SMPMAKE_TOOLS_H
 
+/* Whether a name is one of a list that NULL ends. */
+int is_among(const char *name, const char *const *names);
+
 /* What a tool starts is its own business: gcc's assembler is no command of the build.  A known tool
  * that is no command of ours came here past its shim: a program without a guard started it.  A make
  * that we stand for (wmake) is none: what it starts is the build. */
