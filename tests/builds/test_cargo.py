@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import needs
+from tests.support.counting import counting_launcher, most_at_once
 from tests.support.space import SMPMAKE, Space
 from tests.support.variants import often
 
@@ -59,14 +60,6 @@ CRATES = {
     "c0/a.c": "int a;\n",
     "c0/b.c": "int b;\n",
 }
-#: Says how many compilers are at work, itself included.
-COUNTING = """#!/bin/sh
-: > "$AT_WORK/$$"
-ls "$AT_WORK" | wc -l >> "$SAID"
-"$@"; status=$?
-rm "$AT_WORK/$$"
-exit $status
-"""
 
 
 @pytest.fixture
@@ -116,23 +109,14 @@ def test_below_a_make_with_a_job_server_none_is_lent(space: Space, cargo: Path) 
 @pytest.mark.parametrize("slots", often([1], [1, 2, 4]))
 def test_p6_with_the_real_cargo(space: Space, slots: int) -> None:
     needs.require("cargo")
-    (space.root / "at-work").mkdir()
-    wrapper = space.root / "wrapper"
-    wrapper.write_text(COUNTING)
-    wrapper.chmod(0o755)
-    space.environment |= {
-        "AT_WORK": str(space.root / "at-work"),
-        "SAID": str(space.root / "said"),
-        "RUSTC_WRAPPER": str(wrapper),
-        "CARGO_HOME": str(space.root / "cargo-home"),
-    }
+    space.environment["RUSTC_WRAPPER"] = str(counting_launcher(space))
+    space.environment["CARGO_HOME"] = str(space.root / "cargo-home")
     space.write(CRATES)
     ended = space.smpmake(f"-j{slots}", "--", "cargo", "build", "--offline")
     assert ended.status == 0, ended.err
     assert "warning" not in ended.err, ended.err
-    counts = [int(line) for line in (space.root / "said").read_text().split()]
-    assert len(counts) > len(MEMBERS)
-    assert max(counts) <= slots
+    assert len(os.listdir(space.root / "counts")) > len(MEMBERS)
+    assert most_at_once(space) <= slots
     assert len(list(space.folder.glob("target/debug/build/c0-*/out/[ab].o"))) == 2
     assert sorted(os.listdir(space.root / "at-work")) == []
     space.expect_clean()

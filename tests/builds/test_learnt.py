@@ -11,7 +11,7 @@ import signal
 import pytest
 
 from tests.support import recipes
-from tests.support.lessons import jobs, make_them_slow, release_together
+from tests.support.lessons import jobs, make_them_slow, reached, release_together
 from tests.support.space import SMPMAKE, Ended, Space
 from tests.support.terminal import Terminal
 from tests.support.variants import often
@@ -71,8 +71,7 @@ def test_what_was_learnt_runs_at_once(space: Space) -> None:
 
 
 LISTS = "for f in d/*; do echo $$f; done > names"
-HELD_1 = "if test -p go-1; then read word < go-1; fi"
-HELD_2 = "if test -p go-2; then read word < go-2; fi"
+HELD_1, HELD_2 = (WAITS.replace("$@", number) for number in "12")
 
 
 @pytest.mark.parametrize(
@@ -94,17 +93,15 @@ def test_a_line_lists_what_others_are_at_work_on(space: Space, lines: tuple[str,
         build(space)
     names = space.folder / "names"
     names.unlink()
-    for gate in ("go-1", "go-2"):
-        os.mkfifo(space.folder / gate)
+    gates = [space.folder / f"go-{number}" for number in "12"]
+    for gate in gates:
+        os.mkfifo(gate)
     process = space.start(SMPMAKE, LEARNS, "-j4", "--", "make")
-    ends: list[int] = []
-    while process.poll() is None and len(ends) < 2:
-        with contextlib.suppress(OSError):  # nobody reads yet
-            ends.append(os.open(space.folder / f"go-{len(ends) + 1}", os.O_WRONLY | os.O_NONBLOCK))
-    os.close(ends[0])
+    lists, makes = reached(process, gates)
+    os.close(lists)
     while not (names.exists() and names.read_text().endswith("d/last\n")):
         assert process.poll() is None
-    os.close(ends[1])
+    os.close(makes)
     assert jobs(space.finish(process)) == 2
     assert names.read_text() == "d/a\nd/e\nd/last\n"
     assert (space.folder / "d/e").read_text() == "anew\n"

@@ -22,15 +22,13 @@ from tests.support.bench import Bench, Shim
 LINK = "gcc -flto -o p x.o"
 
 
-class Link:
-    """A link's processes, as its job server sees them."""
+class Borrower:
+    """Processes that have a job server of their own, as they see it."""
 
-    def __init__(self, bench: Bench, line: str = LINK) -> None:
-        bench.run(line)
-        self.number = bench.build.records[-1].number
-        self.path = bench.folder.parent / "session" / f"lent-{self.number}"
-        self._back = self.path.with_name(self.path.name + ".back")
-        self._ends = [os.open(p, os.O_RDWR | os.O_NONBLOCK) for p in (self.path, self._back)]
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        back = path.with_name(path.name + ".back")
+        self._ends = [os.open(p, os.O_RDWR | os.O_NONBLOCK) for p in (path, back)]
 
     def take(self) -> bool:
         """One more of them begins, if it may."""
@@ -53,6 +51,15 @@ class Link:
     def close(self) -> None:
         for end in self._ends:
             os.close(end)
+
+
+class Link(Borrower):
+    """A link's processes."""
+
+    def __init__(self, bench: Bench, line: str = LINK) -> None:
+        bench.run(line)
+        self.number = bench.build.records[-1].number
+        super().__init__(bench.folder.parent / "session" / f"lent-{self.number}")
 
 
 def played(tmp_path: Path, slots: int, play: Callable[[Bench], None], **options: object) -> Bench:
@@ -215,8 +222,8 @@ def test_a_link_that_may_have_few_files_open_keeps_them(tmp_path: Path) -> None:
     played(tmp_path, 3, play)
 
 
-class Outside:
-    """A process of the driver's with a job server, as cargo is."""
+class Outside(Borrower):
+    """A process of the driver's, as cargo is."""
 
     def __init__(self, bench: Bench) -> None:
         self.process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
@@ -224,28 +231,19 @@ class Outside:
         question = Question(wire.ASK_TOKENS, self.process.pid, -1, "b", path, "cargo")
         answers: list[bytes] = []
         assert bench.engine.ask(question, answers.append) is None
-        self.path = bench.folder.parent / "session" / f"lent-to-{self.process.pid}"
+        super().__init__(bench.folder.parent / "session" / f"lent-to-{self.process.pid}")
         assert os.fsencode(self.path) in answers[0]
-        names = (self.path, self.path.with_name(self.path.name + ".back"))
-        self._ends = [os.open(name, os.O_RDWR | os.O_NONBLOCK) for name in names]
 
-    def takes(self) -> int:
-        """How many tokens there are for it."""
-        try:
-            return len(os.read(self._ends[0], 100))
-        except BlockingIOError:
-            return 0
-
-    def gives_back(self) -> None:
-        os.write(self._ends[1], b"+")
+    def end(self) -> None:
+        """With what it has in hand."""
+        self.process.communicate()
 
     def __enter__(self) -> Outside:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for end in self._ends:
-            os.close(end)
-        self.process.communicate()
+        self.close()
+        self.end()
 
 
 def test_a_process_is_lent_what_is_idle_but_for_one(tmp_path: Path) -> None:
@@ -262,6 +260,16 @@ def test_a_process_is_lent_what_is_idle_but_for_one(tmp_path: Path) -> None:
     played(tmp_path, 3, play)
 
 
+async def one_of_two_waits_until(bench: Bench, done: Callable[[], None]) -> None:
+    """The other slots are lent; what is `done` wakes the engine."""
+    for name in "ab":
+        bench.run(f"gcc -c {name}.c")
+    assert len(bench.workers.running) == 1
+    done()
+    while len(bench.workers.running) == 1:
+        await asyncio.sleep(0)
+
+
 def test_a_process_that_ends_has_nothing_any_more(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 3)
     bench.write("a.c", "b.c")
@@ -269,11 +277,7 @@ def test_a_process_that_ends_has_nothing_any_more(tmp_path: Path) -> None:
     async def play() -> None:
         with Outside(bench) as cargo:
             assert cargo.takes() == 2
-            for name in "ab":
-                bench.run(f"gcc -c {name}.c")
-            assert len(bench.workers.running) == 1
-        while len(bench.workers.running) == 1:  # woken by its end
-            await asyncio.sleep(0)
+            await one_of_two_waits_until(bench, cargo.end)
         assert not list(cargo.path.parent.glob("lent-*"))
 
     asyncio.run(play())
@@ -286,12 +290,7 @@ def test_what_a_process_gives_back_is_a_slot(tmp_path: Path) -> None:
     async def play() -> None:
         with Outside(bench) as cargo:
             assert cargo.takes() == 1
-            for name in "ab":
-                bench.run(f"gcc -c {name}.c")
-            assert len(bench.workers.running) == 1
-            cargo.gives_back()
-            while len(bench.workers.running) == 1:
-                await asyncio.sleep(0)
+            await one_of_two_waits_until(bench, cargo.give_back)
             assert cargo.takes() == 0
 
     asyncio.run(play())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 from tests.support.space import Space
 
@@ -25,14 +26,23 @@ exec {gcc} "$@"
 
 def counted(space: Space, gcc: str) -> None:
     """Puts such a gcc, one of the above, before the real one on the builds' PATH."""
-    tools, at_work = space.root / "tools", space.root / "at-work"
-    for folder in (tools, at_work, space.root / "counts"):
-        folder.mkdir()
-    (tools / "gcc").write_text(gcc.format(gcc=shutil.which("gcc")))
-    (tools / "gcc").chmod(0o755)
-    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
-    space.environment["AT_WORK"] = str(at_work)
-    space.environment["COUNTS"] = str(space.root / "counts")
+    _begin(space)
+    space.fake("gcc", gcc.format(gcc=shutil.which("gcc")))
+
+
+def counting_launcher(space: Space) -> Path:
+    """A program that counts those whose command lines it is given."""
+    _begin(space)
+    launcher = space.root / "launcher"
+    launcher.write_text(COUNTING.format(gcc=""))
+    launcher.chmod(0o755)
+    return launcher
+
+
+def _begin(space: Space) -> None:
+    for variable, name in (("AT_WORK", "at-work"), ("COUNTS", "counts")):
+        (space.root / name).mkdir()
+        space.environment[variable] = str(space.root / name)
     space.environment["GO"] = str(space.root / "go")
 
 

@@ -30,11 +30,17 @@ def make_them_slow(space: Space) -> None:
         path.write_text("\n".join([version, paths, *map(json.dumps, rows)]))
 
 
-def release_together(process: subprocess.Popen[bytes], gates: Sequence[Path]) -> None:
-    """Lets those go on who read from FIFOs, once each has its reader; or none, if it has ended."""
+def reached(process: subprocess.Popen[bytes], gates: Sequence[Path]) -> list[int]:
+    """Waits until each FIFO has its reader, or the process has ended; returns ends of those that
+    have one: who reads goes on when his is closed."""
     open_ones: list[int] = []
     while process.poll() is None and len(open_ones) < len(gates):
         with contextlib.suppress(OSError):  # nobody reads yet
             open_ones.append(os.open(gates[len(open_ones)], os.O_WRONLY | os.O_NONBLOCK))
-    for end in open_ones:
+    return open_ones
+
+
+def release_together(process: subprocess.Popen[bytes], gates: Sequence[Path]) -> None:
+    """Lets those go on who read from FIFOs, once each has its reader; or none, if it has ended."""
+    for end in reached(process, gates):
         os.close(end)
