@@ -134,6 +134,15 @@ static int copy_to(const char *path, const char *to)
 	return failed ? -1 : 0;
 }
 
+/* Whether somebody else has removed what a change was to be about, after it was looked at; then who
+ * did has written that down. */
+static int has_gone(const char *path)
+{
+	struct statx info;
+	return kernel(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) != 0 &&
+	       (errno == ENOENT || errno == ENOTDIR);
+}
+
 /* A change whose undoing would cost too much, or that cannot be undone at all: first everything
  * that was promised becomes final.  A job cannot wait for that. */
 void undo_commit(const char *why)
@@ -150,7 +159,8 @@ void undo_commit(const char *why)
 
 /* ------------------------------------------------------------------ the changes */
 
-static SLOW void change_data(struct change *c, int grows)
+/* Returns whether there still is something to be changed. */
+static SLOW int change_data(struct change *c, int grows)
 {
 	char name[PATH_MAX];
 	struct undo_entry *entry;
@@ -160,7 +170,7 @@ static SLOW void change_data(struct change *c, int grows)
 		c->flags |= UNDO_GREW;
 	if (size == 0 || grows) {
 		undo_write(c, nothing);
-		return;
+		return 1;
 	}
 	if (may_write(size) && is_affordable(c->head, size)) {
 		/* The entry's place is the copy's name; it speaks of it once that is whole. */
@@ -168,15 +178,18 @@ static SLOW void change_data(struct change *c, int grows)
 		c->store = c->store ? c->store : 1;
 		entry = undo_write(c, nothing);
 		if (entry == NULL)
-			return;
+			return 1;
 		item(c->head, c->store, entry->at, name);
 		if (copy_to(c->path, name) == 0) {
 			__atomic_store_n(&entry->flags, c->flags | UNDO_WHOLE, __ATOMIC_RELEASE);
-			return;
+			return 1;
 		}
 		kernel(SYS_unlinkat, AT_FDCWD, name, 0);
+		if (has_gone(c->path))
+			return 0; /* an entry that is not whole undoes nothing */
 	}
 	undo_commit(c->path);
+	return 1;
 }
 
 int undo_open(int dir, const char *path, int flags)
@@ -185,12 +198,12 @@ int undo_open(int dir, const char *path, int flags)
 	struct change c;
 	int nofollow = flags & (O_NOFOLLOW | O_EXCL) ? AT_SYMLINK_NOFOLLOW : 0;
 	if (undo_look(&c, dir, path, nofollow)) {
+		if (c.there && matters(&c) && S_ISREG(c.info.stx_mode) && (flags & O_EXCL) == 0 &&
+		    (flags & O_TRUNC || (flags & O_ACCMODE) != O_RDONLY))
+			c.there = change_data(&c, (flags & (O_APPEND | O_TRUNC)) == O_APPEND);
 		if (!c.there && flags & O_CREAT) {
 			c.kind = UNDO_NEW;
 			is_new = undo_write(&c, nothing) != NULL;
-		} else if (matters(&c) && S_ISREG(c.info.stx_mode) && (flags & O_EXCL) == 0 &&
-		           (flags & O_TRUNC || (flags & O_ACCMODE) != O_RDONLY)) {
-			change_data(&c, (flags & (O_APPEND | O_TRUNC)) == O_APPEND);
 		}
 	}
 	errno = before;
@@ -326,6 +339,11 @@ static SLOW int change_gone(struct change *c, int moved)
 		return 1;
 	if (here && kernel(SYS_linkat, AT_FDCWD, c->path, AT_FDCWD, name, 0) == 0)
 		return 0;
+	if (has_gone(c->path)) {
+		/* Where it is when this is undone depends on who has removed it, and when. */
+		__atomic_store_n(&entry->kind, UNDO_META, __ATOMIC_RELEASE);
+		return 0;
+	}
 	if (S_ISREG(c->info.stx_mode) &&
 	    (!may_write(c->info.stx_size) || copy_to(c->path, name) != 0))
 		undo_commit(c->path);
