@@ -7,9 +7,8 @@ which asks nobody and cannot be shown older files: that is seen, not guessed.
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import Final, NamedTuple
 
-from smpmake.commands.families import runs_lines
 from smpmake.commands.model import Kind
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.command import Command, command_of
@@ -22,6 +21,18 @@ from smpmake.schedule.job import Job
 _MOST: Final = 256  # commands to look at; who is so far ahead of his turn asks
 _Tool = tuple[bytes, str]
 """A tool's file, and the kind of its work: other parts of it do that."""
+
+
+class _Earlier(NamedTuple):
+    """Who was issued before a command, has not ended, and may read what it has not named.
+
+    newest_ns     when the newest was, at the latest; 0 for none.
+    is_any_blind  whether some are kept from what comes later by questions alone, of those that
+                  make it: they do not look at the age of what they find.
+    """
+
+    newest_ns: int
+    is_any_blind: bool
 
 
 class Observer:
@@ -54,26 +65,30 @@ class Observer:
             self._started_blind.add(job)
         anew = [path for path in job.operands.writes if not self._versions.has_past(path)]
         own = self._pending.checks_of(anew)
-        asks_own = self._is_anybody_blind(job.number)
+        earlier = self._earlier(job)
         trace = self._traces.begin(
             slot,
             job.issued_ns,
             watched=watched,
             own=own,
-            asks_own=asks_own,
+            inputs=self._pending.checks_of(job.operands.reads) if watched else (),
+            older_ns=earlier.newest_ns,
+            asks_own=earlier.is_any_blind,
             learns=command.teaches,
         )
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notices.append(self._traces.fault)
         return trace
 
-    def _is_anybody_blind(self, before: int) -> bool:
-        """Whether who was issued before a number is kept from what comes later by questions alone,
-        of those that make it: it does not look at the age of what it finds."""
-        for count, job in enumerate(self._hazards.undeclared(before)):
-            if count == _MOST or job in self._started_blind or not _can_be_watched(job):
-                return True
-        return False
+    def _earlier(self, job: Job) -> _Earlier:
+        newest_ns = 0
+        for count, other in enumerate(self._hazards.undeclared(job.number)):
+            if count == _MOST:
+                return _Earlier(job.issued_ns, is_any_blind=True)
+            newest_ns = other.issued_ns
+            if other in self._started_blind or not _can_be_watched(other):
+                return _Earlier(job.issued_ns, is_any_blind=True)
+        return _Earlier(newest_ns, is_any_blind=False)
 
     def ended(self, slot: int, job: Job, command: Command) -> list[Job]:
         """What it did, beside what its command line said.
@@ -123,12 +138,11 @@ class Observer:
 
 
 def _can_be_watched(job: Job) -> bool:
-    """Whether what came into being behind its issue a command does not find unasked."""
-    command = command_of(job)
-    links = command.record.kind in (Kind.LINK, Kind.ARCHIVE)
-    links = links and not runs_lines(command.invoke.tool)  # libtool looks for what it may remove
-    # Who is waited for has nobody behind, and is to find what there is.
-    return job.guarded and not (links or command.is_awaited)
+    """Whether what came into being behind its issue a command does not find unasked.
+
+    Who is waited for has nobody behind, and is to find what there is.
+    """
+    return job.guarded and not command_of(job).is_awaited
 
 
 def _tool(command: Command) -> _Tool:

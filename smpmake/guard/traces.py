@@ -3,7 +3,7 @@
 The layout is native/guard/guard.h's `struct trace`: two counts, the times when the job was about to
 be started and when it was issued, whether it is watched, for how many microseconds its processes
 waited for a CPU, whether it asks about its own outputs, whether more is noted for who learns, by
-which its outputs are known, then notes of a letter and an absolute path, NUL-ended.
+what its outputs and its inputs are known, then notes of a letter and an absolute path, NUL-ended.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import time
 from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,13 +19,14 @@ from typing import Final, NamedTuple
 from smpmake.disk.shared import NoRoomError, shared_map
 from smpmake.schedule.job import Operands
 from smpmake.schedule.names import is_product
-from smpmake.undo.journal import now_ns
 
 _SIZE: Final = 1 << 18
 _OWN: Final = 8  # outputs
-_BEGIN: Final = struct.Struct(f"<IIqqIIII{_OWN}Q")
-_HEAD: Final = _BEGIN.size
-_WAITED: Final = 5  # place of a number in it
+_PLACES: Final = 1024  # of inputs
+_BEGIN: Final = struct.Struct(f"<IIqqqIIIIII{_OWN}Q")
+_HEAD: Final = _BEGIN.size + 8 * _PLACES
+_WAITED: Final = 6  # place of a number in it
+MOST_INPUTS: Final = _PLACES // 2
 _FOREIGN: Final = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/")  # not noted: guard/notes.c
 
 
@@ -72,15 +74,20 @@ class Traces:
         *,
         watched: bool = False,
         own: Sequence[int] = (),
+        inputs: Sequence[int] = (),
+        older_ns: int | None = None,
         asks_own: bool = True,
         learns: bool = False,
     ) -> bytes:
         """Empties a slot's file; returns its path, b"" where there is no room for one.
 
         issued_ns  when its command was issued.
+        older_ns   when the newest of those was issued that were before it, and may still read what
+                   they have not named; 0 for none; if not known, as late as itself.
         watched    what was made later it is not to find unasked.
         own        its outputs (scoreboard.output_check),
         asks_own   and whether it asks before it makes or changes them.
+        inputs     what it finds there however young that is; at most MOST_INPUTS are told.
         learns     everything is noted that matters to a line of a recipe (decide/learnt).
         """
         path = self._folder / f"{self._name}-{slot}"
@@ -92,8 +99,12 @@ class Traces:
                 self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
                 return b""
         places = (*own[:_OWN], *(0 for _ in range(_OWN - len(own))))
-        flags = (watched, 0, asks_own, learns)
-        known[:_HEAD] = _BEGIN.pack(0, 0, now_ns(), issued_ns, *flags, *places)
+        table = _table(inputs[:MOST_INPUTS])
+        flags = (watched, 0, asks_own, learns, len(table), 0)
+        times = (time.time_ns(), issued_ns, issued_ns if older_ns is None else older_ns)
+        known[: _BEGIN.size] = _BEGIN.pack(0, 0, *times, *flags, *places)
+        end = _BEGIN.size + 8 * len(table)
+        known[_BEGIN.size : end] = struct.pack(f"<{len(table)}Q", *table)
         return os.fsencode(path)
 
     def end(self, slot: int) -> Trace:
@@ -110,7 +121,7 @@ class Traces:
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
         whole = not lost and not found[b"u"]
-        waited_us = _BEGIN.unpack(known[:_HEAD])[_WAITED]
+        waited_us = _BEGIN.unpack_from(known)[_WAITED]
         return Trace(tuple(found[b"r"]), tuple(found[b"w"]), whole, waited_us)
 
     def events(self, slot: int, begin: int = 0, *, reads: bool = True) -> Events:
@@ -147,8 +158,22 @@ class Traces:
 
 def _extent(known: mmap.mmap) -> tuple[int, int]:
     """Where the notes end, and how many were lost."""
-    used, lost, *_ = _BEGIN.unpack(known[:_HEAD])
+    used, lost, *_ = _BEGIN.unpack_from(known)
     return _HEAD + min(used, _SIZE - _HEAD), lost
+
+
+def _table(checks: Sequence[int]) -> list[int]:
+    """Numbers where their lowest bits say, or behind; half of the places are free."""
+    if not checks:
+        return []
+    size = 1 << (2 * len(checks) - 1).bit_length()
+    table = [0] * size
+    for check in checks:
+        at = check & (size - 1)
+        while table[at]:
+            at = (at + 1) & (size - 1)
+        table[at] = check
+    return table
 
 
 def surprises(trace: Trace, operands: Operands, made: Set[str]) -> tuple[str, ...]:

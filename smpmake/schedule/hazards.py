@@ -75,12 +75,11 @@ class Hazards:
         return next(iter(self._undeclared)).number if self._undeclared else None
 
     def undeclared(self, before: int) -> Iterator[Job]:
-        """Deferred commands issued before a number that may read unnamed files, oldest first."""
+        """Commands issued before a number that may read unnamed files, oldest first."""
         for job in self._undeclared:
             if job.number >= before:
                 break
-            if job.mode is Mode.DEFERRED:
-                yield job
+            yield job
 
     def searches(self) -> set[Search]:
         """Where the commands that may read unnamed files look for them."""

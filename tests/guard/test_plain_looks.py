@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,8 +20,9 @@ from smpmake.guard.scoreboard import (
     Scoreboard,
     file_hash,
     name_hash,
+    output_check,
 )
-from smpmake.guard.traces import Traces
+from smpmake.guard.traces import MOST_INPUTS, Traces
 from smpmake.protocol import wire
 from smpmake.undo.journal import now_ns
 from tests.support.guarded import Answering, guarded, output
@@ -42,8 +43,23 @@ class Job:
         self._traces = Traces(folder)
         self._env: dict[str, str] = {}
 
-    def begin(self, *, issued: int = HOUR, learns: bool = False) -> None:
-        trace = self._traces.begin(0, now_ns() + issued, watched=True, learns=learns)
+    def begin(
+        self,
+        *,
+        issued: int = HOUR,
+        learns: bool = False,
+        inputs: Sequence[int] = (),
+        older: int | None = None,
+    ) -> None:
+        """older: when the newest earlier command was issued that has not ended, from now."""
+        trace = self._traces.begin(
+            0,
+            now_ns() + issued,
+            older_ns=None if older is None else now_ns() + older,
+            watched=True,
+            learns=learns,
+            inputs=inputs,
+        )
         self._env = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
 
     def run(self, *argv: str) -> str:
@@ -139,6 +155,29 @@ def test_what_is_younger_than_the_job_is(job: Job, folder: Path) -> None:
     assert job.asked() == {"there", "link", "dangling"}
 
 
+@pytest.mark.parametrize("others", [0, 5, MOST_INPUTS - 1])
+def test_what_the_job_has_said_that_it_reads_is_not(job: Job, folder: Path, others: int) -> None:
+    """However young.  Where that is a link only its name has been said."""
+    above = file_of(str(folder))
+    assert above is not None
+    names = [*(f"other{n}".encode() for n in range(others)), b"there"]
+    job.begin(issued=-HOUR, inputs=[output_check(above, name) for name in names])
+    job.run(*look_at(*NAMES))
+    assert job.asked() == {"link", "dangling"}
+    job.begin(issued=-HOUR, inputs=[output_check(above, b"link")])
+    job.run(*look_at(*NAMES))
+    assert job.asked() == {"there", "link", "dangling"}
+
+
+def test_of_more_inputs_than_can_be_told_it_asks(job: Job, folder: Path) -> None:
+    above = file_of(str(folder))
+    assert above is not None
+    names = [*(f"other{n}".encode() for n in range(MOST_INPUTS)), b"there"]
+    job.begin(issued=-HOUR, inputs=[output_check(above, name) for name in names])
+    job.run(*look_at("there"))
+    assert job.asked() == {"there"}
+
+
 @pytest.mark.parametrize("issued", [HOUR, -HOUR])
 def test_a_pipe_is_opened_once(job: Job, folder: Path, issued: int) -> None:
     os.mkfifo(folder / "pipe")
@@ -221,6 +260,36 @@ def test_what_is_not_there_is_removed_unasked(
     job.board.show(1, undeclared_ns=now_ns() + HOUR)
     guarded(folder, "rm", "-f", name)
     assert job.asked() == ({name} if asks else set())
+
+
+@pytest.mark.parametrize(("issued", "asks"), [(HOUR, True), (-HOUR, False)])
+def test_a_folder_younger_than_any_compile_is_removed_unasked(
+    job: Job, folder: Path, issued: int, asks: bool
+) -> None:
+    """By the driver; in one that a job removes later commands may have outputs."""
+    job.board.show(1, undeclared_ns=now_ns() + issued)
+    (folder / "new").mkdir()
+    guarded(folder, "rmdir", "new")
+    assert job.asked() == ({"new"} if asks else set())
+    (folder / "new").mkdir()
+    job.begin(older=issued)
+    job.run("rmdir", "new")
+    assert job.asked() == {"new"}
+
+
+@pytest.mark.parametrize(("older", "asks"), [(None, True), (HOUR, True), (0, False)])
+def test_who_was_issued_after_a_job_is_nothing_to_it(
+    job: Job, folder: Path, older: int | None, asks: bool
+) -> None:
+    """A change concerns commands that are older than the job, and younger than the file."""
+    job.board.show(2, undeclared_ns=now_ns() + 2 * HOUR)
+    job.begin(older=older)
+    pause = now_ns()
+    while now_ns() == pause:  # the file is younger than the others
+        pass
+    (folder / "there").write_text("young")
+    job.run("truncate", "-s", "1", "there")
+    assert job.asked() == ({"there"} if asks else set())
 
 
 def test_a_move_that_cannot_be_is_not_asked_about(job: Job, folder: Path) -> None:

@@ -212,6 +212,37 @@ def test_a_pending_command_finds_what_it_was_issued_for(space: Space, name: str)
     space.expect_clean()
 
 
+#: What comes into a folder that a linker script has searched first, by jobs and by the driver.
+LATE = {
+    "ar": "ar rc two/libf.a f2.o",
+    "a link": "gcc -shared -o two/libf.so f2.o",
+    "cp": "cp other.a two/libf.a",
+    "mv": "mv other.a two/libf.a",
+    "a symbolic link": "ln -s ../other.a two/libf.a",
+    # Python takes longer than any clock's tick: only its age tells of what it makes.
+    "the driver": (
+        "python3 -I -c pass; python3 -I -c pass; "
+        'python3 -I -c \'import shutil; shutil.copy("other.a", "two/libf.a")\''
+    ),
+}
+
+
+@pytest.mark.parametrize("how", often(("ar", "the driver"), LATE))
+def test_p1_a_link_finds_no_library_that_comes_later(space: Space, how: str) -> None:
+    """Nothing on its command line names it."""
+    held = Held(space)
+    script = (
+        f"{PROOF}gcc -c lib/f.c -o f.o; ar rc lib/libf.a f.o; gcc -c f2.c; ar rc other.a f2.o; "
+        "echo 'SEARCH_DIR(two) SEARCH_DIR(lib) INPUT(-lf)' > libs.so; gcc -c use.c; "
+        "gcc -o t0 use.o libs.so; ls t0 > started2; "
+        f"gcc -Dheld -o t use.o libs.so; {LATE[how]}; echo > after"
+    )
+    status, expected = held.serial(FILES, ["sh", "-c", script])
+    ended, tree = held.parallel(FILES, ["sh", "-c", script], since="started2", alone=True)
+    assert (ended.status, tree) == (status, expected), ended.err
+    space.expect_clean()
+
+
 WRAPPERS = {
     "a folder of its own, renamed": """#!/bin/sh
 d=$3.d; rm -rf $d $d.new; mkdir $d.new; echo 'int g;' > $d.new/g.c; mv $d.new $d

@@ -62,19 +62,25 @@ extern struct guard guard __attribute__((visibility("hidden"))); /* reached with
 
 /* A job's notes: `used` bytes of text, each a letter (r read, w written, u a program without a
  * guard; and those of `learns`) and an absolute path, NUL-ended.
- * Began: when the job was about to be started, by the file system's clock.  Issued: when its
- * command was.  Watched: what was made later it does not find unasked.  Waited: for a CPU, all the
- * processes that have left.  Learns: all is noted.  Own: what the job has said that it writes, by
- * check_of_key; it asks about changes to that only if told so. */
+ * Began: when the job was about to be started, by a clock that no file's time is ahead of.  Issued:
+ * when its command was.  Older: when the newest of those was that were issued before, and may read
+ * what they have not named; 0 for none.  Watched: what was made later it does not find unasked.
+ * Waited: for a CPU, all the processes that have left.  Learns: all is noted.  Own: what the job
+ * has said that it writes, by check_of_key; it asks about changes to that only if told so.  Inputs:
+ * what it has said that it reads, in as many places as are used, a power of two; each lies where
+ * its lowest bits say, or behind. */
 #define TRACE_SIZE (1u << 18)
 #define TRACE_OWN 8
+#define TRACE_INPUTS 1024u
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
-	int64_t began_ns, issued_ns;
+	int64_t began_ns, issued_ns, older_ns;
 	uint32_t watched, waited_us, asks_own, learns;
+	uint32_t places, unused;
 	uint64_t own[TRACE_OWN];
-	char text[TRACE_SIZE - 40 - 8 * TRACE_OWN];
+	uint64_t inputs[TRACE_INPUTS];
+	char text[TRACE_SIZE - 56 - 8 * (TRACE_OWN + TRACE_INPUTS)];
 };
 
 /* Part of a file, shared with all who map it; NULL where it is not there, or too short. */

@@ -234,6 +234,6 @@ int undo_was_before(const struct change *c)
 		return 1;
 	int64_t born = NS_OF(c->info.stx_btime);
 	if (guard.trace != NULL)
-		return born <= guard.trace->began_ns + UNDO_TICK;
+		return born <= guard.trace->began_ns;
 	return !guard_quiet() || born <= c->head->base_ns + UNDO_TICK;
 }

@@ -231,6 +231,20 @@ int is_own_output(int dir, const char *path)
 	return 0;
 }
 
+int is_own_input(int dir, const char *path)
+{
+	struct key k;
+	const struct trace *trace = guard.trace;
+	uint32_t last = trace->places - 1;
+	if (last >= TRACE_INPUTS || key_of(dir, path, &k) != A_KEY)
+		return 0;
+	uint64_t check = check_of_key(&k);
+	for (uint64_t at = check; trace->inputs[at & last] != 0; at++)
+		if (trace->inputs[at & last] == check)
+			return !is_link(dir, path);
+	return 0;
+}
+
 uint64_t slot_of_file(const struct stat *info)
 {
 	struct {

@@ -29,6 +29,10 @@ int is_kept(int dir, const char *path);
  * for us. */
 int is_own_output(int dir, const char *path);
 
+/* Whether we are a job that has said that it reads what a path names: who was issued before us and
+ * writes that has ended before we were started, and who would change it waits, or keeps it. */
+int is_own_input(int dir, const char *path);
+
 /* Whether what is called so is a link: to a file that the board has by another name, perhaps. */
 int is_link(int dir, const char *path);
 

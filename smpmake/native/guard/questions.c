@@ -76,13 +76,12 @@ static int could_hide(const char *path)
 }
 
 /* The newest issue of a command that may read what it has not named, and is not to see what we do:
- * those that were issued after ours are. */
+ * those that were issued after a job are. */
 static int64_t newest_undeclared(void)
 {
 	int64_t newest = __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED);
-	if (guard.trace != NULL && newest > guard.trace->issued_ns)
-		return guard.trace->issued_ns;
-	return newest;
+	return guard.trace != NULL && newest > guard.trace->older_ns ? guard.trace->older_ns
+	                                                             : newest;
 }
 
 /* Whether a file that is made now may bear the time at which a command was issued: then that cannot
@@ -117,13 +116,14 @@ static int may_be_read(int dir, const char *path, uint32_t kind)
 	}
 }
 
-/* Whether a file shows by its age, whatever its name, that pending commands are not to see it. */
-static int is_born_since(int dir, const char *path, int64_t issued)
+/* Whether a file, or what else is of that type, shows by its age, whatever its name, that pending
+ * commands are not to see it. */
+static int is_born_since(int dir, const char *path, unsigned type, int64_t issued)
 {
 	struct statx info;
 	return kernel(SYS_statx, dir, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_BTIME, &info) ==
 	           0 &&
-	       S_ISREG(info.stx_mode) && info.stx_mask & STATX_BTIME &&
+	       (info.stx_mode & S_IFMT) == type && info.stx_mask & STATX_BTIME &&
 	       NS_OF(info.stx_btime) > issued;
 }
 
@@ -137,7 +137,7 @@ static int is_claimed(int dir, const char *path, unsigned roles)
 		return (roles_of_name(path) & roles) != 0 || is_output(dir, path);
 	return guard.trace->asks_own ||
 	       (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-	        !is_born_since(dir, path, guard.trace->began_ns + MOMENT));
+	        !is_born_since(dir, path, S_IFREG, guard.trace->began_ns));
 }
 
 static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
@@ -162,10 +162,13 @@ void guard_see_removal(int dir, const char *path)
 	const unsigned roles = ROLE_INPUT | ROLE_ABOVE;
 	int before = errno;
 	struct stat info;
-	/* A compiler drops search folders that are not there. */
-	int searched = path != NULL && newest_undeclared() != 0 &&
+	int64_t newest = newest_undeclared();
+	/* A compiler drops search folders that are not there, and has none that is younger.  In one
+	 * that a job removes later commands may have outputs. */
+	int searched = path != NULL && newest != 0 &&
 	               kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-	               S_ISDIR(info.st_mode);
+	               S_ISDIR(info.st_mode) &&
+	               (guard.trace != NULL || !is_born_since(dir, path, S_IFDIR, newest));
 	errno = before;
 	see_change(ASK_REMOVE, dir, path, searched ? ~0u : roles);
 }
@@ -189,7 +192,7 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 	    ((roles_of_name(from) | roles_of_name(to)) & roles || is_output(from_dir, from) ||
 	     is_output(to_dir, to) || may_be_read(from_dir, from, ASK_MOVE) ||
 	     may_be_read(to_dir, to, ASK_MOVE) ||
-	     (newest != 0 && !is_born_since(from_dir, from, newest))))
+	     (newest != 0 && !is_born_since(from_dir, from, S_IFREG, newest))))
 		ask_about_two((uint32_t)kind, from_dir, from, to_dir, to);
 	errno = before;
 }

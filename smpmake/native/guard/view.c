@@ -54,7 +54,7 @@ static SLOW enum view look(int fd, int dir, const char *path, char *elsewhere)
 	long failed = fd >= 0 ? kernel(SYS_statx, fd, "", AT_EMPTY_PATH, AGE, &info)
 	                      : kernel(SYS_statx, dir, path, 0, AGE, &info);
 	if (failed != 0 || S_ISDIR(info.stx_mode) || NS_OF(info.stx_ctime) < issued ||
-	    is_own(dir, path))
+	    is_own_input(dir, path) || is_own(dir, path))
 		return AS_IT_IS;
 	int made = info.stx_mask & STATX_BTIME && NS_OF(info.stx_btime) > issued;
 	return seen(dir, path, made ? MADE_SINCE : "", elsewhere);
