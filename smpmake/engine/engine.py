@@ -83,7 +83,10 @@ class Engine:
         self._pool = pool
         self._chaos = chaos or Chaos()
         self.priority = Priority(self._chaos, Admission(reserve))
-        self._lending = lending = Lending(slots, tokens or Unlimited(), disk.folder)
+        processes = processes or Processes()
+        self._lending = lending = Lending(
+            slots, tokens or Unlimited(), disk.folder, processes.ancestry
+        )
         self._distribution = distribution = Distribution(cluster, slots, clock.now)
         self.scheduler = Scheduler(
             slots,
@@ -112,7 +115,6 @@ class Engine:
             disk.folder,
             clock.now,
         )
-        processes = processes or Processes()
         self._notes = Traces(disk.folder, self._litter, "notes")
         self._learning = learning = Learning(
             self._notes, hazards, disk.paths, board, clock, processes

@@ -12,75 +12,23 @@ https://www.gnu.org/software/make/manual/html_node/POSIX-Jobserver.html
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from smpmake.commands.model import Divides
+from smpmake.engine.borrowers import MOST, Borrower, Outsider
 from smpmake.engine.command import command_of
 from smpmake.engine.endings import Endings
 from smpmake.engine.tokens import Tokens
 from smpmake.records import DIVIDED
 from smpmake.schedule.job import Job, Mode
 
-_TOKEN: Final = b"+"  # what make itself uses
-_MOST: Final = 1024  # lent to one job; a FIFO has room for more
 _FILES: Final = resource.RLIMIT_NOFILE
 _FEW_FILES: Final = 64  # a link that may have no more is not to have two taken from it
-_BACK: Final = ".back"  # behind the first FIFO's name (native/worker.c)
-
-
-class _Borrower:
-    """A job's two FIFOs: `lent` is the slots that it has beside its own."""
-
-    def __init__(self, path: Path, returned: Callable[[], None]) -> None:
-        """returned: called when a slot comes back.  Raises OSError."""
-        self.path = path
-        self.lent = 0
-        self._ends: list[int] = []
-        self._loop = asyncio.get_running_loop()
-        self._names = [path, path.with_name(path.name + _BACK)]
-        try:
-            for name in self._names:
-                os.mkfifo(name, 0o600)
-                self._ends.append(os.open(name, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
-        except OSError:
-            self.close()
-            raise
-        self._loop.add_reader(self._ends[1], returned)
-
-    def lend(self) -> None:
-        """One more."""
-        os.write(self._ends[0], _TOKEN)
-        self.lent += 1
-
-    def settle(self) -> None:
-        """Those that its processes have done with are not lent any more."""
-        self._read(1, _MOST)
-
-    def take_back(self, most: int) -> int:
-        """How many of those are slots again that none of its processes uses."""
-        return self._read(0, most)
-
-    def _read(self, end: int, most: int) -> int:
-        try:
-            found = min(len(os.read(self._ends[end], most)), self.lent)
-        except BlockingIOError:
-            return 0
-        self.lent -= found
-        return found
-
-    def close(self) -> None:
-        for end in self._ends:
-            self._loop.remove_reader(end)
-            os.close(end)
-        for name in self._names:
-            with contextlib.suppress(OSError):
-                name.unlink()
 
 
 class Lending:
@@ -89,30 +37,49 @@ class Lending:
     slots   how many there are.
     tokens  who else has a say in how many may be used.  Where others want what is idle none is
             lent.
+    above   a process and those above it, by their numbers, the nearest first.
     """
 
-    def __init__(self, slots: int, tokens: Tokens, folder: Path) -> None:
+    def __init__(
+        self,
+        slots: int,
+        tokens: Tokens,
+        folder: Path,
+        above: Callable[[int], Iterable[int]],
+    ) -> None:
         self._slots = slots
         self._tokens = tokens
         self._folder = folder
-        self._borrowers: dict[Job | int, _Borrower] = {}  # a process by its number
+        self._above = above
+        self._jobs: dict[Job, Borrower] = {}
+        self._outsiders: dict[int, Outsider] = {}
+        self._left: set[Outsider] = set()  # they have ended, and what they started has not
+        self._callers: dict[Job, Outsider] = {}
         self._endings = Endings()
-        self._waited_for: set[Job] = set()
 
     @property
     def lent(self) -> int:
         """Slots that others have beside their own, but for those who wait for what has one."""
-        own = sum(each.lent for who, each in self._borrowers.items() if isinstance(who, Job))
-        return own + max(0, self._by_processes - len(self._waited_for))
+        return sum(each.used for each in self._all())
 
-    @property
-    def _by_processes(self) -> int:
-        return sum(each.lent for who, each in self._borrowers.items() if isinstance(who, int))
+    def _all(self) -> Iterable[Borrower]:
+        return chain(self._jobs.values(), self._outsiders.values(), self._left)
 
     def issued(self, job: Job) -> None:
         """A command has come: whoever called it may hold a token meanwhile."""
-        if (job.mode is Mode.FOREGROUND and not job.light) or command_of(job).is_awaited:
-            self._waited_for.add(job)
+        if not self._outsiders:
+            return
+        command = command_of(job)
+        if (job.mode is not Mode.FOREGROUND or job.light) and not command.is_awaited:
+            return
+        child = command.invoke.parent
+        for process in self._above(child):
+            outsider = self._outsiders.get(process)
+            if outsider is not None:
+                outsider.waiting[job] = child
+                self._callers[job] = outsider
+                return
+            child = process
 
     def begin(self, job: Job, returned: Callable[[], None]) -> bytes:
         """The FIFO of a job that is about to start; b"" for most, and where none can be had.
@@ -122,10 +89,10 @@ class Lending:
         command = command_of(job)
         if command.divides is Divides.NEVER or command.invoke.limit(_FILES) < _FEW_FILES:
             return b""
-        self.ended(job)
+        self._close_job(job)
         path = self._folder / f"lent-{job.number}"
         try:
-            self._borrowers[job] = _Borrower(path, returned)
+            self._jobs[job] = Borrower(path, returned)
         except OSError:
             return b""
         if command.divides is Divides.IF_LET:
@@ -134,45 +101,73 @@ class Lending:
 
     def ended(self, job: Job) -> None:
         """A job has ended, and with it whatever it used."""
-        self._waited_for.discard(job)
-        self._close(job)
+        caller = self._callers.pop(job, None)
+        if caller is not None:
+            del caller.waiting[job]
+        self._close_job(job)
 
     def begin_process(self, pid: int, returned: Callable[[], None]) -> bytes:
-        """The FIFO of a process of the driver's that divides its work, until it ends; b"" where
-        none can be had.  returned: see `begin`."""
-        path = self._folder / f"lent-to-{pid}"
-        try:
-            borrower = _Borrower(path, returned)
-        except OSError:  # one that has asked already, too
-            return b""
+        """The FIFO of a process of the driver's that divides its work; b"" where none can be had.
 
-        def on_end() -> None:
-            self._close(pid)
+        It has that, with all that it starts, until they have ended; who asks again is given the
+        same.  returned: see `begin`.
+        """
+        known = self._outsiders.get(pid)
+        if known is not None:
+            return known.name
+
+        def on_return() -> None:
+            if not outsider.settle():
+                self._let_go(pid, outsider)
             returned()
 
-        if not self._endings.watch(pid, on_end):
-            borrower.close()
+        def on_end() -> None:
+            if self._outsiders.get(pid) is not outsider:
+                return  # it has given up what it had
+            outsider.forget_names()
+            outsider.take_back(MOST)
+            if outsider.settle() and outsider.lent > 0:
+                self._left.add(outsider)
+                del self._outsiders[pid]
+            else:
+                self._let_go(pid, outsider)
+            returned()
+
+        try:
+            outsider = Outsider(self._folder / f"lent-to-{pid}", on_return)
+        except OSError:
             return b""
-        self._borrowers[pid] = borrower
-        return os.fsencode(path)
+        if not self._endings.watch(pid, on_end):
+            outsider.close()
+            return b""
+        self._outsiders[pid] = outsider
+        return outsider.name
 
     def close(self) -> None:
         """Nothing is lent any more."""
         self._endings.close()
-        for borrower in list(self._borrowers):
-            self._close(borrower)
+        for borrower in self._all():
+            borrower.close()
+        self._jobs.clear()
+        self._outsiders.clear()
+        self._left.clear()
 
-    def _close(self, who: Job | int) -> None:
-        borrower = self._borrowers.pop(who, None)
+    def _close_job(self, job: Job) -> None:
+        borrower = self._jobs.pop(job, None)
         if borrower is not None:
             borrower.close()
 
+    def _let_go(self, pid: int, outsider: Outsider) -> None:
+        if self._outsiders.get(pid) is outsider:
+            del self._outsiders[pid]
+        self._left.discard(outsider)
+        outsider.close()
+
     def another(self, busy: int) -> bool:
         """Whether one more slot may be used beside `busy`; takes one back where that needs one."""
-        borrowers = self._borrowers.values()
-        for each in borrowers:
+        for each in self._all():
             each.settle()
-        if busy + self.lent >= self._slots and not any(each.take_back(1) for each in borrowers):
+        if busy + self.lent >= self._slots and not any(each.take_back(1) for each in self._all()):
             return False
         return self._tokens.another(busy + self.lent)
 
@@ -182,13 +177,12 @@ class Lending:
         wake  is called when there may be another; None: nobody wants one.
         lend  whether jobs may use what is idle (they need memory, too).
         """
-        for each in self._borrowers.values():
-            each.settle()
-        if self._borrowers:
+        if self._jobs or self._outsiders or self._left:
             may = lend and not self._tokens.wanted_elsewhere
-            for each in self._borrowers.values():
+            for each in self._all():
+                each.settle()
                 if not may:
-                    each.take_back(_MOST)
+                    each.take_back(MOST)
             if may and wake is None:
                 self._lend(busy)
         self._tokens.settle(busy + self.lent, wake)
@@ -198,15 +192,15 @@ class Lending:
         idle = self._slots - busy - self.lent
         while True:
             # A process has no slot of its own, and works nevertheless: one stays for commands.
-            enough = self._by_processes >= self._slots - 1
-            ranked = sorted(
-                (who for who in self._borrowers if not enough or isinstance(who, Job)),
-                key=lambda who: self._borrowers[who].lent,
-            )
+            outside = sum(each.lent for each in chain(self._outsiders.values(), self._left))
+            ranked: list[Borrower] = list(self._jobs.values())
+            if outside < self._slots - 1:
+                ranked += self._outsiders.values()
             if not ranked:
                 return
-            poorest, richest = (self._borrowers[ranked[each]] for each in (0, -1))
-            if poorest.lent == _MOST:
+            ranked.sort(key=lambda each: each.lent)
+            poorest, richest = ranked[0], ranked[-1]
+            if poorest.lent == MOST:
                 return
             if idle > 0 and self._tokens.another(busy + self.lent):
                 idle -= 1

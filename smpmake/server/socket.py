@@ -291,7 +291,10 @@ class Connection:
     # ------------------------------------------------------------------ answering a guard
 
     def ask(self, question: wire.Question) -> None:
-        """A guard's question goes to the engine."""
+        """A guard's question goes to the engine.
+
+        Who asks is not told by what it says, which in another namespace is another number."""
+        question = question._replace(pid=self.pid)
         withdraw = self._server.engine.ask(question, self._settle)
         if withdraw is not None and self._socket.fileno() >= 0:
             self._waiting = withdraw

@@ -12,8 +12,10 @@ from tests.support.counting import counting_launcher, most_at_once
 from tests.support.space import SMPMAKE, Space
 from tests.support.variants import often
 
-#: Says which tokens it can have, one of which it keeps when it ends.
+#: Says which tokens it can have, one of which it keeps when it ends.  "again" is for who becomes
+#: himself first, as a stranger; "words" for who is to say what he was given.
 CARGO = r"""
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,21 @@ int main(int argc, char **argv)
     const char *flags = getenv("CARGO_MAKEFLAGS");
     int from, to, wanted = argc > 1 ? atoi(argv[1]) : 0;
     char token;
+    if (wanted == 0 && argc > 1 && strcmp(argv[1], "again") == 0) {
+        unsetenv("CARGO_MAKEFLAGS");
+        return execv("/proc/self/exe", (char *[]){argv[0], argv[2], NULL});
+    }
+    if (argc > 1 && strcmp(argv[1], "words") == 0) {
+        for (int i = 1; i < argc; i++)
+            puts(argv[i]);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "count") == 0) {
+        for (char **each = environ; *each != NULL; each++)
+            wanted += strncmp(*each, "CARGO_MAKEFLAGS=", 16) == 0;
+        printf("%d\n", wanted);
+        return 0;
+    }
     if (flags == NULL) {
         puts("none");
         return 0;
@@ -85,12 +102,73 @@ def test_who_ends_without_giving_back_has_nothing_any_more(space: Space, cargo: 
     assert ended.out == "no more\n" * 3, ended.err
 
 
-def test_who_has_a_number_or_a_server_keeps_it(space: Space, cargo: Path) -> None:
+def said(space: Space, *lines: str) -> list[str]:
+    """What each line of a script prints, with three slots."""
+    ended = space.smpmake("-j3", "--", "sh", "-c", "\n".join(lines))
+    assert "internal error" not in ended.err
+    return ended.out.splitlines()
+
+
+def test_who_has_a_number_keeps_it(space: Space, cargo: Path) -> None:
     """cargo would say that it does not take the number."""
-    assert space.smpmake("-j3", "--", str(cargo), "0", "-j2").out == "none\n"
-    assert space.smpmake("-j3", "--", str(cargo), "0", "--jobs", "2").out == "none\n"
-    env = ("env", "CARGO_MAKEFLAGS=--jobserver-auth=3,4")
-    assert space.smpmake("-j3", "--", *env, str(cargo)).out == "--jobserver-auth=3,4\n"
+    numbers = ("-j2", "-j 2", "--jobs 2", "--jobs=2", "-qj2", "-vrj 2", "-j")
+    others = ("-pjson", "-qpj", "-- -j2", "-q", "--job")
+    assert said(space, *(f"{cargo} 2 {words}" for words in numbers)) == ["none"] * len(numbers)
+    assert said(space, *(f"{cargo} 2 {words}" for words in others)) == ["no more"] * len(others)
+
+
+def test_a_variable_may_be_a_number(space: Space, cargo: Path) -> None:
+    lines = [f"CARGO_BUILD_JOBS={number} {cargo} 2" for number in ("1", "")]
+    assert said(space, *lines) == ["none", "no more"]
+
+
+def test_who_has_a_server_keeps_it(space: Space, cargo: Path) -> None:
+    fifo = space.root / "fifo"
+    named = f"-j --jobserver-auth=fifo:{fifo}"
+    variables = ("CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS")
+    lines = [f"{each}='{named}' {cargo} 2" for each in variables]
+    os.mkfifo(fifo)
+    assert said(space, *lines) == [named, "none", "none"]
+    fifo.unlink()
+    assert said(space, *lines) == ["no more"] * 3
+
+
+def test_descriptors_that_were_not_passed_are_no_server(space: Space, cargo: Path) -> None:
+    """make names them all the same, but to its own kind."""
+    os.mkfifo(space.folder / "fifo")
+    line = f"CARGO_MAKEFLAGS='-k --jobserver-auth=8,9' {cargo} 2"
+    lines = ("exec 7<> fifo", f"{line} 8<&7 9>&7", f"{line} 9>&7")
+    assert said(space, *lines) == ["-k --jobserver-auth=8,9", "no more"]
+
+
+def test_the_variable_is_there_once(space: Space, cargo: Path) -> None:
+    had = ("", "-k", "-k --jobserver-auth=8,9")
+    lines = [f"CARGO_MAKEFLAGS='{each}' {cargo} count" for each in had]
+    assert said(space, *lines) == ["1"] * 3
+
+
+def test_who_asks_again_is_given_the_same(space: Space, cargo: Path) -> None:
+    """As rustup's cargo does, which becomes the real one, and its like that drop variables."""
+    assert said(space, *[f"{cargo} again 2"] * 2) == ["no more"] * 2
+    space.expect_clean()
+
+
+def test_the_interpreter_of_a_script_has_its_words_once(space: Space, cargo: Path) -> None:
+    space.write({"script": f"#!{cargo} words\n"})
+    (space.folder / "script").chmod(0o755)
+    assert said(space, "./script a b") == ["words", "./script", "a", "b"]
+
+
+def test_who_may_open_few_files_has_them_low(space: Space, cargo: Path) -> None:
+    lines = [f"(ulimit -n {files}; {cargo} 2)" for files in (300, 64, 32)]
+    assert said(space, *lines) == ["no more"] * 3
+
+
+def test_a_process_in_another_namespace(space: Space, cargo: Path) -> None:
+    """Where its number is another one: that of a process that lives on."""
+    if space.run("unshare", "-fp", "true").status != 0:
+        pytest.skip("no namespaces of processes here")
+    assert said(space, f"unshare -fp {cargo} 2", f"{cargo} 2") == ["no more"] * 2
 
 
 def test_without_a_session_nothing_is_different(space: Space, cargo: Path) -> None:

@@ -17,6 +17,7 @@ from smpmake.engine.tokens import Unlimited
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Question
 from smpmake.records import DIVIDED
+from smpmake.schedule.job import Job
 from tests.support.bench import Bench, Shim
 
 LINK = "gcc -flto -o p x.o"
@@ -170,7 +171,7 @@ def test_where_memory_is_short_none_is_lent(tmp_path: Path) -> None:
     def play(bench: Bench) -> None:
         link = Link(bench)
         (job,) = bench.engine.scheduler.hazards.present()
-        lending = Lending(4, Unlimited(), tmp_path)
+        lending = Lending(4, Unlimited(), tmp_path, lambda pid: (pid,))
         assert lending.begin(job, lambda: None)
         lending.settle(1, None, lend=True)
         assert lending.lent == 3
@@ -227,22 +228,41 @@ class Outside(Borrower):
 
     def __init__(self, bench: Bench) -> None:
         self.process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
-        path = str(bench.folder)
+        self._bench = bench
+        assert os.fsencode(self.ask()) in self.answer
+        super().__init__(self.ask())
+
+    def ask(self) -> Path:
+        """For its job server; the answer is kept."""
+        path = str(self._bench.folder)
         question = Question(wire.ASK_TOKENS, self.process.pid, -1, "b", path, "cargo")
         answers: list[bytes] = []
-        assert bench.engine.ask(question, answers.append) is None
-        super().__init__(bench.folder.parent / "session" / f"lent-to-{self.process.pid}")
-        assert os.fsencode(self.path) in answers[0]
+        assert self._bench.engine.ask(question, answers.append) is None
+        self.answer = answers[0]
+        return self._bench.folder.parent / "session" / f"lent-to-{self.process.pid}"
+
+    def starts(self, *children: int) -> None:
+        """It has children of these numbers."""
+        self._bench.processes.parents.update(dict.fromkeys(children, self.process.pid))
 
     def end(self) -> None:
         """With what it has in hand."""
+        self.close()
+        self.end_before_its_children()
+
+    def end_before_its_children(self) -> None:
+        """They have the FIFOs open."""
         self.process.communicate()
+
+    def close(self) -> None:
+        """Gives up the FIFOs."""
+        super().close()
+        self._ends.clear()
 
     def __enter__(self) -> Outside:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
         self.end()
 
 
@@ -296,21 +316,83 @@ def test_what_a_process_gives_back_is_a_slot(tmp_path: Path) -> None:
     asyncio.run(play())
 
 
+def test_what_a_process_has_started_keeps_what_it_uses(tmp_path: Path) -> None:
+    """And no more: what it was lent and has not taken it cannot take now."""
+    bench = Bench(tmp_path, 3)
+    bench.write("a.c", "b.c", "c.c")
+
+    async def play() -> None:
+        with Outside(bench) as cargo:
+            assert cargo.take()
+            cargo.end_before_its_children()
+            for name in "abc":
+                bench.run(f"gcc -c {name}.c")
+            while len(bench.workers.running) == 1:
+                await asyncio.sleep(0)
+            assert len(bench.workers.running) == 2
+            assert not cargo.take()
+            cargo.close()
+            while len(bench.workers.running) == 2:
+                await asyncio.sleep(0)
+        assert not list(cargo.path.parent.glob("lent-*"))
+
+    asyncio.run(play())
+
+
+def test_who_has_closed_them_may_ask_anew(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 3)
+
+    async def play() -> None:
+        with Outside(bench) as cargo:
+            assert cargo.takes() == 2
+            cargo.close()
+            while os.path.exists(cargo.path):
+                await asyncio.sleep(0)
+            Borrower.__init__(cargo, cargo.ask())
+            assert cargo.takes() == 2
+
+    asyncio.run(play())
+
+
+def probes(bench: Bench, *callers: int) -> list[Shim]:
+    """Commands whose callers wait."""
+    bench.write("conftest.c")
+    return [bench.run(f"gcc -c -o {n}.o conftest.c", parent=n) for n in callers]
+
+
+def begun(shims: list[Shim]) -> list[Job]:
+    """Those that run."""
+    return [shim.became for shim in shims if shim.became is not None]
+
+
 def test_who_waits_for_a_command_needs_no_other_slot(tmp_path: Path) -> None:
+    """But for the one of them that was not lent any."""
+
+    def play(bench: Bench) -> None:
+        with Outside(bench) as cargo:
+            assert cargo.takes() == 3
+            cargo.starts(101, 102, 103)
+            bench.processes.parents[1011] = 101
+            shims = probes(bench, 1011, 101)
+            assert len(begun(shims)) == 1  # one child, and so no token, waits for both
+            shims += probes(bench, 102, 103)
+            assert len(begun(shims)) == 3
+            for job in begun(shims):
+                bench.engine.lease_ended(job)
+            assert len(begun(shims)) == 4
+            assert cargo.takes() == 0
+
+    played(tmp_path, 4, play)
+
+
+def test_who_waits_elsewhere_has_no_token(tmp_path: Path) -> None:
+    """Children of the driver, of which cargo is another one."""
+
     def play(bench: Bench) -> None:
         with Outside(bench) as cargo:
             assert cargo.takes() == 2
-            bench.write("conftest.c")  # a probe, whose caller waits
-            shims = [bench.run(f"gcc -c -o {name}.o conftest.c") for name in "abc"]
-            jobs = [shim.became for shim in shims]
-            assert None not in jobs
-            assert not bench.run("gcc -c -o d.o conftest.c").is_answered
-            for job in filter(None, jobs):
-                bench.engine.lease_ended(job)
-            assert cargo.takes() == 0  # it has two
-            bench.run("gcc -c a.c")
-            bench.run("gcc -c b.c")
-            assert len(bench.workers.running) == 1
+            bench.processes.parents.update({101: 1, 102: 1, 103: 1, cargo.process.pid: 1})
+            assert len(begun(probes(bench, 101, 102, 103))) == 1
 
     played(tmp_path, 3, play)
 

@@ -6,7 +6,7 @@ The pool is played by the test, which says how each job ended; the clock is in i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -111,7 +111,16 @@ class HandTimer:
 
 
 class FakeProcesses(Processes):
-    """Everybody is a make."""
+    """Everybody is a make.  Who started whom is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parents: dict[int, int] = {}
+
+    def ancestry(self, pid: int) -> Iterator[int]:
+        while pid:
+            yield pid
+            pid = self.parents.get(pid, 0)
 
     def caller(self, pid: int) -> Caller | None:
         return Caller(pid, "make", 1, 0.0)
@@ -178,6 +187,7 @@ class Bench:
         self.folder.mkdir()
         self.log = folder / "log"
         self.workers = FakeWorkers()
+        self.processes = FakeProcesses()
         self.clock = HandClock()
         self.engine = Engine(
             disk(session),
@@ -185,7 +195,7 @@ class Bench:
             self.workers,
             self.clock,
             slots,
-            processes=FakeProcesses(),
+            processes=self.processes,
             reserve=reserve,
             tokens=tokens,
             cluster=cluster,

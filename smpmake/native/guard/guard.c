@@ -18,8 +18,7 @@
 static const uint64_t nothing[8]; /* the head of a board on which nothing is ever pending */
 struct guard guard = {.board = (const struct board *)nothing};
 
-/* The whole "NAME=value", or NULL. */
-static char *variable_of(char **env, const char *name)
+char *variable_of(char **env, const char *name)
 {
 	size_t length = strlen(name);
 	for (; *env != NULL; env++)

@@ -86,6 +86,10 @@ struct trace {
 /* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
 void *mapped(const char *path, uint64_t at, size_t size, int protection);
 
+/* The whole "NAME=value" of an environment, or NULL.  Our constructor comes before libc's, whose
+ * getenv(3) knows nothing yet. */
+char *variable_of(char **env, const char *name);
+
 /* Of a timespec, or a time of statx(2). */
 #define NS_OF(time) ((int64_t)(time).tv_sec * 1000000000 + (time).tv_nsec)
 
