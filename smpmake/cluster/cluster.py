@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from smpmake.cluster.canary import Canaries
 from smpmake.cluster.client import Client, Host
-from smpmake.cluster.compilers import Compiler, compiler_of
+from smpmake.cluster.compilers import Compiler, compiler_of, is_program
 from smpmake.cluster.places import HostState, Place, Places
+from smpmake.cluster.sources import Sources
 from smpmake.commands.launchers import keeps_nothing
 from smpmake.disk.watch import Watch
 
@@ -46,6 +47,7 @@ class Cluster:
         self._client = client
         self._folder = folder
         self._watch = Watch()
+        self._sources = Sources()
         self._canaries = Canaries(client, folder / "canaries")
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake: Callable[[], None] = lambda: None
@@ -82,6 +84,15 @@ class Cluster:
     def state(self) -> list[HostState]:
         """Those that are not left out, as they are now."""
         return self._places.state()
+
+    @staticmethod
+    def may_take(real: str) -> bool:
+        """Whether a compiler is what hosts have, too: a program, no script that calls one."""
+        return is_program(real)
+
+    def loses(self, read: Iterable[str]) -> bool:
+        """Whether sources say more than a preprocessor hands on."""
+        return self._sources.lose_by_it(set(read))
 
     def take(self, name: str, real: str, path: str) -> Place | None:
         """Room for a compile by a compiler that is called `name` and found at `real`, or None."""

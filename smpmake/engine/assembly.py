@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpmake import cpus
-from smpmake.cluster.cluster import FOLDER, Cluster
-from smpmake.cluster.discovery import discover
 from smpmake.config import Settings
 from smpmake.disk.disk import Disk
 from smpmake.engine.admission import reserve_of
@@ -20,6 +18,9 @@ from smpmake.engine.pool import Pool
 from smpmake.engine.tokens import Tokens
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
+
+if TYPE_CHECKING:
+    from smpmake.cluster.cluster import Cluster
 
 log = logging.getLogger("smpmake")
 
@@ -81,6 +82,11 @@ def assemble(
 
 def _cluster(settings: Settings, folder: Path) -> Cluster | None:
     """The other machines that compile; without them all is done here, with a word about it."""
+    if settings.engine == "local":
+        return None
+    from smpmake.cluster.cluster import FOLDER, Cluster
+    from smpmake.cluster.discovery import discover
+
     found = discover(settings.engine, os.environ.get("PATH", os.defpath), settings.guard)
     if found is None:
         return None

@@ -14,12 +14,8 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from smpmake.cluster.cluster import Cluster, Errand
-from smpmake.cluster.compilers import is_program
-from smpmake.cluster.places import HostState, Place
-from smpmake.cluster.sources import Sources
 from smpmake.commands.families import is_launcher
 from smpmake.commands.launchers import prefix_variable
 from smpmake.commands.model import Analysis, Kind
@@ -28,6 +24,10 @@ from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import Environment
 from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job
+
+if TYPE_CHECKING:  # few builds have a cluster, and all would wait for it
+    from smpmake.cluster.cluster import Cluster, Errand
+    from smpmake.cluster.places import HostState, Place
 
 #: Variables by which a compiler finds other parts of itself than a host's has.
 _OTHER_PROGRAMS: Final = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS")
@@ -55,7 +55,6 @@ class Distribution:
         self._now = now
         self._away: dict[Job, _Away] = {}
         self._here: set[Job] = set()  # those that could have gone, and run here
-        self._sources = Sources()
         self._blind: set[bytes] = set()  # compilers of which nobody knows what they read
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
         self._pause: Callable[[Job], None] = lambda job: None
@@ -107,7 +106,7 @@ class Distribution:
         elif prefix and told.get(prefix) is None:
             compiler = argv[1:] if is_launcher(os.path.basename(argv[0])) else argv
             command.sendable = sendable(compiler, analysis, as_it_is=True) or ()
-        if command.sendable and not is_program(_compiler(command)[1]):
+        if command.sendable and not self._cluster.may_take(_compiler(command)[1]):
             command.sendable = ()
 
     def admits(self, job: Job) -> bool:
@@ -194,11 +193,12 @@ class Distribution:
     def _loses(self, job: Job) -> bool:
         """Whether what it has read says more than a preprocessor hands on; or an object has come
         with nothing in it."""
+        assert self._cluster is not None
         record = command_of(job).record
         with contextlib.suppress(OSError):
             if not all(map(os.path.getsize, record.outputs)):
                 return True
-        return self._sources.lose_by_it({*job.operands.reads, *record.reads})
+        return self._cluster.loses((*job.operands.reads, *record.reads))
 
     def _learn(self, command: Command, result: Result) -> None:
         sent = command.record.sent

@@ -10,9 +10,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from smpmake.cluster.cluster import Cluster
-from smpmake.cluster.places import HostState
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import launchers
@@ -47,6 +46,10 @@ from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Scheduler
 from smpmake.undo.journal import UndoJournal
+
+if TYPE_CHECKING:
+    from smpmake.cluster.cluster import Cluster
+    from smpmake.cluster.places import HostState
 
 log = logging.getLogger("smpmake")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from smpmake.cluster.cluster import Errand
 from smpmake.commands.families import mark_of_alone
 from smpmake.disk.elf import is_static
 from smpmake.engine import launchers
@@ -15,6 +14,9 @@ from smpmake.engine.environment import changed, serial
 from smpmake.protocol import frames
 from smpmake.protocol.working import Terminal, encode_job
 from smpmake.schedule.job import Job
+
+if TYPE_CHECKING:
+    from smpmake.cluster.cluster import Errand
 
 #: The descriptors at which a worker opens a job's FIFOs (native/worker.c).  The caller's own flags
 #: are for his make: gcc keeps them from its own where it is a client of no job server.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +11,9 @@ import pytest
 
 from smpmake.cluster.client import Host
 from smpmake.cluster.cluster import Cluster, Errand
+from smpmake.cluster.compilers import is_program
 from smpmake.cluster.places import HostState, Place
+from smpmake.cluster.sources import Sources
 from smpmake.guard import traces
 from smpmake.protocol import wire
 from tests.support.bench import Bench
@@ -42,6 +44,12 @@ class FakeCluster:
 
     def state(self) -> list[HostState]:
         return []
+
+    def may_take(self, real: str) -> bool:
+        return is_program(real)
+
+    def loses(self, read: Iterable[str]) -> bool:
+        return Sources().lose_by_it(read)
 
     def take(self, *compiler: str) -> Place | None:
         for number in range(self.total):
