@@ -25,11 +25,9 @@ from smpmake.protocol import frames, keeping
 from smpmake.protocol.keeping import DriverEvent
 from smpmake.session import limits
 from smpmake.session.keeper import ENDING, Keeper, heard
-from smpmake.session.stage import Stage
+from smpmake.session.stage import USUAL, Stage
 
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
-#: What config.Settings has where no file and no option says otherwise (a test compares them).
-UNDO: Final = 1 << 30
 
 
 class Headstart:
@@ -50,7 +48,7 @@ class Headstart:
             given_back.callback(signal.pthread_sigmask, signal.SIG_SETMASK, self.mask)
             self.soft = limits.raise_descriptor_limit()
             given_back.callback(limits.restore_descriptor_limit, self.soft)
-            self.stage = stage = Stage(command[0], guard=True, budget=UNDO)
+            self.stage = stage = Stage(command[0], USUAL)
             given_back.callback(stage.close)
             self.keeper = Keeper(
                 command, stage.environment, stage.path, alive=stage.alive, soft=self.soft

@@ -30,7 +30,7 @@ from smpmake.session.driver import Driver
 from smpmake.session.environment import output_ids
 from smpmake.session.limits import SHORT
 from smpmake.session.means import BREATH
-from smpmake.session.stage import BUILD, Stage
+from smpmake.session.stage import BUILD, Stage, Terms
 
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine
@@ -53,6 +53,18 @@ _SERVER: Final = tuple(
         *("server.requests", "server.neighbours", "server.socket"),
     )
 )
+
+
+def terms_of(settings: Settings) -> Terms:
+    """What they say of a stage."""
+    return Terms(
+        guard=settings.guard,
+        budget=settings.undo,
+        described=tuple(families.described()),
+        output=settings.output == "serial",
+        learns=settings.recipes in LEARNING,
+        scripts=settings.recipes == "all",
+    )
 
 
 class LocalBackend:
@@ -90,16 +102,7 @@ class LocalBackend:
         record.notices, record.stalls = build.notices, build.stalls
         self._record = record
         if self._stage is None:
-            settings = self._settings
-            self._stage = Stage(
-                self._program,
-                guard=settings.guard,
-                budget=settings.undo,
-                described=tuple(families.described()),
-                output=settings.output == "serial",
-                learns=settings.recipes in LEARNING,
-                scripts=settings.recipes == "all",
-            )
+            self._stage = Stage(self._program, terms_of(self._settings))
         stage = self._stage
         self._listener = socket.socket(fileno=stage.take_listener())
         self._board = stage.take_board()

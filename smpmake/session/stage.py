@@ -6,7 +6,7 @@ A build waits for this module.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from smpmake.commands.makes import NAME_JOBSERVER, PARALLEL
 from smpmake.disk.elf import takes_guard
@@ -25,33 +25,40 @@ if TYPE_CHECKING:
 BUILD: Final = "main"
 
 
+class Terms(NamedTuple):
+    """What settings say of a stage; the defaults are theirs (a test compares them).
+
+    guard      whether the driver's processes get one.
+    budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
+    described  what the names of tools match that the configuration has besides.
+    output     whether the driver writes into a pipe (`Stage.pipe` is its other end).
+    learns     whether recipes' lines are learnt.
+    scripts    and what shell scripts do.
+    """
+
+    guard: bool = True
+    budget: int = 1 << 30
+    described: tuple[str, ...] = ()
+    output: bool = False
+    learns: bool = True
+    scripts: bool = False
+
+
+#: Those of who has no settings.
+USUAL: Final = Terms()
+
+
 class Stage:
     """A session's folder and what is in it; what the driver asks can wait a moment, in a queue.
 
     program    the driver's.
-    guard      whether its processes get one.
-    budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
-    described  what the names of tools match that the configuration has besides.
-    output     whether the driver writes into a pipe (`pipe` is its other end).
-    learns     whether recipes' lines are learnt.
-    scripts    and what shell scripts do.
     doubt      why nothing can be undone, if so.
     jobserver  that of the make that has called us, if there is one for us; `alone` says if it
                should be.
     Raises SmpmakeError.
     """
 
-    def __init__(
-        self,
-        program: str,
-        *,
-        guard: bool,
-        budget: int,
-        described: tuple[str, ...] = (),
-        output: bool = False,
-        learns: bool = False,
-        scripts: bool = False,
-    ) -> None:
+    def __init__(self, program: str, terms: Terms) -> None:
         self.folder = SessionFolder()
         self.path = path = self.folder.path
         self.listener = self.alive = self.alive_write = self.pipe = -1
@@ -61,29 +68,29 @@ class Stage:
         self.jobserver: JobServer | None = None
         self._board: Scoreboard | None = None
         try:
-            self.shims = shims_for(os.environ.get("PATH", os.defpath), path, described)
+            self.shims = shims_for(os.environ.get("PATH", os.defpath), path, terms.described)
             try:
                 self.listener = open_listener(self.folder.socket)
                 self._board = Scoreboard(path / "board")
                 self._board.stand(programs_of_system(os.environ.get("PATH", os.defpath)))
                 self.alive, self.alive_write = os.pipe2(os.O_CLOEXEC)
-                if output:
+                if terms.output:
                     self.pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
                     os.set_blocking(self.output, True)
             except OSError as error:
                 raise FolderError(f"{path} cannot be used: {error.strerror}") from None
             if any("--jobserver-" in os.environ.get(name, "") for name in NAME_JOBSERVER):
                 self._find_jobserver()
-            if guard and budget >= 0 and takes_guard(program):
-                self._keep_journal(self._board, budget)
-            if learns and self.undo is not None:
-                self._board.learn_lines(scripts=scripts)
+            if terms.guard and terms.budget >= 0 and takes_guard(program):
+                self._keep_journal(self._board, terms.budget)
+            if terms.learns and self.undo is not None:
+                self._board.learn_lines(scripts=terms.scripts)
             self.environment = driver_environment(
                 self.shims,
                 self.folder.socket,
                 path / "board",
                 BUILD,
-                guarded=program if guard else "",
+                guarded=program if terms.guard else "",
             )
             # A ninja runs several commands at once whatever we say; it is to ask for each.
             if self.jobserver is not None and os.path.basename(program) not in PARALLEL:

@@ -70,6 +70,17 @@ def test_what_was_learnt_runs_at_once(space: Space) -> None:
     assert (space.folder / "a").read_text() + (space.folder / "b").read_text() == "a\nb\n"
 
 
+def test_so_it_is_for_who_says_nothing(space: Space) -> None:
+    """A build without options has its stage before there are settings."""
+    space.write({"Makefile": TOGETHER})
+    for known in (0, 2):
+        ended = space.smpmake("make")
+        assert ended.status == 0, ended.err
+        assert jobs(ended) == known
+        make_them_slow(space)
+        space.ok("make", "clean")
+
+
 LISTS = "for f in d/*; do echo $$f; done > names"
 HELD_1, HELD_2 = (WAITS.replace("$@", number) for number in "12")
 

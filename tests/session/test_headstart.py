@@ -16,7 +16,9 @@ import pytest
 
 from smpmake.config import Settings
 from smpmake.session import limits
-from smpmake.session.headstart import UNDO, Headstart, begin
+from smpmake.session.headstart import Headstart, begin
+from smpmake.session.local import terms_of
+from smpmake.session.stage import USUAL
 from tests.support.space import SMPMAKE, Space
 
 #: What takes longer to load than a driver may wait, and what it does not need.
@@ -61,8 +63,8 @@ def ended(*command: str) -> Headstart:
 
 def test_it_assumes_what_settings_are_without_any() -> None:
     usual = Settings()
-    assert (usual.guard, usual.undo, usual.output, usual.status) == (True, UNDO, "live", None)
-    assert (usual.verbosity, usual.color, usual.tools) == (0, "auto", ())
+    assert terms_of(usual) == USUAL
+    assert (usual.status, usual.verbosity, usual.color, usual.tools) == (None, 0, "auto", ())
 
 
 def test_what_a_driver_waits_for_is_little() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from smpmake.commands.makes import without_jobs
 from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller
-from smpmake.session.stage import Stage
+from smpmake.session.stage import Stage, Terms
 from tests.support.bench import Bench
 from tests.support.counting import COUNTING, MEETING, counted, most_at_once
 from tests.support.space import SMPMAKE, Space, objects
@@ -113,7 +113,7 @@ def test_who_is_told_of_it(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("MAKEFLAGS", f"k -j2 --jobserver-auth=fifo:{tmp_path}/fifo")
-    stage = Stage(program, guard=False, budget=-1)
+    stage = Stage(program, Terms(guard=False, budget=-1))
     try:
         assert stage.jobserver is not None
         assert stage.environment["MAKEFLAGS"] == (os.environ["MAKEFLAGS"] if kept else "k")
@@ -128,14 +128,14 @@ def test_cargo_hands_on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("MAKEFLAGS", raising=False)
     monkeypatch.setenv("CARGO_MAKEFLAGS", f"-j --jobserver-auth=fifo:{tmp_path}/fifo")
-    stage = Stage("make", guard=False, budget=-1)
+    stage = Stage("make", Terms(guard=False, budget=-1))
     try:
         assert stage.jobserver is not None
         assert "CARGO_MAKEFLAGS" not in stage.environment
     finally:
         stage.close()
     monkeypatch.setenv("CARGO_MAKEFLAGS", "-j --jobserver-fds=198,199 --jobserver-auth=198,199")
-    stage = Stage("make", guard=False, budget=-1)
+    stage = Stage("make", Terms(guard=False, budget=-1))
     try:
         assert stage.jobserver is None
         assert "cargo" in stage.alone
