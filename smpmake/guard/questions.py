@@ -351,8 +351,6 @@ class Questions:
         present = self._hazards.in_folder(folder, before)
         if any(each.operands.temporary == folder for each in present):
             return None  # what these have there for a moment nobody can tell
-        if any(self._views.has_more(folder, each) for each in present):
-            return None
         for name, maker in self._hazards.pending_names(folder, before).items():
             promise = self._pending.promise_of(maker, f"{folder}/{name}")
             if promise.perhaps:
@@ -367,9 +365,11 @@ class Questions:
                 come |= self._versions.gone_from(folder, job) - go
                 listing = self._listings.of_entries(entries, come, go)
             elif not come and not go:
-                return GO_ON
+                return None if self._views.has_more(folder, folder, present) else GO_ON
             else:
                 listing = self._listings.of(folder, come, go)
+            if self._views.has_more(listing, folder, present):
+                return None
         except OSError:  # no room for it
             return None
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))

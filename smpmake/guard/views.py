@@ -58,12 +58,14 @@ class Views:
             return NOT_THERE
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(kept))
 
-    def has_more(self, folder: str, job: Job) -> bool:
-        """Whether a job has made something in a folder that it has not said, be it for a moment."""
+    def has_more(self, listing: str, folder: str, jobs: Iterable[Job]) -> bool:
+        """Whether a folder's listing has what jobs have made there and not said, be it for a
+        moment.  To be asked behind the look: such names are noted before they are there."""
         return any(
             os.path.dirname(path) == folder
             and path not in job.operands.writes
-            and os.path.lexists(path)
+            and os.path.lexists(f"{listing}/{os.path.basename(path)}")
+            for job in jobs
             for path in (self._seen_of(job).writes if job.slot is not None else ())
         )
 

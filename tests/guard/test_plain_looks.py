@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -186,6 +187,21 @@ def test_a_pipe_is_opened_once(job: Job, folder: Path, issued: int) -> None:
     writer.start()
     assert job.run("cat", "pipe") == "said once"
     writer.join()
+
+
+def test_what_is_made_is_noted_before_it_is_there(job: Job, folder: Path) -> None:
+    """Who lists the folder at that moment is not to take it for somebody else's."""
+    os.mkfifo(folder / "pipe")
+    code = "open('pipe', 'w').close()"  # waits for a reader
+    writer = threading.Thread(target=job.run, args=(sys.executable, "-I", "-c", code))
+    writer.start()
+    noted, end = ("w", f"{folder}/pipe"), time.monotonic() + 20
+    while noted not in job.notes() and time.monotonic() < end:
+        pass
+    was_noted = noted in job.notes()
+    (folder / "pipe").read_text()
+    writer.join()
+    assert was_noted
 
 
 LOCKED = """

@@ -362,7 +362,6 @@ def test_a_malformed_question_is_refused(payload: bytes) -> None:
         wire.decode_question(payload)
 
 
-
 @pytest.mark.parametrize(
     ("name", "asks"),
     [

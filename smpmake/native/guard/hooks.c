@@ -277,12 +277,16 @@ extern int fclose(void *file);
 			return found;                                                              \
 		}                                                                                  \
 		enum opening aim = opens(dir, path, how);                                          \
+		/* Before it is there: who lists its folder may be told of it. */                  \
+		char *note = guard.notes != NULL                                                   \
+		                 ? guard_note(aim == FOR_READING ? 'r' : 'w', dir, path)           \
+		                 : NULL;                                                           \
 		type opened;                                                                       \
 		WITH_FOLDER((how) & O_CREAT, dir, path, opened = LIBC(name) args);                 \
 		if (aim == MAKING && sizeof(type) == sizeof(int) && !(opened failed))              \
 			undo_opened((int)(intptr_t)opened);                                        \
-		if (guard.notes != NULL && !(opened failed))                                       \
-			guard_note(aim == FOR_READING ? 'r' : 'w', dir, path);                     \
+		if (opened failed)                                                                 \
+			guard_unnote(note);                                                        \
 		return opened;                                                                     \
 	}
 
