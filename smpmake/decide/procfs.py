@@ -91,12 +91,6 @@ class Processes:
             yield caller
             pid = caller.parent
 
-    def ancestry(self, pid: int) -> Iterator[int]:
-        """A process and those above it, by their numbers, the nearest first."""
-        while pid > 0 and (found := _stat(pid)) is not None:
-            yield pid
-            pid = int(found[1][1])
-
     def folder(self, pid: int) -> str:
         """Where a process works; "" where that cannot be told."""
         try:

@@ -87,9 +87,7 @@ class Engine:
         self._chaos = chaos or Chaos()
         self.priority = Priority(self._chaos, Admission(reserve))
         processes = processes or Processes()
-        self._lending = lending = Lending(
-            slots, tokens or Unlimited(), disk.folder, processes.ancestry
-        )
+        self._lending = lending = Lending(slots, tokens or Unlimited(), disk.folder, processes)
         self._distribution = distribution = Distribution(cluster, slots, clock.now)
         self.scheduler = Scheduler(
             slots,

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from smpmake.commands.model import Divides
+from smpmake.decide.procfs import Processes
 from smpmake.engine.borrowers import MOST, Borrower, Outsider
 from smpmake.engine.command import command_of
 from smpmake.engine.endings import Endings
@@ -37,20 +39,13 @@ class Lending:
     slots   how many there are.
     tokens  who else has a say in how many may be used.  Where others want what is idle none is
             lent.
-    above   a process and those above it, by their numbers, the nearest first.
     """
 
-    def __init__(
-        self,
-        slots: int,
-        tokens: Tokens,
-        folder: Path,
-        above: Callable[[int], Iterable[int]],
-    ) -> None:
+    def __init__(self, slots: int, tokens: Tokens, folder: Path, processes: Processes) -> None:
         self._slots = slots
         self._tokens = tokens
         self._folder = folder
-        self._above = above
+        self._processes = processes
         self._jobs: dict[Job, Borrower] = {}
         self._outsiders: dict[int, Outsider] = {}
         self._left: set[Outsider] = set()  # they have ended, and what they started has not
@@ -73,13 +68,13 @@ class Lending:
         if (job.mode is not Mode.FOREGROUND or job.light) and not command.is_awaited:
             return
         child = command.invoke.parent
-        for process in self._above(child):
-            outsider = self._outsiders.get(process)
+        for process in self._processes.above(child, sys.maxsize):
+            outsider = self._outsiders.get(process.pid)
             if outsider is not None:
                 outsider.waiting[job] = child
                 self._callers[job] = outsider
                 return
-            child = process
+            child = process.pid
 
     def begin(self, job: Job, returned: Callable[[], None]) -> bytes:
         """The FIFO of a job that is about to start; b"" for most, and where none can be had.

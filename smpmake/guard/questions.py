@@ -364,14 +364,16 @@ class Questions:
                 go |= self._views.made_since(entries, question, job)
                 come |= self._versions.gone_from(folder, job) - go
                 listing = self._listings.of_entries(entries, come, go)
-            elif not come and not go:
-                return None if self._views.has_more(folder, folder, present) else GO_ON
-            else:
+            elif come or go:
                 listing = self._listings.of(folder, come, go)
+            else:
+                listing = folder
             if self._views.has_more(listing, folder, present):
                 return None
         except OSError:  # no room for it
             return None
+        if listing == folder:
+            return GO_ON
         return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))
 
 

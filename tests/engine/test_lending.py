@@ -171,7 +171,7 @@ def test_where_memory_is_short_none_is_lent(tmp_path: Path) -> None:
     def play(bench: Bench) -> None:
         link = Link(bench)
         (job,) = bench.engine.scheduler.hazards.present()
-        lending = Lending(4, Unlimited(), tmp_path, lambda pid: (pid,))
+        lending = Lending(4, Unlimited(), tmp_path, bench.processes)
         assert lending.begin(job, lambda: None)
         lending.settle(1, None, lend=True)
         assert lending.lent == 3

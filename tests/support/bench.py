@@ -6,7 +6,7 @@ The pool is played by the test, which says how each job ended; the clock is in i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -117,13 +117,8 @@ class FakeProcesses(Processes):
         super().__init__()
         self.parents: dict[int, int] = {}
 
-    def ancestry(self, pid: int) -> Iterator[int]:
-        while pid:
-            yield pid
-            pid = self.parents.get(pid, 0)
-
     def caller(self, pid: int) -> Caller | None:
-        return Caller(pid, "make", 1, 0.0)
+        return Caller(pid, "make", self.parents.get(pid, int(pid > 1)), 0.0) if pid else None
 
 
 @dataclass
