@@ -1,8 +1,9 @@
 """The text that a make gives to its shell, as the simple commands that it is sure to run.
 
 Bash's grammar (tree-sitter) says what the text is; only what means the same in every shell is
-taken: words, quotes, `&&`, `;` behind what cannot fail or under `set -e`, variables that the text
-itself has set, and the two substitutions that automake writes.  Everything else is not understood.
+taken: words, quotes, `&&`, `;` behind what cannot fail or under `set -e`, pipes, a file for the
+first command of a pipe and one from its last, variables that the text itself has set, and the two
+substitutions that automake writes.  Everything else is not understood.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from smpmake.commands.line_words import PLAIN, NotUnderstoodError, Words, children, text_of
 from smpmake.commands.paths import join
 
 if TYPE_CHECKING:
@@ -21,11 +23,23 @@ if TYPE_CHECKING:
     from smpmake.commands.model import Files
 
 
+#: Where a command's input comes from, or its output goes to: another command, and no file.
+PIPE: Final = "|"
+
+
 class Simple(NamedTuple):
-    """A command of the text: its words, and the folder it is run in, "" for the shell's own."""
+    """A command of the text.
+
+    argv    its words.
+    folder  the one that it is run in, "" for the shell's own.
+    stdin   a file that the shell opens for it, PIPE, or "" for the shell's own.
+    stdout  likewise.
+    """
 
     argv: tuple[str, ...]
     folder: str = ""
+    stdin: str = ""
+    stdout: str = ""
 
 
 class Line(NamedTuple):
@@ -41,24 +55,8 @@ class Line(NamedTuple):
     text: str
 
 
-class NotUnderstoodError(Exception):
-    """The text may mean more than can be told from here."""
-
-
-#: What an unquoted expansion may hold: neither split nor taken for a pattern.
-_PLAIN: Final = re.compile(r"[\w./+@%:,=-]*", re.ASCII)
-#: What an unquoted word must not hold unescaped: patterns, a home, braces, expansions.
-_SPECIAL: Final = frozenset("*?[]{}~!^$`'\"")
-_NEEDS_A_LOOK: Final = re.compile(f"[{re.escape(''.join(sorted(_SPECIAL)))}\\\\]")
-#: automake's: the dependency file of a target, and a source beside the makefile or in its tree.
-_DEPBASE: Final = re.compile(
-    rb"`echo ([\w./+-]+) \| sed 's\|\[\^/\]\*\$\|([._]deps)/&\|;s\|\\\.(\w+)\$\|\|'`"
-)
-_SOURCE: Final = re.compile(rb"`test -f '([\w./+-]+)' \|\| echo '([\w./+-]*)'`")
-#: Names that mean nothing to a shell, whose own are in capitals.
-_OWN: Final = re.compile(r"(?!histchars$|auto_resume$)[a-z_][a-z0-9_]*", re.ASCII)
 #: Builtins that only print.
-_PRINT: Final = frozenset({"echo", "printf"})
+PRINT: Final = frozenset({"echo", "printf"})
 _BLANK: Final = re.compile(r"(?:[ \t]|\\\n)*")
 #: Printable ASCII, tabs, and lines that go on.
 _TEXT: Final = re.compile(r"(?:[\t -~]|\\\n)*")
@@ -117,18 +115,14 @@ class _Reader:
         self._source = text
         self._files = files
         self._getenv = getenv
-        self._variables: dict[str, str] = {}
+        self._words = Words(files, getenv)
         self._folder = ""
         self._ends_at_failure = False
-        self._substitutions: list[tuple[int, int, str]] = []
         self.prints = False
 
     def text(self) -> str:
         """The text, once it has been walked, with what was substituted in its place."""
-        text = self._source
-        for start, end, value in reversed(self._substitutions):
-            text = text[:start] + value + text[end:]
-        return text
+        return self._words.replaced(self._source)
 
     def statements(self, root: Node) -> Iterator[Simple]:
         """What follows another statement runs whatever became of that one, if it may fail."""
@@ -139,45 +133,62 @@ class _Reader:
             if may_fail:
                 raise NotUnderstoodError("what follows a failure")
             *shielded, last = _links(node)
-            before = [command for link in shielded for command in self._link(link)]
+            before = [command for link in shielded for command in self._link(*link)]
             ends_at_failure = self._ends_at_failure
-            behind = list(self._link(last))
+            behind = list(self._link(*last))
             if before and self._ends_at_failure != ends_at_failure:
                 raise NotUnderstoodError("set -e that may not come")
             # A shell goes on behind what fails in front of a `&&`, whatever was set.
             may_fail = bool(before) or (bool(behind) and not self._ends_at_failure)
             yield from (*before, *behind)
 
-    def _link(self, node: Node) -> Iterator[Simple]:
-        if node.type == "variable_assignment":
-            self._assign(node)
+    def _link(self, node: Node, redirections: tuple[Node, ...]) -> Iterator[Simple]:
+        if redirections or node.type == "pipeline":
+            yield from self._pipeline(node, redirections)
+        elif node.type == "variable_assignment":
+            self._words.assign(node)
         elif node.type == "command":
             yield from self._command(node)
         else:
             raise NotUnderstoodError(node.type)
 
-    def _assign(self, node: Node) -> None:
-        name, operator, value = _children(node, 3)
-        known = _text(name)
-        is_own = _OWN.fullmatch(known) and self._getenv(known) is None
-        if name.type != "variable_name" or operator.type != "=" or not is_own:
-            raise NotUnderstoodError(known)
-        self._variables[known] = self._word(value)
+    def _pipeline(self, node: Node, redirections: tuple[Node, ...]) -> Iterator[Simple]:
+        """Its commands run in shells of their own: what they are is said, whatever they are."""
+        parts, operators = [node], []
+        if node.type == "pipeline":
+            parts, operators = node.children[::2], node.children[1::2]
+        if any(operator.type != PIPE for operator in operators):
+            raise NotUnderstoodError("a pipe for messages, too")
+        for number, part in enumerate(parts):
+            is_last = number == len(parts) - 1
+            body, own = _bare(part, redirections if is_last else ())
+            if body.type != "command":
+                raise NotUnderstoodError(body.type)
+            files = self._files_for(own)
+            stdin = PIPE if number else files.pop("<", "")
+            stdout = files.pop(">", "") if is_last else PIPE
+            if files:
+                raise NotUnderstoodError("a file in the place of a pipe")
+            yield Simple(self._called(body), self._folder, stdin, stdout)
+
+    def _files_for(self, redirections: Iterable[Node]) -> dict[str, str]:
+        """What a command reads ("<") and prints into (">")."""
+        files: dict[str, str] = {}
+        for node in redirections:
+            if node.type != "file_redirect":
+                raise NotUnderstoodError(node.type)
+            operator, word = children(node, 2)
+            way, path = operator.type.rstrip("|"), self._words.word(word)
+            is_apart = self._source[node.start_byte - 1] in " \t\n"  # `2>` is another's
+            if way not in ("<", ">") or way in files or not is_apart or path in ("", PIPE):
+                raise NotUnderstoodError("a redirection")
+            files[way] = path
+        return files
 
     def _command(self, node: Node) -> Iterator[Simple]:
-        name, *rest = node.children
-        (first,) = _children(name, 1)
-        if name.type != "command_name" or first.type != "word" or "\\" in _text(first):
-            raise NotUnderstoodError(name.type)
-        for one, other in itertools.pairwise(node.children):
-            gap = self._source[one.end_byte : other.start_byte].replace("\\\n", "")
-            if not gap or gap.strip(" \t"):
-                raise NotUnderstoodError("words that are not apart")
-        words = [_text(first), *map(self._word, rest)]
-        if self._getenv(f"BASH_FUNC_{words[0]}%%") is not None:
-            raise NotUnderstoodError("a function")
+        words = self._called(node)
         match words:
-            case [builtin, *_] if builtin in _PRINT:
+            case [builtin, *_] if builtin in PRINT:
                 self.prints = True
             case [":" | "true", *_]:
                 return
@@ -188,9 +199,24 @@ class _Reader:
             case ["cd", *folder]:
                 self._enter(*folder)
             case _:
-                if not _PLAIN.fullmatch(words[0]):
-                    raise NotUnderstoodError(words[0])
-                yield Simple(tuple(words), self._folder)
+                yield Simple(words, self._folder)
+
+    def _called(self, node: Node) -> tuple[str, ...]:
+        """The words of a command that is called by its name."""
+        name, *rest = node.children
+        (first,) = children(name, 1)
+        if name.type != "command_name" or first.type != "word" or "\\" in text_of(first):
+            raise NotUnderstoodError(name.type)
+        for one, other in itertools.pairwise(node.children):
+            gap = self._source[one.end_byte : other.start_byte].replace("\\\n", "")
+            if not gap or gap.strip(" \t"):
+                raise NotUnderstoodError("words that are not apart")
+        words = [text_of(first), *map(self._words.word, rest)]
+        if self._getenv(f"BASH_FUNC_{words[0]}%%") is not None:
+            raise NotUnderstoodError("a function")
+        if not PLAIN.fullmatch(words[0]):
+            raise NotUnderstoodError(words[0])
+        return tuple(words)
 
     def _enter(self, folder: str = "", *more: str) -> None:
         """A shell goes back through links as it came, and CDPATH leads elsewhere."""
@@ -200,6 +226,7 @@ class _Reader:
         if any(ways) or not self._is_there(folder):
             raise NotUnderstoodError("a folder")
         self._folder = self._at(folder)
+        self._words.moved = True
 
     def _at(self, path: str) -> str:
         return path if path.startswith("/") else join(self._folder, path)
@@ -207,135 +234,26 @@ class _Reader:
     def _is_there(self, folder: str) -> bool:
         return self._files.is_dir(self._at(folder))
 
-    # ------------------------------------------------------------------ words
 
-    def _word(self, node: Node) -> str:
-        """One argument.  An unquoted expansion that could be none, or several, is refused."""
-        word = self._part(node)
-        if not word and node.type not in ("string", "raw_string", "concatenation"):
-            raise NotUnderstoodError("an empty expansion")
-        return word
-
-    def _part(self, node: Node) -> str:
-        match node.type:
-            case "word" | "number":
-                return _unescaped(_text(node))
-            case "raw_string":
-                return _text(node)[1:-1]
-            case "string":
-                return self._string(node)
-            case "concatenation":
-                return self._joined(node)
-            case "simple_expansion" | "expansion":
-                return self._plain(self._variable(node))
-            case "command_substitution":
-                return self._plain(self._substituted(node))
-            case other:
-                raise NotUnderstoodError(other)
-
-    def _joined(self, node: Node) -> str:
-        at = node.start_byte
-        parts = []
-        for child in node.children:
-            if child.start_byte != at:
-                raise NotUnderstoodError("a gap in a word")
-            at = child.end_byte
-            parts.append(self._part(child))
-        if not "".join(parts):
-            raise NotUnderstoodError("an empty word")
-        return "".join(parts)
-
-    @staticmethod
-    def _plain(value: str) -> str:
-        if not _PLAIN.fullmatch(value):
-            raise NotUnderstoodError("an expansion that is split")
-        return value
-
-    def _string(self, node: Node) -> str:
-        """Between double quotes: what is no expansion stands for itself, but for a few escapes."""
-        source, base = node.text or b"", node.start_byte
-        parts, at = [], 1
-        for child in node.named_children:
-            if child.type == "string_content":
-                continue
-            if child.type not in ("simple_expansion", "expansion"):
-                raise NotUnderstoodError(child.type)
-            parts.append(_unquoted(source[at : child.start_byte - base]))
-            parts.append(self._variable(child))
-            at = child.end_byte - base
-        parts.append(_unquoted(source[at:-1]))
-        return "".join(parts)
-
-    def _variable(self, node: Node) -> str:
-        found = re.fullmatch(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", _text(node), re.ASCII)
-        name = (found[1] or found[2]) if found else ""
-        if name not in self._variables:
-            raise NotUnderstoodError("a variable that the line has not set")
-        return self._variables[name]
-
-    def _substituted(self, node: Node) -> str:
-        value = self._value(node.text or b"")
-        self._substitutions.append((node.start_byte, node.end_byte, value))
-        return value
-
-    def _value(self, text: bytes) -> str:
-        if found := _DEPBASE.fullmatch(text):
-            target, deps, suffix = map(bytes.decode, found.groups())
-            head, slash, name = target.rpartition("/")
-            return f"{head}{slash}{deps}/{name}".removesuffix(f".{suffix}")
-        if (found := _SOURCE.fullmatch(text)) and not self._folder:
-            name, otherwise = map(bytes.decode, found.groups())
-            is_file = self._files.exists(name) and not self._files.is_dir(name)
-            return "" if is_file else otherwise
-        raise NotUnderstoodError("a substitution")
-
-
-def _links(node: Node) -> list[Node]:
-    """What `&&` holds together."""
-    links = []
-    while node.type == "list":
-        node, operator, last = _children(node, 3)
-        if operator.type != "&&":
-            raise NotUnderstoodError(operator.type)
-        links.append(last)
-    return [node, *reversed(links)]
-
-
-def _children(node: Node, count: int) -> list[Node]:
-    if len(node.children) != count:
-        raise NotUnderstoodError(node.type)
-    return node.children
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode()
-
-
-def _unescaped(text: str) -> str:
-    """A word without quotes."""
-    if not _NEEDS_A_LOOK.search(text):  # nearly all
-        return text
-    parts = []
-    escaped = False
-    for letter in text:
-        if escaped:
-            escaped = False
-            if letter != "\n":
-                parts.append(letter)
-        elif letter == "\\":
-            escaped = True
-        elif letter in _SPECIAL:
-            raise NotUnderstoodError(letter)
+def _links(node: Node) -> list[tuple[Node, tuple[Node, ...]]]:
+    """What `&&` holds together: each with its redirections, which the grammar puts around all."""
+    links: list[tuple[Node, tuple[Node, ...]]] = []
+    waiting: list[tuple[Node, tuple[Node, ...]]] = [(node, ())]
+    while waiting:
+        body, redirections = _bare(*waiting.pop())
+        if body.type == "list":
+            first, operator, last = children(body, 3)
+            if operator.type != "&&":
+                raise NotUnderstoodError(operator.type)
+            waiting += [(first, ()), (last, redirections)]
         else:
-            parts.append(letter)
-    if escaped:
-        raise NotUnderstoodError("an open end")
-    return "".join(parts)
+            links.append((body, redirections))
+    return links[::-1]
 
 
-def _unquoted(source: bytes) -> str:
-    """A piece between double quotes."""
-    text = source.decode()
-    if re.search(r"(?<!\\)(?:\\\\)*[$`!]", text):
-        raise NotUnderstoodError("an expansion")
-    return re.sub(r"\\([$`\"\\\n])", lambda found: found[1].strip("\n"), text)
+def _bare(node: Node, redirections: tuple[Node, ...]) -> tuple[Node, tuple[Node, ...]]:
+    """Without its redirections, and these in front of those that are known already."""
+    while node.type == "redirected_statement":
+        node, *own = node.children
+        redirections = (*own, *redirections)
+    return node, redirections

@@ -263,12 +263,14 @@ class Invocation(NamedTuple):
     cwd     the folder that it was called in: absolute, links followed.
     getenv  looks a variable up in the invocation's environment.
     files   the disk, as far as an analysis may ask.
+    fed     what is on its standard input is known to come from a pipe or a file of its line.
     """
 
     argv: tuple[str, ...]
     cwd: str
     getenv: Callable[[str], str | None]
     files: Files
+    fed: bool = False
 
 
 class Family(NamedTuple):

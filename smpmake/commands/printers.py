@@ -113,6 +113,27 @@ READELF: Getopt[Do] = Getopt(
     )
 )
 
+GREP: Getopt[Do] = Getopt(
+    (
+        Opt("-E --extended-regexp -F --fixed-strings -G --basic-regexp -P", Do.NOTHING),
+        Opt("-i --ignore-case -v --invert-match -w --word-regexp -x --line-regexp", Do.NOTHING),
+        Opt("-c --count -o --only-matching -h --no-filename -H --with-filename", Do.NOTHING),
+        Opt("-n --line-number -a --text -s --no-messages", Do.NOTHING),
+        Opt("-A -B -C -m", Do.NOTHING, YES),
+        Opt("-e --regexp", Do.TEXT, YES),
+        Opt("-f --file", Do.TEXT_FILE, YES),
+    )
+)
+TR: Getopt[Do] = Getopt(
+    (Opt("-c -C --complement -d --delete -s --squeeze-repeats -t", Do.NOTHING),)
+)
+UNIQ: Getopt[Do] = Getopt(
+    (
+        Opt("-c --count -d --repeated -i --ignore-case -u --unique -z", Do.NOTHING),
+        Opt("-f -s -w", Do.NOTHING, YES),
+    )
+)
+
 Programs = Callable[[str], bool]  # whether a program does nothing but read and print
 
 _ADDRESS: Final = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/I?)"
@@ -125,6 +146,8 @@ _SED: Final = re.compile(
     rf"[\s;]*(?:{_ADDRESS}(?:,\s*{_ADDRESS})?\s*)?!?\s*"
     rf"(?:{_SUBSTITUTE}|[dpDPgGhHxnN=]|[qQ]\d*)[ \t]*(?=[;\n]|\Z)"
 )
+#: A line of awk that is nothing but a comment, whatever stands around it.
+_AWK_COMMENT: Final = re.compile(r"(?<![^\n])(?<!\\\n)[ \t]*#(?:[^\n]*[^\\\n])?(?=\n|\Z)")
 #: What may reach another file or program from within awk; comparisons are refused, too.
 _AWK: Final = re.compile(r"(?<!\|)\|(?!\|)|>|@|\b(?:system|getline|ARG[VC]|fflush|close)\b")
 
@@ -140,18 +163,20 @@ def _sed_prints(script: str) -> bool:
 
 
 def _awk_prints(program: str) -> bool:
-    return _AWK.search(program) is None
+    return _AWK.search(_AWK_COMMENT.sub("", program)) is None
 
 
 def _in_place(detail: str = "") -> Analysis:
     return Analysis(Kind.INSPECT, refusal=Reason.WRITES_STDOUT, detail=detail)
 
 
-def _prints(reads: Iterable[str]) -> Analysis:
-    inputs = tuple(reads)
-    if not inputs or "-" in inputs:
+def _prints(inv: Invocation, operands: Iterable[str], others: Iterable[str] = ()) -> Analysis:
+    """Of its operands, or else its standard input, and of what options name."""
+    named = (*(tuple(operands) or ("-",)), *others)
+    if "-" in named and not inv.fed:
         return Analysis(Kind.INSPECT, refusal=Reason.READS_STDIN)
-    return Analysis(Kind.INSPECT, inputs, refusal=Reason.WRITES_STDOUT, prints=True)
+    reads = tuple(path for path in named if path != "-")
+    return Analysis(Kind.INSPECT, reads, refusal=Reason.WRITES_STDOUT, prints=True)
 
 
 def _parsed(inv: Invocation, table: Getopt[Do], *, permute: bool = True) -> Parsed[Do] | None:
@@ -171,7 +196,7 @@ def _simple(inv: Invocation, table: Getopt[Do]) -> Analysis:
     parsed = _parsed(inv, table)
     if parsed is None:
         return _in_place()
-    return _prints([*parsed.operands, *_values(parsed, Do.READS)] if parsed.operands else [])
+    return _prints(inv, parsed.operands, _values(parsed, Do.READS))
 
 
 def _programmed(
@@ -190,7 +215,7 @@ def _programmed(
     texts = [*programs, *_texts(inv.files, files)]
     if len(texts) < len(programs) + len(files) or not all(map(is_harmless, texts)):
         return _in_place("its program")
-    return _prints([*operands, *files] if operands else [])
+    return _prints(inv, operands, files)
 
 
 def _texts(disk: Files, paths: list[str]) -> list[str]:
@@ -244,3 +269,31 @@ def analyse_awk(inv: Invocation) -> Analysis:
     if meaning.prints and any("=" in path for path in meaning.reads):
         return _in_place("an assignment")
     return meaning
+
+
+def analyse_grep(inv: Invocation) -> Analysis:
+    """grep in a pipe, where its status is none of its answer."""
+    return _programmed(inv, GREP, lambda _: True, permute=True)
+
+
+def analyse_tr(inv: Invocation) -> Analysis:
+    """tr, all of whose operands are sets of letters."""
+    return _in_place() if _parsed(inv, TR) is None else _prints(inv, [])
+
+
+def analyse_uniq(inv: Invocation) -> Analysis:
+    """uniq, whose second operand is what it writes."""
+    parsed = _parsed(inv, UNIQ)
+    if parsed is None or len(parsed.operands) > 1:
+        return _in_place()
+    return _prints(inv, parsed.operands)
+
+
+#: Of them those whose status is an answer: known where another command follows in the pipe.
+ANSWERS: Final = frozenset({"grep", "egrep", "fgrep"})
+#: Tools that are known only where they stand in a pipe, by their names.
+FILTERS: Final = {
+    **dict.fromkeys(ANSWERS, analyse_grep),
+    "tr": analyse_tr,
+    "uniq": analyse_uniq,
+}

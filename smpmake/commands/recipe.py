@@ -13,9 +13,11 @@ from typing import Final
 from smpmake.commands import libtool, libtool_link
 from smpmake.commands.families import SHELLS, find
 from smpmake.commands.families import analyse as analyse_tool
-from smpmake.commands.lines import Line, NotUnderstoodError, Simple, read
+from smpmake.commands.line_words import NotUnderstoodError
+from smpmake.commands.lines import PIPE, PRINT, Line, Simple, read
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
 from smpmake.commands.paths import basename, join
+from smpmake.commands.printers import ANSWERS, FILTERS
 
 #: With these a shell does more than its line says, or reads it otherwise.
 _CHANGES: Final = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_COMPAT", "POSIXLY_CORRECT")
@@ -85,16 +87,18 @@ def analyse(inv: Invocation) -> Analysis:
 
 def placed_at(inv: Invocation, command: Simple) -> Invocation:
     """One of a line's commands, as if it were met alone."""
-    if not command.folder:
-        return inv._replace(argv=command.argv)
-    files = _Elsewhere(inv.files, command.folder)
-    cwd = placed(inv.cwd, command.folder)
-    return Invocation(command.argv, cwd, inv.getenv, files)
+    called = inv._replace(argv=command.argv, fed=bool(command.stdin))
+    if command.folder:
+        files = _Elsewhere(inv.files, command.folder)
+        called = called._replace(cwd=placed(inv.cwd, command.folder), files=files)
+    return called
 
 
 def _meaning(inv: Invocation, command: Simple) -> Analysis | None:
     """What one of the commands means, None if it may be no part of a line."""
     called = placed_at(inv, command)
+    if command.stdin or command.stdout:
+        return _printing(called, command)
     name = basename(command.argv[0])
     if name in SHELLS or name == "libtool":
         return _by_libtool(called)
@@ -106,6 +110,24 @@ def _meaning(inv: Invocation, command: Simple) -> Analysis | None:
     if refused or meaning.split is not None or meaning.argv is not None:
         return None
     return meaning if meaning.kind in _COMPILES or name in _MOVES else None
+
+
+def _printing(called: Invocation, command: Simple) -> Analysis | None:
+    """What a command of a pipe means, or one with files of its own: it only reads and prints."""
+    name, is_last = basename(command.argv[0]), command.stdout != PIPE
+    reads = () if command.stdin in ("", PIPE) else (command.stdin,)
+    writes = (Write(command.stdout),) if is_last else ()
+    if not command.stdout:
+        return None  # it prints where the line does
+    if command.argv[0] in PRINT:
+        return Analysis(Kind.INSPECT, reads, writes)
+    family, filters = find(name), FILTERS.get(name)
+    if (filters is None and (family is None or family.built)) or (is_last and name in ANSWERS):
+        return None
+    meaning = filters(called) if filters is not None else analyse_tool(called)
+    if meaning.kind is not Kind.INSPECT or not meaning.prints:
+        return None
+    return Analysis(Kind.INSPECT, (*reads, *meaning.reads), writes)
 
 
 def _by_libtool(called: Invocation) -> Analysis | None:
@@ -136,8 +158,9 @@ class _Together:
         """One more command; False if that cannot be said of both together."""
         folder = command.folder
         place = functools.partial(placed, folder)
-        if meaning.kind in _MAIN:
-            if self._main is not None:
+        if meaning.kind in (*_MAIN, Kind.INSPECT):
+            several = meaning.kind is Kind.INSPECT
+            if self._main is not None and not (several and self._main.kind is meaning.kind):
                 return False
             self._main = meaning
             self._tool = meaning.tool or basename(command.argv[0])

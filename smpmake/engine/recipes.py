@@ -1,8 +1,8 @@
 """Commands of a recipe that need not be waited for, though no option of theirs names an output.
 
-Those whose result is what they print, where a shell has opened a file for that alone, and checks
-whose status tells no more than whether the build goes on.  Both are deferred only where they
-would have to wait.
+Those whose result is what they print, where a shell has opened a file for that alone, lines of
+nothing else, and checks whose status tells no more than whether the build goes on.  They are
+deferred only where they would have to wait.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from smpmake.commands.families import mark_of_alone, runs_lines
 from smpmake.commands.makes import MAKES
-from smpmake.commands.model import Analysis, Reason
+from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.decide import redirects
 from smpmake.decide.procfs import Processes, asks_for_status, shell_text
 from smpmake.decide.rules import Rules
@@ -53,6 +53,8 @@ class Recipes:
 
         out: its stdout, as a descriptor of ours.
         """
+        if invoke.is_line and analysis.kind is Kind.INSPECT:
+            return self._line_that_prints(analysis, cwd)
         if not (analysis.prints and analysis.refusal is Reason.WRITES_STDOUT) and not (
             analysis.checks and analysis.refusal is Reason.WRITES_NOTHING
         ):
@@ -72,6 +74,16 @@ class Recipes:
         if not path or path in reads or not self._is_its_alone(invoke, path):
             return analysis
         return analysis.printed_into(path)
+
+    def _line_that_prints(self, analysis: Analysis, cwd: str) -> Analysis:
+        """A job where it would have to wait, if its shell writes into no older file."""
+        reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
+        kept = [write.path for write in analysis.writes if not write.removed]
+        made = [self._paths.canonical(cwd, path) for path in kept]
+        is_worth_it = any(map(self._hazards.is_written, reads))
+        if is_worth_it and not any(path in reads or os.path.lexists(path) for path in made):
+            return analysis
+        return analysis.refused(Reason.RECIPE, "")
 
     def file_of_its_alone(self, invoke: Invoke, out: int) -> str:
         """The file that a script has opened for the output of one command, or "".

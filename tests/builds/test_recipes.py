@@ -49,6 +49,18 @@ GOES_ON = {
     "a compile that reads it": (["sed 's/.*/int i;/' g.d > i.h", "gcc -include i.h -c m.c"], 3),
     "preprocessed": (["sed 's/.*/int i;/' g.d > k.c", "gcc -E k.c > k.i"], 3),
 }
+#: Lines of several commands that are one job.
+PIPES = {
+    "a pipe": (["cat g.d | sed s/g/z/ > g.cmd"], 2),
+    "a pipe of three": (["sed s/g/z/ g.d | sort | uniq > g.cmd"], 2),
+    "symbols": (["nm -a g.o | awk '{ print $$NF }' > g.sym"], 2),
+    "from a file": (["sed s/g/z/ < g.d > g.cmd", "sort < g.cmd > g.srt"], 3),
+    "and moved": (["cat g.d | sort > g.tmp && mv g.tmp g.cmd"], 2),
+    "in a folder": (["cd d && cat ../g.d | tail -n 1 > g.cmd"], 2),
+    "with a message": (["echo ' GEN'; cat g.d | tr g z > g.cmd"], 2),
+    "the first of it fails": (["cat g.d missing | sort > g.cmd"], 2),
+    "for a compile": (["cat g.d | sed 's/.*/int i;/' > i.h", "gcc -include i.h -c m.c"], 3),
+}
 #: Those that may: somebody looks, or what is printed is not one command's.
 STANDS = {
     "a group": ["{ sed s/g/z/ g.d; echo end; } > g.cmd"],
@@ -68,8 +80,16 @@ STANDS = {
     "a program that writes": ["""awk '{ print > "other" }' g.d > g.cmd; cat other > o2"""],
     "in place": ["cp good.c k.d; sed -i s/int/long/ k.d; cat k.d g.d > g.cmd"],
     "compared": ["sed s/g/z/ g.d > g.new; cmp -s g.new g.cmd || mv g.new g.cmd"],
-    "a pipe": ["cat g.d | sed s/g/z/ > g.cmd"],
-    "a pipe of two": ["sed s/g/z/ g.d | sort > g.cmd"],
+    "a pipe into the driver's output": ["cat g.d | sed s/g/z/"],
+    "a pipe that writes beside": ["cat g.d | sed -n 'w other' > g.cmd; cat other > o2"],
+    "a pipe into an older file": ["cat g.d | sed s/g/z/ > older"],
+    "a pipe into a link": ["ln -s g.cmd g.lnk; cat g.d | sed s/g/z/ > g.lnk"],
+    "a file into itself": ["sort < g.d > g.d"],
+    "a pipe to one that starts others": ["cat g.d | xargs echo > g.cmd"],
+    "a pipe that is appended": ["echo first > g.cmd; cat g.d | sed s/g/z/ >> g.cmd"],
+    "read behind a pipe": ["cat g.d | sort > g.cmd; read a < g.cmd; echo $$a > a"],
+    "looked at behind a pipe": ["cat g.d | sort > g.cmd", "test -s g.cmd && ls > s"],
+    "changed behind a pipe": ["cat g.d | sort > g.cmd", "chmod 600 g.cmd; echo x >> g.cmd"],
     "with messages": ["sed s/g/z/ g.d > g.cmd 2>&1"],
     "in the background": ["sed s/g/z/ g.d > g.cmd & wait; cat g.cmd > g.2"],
     "read by the shell": ["sed s/g/z/ g.d > g.cmd; read a < g.cmd; echo $$a > a"],
@@ -89,6 +109,9 @@ FAILS = {
     "tolerated": ["-sed s/g/z/ g.d missing > g.cmd", "echo ok > stamp"],
     "its status ignored": ["sed s/g/z/ g.d missing > g.cmd; echo ok > stamp"],
     "set -e": ["set -e; sed s/g/z/ g.d missing > g.cmd; echo ok > stamp"],
+    "in a pipe": ["cat g.d | sed s/g/z/ - missing > g.cmd", "echo ok > stamp"],
+    "in a tolerated pipe": ["-cat g.d | sed s/g/z/ - missing > g.cmd", "echo ok > stamp"],
+    "without its folder": ["cat g.d | sed s/g/z/ > none/g.cmd", "echo ok > stamp"],
     "not executable": ["nm g.d > g.cmd; echo ok > stamp"],
     "over an older file": ["cat g.d missing > older; echo ok > stamp"],
     "others beside it": [
@@ -100,8 +123,15 @@ FAILS = {
     "deleted": ["sed s/g/z/ g.d missing > stamp; echo more"],
 }
 SOME = ("sed, and then removed", "a chain", "nm", "preprocessed", "another folder")
-SOME_STAND = ("a group", "bash in a shell", "exec", "its status", "appended behind", "a pipe")
-SOME_FAIL = ("no such file", "its status ignored", "over an older file")
+SOME_STAND = (
+    "a group",
+    "bash in a shell",
+    "exec",
+    "its status",
+    "appended behind",
+    "a file into itself",
+)
+SOME_FAIL = ("no such file", "its status ignored", "over an older file", "in a pipe")
 
 
 def files(*recipe: str, head: str = "") -> dict[str, str]:
@@ -146,10 +176,24 @@ def held(space: Space) -> Held:
     return Held(space)
 
 
+UNDERSTOOD = "--recipes=understood"
+
+
+@pytest.mark.parametrize("option", often([UNDERSTOOD], [UNDERSTOOD, "--recipes=learned"]))
 @pytest.mark.parametrize("name", often(SOME, GOES_ON))
-def test_what_prints_into_a_file_of_its_own_is_a_job(held: Held, name: str) -> None:
+def test_what_prints_into_a_file_of_its_own_is_a_job(held: Held, name: str, option: str) -> None:
     recipe, count = GOES_ON[name]
-    ended = check(held, files(*recipe))
+    ended = check(held, files(*recipe), option)
+    assert "waiting" not in ended.err, ended.err
+    if option == UNDERSTOOD:  # where lines may be learnt, all of them are looked at as a whole
+        assert jobs(ended) == count, ended.err
+
+
+@pytest.mark.parametrize("option", often([UNDERSTOOD], [UNDERSTOOD, "--recipes=learned"]))
+@pytest.mark.parametrize("name", often(["a pipe", "and moved", "symbols"], PIPES))
+def test_so_is_a_line_that_prints_through_pipes(held: Held, name: str, option: str) -> None:
+    recipe, count = PIPES[name]
+    ended = check(held, files(*recipe), option)
     assert jobs(ended) == count, ended.err
     assert "waiting" not in ended.err, ended.err
 
@@ -189,7 +233,8 @@ def test_without_a_journal_a_make_is_repeated_all_the_same(held: Held, name: str
     status, _ = held.serial(made, ["make"])
     ended, _ = parallel(held, made)
     assert ended.status == status, ended.err
-    waits = name == "over an older file"  # for the first compile, whose guard is not known
+    # For the first compile, whose guard is not known; and what cannot be made is met in its place.
+    waits = name in ("over an older file", "without its folder")
     assert waits or "failed after its success was promised" in ended.err, ended.err
 
 
@@ -248,6 +293,11 @@ INTERRUPTED = {
     "beside the target": (
         "all: g.o after\n\t@cat g.cmd\n"
         f"g.o: good.c\n\t{HELD}\n\tsed s/g/z/ g.d > g.cmd\n"
+        "after: g.o\n\t: > after\n\tcat g.cmd > last\n"
+    ),
+    "a pipe": (
+        "all: g.o after\n\t@cat g.cmd\n"
+        f"g.o: good.c\n\t{HELD}\n\tcat g.d | sed s/g/z/ > g.cmd\n"
         "after: g.o\n\t: > after\n\tcat g.cmd > last\n"
     ),
     "a chain": (

@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.commands.lines import NotUnderstoodError, read
+from smpmake.commands import lines
+from smpmake.commands.line_words import NotUnderstoodError
+from smpmake.commands.lines import read
 from smpmake.disk.paths import FolderFiles
 from tests.support.variants import often
 
 STUB = """#!/bin/sh
-{ printf '%s\\0' "$(pwd)" "${0##*/}" "$@"; printf '\\n\\0'; } >> "$LOG"
+end='
+'
+printf '%s\\0' "$(pwd)" "${0##*/}" "$@" "$end" >> "$LOG"
 """
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 
@@ -61,10 +65,29 @@ NOT = [
     "gcc -c a.c && set -e; rm c",
     "set -e; gcc -c a.c && true; rm c",
     "gcc -c a.c &",
-    "gcc -c a.c | cat",
-    "gcc -c a.c > log",
     "gcc -c a.c 2>&1",
-    "gcc -c - < a.c",
+    "gcc -c a.c > log 2>&1",
+    "gcc -c a.c >> log",
+    "gcc -c a.c > *.log",
+    "gcc -c a.c > log more",
+    "gcc -c a.c 2> log",
+    "gcc -c a.c2> log",
+    "gcc -c a.c> log",
+    "gcc -c a.c > one > other",
+    "gcc < a.c < b.c",
+    "gcc -c a.c > log | mv",
+    "gcc | mv < a.c",
+    "gcc > '|'",
+    "gcc | CC=x mv",
+    "gcc | { mv; }",
+    "gcc | (mv)",
+    "! gcc | mv",
+    "gcc | mv &",
+    "gcc << a.c",
+    "> log",
+    "x=y > log",
+    "gcc | if mv; then rm; fi",
+    "gcc > log; rm log",
     "gcc -c a.c # with a comment",
     "(gcc -c a.c)",
     "{ gcc -c a.c; }",
@@ -105,6 +128,25 @@ NOT = [
     "x=`echo a`; gcc -c $x.c",
     "gcc -c a.c; # x",
     "gcc -D!x -c a.c",
+]
+
+
+#: What goes through pipes, or from one file into another: no order is told of their commands.
+PIPES = [
+    "gcc -c a.c | mv b",
+    "gcc -c a.c > log",
+    "gcc -c a.c >| log",
+    "gcc -c - < a.c",
+    "gcc < a.c > log",
+    "gcc > log < a.c",
+    "gcc < a.c | mv 'a b' | rm > 'the log'",
+    "rm -f log && gcc | mv > log",
+    "gcc > one && mv > two && rm three",
+    "set -e; gcc | mv > log; rm -f other",
+    "x=sub/log; gcc > $x",
+    "cd sub && gcc | mv > log",
+    "gcc |\\\n mv >\\\n log",
+    "gcc `test -f 'a.c' || echo './'`a.c | mv > `test -f 'no.c' || echo './'`no.c",
 ]
 
 
@@ -152,6 +194,24 @@ def by_us(text: str, place: Path) -> list[list[str]]:
 @pytest.mark.parametrize("text", UNDERSTOOD)
 def test_what_is_understood_is_what_a_shell_does(place: Path, text: str, shell: str) -> None:
     assert by_us(text, place) == by_shell(shell, text, place)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("text", PIPES)
+def test_so_it_is_with_pipes_and_files(place: Path, text: str, shell: str) -> None:
+    build = place / "build"
+    line = read(text, FolderFiles(str(build)), {"exported": "1"}.get)
+    before = set(build.rglob("*"))
+    ours = by_us(text, place)
+    assert sorted(ours) == sorted(by_shell(shell, text, place))
+    printed = {
+        build / each.folder / each.stdout
+        for each in line.commands
+        if each.stdout not in ("", lines.PIPE)
+    }
+    assert set(build.rglob("*")) - before == printed
+    for each in line.commands:
+        assert each.stdin in ("", lines.PIPE, "a.c")
 
 
 @pytest.mark.parametrize("text", NOT)
@@ -211,6 +271,15 @@ PIECES = [
 ]
 
 
+def can_be_opened(build: Path, command: lines.Simple) -> bool:
+    """Whether a shell runs it: its files are there, or can be."""
+    folder = build / command.folder
+    read_from, made = folder / command.stdin, folder / command.stdout
+    given = command.stdin in ("", lines.PIPE) or read_from.is_file()
+    makes = command.stdout not in ("", lines.PIPE)
+    return given and not (makes and (made.is_dir() or not made.parent.is_dir()))
+
+
 @pytest.mark.parametrize("count", often([500], [500, 30_000]))
 def test_random_lines(place: Path, count: int) -> None:
     """Whatever is understood of them is what dash and bash do."""
@@ -227,6 +296,15 @@ def test_random_lines(place: Path, count: int) -> None:
         if not {call[1] for call in ours} <= {"gcc", "mv", "rm"}:
             continue  # no tool that could be in a line
         understood += 1
+        known = read(text, FolderFiles(str(place / "build")), {"exported": "1"}.get).commands
+        if any(not can_be_opened(place / "build", each) for each in known):
+            continue
+        before = set((place / "build").rglob("*"))
         for shell in SHELLS:
-            assert ours == by_shell(shell, text, place), text
+            found = by_shell(shell, text, place)
+            if "|" in text:
+                ours, found = sorted(ours), sorted(found)
+            assert ours == found, text
+            for made in set((place / "build").rglob("*")) - before:
+                made.unlink()
     assert understood > count / 50

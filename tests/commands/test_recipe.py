@@ -105,6 +105,60 @@ def test_with_anything_else_in_it_it_is_not_understood(text: str) -> None:
     assert of(text).refusal is not None
 
 
+PRINTS = {
+    "nm -a a.o | awk -f p.awk > a.sym": (["a.o", "p.awk"], ["a.sym"]),
+    "nm a.o b.o | sort | uniq > syms": (["a.o", "b.o"], ["syms"]),
+    "sed s/a/b/ < a.d > a.P": (["a.d"], ["a.P"]),
+    "cat a.o - < a.d > a.P": (["a.d", "a.o"], ["a.P"]),
+    "rm -f a.P && sed s/a/b/ < a.d > t && mv t a.P": (["a.d"], ["a.P"]),
+    "set -e; echo ' GEN'; cat a.d | tr x y > t; sort t > u": (["a.d"], ["t", "u"]),
+    "cat a.d | grep -v '^#' | sed -n 1p > t": (["a.d"], ["t"]),
+    "grep -f list a.d | cut -c 2 > t": (["a.d", "list"], ["t"]),
+    "echo a | cat - a.d > t": (["a.d"], ["t"]),
+    "cd sub && objdump -d ../a.o | head -3 > t": (["sub/../a.o"], ["sub/t"]),
+}
+
+
+@pytest.mark.parametrize("text", PRINTS)
+def test_what_prints_through_pipes_reads_what_all_of_it_reads(text: str) -> None:
+    texts = {"p.awk": "# a > b | c\n{ print $3 }\n", "list": "x\n", "a.d": "", "a.o": ""}
+    found = meaning(["/bin/sh", "-c", text], FakeFiles(texts, ["sub"]))
+    reads, writes = PRINTS[text]
+    assert found.refusal is None
+    assert found.kind is Kind.INSPECT
+    assert (sorted(found.reads), [w for w in kept(found) if w in writes]) == (sorted(reads), writes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nm a.o | awk '{ print > \"x\" }' > t",
+        "nm a.o | awk '{ system(\"x\") }' > t",
+        "nm a.o | grep T > t",
+        "nm a.o | uniq - x > t",
+        "nm a.o | sort -o x > t",
+        "nm a.o | tee x > t",
+        "nm a.o | xargs cat > t",
+        "nm a.o | sed -i s/a/b/ x > t",
+        "nm a.o | sort",
+        "sort > t",
+        "grep x > t",
+        "./nm a.o | ./fixdep x y > t",
+        "cat a.o | gcc -c -x c - -o b.o",
+        "gcc -E a.c | sed s/a/b/ > t",
+        "gcc -c a.c && nm a.o | sort > t",
+        "nm a.o | sort > t && gcc -c a.c",
+        "cd sub | nm a.o > t",
+        "nm a.o | while read x > t",
+        "nm a.o > /dev/stdout",
+        "nm a.o | sort > /dev/null",
+        "ar t a.a | ar r b.a > t",
+    ],
+)
+def test_nothing_else_is_one_that_prints(text: str) -> None:
+    assert of(text).refusal is not None
+
+
 @pytest.mark.parametrize("name", ["ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"])
 def test_nor_by_a_shell_that_reads_more(name: str) -> None:
     assert of("gcc -c a.c").refusal is None

@@ -14,6 +14,8 @@ LINES = (
     "test -f {0} && cat {0} > {2} || echo none > {2}",
     "cat {0} > t; cat t t > {2}; rm t",
     "cat {0} >> {2} || :",
+    *("rm -f p && cat {0} {1} | sed s/2/3/ > p", "cat p | sort > {2}-t && mv {2}-t {2}") * 2,
+    *("sort < {0} > {2}", "cat p >> {2} || :"),
     "echo '{3}' > {2}; :",
     "echo '{3}' >> log; :",
     "rm -f {0} && echo gone >> {2}",

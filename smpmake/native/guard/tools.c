@@ -118,8 +118,22 @@ static uint32_t lines_learnt(void)
 	return guard.board->fed ? 0 : guard.board->lines;
 }
 
-/* Whether a make gives a shell a line that compiles something, or has libtool link it: it may be
- * understood as a whole.  Where lines are learnt any may be known; so may a script's commands. */
+/* Whether a shell's line may print into a file what comes through a pipe or from another. */
+static int has_pipe_into_file(const char *line)
+{
+	if (strchr(line, '>') == NULL)
+		return 0;
+	for (const char *at = strpbrk(line, "|<"); at != NULL; at = strpbrk(at + 1, "|<")) {
+		if (at[1] != *at)
+			return 1;
+		at++; /* || and << are others */
+	}
+	return 0;
+}
+
+/* Whether a make gives a shell a line that compiles something, has libtool link it or prints by a
+ * pipe: it may be understood as a whole.  Where lines are learnt any may be known; so may a
+ * script's commands. */
 static int is_line(const char *path, const char *name, char *const *argv)
 {
 	char shim[PATH_MAX];
@@ -133,8 +147,9 @@ static int is_line(const char *path, const char *name, char *const *argv)
 	if (!reads_lines(name) || argv[1] == NULL || argv[2] == NULL)
 		return 0;
 	if (strcmp(argv[1], "-c") == 0)
-		return argv[3] == NULL && (lines_learnt() != 0 || strstr(argv[2], " -c ") != NULL ||
-		                           strstr(argv[2], "--mode=link ") != NULL);
+		return argv[3] == NULL &&
+		       (lines_learnt() != 0 || strstr(argv[2], " -c ") != NULL ||
+		        strstr(argv[2], "--mode=link ") != NULL || has_pipe_into_file(argv[2]));
 	const char *slash = strrchr(argv[1], '/');
 	return strcmp(slash != NULL ? slash + 1 : argv[1], "libtool") == 0;
 }
