@@ -28,6 +28,8 @@ from smpmake.commands.model import Analysis, Divides, Invocation, Kind, Part, Re
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, dirname, is_device
 
+#: What configure scripts ask any compiler for; gcc and clang do not know them, and do nothing.
+_ASKED_BLINDLY = frozenset({"-V", "-qversion", "-version"})
 # Marks that do not stand in the way of compiling the sources of one link apart.
 _SPLITTABLE = frozenset({Do.DEBUG, Do.NO_DEBUG, Do.NO_SPLIT_DWARF, Do.NO_NOTES, Do.NO_LTO})
 
@@ -35,6 +37,8 @@ _SPLITTABLE = frozenset({Do.DEBUG, Do.NO_DEBUG, Do.NO_SPLIT_DWARF, Do.NO_NOTES, 
 def analyse(inv: Invocation) -> Analysis:
     """The meaning of a compiler's command line."""
     words: Sequence[str] = inv.argv[1:]
+    if len(words) == 1 and words[0] in _ASKED_BLINDLY:
+        return Analysis(Kind.QUERY, refusal=Reason.QUERY, detail=words[0])
     responses: Sequence[str] = ()
     for word in words:
         if word[:1] == "@" and len(word) > 1:
@@ -95,11 +99,10 @@ def _preprocess(line: Line) -> Analysis:
     # What -M prints is often the rule's target: no main output stands before it.
     if Do.DEPS_ONLY in line.on and len(writes) == 1:
         writes = [write._replace(target=True) for write in writes]
-    if Do.DEPS_ONLY in line.on:
-        # Make includes what it has just remade, and reads it at once.
-        line.refusals.refuse(Reason.DRIVER_READS_BACK, "-M")
-    prints = bool(sources) and line.output is None and Do.DEPS_ONLY not in line.on
-    return _answer(line, Kind.PREPROCESS, sources, writes)._replace(prints=prints)
+    included = Do.DEPS_ONLY in line.on
+    prints = bool(sources) and line.output is None and not included
+    answer = _answer(line, Kind.PREPROCESS, sources, writes)
+    return answer._replace(prints=prints, included=included)
 
 
 def _compile(line: Line) -> Analysis:

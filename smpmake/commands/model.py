@@ -189,6 +189,7 @@ class Analysis(NamedTuple):
     speaks      it says more on standard output than what is wrong: who gets that may count on it.
     prints      it is in the foreground because its whole result goes to standard output (the
                 refusal), and writes nothing else.
+    included    a make may read what it makes as soon as it ends, as a part of its makefiles.
     """
 
     kind: Kind
@@ -209,6 +210,7 @@ class Analysis(NamedTuple):
     checks: bool = False
     divides: Divides = Divides.NEVER
     folders: tuple[str, ...] = ()
+    included: bool = False
 
     @property
     def printed(self) -> bool:

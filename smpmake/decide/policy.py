@@ -146,7 +146,7 @@ def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reas
     looked_at = context.target_checked()
     if looked_at:
         return Reason.CHECKS_TARGETS, looked_at
-    if context.driver_reads_back():
+    if (analysis.included and not rules.guard) or context.driver_reads_back():
         return Reason.DRIVER_READS_BACK, ""
     is_new = not analysis.printed and analysis.kind is not Kind.RECIPE
     if is_new and context.fresh_source():

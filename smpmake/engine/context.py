@@ -151,7 +151,8 @@ class Context:
 
     def driver_reads_back(self) -> bool:
         """See policy.Context."""
-        if all(write.target for write in self._analysis.writes):
+        sides = self._analysis.included or not all(w.target for w in self._analysis.writes)
+        if not sides:
             return False
         caller = self._processes.caller(self._invoke.parent)
         return caller is not None and caller.name in READ_BACK

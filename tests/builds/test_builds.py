@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import needs
 from tests.support.space import MAIN, SMPMAKE, Ended, Space, objects
+from tests.support.variants import often
 
 pytestmark = pytest.mark.slow
 
@@ -339,18 +340,59 @@ def test_p1_both_ends_of_a_pipe_need_no_slot_of_each_other(
     space.expect_same(files, ["make", "-j4"], *options)
 
 
-def test_p1_dependency_files_that_make_includes(space: Space) -> None:
+INCLUDED = {
+    "named": "gcc -MM -MF $@ -MT $*.o $<",
+    "as the output": "gcc -MM -MT $*.o -o $@ $<",
+    "printed": "gcc -MM -MT $*.o $< > $@",
+    "through a pipe": "gcc -MM $< | sed 's,^,,' > $@",
+    "in steps": "gcc -M -o $@.t $<; sed 's,x,x,g' < $@.t > $@; rm -f $@.t",
+}
+
+
+@pytest.mark.parametrize("option", often(["-q"], ["-q", "--no-guard", "--chaos=4"]))
+@pytest.mark.parametrize("name", INCLUDED)
+def test_p1_dependency_files_that_make_includes(space: Space, name: str, option: str) -> None:
     """Made by `gcc -MM`, read by make the moment they are there."""
     files = {
         "Makefile": (
-            "p: a.o main.o\n\tgcc -o $@ $^\n%.d: %.c\n\tgcc -MM -MF $@ -MT $*.o $<\n"
+            "p: a.o main.o\n\tgcc -o $@ $^\n%.d: %.c\n"
+            f"\t{INCLUDED[name]}\n"
             "-include a.d main.d\n"
         ),
         "a.c": '#include "h.h"\nint a = H;\n',
         "main.c": MAIN,
         "h.h": "#define H 1\n",
     }
-    space.expect_same(files, ["make"])
+    space.expect_same(files, ["make"], option)
     space.ok("sh", "-c", "rm *.d; echo '#define H 2' > h.h")
     assert "a.c" in space.smpmake("make").out
     assert space.run("make", "-q").status == 0
+
+
+@pytest.mark.parametrize("option", often(["-q"], ["-q", "--no-guard", "--chaos=4"]))
+@pytest.mark.parametrize("include", ["-include", "include"])
+def test_p2_dependency_files_that_cannot_be_made_yet(
+    space: Space, include: str, option: str
+) -> None:
+    """A header is still to be generated: what -include names may fail."""
+    files = {
+        "Makefile": (
+            "p: a.o main.o\n\tgcc -o $@ $^\na.o: gen.h\ngen.h:\n\techo '#define H 1' > $@\n"
+            f"%.d: %.c\n\tgcc -MM -MF $@ -MT $*.o $<\n{include} main.d a.d\n"
+        ),
+        "a.c": '#include "gen.h"\nint a = H;\n',
+        "main.c": MAIN,
+    }
+    space.expect_same(files, ["make"], option)
+
+
+def test_dependency_files_are_made_beside_others(space: Space) -> None:
+    names = [f"f{number}" for number in range(6)]
+    files = {
+        "Makefile": (
+            f"all: {' '.join(f'{name}.o' for name in names)}\n"
+            f"%.d: %.c\n\tgcc -MM -MF $@ $<\n-include {' '.join(f'{n}.d' for n in names)}\n"
+        ),
+        **{f"{name}.c": f"int {name};\n" for name in names},
+    }
+    assert "12 in parallel, 0 in place" in space.expect_same(files, ["make"]).err

@@ -26,8 +26,9 @@ REFUSED = {
     # Questions.
     "gcc --version": Reason.QUERY,
     # Make reads what it includes at once.
-    "gcc -MM -MF a.d a.c": Reason.DRIVER_READS_BACK,
-    "gcc -M -o a.d a.c": Reason.DRIVER_READS_BACK,
+    "gcc -V": Reason.QUERY,
+    "cc -qversion": Reason.QUERY,
+    "clang -version": Reason.QUERY,
     "gcc -v": Reason.QUERY,
     "gcc -dumpmachine": Reason.QUERY,
     "gcc -print-file-name=libc.so": Reason.QUERY,
