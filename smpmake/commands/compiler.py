@@ -27,9 +27,10 @@ from smpmake.commands.linker import Link, folders_named
 from smpmake.commands.model import Analysis, Divides, Invocation, Kind, Part, Reason, Write
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, dirname, is_device
+from smpmake.commands.probes import ASKS
 
-#: What configure scripts ask any compiler for; gcc and clang do not know them, and do nothing.
-_ASKED_BLINDLY = frozenset({"-V", "-qversion", "-version"})
+#: What configure scripts ask any compiler for: those that do not know it do nothing.
+_ASKS = frozenset(ASKS)
 # Marks that do not stand in the way of compiling the sources of one link apart.
 _SPLITTABLE = frozenset({Do.DEBUG, Do.NO_DEBUG, Do.NO_SPLIT_DWARF, Do.NO_NOTES, Do.NO_LTO})
 
@@ -37,7 +38,7 @@ _SPLITTABLE = frozenset({Do.DEBUG, Do.NO_DEBUG, Do.NO_SPLIT_DWARF, Do.NO_NOTES, 
 def analyse(inv: Invocation) -> Analysis:
     """The meaning of a compiler's command line."""
     words: Sequence[str] = inv.argv[1:]
-    if len(words) == 1 and words[0] in _ASKED_BLINDLY:
+    if len(words) == 1 and words[0] in _ASKS:
         return Analysis(Kind.QUERY, refusal=Reason.QUERY, detail=words[0])
     responses: Sequence[str] = ()
     for word in words:

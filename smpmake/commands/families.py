@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from smpmake.commands import makes
+from smpmake.commands import makes, probes
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, callers_file, is_device
-from smpmake.commands.probes import probe_name
 
 if TYPE_CHECKING:
     from smpmake.commands.custom import Custom
@@ -133,6 +132,8 @@ NATIVE_NAMES: dict[str, list[str]] = {
     ],
     "BUILT_TOOLS": sorted(family.name for family in FAMILIES if family.built),
     "SHELLS": [*SHELLS],
+    "CHECKS": [probes.CONFTEST],
+    "ASKS": [*probes.ASKS],
     "MAKE_TOOLS": sorted(makes.WMAKES),
     "MAKEFILE_TOOLS": sorted(makes.READERS),
 }
@@ -244,7 +245,7 @@ def analyse(inv: Invocation) -> Analysis:
         if not meaning.writes:
             return meaning.refused(Reason.WRITES_NOTHING, "")
         operands = meaning.reads + tuple([write.path for write in meaning.writes])
-        probe = probe_name(operands, inv.cwd)
+        probe = probes.probe_name(operands, inv.cwd)
         if probe:
             return meaning.refused(Reason.PROBE_NAME, probe)
     return meaning

@@ -10,6 +10,11 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+#: What autoconf's checks are called, by the beginning of a name: so common, and so many, that shims
+#: know them, and with nothing pending run them unheard.
+CONFTEST = "conftest"
+#: Single words with which a compiler is asked about itself, likewise.
+ASKS = ("--version", "-v", "-V", "-qversion", "-version", "-dumpversion", "-dumpmachine")
 # Whole names of files, without their folder.
 FILE_NAMES = (
     r"conftest\w*\.\w+|conftest\w*",  # autoconf, mkmf

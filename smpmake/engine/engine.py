@@ -33,6 +33,7 @@ from smpmake.engine.pool import Workers
 from smpmake.engine.priority import Priority
 from smpmake.engine.sinks import Printer
 from smpmake.engine.tokens import Tokens, Unlimited
+from smpmake.engine.unheard import Unheard
 from smpmake.forecast import Forecast
 from smpmake.guard.kept import Kept
 from smpmake.guard.pending import Pending
@@ -89,11 +90,13 @@ class Engine:
         processes = processes or Processes()
         self._lending = lending = Lending(slots, tokens or Unlimited(), disk.folder, processes)
         self._distribution = distribution = Distribution(cluster, slots, clock.now)
+        self._unheard = unheard = Unheard(disk.folder, board, clock)
         self.scheduler = Scheduler(
             slots,
             self.priority.rank,
             lambda job, alone: distribution.admits(job) and self.priority.admits(job, alone),
             lending.another,
+            unheard.at_work,
         )
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
@@ -140,6 +143,7 @@ class Engine:
             learning=learning,
             caught=caught,
         )
+        unheard.wake = self._executor.take_another
         issuing = Issuing(
             self._executor,
             hazards,
@@ -289,6 +293,7 @@ class Engine:
     def close(self) -> list[str]:
         """Ends the workers; returns what was left over that should not be (promise P9)."""
         self._executor.close()
+        self._unheard.close()
         self._lending.close()
         self._distribution.close()
         leftovers = [

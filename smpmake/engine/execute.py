@@ -129,6 +129,7 @@ class Executor:
             self.take_another if self._scheduler.short else None,
             lend=not self._scheduler.held,
         )
+        self._pending.at_work(self._scheduler.busy + self._lending.lent)
         if self._scheduler.held and self._second_look is None:
             self._second_look = self._clock.later(_SECOND_LOOK, self._look_again)
 

@@ -182,6 +182,10 @@ class Pending:
         hazards = self._hazards
         self._board.show(hazards.deferred + self._held, hazards.newest_undeclared_ns)
 
+    def at_work(self, count: int) -> None:
+        """How many commands hold a slot."""
+        self._board.at_work(count)
+
     def hold(self) -> None:
         """Guards are to take something for pending until `release`."""
         self._held = 1

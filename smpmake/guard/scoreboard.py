@@ -39,9 +39,11 @@ _STANDING: Final = 16
 _HEADER: Final = struct.Struct("<QIIIIqIIIIIIIIII")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = (4, 5, 8, 9, 10, 11)
-_VERSIONS, _NAMES, _LINES, _TURNS, _FED = (12, 13, 14, 15, 16)  # words of 32 bits
+_VERSIONS, _NAMES, _LINES, _TURNS, _FED, _AT_WORK = (12, 13, 14, 15, 16, 17)  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 10
+_VERSION: Final = 11
+#: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (native/shim.c).
+CHECK: Final = "check"
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
@@ -105,6 +107,10 @@ def _shown(owner: int) -> int:
     return min(owner + 1, _SEVERAL)
 
 
+def _for_us_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 class Promised(NamedTuple):
     """state: of wire.GUARD_...; mode: permissions; mtime_ns: the file's time."""
 
@@ -158,7 +164,9 @@ class Scoreboard:
     """The writer: a command's claims are put up when it enters, taken down when it leaves."""
 
     def __init__(self, path: Path) -> None:
-        """Raises NoRoomError."""
+        """Raises NoRoomError, OSError."""
+        with open(path.with_name(CHECK), "wb", opener=_for_us_alone):
+            pass
         self._map = shared_map(path, _FIRST_STANDING + _STANDING * _KEY.size)
         _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 13))
         self._words = memoryview(self._map).cast("Q")
@@ -185,6 +193,10 @@ class Scoreboard:
         self._words[_PENDING] = pending
         if pending == 0 and (self._used > SLOTS // 8 or self._halves[_FULL]):
             self._rebuild()
+
+    def at_work(self, count: int) -> None:
+        """How many commands hold a slot, slots that are lent among them."""
+        self._halves[_AT_WORK] = count
 
     def all_ask(self, *, on: bool) -> None:
         """Whether guards ask about whatever they meet, as where the board is full."""

@@ -253,7 +253,8 @@ int fcntl(int fd, int command, ...)
 {
 	va_list more;
 	va_start(more, command);
-	int value = va_arg(more, int);
+	uintptr_t value = command == F_SETLK ? (uintptr_t)va_arg(more, struct flock *)
+	                                     : (uintptr_t)va_arg(more, int);
 	va_end(more);
 	return (int)kernel(SYS_fcntl, fd, command, value);
 }

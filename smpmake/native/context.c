@@ -153,7 +153,7 @@ int survey(struct context *s)
 static void add(struct context *s, const char *name, uint32_t value)
 {
 	size_t n = 0;
-	if (!s->has_guard || value == 0)
+	if (!s->has_guard)
 		return;
 	while (s->env[n] != NULL)
 		n++;
@@ -168,7 +168,8 @@ void number(struct context *s, uint32_t command)
 
 void keep_notes(struct context *s)
 {
-	add(s, "SMPMAKE_NOTES=", s->notes);
+	if (s->notes != 0)
+		add(s, "SMPMAKE_NOTES=", s->notes);
 }
 
 void replace_path(struct context *s)

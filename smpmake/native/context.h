@@ -32,7 +32,8 @@ int resolve(const char *tool, const char *path, const struct stat *self, char *r
 /* Fills them from our environment; -1 (and no depth) where shims call each other. */
 int survey(struct context *s);
 
-/* The tool's guard will ask under the command's number. */
+/* The tool's guard will ask under the command's number, 0 the driver's own; and what it starts is a
+ * part of it. */
 void number(struct context *s, uint32_t command);
 
 /* What it does is noted. */

@@ -193,7 +193,8 @@ int hear(int connection, char ***argv, struct context *s)
 		if (words != NULL)
 			*argv = words;
 	}
-	number(s, answer.command);
+	if (answer.command != 0)
+		number(s, answer.command);
 	if (answer.notes != 0)
 		s->notes = answer.notes;
 	if (answer.keep_open)

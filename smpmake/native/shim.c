@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "context.h"
+#include "guard/board.h"
 #include "invocation.h"
 #include "util.h"
 
@@ -63,16 +65,84 @@ static int prints_into_file(void)
 /* Makes that we stand for because they need options of us.  Their commands are the build's. */
 static const char *const make_tools[] = {MAKE_TOOLS, NULL};
 
-static int nothing_pending(const char *board)
+/* The names of configure scripts' checks begin so; and words by which a tool tells of itself. */
+static const char *const checks[] = {CHECKS, NULL};
+static const char *const asks[] = {ASKS, NULL};
+
+/* Whether it is run in its place, whatever it does: nobody need hear of it while nothing is at
+ * work, and there are hundreds in a row. */
+static int is_check(int argc, char *const *argv)
 {
-	int fd = open(board, O_RDONLY | O_CLOEXEC);
-	uint64_t pending = 1;
+	if (argc == 2 && is_among(argv[1], asks))
+		return 1;
+	for (int i = 1; i < argc; i++) {
+		const char *name = base_name(argv[i]);
+		for (const char *const *check = checks; *argv[i] != '-' && *check != NULL; check++)
+			if (strncmp(name, *check, strlen(*check)) == 0)
+				return 1;
+	}
+	return 0;
+}
+
+/* What the scoreboard begins with. */
+struct head {
+	uint64_t pending;
+	char between[offsetof(struct board, at_work) - sizeof(uint64_t)];
+	uint32_t at_work;
+};
+
+static void read_board(const char *path, struct head *head)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	head->pending = head->at_work = 1;
 	if (fd < 0)
-		return 0;
-	if (read(fd, &pending, sizeof pending) != (ssize_t)sizeof pending)
-		pending = 1;
+		return;
+	if (read(fd, head, sizeof *head) != (ssize_t)sizeof *head)
+		head->pending = head->at_work = 1;
 	close(fd);
-	return pending == 0;
+}
+
+/* Takes the one place for a tool that nobody has heard of; -1 where it is taken.  The lock goes
+ * with the process: it is kept across exec, and what the tool starts does not have it. */
+static int take_place(const char *board)
+{
+	char path[PATH_MAX];
+	const char *slash = strrchr(board, '/');
+	size_t folder = slash != NULL ? (size_t)(slash - board) : 0;
+	if (slash == NULL || folder + sizeof "/check" > sizeof path)
+		return -1;
+	strcpy((char *)memcpy(path, board, folder) + folder, "/check");
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	/* Where no shell and no script has its own. */
+	int place = fd >= 0 ? fcntl(fd, F_DUPFD, 200) : -1;
+	close(fd);
+	if (place >= 0 && fcntl(place, F_SETLK, &lock) != 0) {
+		close(place);
+		place = -1;
+	}
+	return place;
+}
+
+/* Whether the tool may be run at once, and nobody need hear of it. */
+static int is_unheard(const char *tool, int prints, int argc, char *const *argv, struct context *s)
+{
+	struct head head;
+	int disk = prints || is_among(tool, disk_tools);
+	int check = !disk && !s->is_line && !is_among(tool, make_tools) && is_check(argc, argv);
+	if (s->board == NULL || !(disk || check))
+		return 0;
+	int place = check ? take_place(s->board) : -1;
+	if (check && place < 0)
+		return 0;
+	read_board(s->board, &head);
+	if (head.pending != 0 || (check && head.at_work != 0)) {
+		close(place);
+		return 0;
+	}
+	if (check) /* what it starts is a part of it, for which there is no second place */
+		number(s, 0);
+	return 1;
 }
 
 int main(int argc, char **argv)
@@ -116,7 +186,7 @@ int main(int argc, char **argv)
 	int prints = is_among(tool, printers);
 	if (prints && !prints_into_file())
 		return become(real, argv, &s);
-	if (s.board != NULL && (prints || is_among(tool, disk_tools)) && nothing_pending(s.board))
+	if (is_unheard(tool, prints, argc, argv, &s))
 		return become(real, argv, &s);
 	int connection = open_connection(s.socket);
 	if (connection < 0)

@@ -60,6 +60,8 @@ class Scheduler:
             may be.  A job that is admitted starts.
     another whether one more slot may be used beside so many, which may also be somebody else's
             to say; the first always may.
+    unheard how many commands are at work that were never issued; one that has to wait is a waiter
+            like others, so they count only while there is none.
     held    jobs that had a slot at the last turn and were not admitted.
     short   whether there was no other slot to be had then, though one is free.
     counts  how many jobs are in each state, or came to that end.
@@ -71,6 +73,7 @@ class Scheduler:
         rank: Callable[[Job], float] = lambda job: job.number,
         admits: Callable[[Job, bool], bool] = lambda job, alone: True,
         another: Callable[[int], bool] = lambda busy: True,
+        unheard: Callable[[], int] = lambda: 0,
     ) -> None:
         self.hazards = Hazards()
         self.slots = slots
@@ -80,11 +83,13 @@ class Scheduler:
         self._rank = rank
         self._admits = admits
         self._another = another
+        self._unheard = unheard
         self.held = 0
         self.short = False
         self._urgent: list[tuple[float, int, Job]] = []
         self._queue: list[tuple[float, int, Job]] = []
         self._alone: Job | None = None
+        self._waiters = 0
         self.counts = dict.fromkeys(State, 0)
 
     @property
@@ -135,6 +140,7 @@ class Scheduler:
         """Somebody in the foreground waits for commands, and is granted when they ended."""
         actions: list[Action] = []
         waiter.urgent = True
+        self._waiters += 1
         self._enter(waiter, blockers, now, actions)
         return actions
 
@@ -198,6 +204,8 @@ class Scheduler:
         """The one place where a job's state changes."""
         if state not in NEXT[job.state]:
             raise AssertionError(f"{job!r} cannot become {state.value}")
+        if job.mode is Mode.WAITER and job.state is State.WAITING:
+            self._waiters -= 1
         self.counts[job.state] -= 1
         self.counts[state] += 1
         job.state = state
@@ -261,10 +269,11 @@ class Scheduler:
             if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
                 continue
-            if job.exclusive and self.busy:
+            busy = self.busy + (0 if self._waiters else self._unheard())
+            if job.exclusive and busy:
                 break
-            alone = self.busy == 0
-            if not alone and not self._another(self.busy):
+            alone = busy == 0
+            if not alone and (busy >= self.slots or not self._another(busy)):
                 self.short = True
                 break
             if job.state is State.READY and not self._admits(job, alone) and not alone:

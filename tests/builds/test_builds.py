@@ -355,9 +355,7 @@ def test_p1_dependency_files_that_make_includes(space: Space, name: str, option:
     """Made by `gcc -MM`, read by make the moment they are there."""
     files = {
         "Makefile": (
-            "p: a.o main.o\n\tgcc -o $@ $^\n%.d: %.c\n"
-            f"\t{INCLUDED[name]}\n"
-            "-include a.d main.d\n"
+            f"p: a.o main.o\n\tgcc -o $@ $^\n%.d: %.c\n\t{INCLUDED[name]}\n-include a.d main.d\n"
         ),
         "a.c": '#include "h.h"\nint a = H;\n',
         "main.c": MAIN,

@@ -46,6 +46,27 @@ class Bench:
         return self.scheduler.finished(job, ok=ok, now=self.now)
 
 
+def test_what_was_never_issued_counts_as_a_slot_in_use_until_somebody_waits() -> None:
+    unheard = [1]
+    bench = Bench(2)
+    bench.scheduler = Scheduler(2, unheard=lambda: unheard[0])
+    (first, started), (second, then) = (bench.issue(writes=f"/{n}.o") for n in range(2))
+    assert (started, then, bench.scheduler.short) == ([Start(first)], [], True)
+    unheard[0] = 0
+    assert bench.scheduler.dispatch() == [Start(second)]
+    third, _ = bench.issue(writes="/3.o")
+    fourth, _ = bench.issue(writes="/4.o")
+    unheard[0] = 1
+    assert bench.end(first) == []
+    waiter = Job(-1, "b", Mode.WAITER, Operands(), light=True)
+    bench.scheduler.wait(waiter, {third}, 0)
+    assert bench.scheduler.dispatch() == [Start(third)]
+    assert bench.end(third) == [Grant(waiter)]
+    assert bench.scheduler.dispatch() == []
+    unheard[0] = 0
+    assert bench.scheduler.dispatch() == [Start(fourth)]
+
+
 def test_p6_never_more_than_the_slots() -> None:
     bench = Bench(2)
     jobs = [bench.issue(writes=f"/{n}.o") for n in range(5)]

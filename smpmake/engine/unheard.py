@@ -1,0 +1,61 @@
+"""Checks of configure scripts, which shims run without asking while nothing is at work.
+
+There are hundreds in a row, and each would wait for our answer.  Only one runs so at a time: its
+process holds a lock on a file of the session, by which it counts as one more slot in use.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from smpmake.engine.clock import Clock, Timer
+from smpmake.guard.scoreboard import CHECK, Scoreboard
+
+_AGAIN: Final = 0.01  # s until it is looked again at one that is at work
+_LOCK: Final = struct.Struct("hhqqi")  # struct flock where addresses have 64 bits
+
+
+class Unheard:
+    """One per engine.
+
+    wake  is called some time after a check was at work when it mattered.
+    """
+
+    def __init__(self, folder: Path, board: Scoreboard, clock: Clock) -> None:
+        self._board = board
+        self._clock = clock
+        self._file = os.open(folder / CHECK, os.O_RDWR | os.O_CLOEXEC)
+        self._timer: Timer | None = None
+        self.wake: Callable[[], None] = lambda: None
+
+    def at_work(self) -> int:
+        """How many checks are at work, one at most; from here on none begins.
+
+        A shim takes the lock and then looks at the board; here it is the other way round.
+        """
+        self._board.at_work(1)
+        if not self._is_locked():
+            return 0
+        if self._timer is None:
+            self._timer = self._clock.later(_AGAIN, self._look)
+        return 1
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        os.close(self._file)
+
+    def _is_locked(self) -> bool:
+        wanted = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        found = _LOCK.unpack(fcntl.fcntl(self._file, fcntl.F_GETLK, wanted)[: _LOCK.size])
+        return bool(found[0] != fcntl.F_UNLCK)
+
+    def _look(self) -> None:
+        self._timer = None
+        self.wake()
