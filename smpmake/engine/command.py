@@ -61,6 +61,7 @@ class Command:
     argv          what is run; the invocation's own unless a family says otherwise.
     record        what is remembered of it.
     reply         the way back to its shim, None once that has its answer.
+    verdict       the status that its shim, which has waited for it, is to be told; None before.
     outputs       its outputs as the worker is told of them (working.encode_output).
     makes         names of what it makes: if it does not finish they must go.
     perhaps       those of its outputs that it may not make.
@@ -96,6 +97,7 @@ class Command:
     argv: bytes
     record: CommandRecord
     reply: Reply | None = None
+    verdict: int | None = None
     outputs: bytes = b""
     makes: tuple[str, ...] = ()
     perhaps: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ from smpmake.engine.learning import Learning
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.orders import order_for
-from smpmake.engine.outcome import Outcome, refuse
+from smpmake.engine.outcome import Outcome, refuse, tell
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
@@ -293,14 +293,13 @@ class Executor:
         record.state = "done" if result.ok else "failed"  # last: then it is written down
         command.build.done += 1
         now = self._clock.now()
-        stop: list[Action] = []
         build = command.build
         ok, stops = self._outcome.ended(job, command, result, why)
         if not ok and build.failures:
             self._hold(build)
-        if stops:
-            stop = self._stop_behind(job, build, now)
+        stop = self._stop_behind(job, build, now) if stops else []
         self._retire(job, ok=ok, now=now, first=stop)
+        tell(command, result)
 
     def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""

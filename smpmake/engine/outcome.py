@@ -64,7 +64,7 @@ class Outcome:
         if command.is_awaited:
             if command.digest and build.known_failures is not None:
                 build.known_failures.discard(command.digest)
-            _tell(command, 0, result)
+            command.verdict = 0
         else:
             self._output.print(command, job.number, result.out, result.err)
         if result.missing:
@@ -95,7 +95,7 @@ class Outcome:
         if command.digest:
             build.reported.append(Failure(record, output, why))
         if command.is_awaited:
-            _tell(command, status, result)
+            command.verdict = status
             return False
         if command.group is not None:
             command.group.status = command.group.status or status
@@ -179,12 +179,18 @@ def _breaks(build: Build, job: Job) -> None:
         build.broken = job
 
 
-def _tell(command: Command, status: int, result: Result) -> None:
-    """The driver waited for the truth about this one."""
+def tell(command: Command, result: Result) -> None:
+    """The driver waited for the truth about this one, if there is a verdict.
+
+    Not before nothing is pending of it any more: a make would be told of what was promised, and
+    take an older target for a new one that it has to delete.
+    """
+    if command.verdict is None:
+        return
     command.build.owed.pop(command.digest, None)
     reply, command.reply = command.reply, None
     assert reply is not None
-    reply.leave(status, result.err, result.out)
+    reply.leave(command.verdict, result.err, result.out)
 
 
 def refuse(build: Build, reply: Reply) -> None:

@@ -191,6 +191,29 @@ def test_a_known_failure_is_told_to_the_driver(bench: Bench) -> None:
     assert [failure.record.number for failure in bench.build.reported] == [0, 1]
 
 
+@pytest.mark.parametrize("status", [0, FAILED])
+def test_whose_truth_is_waited_for_is_told_it_when_nothing_of_it_is_pending(
+    bench: Bench, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A make that looks at the older target before would take it for a new one."""
+    known = bench.build.known_failures
+    assert known is not None
+    invocation = bench.invocation("gcc -c a.c")
+    known.add(digest_of(invocation.cwd, invocation.argv), invocation.argv)
+    shim = bench.run("gcc -c a.c")
+    board = bench.folder.parent / "session" / "board"
+    assert board.read_bytes()[0] == 1
+    leave, pending = shim.leave, []
+
+    def told(status: int, message: bytes = b"", out: bytes = b"") -> None:
+        pending.append(board.read_bytes()[0])
+        leave(status, message, out)
+
+    monkeypatch.setattr(shim, "leave", told)
+    bench.workers.end(0, status)
+    assert pending == [0]
+
+
 def test_a_known_failure_that_succeeds_is_forgotten(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     bench.workers.end(0, FAILED)
