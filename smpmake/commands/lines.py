@@ -179,7 +179,8 @@ class _Reader:
                 raise NotUnderstoodError(node.type)
             operator, word = children(node, 2)
             way, path = operator.type.rstrip("|"), self._words.word(word)
-            is_apart = self._source[node.start_byte - 1] in " \t\n"  # `2>` is another's
+            before = self._source[: node.start_byte].replace("\\\n", "")
+            is_apart = before[-1:] in (" ", "\t")  # `2>` is another's
             if way not in ("<", ">") or way in files or not is_apart or path in ("", PIPE):
                 raise NotUnderstoodError("a redirection")
             files[way] = path

@@ -208,6 +208,8 @@ def _programmed(
         return _in_place()
     operands = parsed.operands
     programs, files = _values(parsed, Do.TEXT), _values(parsed, Do.TEXT_FILE)
+    if files and inv.getenv("AWKPATH") is not None:
+        return _in_place("AWKPATH")  # its program may be another
     if not programs and not files:
         if not operands:
             return _in_place()

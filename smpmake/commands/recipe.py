@@ -97,11 +97,13 @@ def placed_at(inv: Invocation, command: Simple) -> Invocation:
 def _meaning(inv: Invocation, command: Simple) -> Analysis | None:
     """What one of the commands means, None if it may be no part of a line."""
     called = placed_at(inv, command)
+    name = basename(command.argv[0])
+    if not (command.stdin or command.stdout) and (name in SHELLS or name == "libtool"):
+        return _by_libtool(called)
+    if "/" in command.argv[0] and not command.argv[0].startswith("/"):
+        return None  # a program of the project's own may be called so
     if command.stdin or command.stdout:
         return _printing(called, command)
-    name = basename(command.argv[0])
-    if name in SHELLS or name == "libtool":
-        return _by_libtool(called)
     family = find(name)
     if family is None or family.built or family.prints:
         return None

@@ -72,6 +72,7 @@ NOT = [
     "gcc -c a.c > log more",
     "gcc -c a.c 2> log",
     "gcc -c a.c2> log",
+    "gcc -c a.c 2\\\n> log",
     "gcc -c a.c> log",
     "gcc -c a.c > one > other",
     "gcc < a.c < b.c",

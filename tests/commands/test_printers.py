@@ -131,3 +131,9 @@ def test_who_prints() -> None:
     assert not is_printer("gcc")
     assert not is_printer("grep")  # its status is an answer
     assert not is_printer("unknown")
+
+
+def test_awk_may_find_its_program_elsewhere() -> None:
+    files = FakeFiles({"p.awk": "{ print }"})
+    assert meaning("awk -f p.awk a", files).prints
+    assert not meaning("awk -f p.awk a", files, {"AWKPATH": "lib"}).prints
