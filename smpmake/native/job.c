@@ -126,6 +126,17 @@ static bool before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
+/* Gives an output its time; what an older link leads to has been written through it. */
+static void date(const struct output *o, const struct stat *info, const struct timespec *times)
+{
+	struct stat behind;
+	if (!before(&info->st_mtim, &times[1]))
+		utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW);
+	else if (S_ISLNK(info->st_mode) && (o->flags & OUTPUT_PERHAPS) == 0 &&
+	         stat(o->path, &behind) == 0 && !before(&behind.st_mtim, &times[1]))
+		utimensat(AT_FDCWD, o->path, times, 0);
+}
+
 uint32_t finish(const struct job *job)
 {
 	const struct timespec times[2] = {
@@ -140,8 +151,8 @@ uint32_t finish(const struct job *job)
 			struct stat info;
 			if (lstat(o->path, &info) != 0)
 				missing += errno == ENOENT && !(o->flags & OUTPUT_PERHAPS);
-			else if (!before(&info.st_mtim, &times[1]))
-				utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW);
+			else
+				date(o, &info, times);
 		}
 		if (o->aside[0] != '\0')
 			unlink(o->aside);

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.support.space import MAIN, Space
+from tests.support.space import MAIN, SMPMAKE, Space
 from tests.support.variants import often
 
 FILES = {
@@ -289,3 +289,29 @@ def test_the_locale(space: Space, locale: dict[str, str], options: tuple[str, ..
     space.environment.update(locale)
     script = "env | grep -e ^LC_ -e ^LANG > seen; printf 'h\\303\\251llo' | wc -m >> seen"
     space.expect_same({}, ["sh", "-c", script], *options)
+
+
+THROUGH = {
+    "a compile": "gcc -c s.c -o y",
+    "a copy": "cp s.o y",
+    "dependencies": "gcc -MM s.c -o y",
+    "an archive": "ar rc y s.o",
+}
+
+
+@pytest.mark.parametrize("older", [None, "what was there\n"])
+@pytest.mark.parametrize("name", often(["a compile", "a copy"], THROUGH))
+def test_p7_what_is_written_through_an_older_link(
+    space: Space, name: str, older: str | None
+) -> None:
+    """What it leads to gets the time that make was told."""
+    makefile = f"all: z\ns.o: s.c\n\tgcc -c s.c\ny: s.o\n\t{THROUGH[name]}\nz: y\n\tcat y > z\n"
+    files = {"Makefile": makefile, "s.c": "int s;\n", **({"e": older} if older else {})}
+    found = []
+    for command in (["make"], [SMPMAKE, "-q", "make"]):
+        space.clear()
+        space.write(files)
+        space.ok("sh", "-c", "ln -s e y; touch -h -d '1 hour ago' *")
+        ended = space.run(*command)
+        found.append((ended.status, space.tree(), space.run("make", "-q").status))
+    assert found[0] == found[1]
