@@ -153,6 +153,11 @@ class Versions:
                         return version.kept
         return None
 
+    def has_older(self, job: Job, path: str) -> bool:
+        """Whether something else of that name was there for a command; links are not followed."""
+        versions = self._by_path.get(path, ()) if self._by_path else ()
+        return next((version.kept for version in versions if version.is_for(job)), ABSENT) != ABSENT
+
     def gone_from(self, folder: str, job: Job) -> set[str]:
         """The names in a folder that a command is to find, though later ones may have removed
         them, be it for a moment."""

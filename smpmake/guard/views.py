@@ -72,11 +72,15 @@ class Views:
     def made_since(
         self, entries: Iterable[os.DirEntry[str]], question: Question, job: Job
     ) -> set[str]:
-        """The names in a folder that a job is not to find: their files were made behind it."""
+        """The names in a folder that a job is not to find: their files were made behind it.
+
+        A link that was there counts, wherever it led to.
+        """
         found = set()
         for entry in entries:
             with contextlib.suppress(OSError):  # it is gone
-                if entry.stat(follow_symlinks=False).st_ctime_ns >= job.issued_ns:
+                young = entry.stat(follow_symlinks=False).st_ctime_ns >= job.issued_ns
+                if young and not self._versions.has_older(job, entry.path):
                     each = question._replace(path=entry.path, other=MADE_SINCE)
                     if self.of(each, job) == NOT_THERE:
                         found.add(entry.name)

@@ -250,6 +250,17 @@ def test_lines_keep_their_order(space: Space, name: str) -> None:
     assert jobs(second) + jobs(third) > 0
 
 
+def test_a_link_that_led_nowhere_is_listed_though_it_was_replaced(space: Space) -> None:
+    lists = "if test -p go; then read word < go; fi; for f in d/*; do echo $$f; done > a; :"
+    text = recipe(lists, "ln -sf elsewhere d/l", "if test -p go; then echo > go; fi; :")
+    space.write({"Makefile": text, "d/e": ""})
+    (space.folder / "d" / "l").symlink_to("nowhere")
+    assert build(space).status == 0
+    os.mkfifo(space.folder / "go")
+    assert jobs(build(space)) >= 1
+    assert (space.folder / "a").read_text() == "d/e\nd/l\n"
+
+
 #: What depends on a file `mode`, and the words in which a wrong guess is told.
 WRONG = {
     "another file": ("if test -f mode; then echo 2 > y; else echo 1 > x; fi", "wrote"),
