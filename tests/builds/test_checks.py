@@ -22,6 +22,9 @@ gcc -E conftest.c | grep -q main && echo expands >> config.h
 echo 'int main(void) { return oops; }' > conftest.c
 gcc -c -o conftest2.o conftest.c 2> conftest.err || echo fails >> config.h
 ls conftest* >> config.h
+guess=`mktemp -d "${TMPDIR:-/tmp}/cgXXXXXX"` || exit 1
+echo 'int dummy;' > "$guess/dummy.c"
+gcc -c -o "$guess/dummy.o" "$guess/dummy.c" && rm -r "$guess"
 rm -f conftest*
 """
 #: Stands at a check until the word is given, and then is gcc.
