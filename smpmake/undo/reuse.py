@@ -169,7 +169,10 @@ class Reusable:
         return results.finished
 
     def _finds_the_same(self, results: _Results, undo: UndoJournal) -> bool:
-        """Whether nothing has appeared, where it looks, that was not made the last time."""
+        """Whether nothing has appeared, where it looks, that was not made the last time.
+
+        What is gone again (ar's temporary files have names of their own each time) does not count.
+        """
         made = (path for c in undo.changes(self._seen) for path in c.made)
         self._new += [path for path in made if path not in self._names]
         self._seen = undo.end
@@ -177,11 +180,12 @@ class Reusable:
         for path in self._new:
             if not links and is_product(path):
                 continue
-            for place in results.places:
-                if path == place or os.path.dirname(path) == place:
-                    return False
-                if path.startswith(f"{place}/") or place.startswith(f"{path}/"):
-                    return False
+            near = any(
+                path == place or path.startswith(f"{place}/") or place.startswith(f"{path}/")
+                for place in results.places
+            )
+            if near and os.path.lexists(path):
+                return False
         return True
 
 

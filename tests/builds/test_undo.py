@@ -304,6 +304,23 @@ def test_nothing_is_compiled_twice(space: Space) -> None:
     assert {f"f{n}.o" for n in range(40)} <= set(space.tree())
 
 
+def test_what_came_and_went_beside_a_header_is_no_reason_to_compile_twice(space: Space) -> None:
+    """Its name is another one each time, as those of ar's temporary files are."""
+    log = space.root / "cache" / "log"
+    log.parent.mkdir(exist_ok=True)
+    space.fake("gcc", f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which("gcc")} "$@"\n')
+    files = {
+        **SOURCES,
+        "inc/here.h": "#define HERE 1\n",
+        "use.c": '#include "here.h"\nint here = HERE;\n',
+        "build.sh": "set -e; rm `mktemp inc/XXXXXX`\ngcc -Iinc -c use.c\ngcc -c bad.c\n",
+    }
+    space.write(files)
+    ended = space.smpmake("sh", "build.sh")
+    assert "is run again" in ended.err
+    assert log.read_text().split("\n").count("-Iinc -c use.c") == 1
+
+
 # ------------------------------------------------------------------ interrupts and kills
 
 
