@@ -1,4 +1,4 @@
-"""A build that called no tool: its whole summary."""
+"""A build that called no tool, or none but for configure checks: its whole summary."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from smpmake.units import seconds
 
 def line(duration: float) -> str:
     """`duration` in seconds."""
-    remark = "no compiler, linker or other tool that smpmake knows was called"
+    remark = "no compiler or other tool was called that could run beside others"
     return f"smpmake: {seconds(duration)}; {remark}"
