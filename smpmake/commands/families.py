@@ -132,6 +132,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
     ],
     "BUILT_TOOLS": sorted(family.name for family in FAMILIES if family.built),
     "SHELLS": [*SHELLS],
+    "INSPECTORS": ["nm", "size"],
     "CHECKS": [probes.CONFTEST],
     "ASKS": [*probes.ASKS],
     "MAKE_TOOLS": sorted(makes.WMAKES),

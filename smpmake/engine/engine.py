@@ -90,7 +90,7 @@ class Engine:
         processes = processes or Processes()
         self._lending = lending = Lending(slots, tokens or Unlimited(), disk.folder, processes)
         self._distribution = distribution = Distribution(cluster, slots, clock.now)
-        self._unheard = unheard = Unheard(disk.folder, board, clock)
+        self._unheard = unheard = Unheard(disk.folder, board, clock, processes)
         self.scheduler = Scheduler(
             slots,
             self.priority.rank,

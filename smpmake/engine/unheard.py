@@ -1,7 +1,8 @@
 """Checks of configure scripts, which shims run without asking while nothing is at work.
 
 There are hundreds in a row, and each would wait for our answer.  Only one runs so at a time: its
-process holds a lock on a file of the session, by which it counts as one more slot in use.
+process holds a lock on a file of the session, by which it counts as one more slot in use, unless
+its guard has it wait.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+from smpmake.decide.procfs import Processes
 from smpmake.engine.clock import Clock, Timer
+from smpmake.guard.questions import Waiter
 from smpmake.guard.scoreboard import CHECK, Scoreboard
+from smpmake.schedule.job import Job
 
+_DEEPEST: Final = 64  # processes above one
 _AGAIN: Final = 0.01  # s until it is looked again at one that is at work
 _LOCK: Final = struct.Struct("hhqqi")  # struct flock where addresses have 64 bits
 
@@ -26,20 +31,24 @@ class Unheard:
     wake  is called some time after a check was at work when it mattered.
     """
 
-    def __init__(self, folder: Path, board: Scoreboard, clock: Clock) -> None:
+    def __init__(self, folder: Path, board: Scoreboard, clock: Clock, processes: Processes) -> None:
         self._board = board
+        self._processes = processes
         self._clock = clock
         self._file = os.open(folder / CHECK, os.O_RDWR | os.O_CLOEXEC)
         self._timer: Timer | None = None
         self.wake: Callable[[], None] = lambda: None
 
-    def at_work(self) -> int:
+    def at_work(self, waiting: Iterable[Job] = ()) -> int:
         """How many checks are at work, one at most; from here on none begins.
+
+        waiting: those whose guards have them wait; a check among them is not at work.
 
         A shim takes the lock and then looks at the board; here it is the other way round.
         """
         self._board.at_work(1)
-        if not self._is_locked():
+        holder = self._holder()
+        if holder is None or any(self._is_part(job, holder) for job in waiting):
             return 0
         if self._timer is None:
             self._timer = self._clock.later(_AGAIN, self._look)
@@ -51,13 +60,21 @@ class Unheard:
             self._timer.cancel()
         os.close(self._file)
 
-    def _is_locked(self) -> bool:
+    def _is_part(self, waiter: Job, holder: int) -> bool:
+        """Whether a process that waits is the check, or below it; in doubt it is."""
+        assert isinstance(waiter.payload, Waiter)
+        above = self._processes.above(waiter.payload.question.pid, _DEEPEST)
+        return holder == 0 or any(caller.pid == holder for caller in above)
+
+    def _holder(self) -> int | None:
+        """The process that has the lock, 0 if it has no number here; None where nobody has it."""
         wanted = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         try:
             found = fcntl.fcntl(self._file, fcntl.F_GETLK, wanted)
         except OSError:  # a file system without locks: no shim has one, and each asks
-            return False
-        return bool(_LOCK.unpack(found[: _LOCK.size])[0] != fcntl.F_UNLCK)
+            return None
+        kind, *_, pid = _LOCK.unpack(found[: _LOCK.size])
+        return None if kind == fcntl.F_UNLCK else max(pid, 0)
 
     def _look(self) -> None:
         self._timer = None

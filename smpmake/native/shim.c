@@ -69,6 +69,9 @@ static const char *const make_tools[] = {MAKE_TOOLS, NULL};
 static const char *const checks[] = {CHECKS, NULL};
 static const char *const asks[] = {ASKS, NULL};
 
+/* Tools, whatever machine they are for, that print what they find. */
+static const char *const inspectors[] = {INSPECTORS, NULL};
+
 /* config.guess asks a compiler about itself by a file in a folder of mktemp's:
  * /tmp/cgXXXXXX/dummy.c */
 static int is_guess(const char *word, const char *name)
@@ -81,17 +84,47 @@ static int is_guess(const char *word, const char *name)
  * work, and there are hundreds in a row. */
 static int is_check(int argc, char *const *argv)
 {
-	if (argc == 2 && is_among(argv[1], asks))
-		return 1;
 	for (int i = 1; i < argc; i++) {
 		const char *name = base_name(argv[i]);
-		if (is_guess(argv[i], name))
-			return 1;
 		for (const char *const *check = checks; *argv[i] != '-' && *check != NULL; check++)
 			if (strncmp(name, *check, strlen(*check)) == 0)
 				return 1;
+		if (is_guess(argv[i], name))
+			return 1;
 	}
 	return 0;
+}
+
+static int is_end(int fd)
+{
+	struct stat info;
+	return fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
+}
+
+static int ends_in(const char *text, const char *end)
+{
+	size_t size = strlen(text), length = strlen(end);
+	return size >= length && strcmp(text + size - length, end) == 0;
+}
+
+/* Whether it may have to wait for who is at the other end of a pipe or FIFO, and that may be one
+ * who wants the place.  Of compilers that make a file only messages go to standard output. */
+static int meets_others(const char *tool, int argc, char *const *argv)
+{
+	int makes = 0, prints = 0;
+	for (const char *const *name = inspectors; *name != NULL; name++)
+		prints |= ends_in(tool, *name);
+	for (int i = 1; i < argc; i++) {
+		const char *word = argv[i];
+		struct stat info;
+		if (*word != '-' && stat(word, &info) == 0 && !S_ISREG(info.st_mode) &&
+		    !S_ISDIR(info.st_mode))
+			return 1;
+		makes |= strcmp(word, "-c") == 0 || strcmp(word, "-o") == 0;
+		prints |= strcmp(word, "-") == 0 || strcmp(word, "-o-") == 0 ||
+		          strncmp(word, "-E", 2) == 0 || strncmp(word, "-M", 2) == 0;
+	}
+	return is_end(0) || (is_end(1) && (prints || !makes));
 }
 
 /* What the scoreboard begins with. */
@@ -125,7 +158,7 @@ static int take_place(const char *board)
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	/* Where no shell and no script has its own. */
-	int place = fd >= 0 ? fcntl(fd, F_DUPFD, 200) : -1;
+	int place = fd >= 0 ? fcntl(fd, F_DUPFD, 977) : -1;
 	close(fd);
 	if (place >= 0 && fcntl(place, F_SETLK, &lock) != 0) {
 		close(place);
@@ -139,7 +172,9 @@ static int is_unheard(const char *tool, int prints, int argc, char *const *argv,
 {
 	struct head head;
 	int disk = prints || is_among(tool, disk_tools);
-	int check = !disk && !s->is_line && !is_among(tool, make_tools) && is_check(argc, argv);
+	int check = !disk && !s->is_line && !is_among(tool, make_tools) &&
+	            ((argc == 2 && is_among(argv[1], asks)) ||
+	             (is_check(argc, argv) && !meets_others(tool, argc, argv)));
 	if (s->board == NULL || !(disk || check))
 		return 0;
 	int place = check ? take_place(s->board) : -1;

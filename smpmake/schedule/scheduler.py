@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from smpmake.schedule.hazards import Hazards
@@ -60,8 +60,8 @@ class Scheduler:
             may be.  A job that is admitted starts.
     another whether one more slot may be used beside so many, which may also be somebody else's
             to say; the first always may.
-    unheard how many commands are at work that were never issued; one that has to wait is a waiter
-            like others, so they count only while there is none.
+    unheard how many commands are at work that were never issued; asked with those who wait, of
+            whom one may be such a command.
     held    jobs that had a slot at the last turn and were not admitted.
     short   whether there was no other slot to be had then, though one is free.
     counts  how many jobs are in each state, or came to that end.
@@ -73,7 +73,7 @@ class Scheduler:
         rank: Callable[[Job], float] = lambda job: job.number,
         admits: Callable[[Job, bool], bool] = lambda job, alone: True,
         another: Callable[[int], bool] = lambda busy: True,
-        unheard: Callable[[], int] = lambda: 0,
+        unheard: Callable[[Collection[Job]], int] = lambda waiting: 0,
     ) -> None:
         self.hazards = Hazards()
         self.slots = slots
@@ -89,7 +89,7 @@ class Scheduler:
         self._urgent: list[tuple[float, int, Job]] = []
         self._queue: list[tuple[float, int, Job]] = []
         self._alone: Job | None = None
-        self._waiters = 0
+        self._waiting: dict[Job, None] = {}
         self.counts = dict.fromkeys(State, 0)
 
     @property
@@ -140,7 +140,7 @@ class Scheduler:
         """Somebody in the foreground waits for commands, and is granted when they ended."""
         actions: list[Action] = []
         waiter.urgent = True
-        self._waiters += 1
+        self._waiting[waiter] = None
         self._enter(waiter, blockers, now, actions)
         return actions
 
@@ -205,7 +205,7 @@ class Scheduler:
         if state not in NEXT[job.state]:
             raise AssertionError(f"{job!r} cannot become {state.value}")
         if job.mode is Mode.WAITER and job.state is State.WAITING:
-            self._waiters -= 1
+            self._waiting.pop(job, None)
         self.counts[job.state] -= 1
         self.counts[state] += 1
         job.state = state
@@ -269,7 +269,7 @@ class Scheduler:
             if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
                 continue
-            busy = self.busy + (0 if self._waiters else self._unheard())
+            busy = self.busy + self._unheard(self._waiting)
             if job.exclusive and busy:
                 break
             alone = busy == 0

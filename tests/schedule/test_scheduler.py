@@ -49,7 +49,7 @@ class Bench:
 def test_what_was_never_issued_counts_as_a_slot_in_use_until_somebody_waits() -> None:
     unheard = [1]
     bench = Bench(2)
-    bench.scheduler = Scheduler(2, unheard=lambda: unheard[0])
+    bench.scheduler = Scheduler(2, unheard=lambda waiting: 0 if waiting else unheard[0])
     (first, started), (second, then) = (bench.issue(writes=f"/{n}.o") for n in range(2))
     assert (started, then, bench.scheduler.short) == ([Start(first)], [], True)
     unheard[0] = 0
