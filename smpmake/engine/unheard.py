@@ -35,7 +35,7 @@ class Unheard:
         self._board = board
         self._processes = processes
         self._clock = clock
-        self._file = os.open(folder / CHECK, os.O_RDWR | os.O_CLOEXEC)
+        self._path = folder / CHECK
         self._timer: Timer | None = None
         self.wake: Callable[[], None] = lambda: None
 
@@ -58,7 +58,6 @@ class Unheard:
         """Nobody asks any more."""
         if self._timer is not None:
             self._timer.cancel()
-        os.close(self._file)
 
     def _is_part(self, waiter: Job, holder: int) -> bool:
         """Whether a process that waits is the check, or below it; in doubt it is."""
@@ -69,8 +68,9 @@ class Unheard:
     def _holder(self) -> int | None:
         """The process that has the lock, 0 if it has no number here; None where nobody has it."""
         wanted = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        try:
-            found = fcntl.fcntl(self._file, fcntl.F_GETLK, wanted)
+        try:  # opened for a moment: descriptors are scarce in a large build
+            with open(self._path, "rb", buffering=0) as file:
+                found = fcntl.fcntl(file, fcntl.F_GETLK, wanted)
         except OSError:  # a file system without locks: no shim has one, and each asks
             return None
         kind, *_, pid = _LOCK.unpack(found[: _LOCK.size])
