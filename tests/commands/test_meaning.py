@@ -25,7 +25,6 @@ FILES = FakeFiles(
 REFUSED = {
     # Questions.
     "gcc --version": Reason.QUERY,
-    # Make reads what it includes at once.
     "gcc -V": Reason.QUERY,
     "cc -qversion": Reason.QUERY,
     "clang -version": Reason.QUERY,
