@@ -59,10 +59,10 @@ class Recipes:
             analysis.checks and analysis.refusal is Reason.WRITES_NOTHING
         ):
             return analysis
-        reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
         # It is taken back together with who makes what it reads (settling): the shell's opening
         # of its file lies in between.
-        if not any(map(self._hazards.is_written, reads)):
+        reads = self._reads_if_pending(analysis, cwd)
+        if not reads:
             return analysis
         real = os.fsdecode(invoke.real)
         mark = mark_of_alone(real)
@@ -77,13 +77,17 @@ class Recipes:
 
     def _line_that_prints(self, analysis: Analysis, cwd: str) -> Analysis:
         """A job where it would have to wait, if its shell writes into no older file."""
-        reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
+        reads = self._reads_if_pending(analysis, cwd)
         kept = [write.path for write in analysis.writes if not write.removed]
         made = [self._paths.canonical(cwd, path) for path in kept]
-        is_worth_it = any(map(self._hazards.is_written, reads))
-        if is_worth_it and not any(path in reads or os.path.lexists(path) for path in made):
+        if reads and not any(path in reads or os.path.lexists(path) for path in made):
             return analysis
         return analysis.refused(Reason.RECIPE, "")
+
+    def _reads_if_pending(self, analysis: Analysis, cwd: str) -> list[str]:
+        """What a command reads; nothing if it need not wait for any of it."""
+        reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
+        return reads if any(map(self._hazards.is_written, reads)) else []
 
     def file_of_its_alone(self, invoke: Invoke, out: int) -> str:
         """The file that a script has opened for the output of one command, or "".

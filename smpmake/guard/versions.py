@@ -142,9 +142,9 @@ class Versions:
         if not self._by_path:
             return None
         for name in _on_the_way(path):
-            for version in self._by_path.get(name, ()):
-                if version.is_for(job):
-                    return version.kept
+            kept = self._named(job, name)
+            if kept is not None:
+                return kept
         if self._by_file:
             with contextlib.suppress(OSError):
                 info = os.stat(path)
@@ -153,10 +153,13 @@ class Versions:
                         return version.kept
         return None
 
+    def _named(self, job: Job, name: str) -> str | None:
+        versions = self._by_path.get(name, ())
+        return next((version.kept for version in versions if version.is_for(job)), None)
+
     def has_older(self, job: Job, path: str) -> bool:
         """Whether something else of that name was there for a command; links are not followed."""
-        versions = self._by_path.get(path, ()) if self._by_path else ()
-        return next((version.kept for version in versions if version.is_for(job)), ABSENT) != ABSENT
+        return self._named(job, path) not in (None, ABSENT)
 
     def gone_from(self, folder: str, job: Job) -> set[str]:
         """The names in a folder that a command is to find, though later ones may have removed

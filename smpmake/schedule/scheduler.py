@@ -260,6 +260,7 @@ class Scheduler:
     def _dispatch(self, actions: list[Action]) -> None:
         passed_over: list[tuple[float, int, Job]] = []
         self.short = False
+        unheard: int | None = None  # none begins while we are at it, so one look is enough
         while self._free and self._alone is None:
             # A job that was hurried stands in both queues; its state tells whether it still counts.
             queue = self._urgent or self._queue
@@ -269,7 +270,9 @@ class Scheduler:
             if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
                 continue
-            busy = self.busy + self._unheard(self._waiting)
+            if unheard is None:
+                unheard = self._unheard(self._waiting)
+            busy = self.busy + unheard
             if job.exclusive and busy:
                 break
             alone = busy == 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,18 @@ sys.stdin.read()
 """
 
 
+@contextlib.contextmanager
+def at_work(folder: Path) -> Iterator[int]:
+    """A process that has the lock, by its number."""
+    command = [sys.executable, "-c", HOLDS, str(folder / CHECK)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as check:
+        assert check.stdout is not None
+        assert check.stdin is not None
+        assert check.stdout.readline() == b"held\n"
+        yield check.pid
+        check.stdin.close()
+
+
 def waiter(pid: int) -> Job:
     """Who waits: a process of the driver's, by its number."""
     question = Question(wire.ASK_READ, pid, -1, "main", "/a.o", "")
@@ -47,14 +61,9 @@ def test_a_check_counts_while_its_process_is_there(tmp_path: Path, clock: HandCl
     woken: list[int] = []
     unheard.wake = lambda: woken.append(unheard.at_work())
     assert unheard.at_work() == 0
-    command = [sys.executable, "-c", HOLDS, str(tmp_path / CHECK)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as check:
-        assert check.stdout is not None
-        assert check.stdin is not None
-        assert check.stdout.readline() == b"held\n"
+    with at_work(tmp_path):
         assert unheard.at_work() == 1
         clock.ring()
-        check.stdin.close()
     clock.ring()
     assert woken == [1, 0]
     unheard.close()
@@ -62,14 +71,9 @@ def test_a_check_counts_while_its_process_is_there(tmp_path: Path, clock: HandCl
 
 def test_one_that_waits_itself_does_not_count(tmp_path: Path, clock: HandClock) -> None:
     unheard = Unheard(tmp_path, Scoreboard(tmp_path / "board"), clock, Processes())
-    command = [sys.executable, "-c", HOLDS, str(tmp_path / CHECK)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as check:
-        assert check.stdout is not None
-        assert check.stdin is not None
-        check.stdout.readline()
+    with at_work(tmp_path) as check:
         assert unheard.at_work([waiter(os.getpid())]) == 1
-        assert unheard.at_work([waiter(os.getpid()), waiter(check.pid)]) == 0
-        check.stdin.close()
+        assert unheard.at_work([waiter(os.getpid()), waiter(check)]) == 0
     unheard.close()
 
 
