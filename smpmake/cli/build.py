@@ -82,6 +82,7 @@ def build(settings: Settings, command: list[str], ahead: Headstart | None = None
     speed, never the build.
     """
     from smpmake.errors import SmpmakeError
+    from smpmake.session.limits import SHORT
 
     if _is_within_a_build():
         if settings.verbosity > 0:
@@ -108,7 +109,7 @@ def build(settings: Settings, command: list[str], ahead: Headstart | None = None
         from smpmake.cli import closing
 
         closing.report(settings, outcome.record, begun[0].recorder, silent=bool(outcome.refused))
-    except (ImportError, RuntimeError, MemoryError) as error:
+    except SHORT as error:
         say(f"no summary: {error!r}")
     for fault in outcome.faults:
         say(f"left over: {fault}")

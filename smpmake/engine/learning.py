@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 from collections.abc import Iterable
+from typing import Final
 
 from smpmake.commands import families
 from smpmake.commands.model import Analysis
@@ -36,6 +38,10 @@ from smpmake.guard.scoreboard import Scoreboard, line_hash
 from smpmake.guard.traces import Traces
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
+
+#: One in so many descriptors for a line that is watched, which takes two until it has ended: others
+#: that call must be let in, or it may never end.
+_SHARE: Final = 16
 
 
 class _Line:
@@ -78,6 +84,7 @@ class Learning:
         self._lines: dict[int, _Line] = {}
         self._free: list[int] = []
         self._count = 0
+        self._most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _SHARE
         self._old: set[str] = set()  # files that were there before their build
 
     def feed(self, *, enough: bool) -> None:
@@ -175,6 +182,8 @@ class Learning:
         mark = line_hash(invoke.cwd, invoke.argv)
         if families.runs_lines(invoke.tool) and not is_to_be_learnt(invoke.argv):
             build.lessons.learn(digest, Doubt("goes on behind its shell", mark, TRIES))
+            return 0
+        if len(self._lines) >= self._most:
             return 0
         number = self._free.pop() if self._free else self._count + 1
         if not self._traces.begin(number, 0, learns=True):

@@ -17,6 +17,7 @@ log = logging.getLogger("smpmake")
 
 _CREDENTIALS: Final = struct.Struct("iII")
 _RESERVE: Final = 20  # descriptors that are not for connections
+_EACH: Final = 5  # that a connection takes at most, with what it sends and what follows it
 _PAUSE: Final = 0.05  # s without new connections where no descriptor was left for one
 
 
@@ -37,7 +38,7 @@ class Door:
         self._socket = listener
         self._welcome = welcome
         self._most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if most is None else most
-        self._highest = 0  # descriptor of late
+        self._room = 0  # for so many connections without another look
         self._paused: asyncio.TimerHandle | None = None
         self._told: set[int] = set()
         self._loop.add_reader(self._socket.fileno(), self._accept)
@@ -75,7 +76,7 @@ class Door:
         except OSError as error:
             self._pause(error)
             return
-        self._highest = max(self._highest, accepted.fileno())
+        self._room -= 1
         accepted.setblocking(False)
         pid, uid, _ = _CREDENTIALS.unpack(
             accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -88,13 +89,13 @@ class Door:
 
     def _keep_reserve(self) -> None:
         """Raises OSError where one more connection would leave too few descriptors for the rest:
-        what comes with it, the history, /proc.  The lowest free one tells how many there are."""
-        if self._highest < self._most - 2 * _RESERVE:
+        the history, /proc, modules that are loaded late."""
+        if self._room > 0:
             return
-        lowest = self._highest = os.dup(self._socket.fileno())
-        os.close(lowest)
-        if lowest >= self._most - _RESERVE:
+        left = self._most - len(os.listdir("/proc/self/fd")) - _RESERVE
+        if left <= 0:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        self._room = max(1, left // _EACH)
 
     def _pause(self, error: OSError) -> None:
         """The socket stays readable: whoever wants something waits in it for a moment."""

@@ -303,14 +303,19 @@ class Session:
         await self._backend.drained(self.record)
         return faults + self._faults
 
-    def _watch(self) -> Watch:
-        """Begins to watch the build.  One that is over already has not loaded what that takes."""
-        from smpmake.session.watch import Watch
+    def _watch(self) -> Watch | None:
+        """Begins to watch the build, if there is what that takes.  One that is over already has not
+        loaded it."""
+        try:
+            from smpmake.session.watch import Watch
 
-        self._watching = self._watching or Watch(
-            self.record, self._backend, self._settings, self._turn
-        )
-        self._watching.begin()
+            self._watching = self._watching or Watch(
+                self.record, self._backend, self._settings, self._turn
+            )
+            self._watching.begin()
+        except SHORT as error:
+            self.record.notices.append(f"CPU and memory were not watched: {error}")
+            return None
         return self._watching
 
     def _turn(self) -> None:

@@ -113,6 +113,39 @@ def test_p5_a_session_that_cannot_be_had_costs_speed_alone(
     space.expect_clean()
 
 
+#: What a session loads beside the build cannot be loaded: each time it leaves a word.
+LATE = """
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "smpmake.{module}":
+            open("asked", "w").close()
+            raise OSError(errno.EMFILE, "Too many open files")
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("session.watch", "CPU and memory were not watched"),
+        ("cli.closing", "no summary"),
+        ("history.recorder", "no summary"),
+    ],
+)
+def test_p5_what_is_loaded_beside_the_build_costs_its_record_alone(
+    space: Space, module: str, said: str
+) -> None:
+    space.write(objects(2))
+    script = "gcc -c f0.c; until [ -e asked ]; do :; done; gcc -c f1.c; echo over; exit 3"
+    program = PROGRAM.format(fault=LATE.format(module=module))
+    ended = space.run(sys.executable, "-c", program, "sh", "-c", script)
+    assert (ended.status, ended.out) == (3, "over\n"), ended.err
+    assert (space.folder / "f1.o").exists()
+    assert said in ended.err
+    assert "Traceback" not in ended.err, ended.err
+    space.expect_clean()
+
+
 #: The second command cannot be started, for a reason that nobody has thought of.
 BUG = """
 from smpmake.engine import execute
