@@ -5,13 +5,20 @@ Earlier builds tell (history/past.py); of commands that are new, those of the sa
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from typing import Final
+
 from smpmake.engine.admission import Admission
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.command import command_of
 from smpmake.forecast import Forecast
 from smpmake.schedule.job import Job
 
-_KIB = 1024
+_KIB: Final = 1024
+_SHORTEST: Final = 0.01  # s, of a usual job
+_LONGER: Final = 2.0  # usual jobs
+_STEP: Final = math.log(1.5)
 
 
 class Priority:
@@ -23,6 +30,7 @@ class Priority:
         self._forecast = Forecast()
         self._awaited = False
         self._usual_tail = 0.0
+        self._usual = _SHORTEST
         self._running: dict[Job, int] = {}
         self._seen: dict[str, tuple[int, int]] = {}  # by tool: how many, bytes of all together
 
@@ -35,8 +43,8 @@ class Priority:
         self._awaited = False
         self._forecast = forecast
         self._running = {job: self.needs(job) for job in self._running}
-        tails = forecast.tails
-        self._usual_tail = sum(tails.values()) / len(tails) if tails else 0.0
+        self._usual_tail = _median(forecast.tails.values())
+        self._usual = max(_SHORTEST, _median(seconds for _, seconds in forecast.sequel))
 
     @property
     def sequel(self) -> tuple[tuple[str, float], ...]:
@@ -51,7 +59,7 @@ class Priority:
             return job.number
         output = _output(job)
         tail = self._forecast.tail(output) if output else None
-        return -(tail if tail is not None else self._usual_tail)
+        return 0.0 if tail is None else -_step((tail - self._usual_tail) / self._usual)
 
     def needs(self, job: Job) -> int:
         """Bytes that a job will need."""
@@ -80,6 +88,20 @@ class Priority:
         if record.max_rss:
             count, total = self._seen.get(record.tool, (0, 0))
             self._seen[record.tool] = (count + 1, total + record.max_rss * _KIB)
+
+
+def _step(ahead: float) -> int:
+    """How far a job goes to the front of which so many usual ones more hang than of a usual one.
+
+    Jobs about as long go in the order of their issue, and longer ones by steps, each half as long
+    again as the one before: who is ahead of many earlier ones has to ask about what it makes.
+    """
+    return 0 if ahead < _LONGER else round(math.log(ahead) / _STEP)
+
+
+def _median(values: Iterable[float]) -> float:
+    found = sorted(values)
+    return found[len(found) // 2] if found else 0.0
 
 
 def _output(job: Job) -> str:

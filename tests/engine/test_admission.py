@@ -199,21 +199,21 @@ def test_expectations_come_from_the_fullest_build(tmp_path: Path) -> None:
     assert first < second
 
 
+def deferred(count: int) -> list[Job]:
+    """Commands that make /src/0.o, /src/1.o and so on."""
+    file = FileId(0, 0)
+    invoke = Invoke(0, 0, file, file, "gcc", b"/bin/gcc", b"/", "b", b"gcc\0", b"", b"")
+    build = Build("b", Rules())
+    return [
+        Job(n, "b", Mode.DEFERRED, Operands(), payload=Command(build, invoke, b"", command(n)))
+        for n in range(count)
+    ]
+
+
 def test_what_runs_already_needs_what_the_past_says() -> None:
     """The first starts before earlier builds have been looked at."""
     priority = Priority(Chaos(None), Admission(0, free=lambda: GIB))
-    file = FileId(0, 0)
-    invoke = Invoke(0, 0, file, file, "gcc", b"/bin/gcc", b"/", "b", b"gcc\0", b"", b"")
-    jobs = [
-        Job(
-            n,
-            "b",
-            Mode.DEFERRED,
-            Operands(),
-            payload=Command(Build("b", Rules()), invoke, b"", command(n)),
-        )
-        for n in range(2)
-    ]
+    jobs = deferred(2)
     priority.await_forecast(2)
     assert priority.admits(jobs[0], alone=True)
     assert not priority.admits(jobs[1], alone=False)
@@ -222,6 +222,19 @@ def test_what_runs_already_needs_what_the_past_says() -> None:
     assert not priority.admits(jobs[1], alone=False)
     priority.ended(jobs[0])
     assert priority.admits(jobs[1], alone=True)
+
+
+def test_only_those_on_which_clearly_more_hangs_go_ahead() -> None:
+    """Of a link of 5 s and compiles of 0.2 s: about as long, new, and two that are longer."""
+    seconds = [0.2, 0.21, 0.19, 0.3, 0.2, 3.0, 1.0]
+    sequel = tuple((f"/src/{n}.o", took) for n, took in enumerate(seconds))
+    known = Forecast(tails={output: 5 + took for output, took in sequel}, sequel=sequel)
+    priority = Priority(Chaos(None), Admission(-1))
+    jobs = deferred(len(seconds) + 1)
+    assert sorted(jobs, key=priority.rank) == jobs
+    priority.expect(known)
+    order = [job.number for job in sorted(jobs, key=lambda job: (priority.rank(job), job.number))]
+    assert order == [5, 6, 0, 1, 2, 3, 4, 7]
 
 
 def test_a_broken_history_tells_nothing(tmp_path: Path) -> None:
