@@ -142,6 +142,7 @@ class Build:
     launcher_logs: dict[str, int] = field(default_factory=dict)
     said: int = 0
     _undone: int = 0
+    _unsaid: list[Callable[[], None]] | None = None
 
     def __post_init__(self) -> None:
         self.empty.set()
@@ -166,6 +167,23 @@ class Build:
         self.present -= 1
         if self.present == 0:
             self.empty.set()
+
+    def hush(self) -> None:
+        """Its driver is being told that it ends, and is told nothing else until `speak`."""
+        self._unsaid = self._unsaid or []
+
+    def speak(self) -> None:
+        """Who is still there is answered."""
+        unsaid, self._unsaid = self._unsaid, None
+        for answer in unsaid or ():
+            answer()
+
+    def answer(self, give: Callable[[], None]) -> None:
+        """Gives somebody of the driver's an answer, as soon as it may have one."""
+        if self._unsaid is None:
+            give()
+        else:
+            self._unsaid.append(give)
 
     def squash(self) -> None:
         """A promise was wrong: from now on nobody goes on by it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("smpmake")
 
+_MOMENT: Final = 0.3  # s that a signal takes at most to its processes
+
 
 class Engine:
     """One per server.
@@ -85,6 +87,7 @@ class Engine:
         self.printer = Printer()
         self._disk = disk
         self._pool = pool
+        self._clock = clock
         self._chaos = chaos or Chaos()
         self.priority = Priority(self._chaos, Admission(reserve))
         processes = processes or Processes()
@@ -223,7 +226,10 @@ class Engine:
                 return  # what it waited for has come to nothing, and so will it
             if build is not None and question.kind == wire.ASK_COMMIT:
                 self._executor.commit(build)
-            self._chaos.later(lambda: settle(data))
+            if build is not None and not is_job:
+                build.answer(lambda: self._chaos.later(lambda: settle(data)))
+            else:
+                self._chaos.later(lambda: settle(data))
 
         ignored = build.rules.ignored if build is not None else frozenset()
         actions, waiter = self._questions.ask(question, answer, ignored)
@@ -244,6 +250,8 @@ class Engine:
     def stop(self, build: Build, number: int) -> None:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""
         build.stopping = build.stopping or 128 + number
+        build.hush()
+        self._clock.later(_MOMENT, build.speak)
         self._executor.stop(build)
 
     def start_over(self, build: Build, *, whole: bool) -> None:

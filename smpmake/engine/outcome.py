@@ -190,7 +190,8 @@ def tell(command: Command, result: Result) -> None:
     command.build.owed.pop(command.digest, None)
     reply, command.reply = command.reply, None
     assert reply is not None
-    reply.leave(command.verdict, result.err, result.out)
+    verdict = command.verdict
+    command.build.answer(lambda: reply.leave(verdict, result.err, result.out))
 
 
 def refuse(build: Build, reply: Reply) -> None:
@@ -199,7 +200,8 @@ def refuse(build: Build, reply: Reply) -> None:
         reply.wait(lambda: None)
         return
     if build.stopping:
-        reply.leave(build.stopping)
+        reply.wait(lambda: None)
+        build.answer(lambda: reply.leave(build.stopping))
         return
     message = b""
     if not build.refused:

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "guard/kernel.h"
@@ -242,6 +243,11 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
 int open(const char *path, int flags, ...)
 {
 	return (int)kernel(SYS_openat, AT_FDCWD, path, flags, 0);
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+	return (int)kernel(SYS_nanosleep, wanted, left);
 }
 
 int close(int fd)

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util.h"
@@ -174,8 +175,16 @@ int hear(int connection, char ***argv, struct context *s)
 {
 	struct wire_header header;
 	struct wire_answer answer;
-	if (read_header(connection, &header) != 0 || header.type != WIRE_ANSWER ||
-	    header.length < sizeof answer || read_all(connection, &answer, sizeof answer) != 0)
+	if (read_header(connection, &header) != 0) {
+		/* A line is left to itself so.  Else the server has died, and its keeper ends us.
+		 */
+		const struct timespec moment = {.tv_nsec = 300000000};
+		if (!s->is_line)
+			nanosleep(&moment, NULL);
+		return -1;
+	}
+	if (header.type != WIRE_ANSWER || header.length < sizeof answer ||
+	    read_all(connection, &answer, sizeof answer) != 0)
 		return -1;
 	size_t rest = header.length - sizeof answer;
 	if (rest != (size_t)answer.argv_len + answer.message_len)

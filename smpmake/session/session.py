@@ -25,7 +25,8 @@ from smpmake.said import say
 from smpmake.session.backend import Backend, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.headstart import Headstart
-from smpmake.session.keeper import Keeper, heard
+from smpmake.session.interrupts import PATIENCE, Interrupts
+from smpmake.session.keeper import Keeper
 from smpmake.session.limits import SHORT, raise_descriptor_limit, restore_descriptor_limit
 from smpmake.session.means import BREATH, in_a_thread
 from smpmake.session.rerun import Input, can_be_repeated, can_run_again
@@ -40,8 +41,6 @@ log = logging.getLogger("smpmake")
 FAULT: Final = 125
 CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
-_GRACE: Final = 0.3  # s for the driver to end by the terminal's own signal
-_PATIENCE: Final = 2.0  # s between TERM and KILL
 _MOST_COMPLAINTS: Final = 20
 
 
@@ -98,14 +97,12 @@ class Session:
         self._settings = settings
         self._backend = backend
         backend.on_squash = self._squash
-        self._ended_by: int | None = None
         self._faults: list[str] = []
         self._input = Input()
-        self._late: signal.Signals | None = None
+        self._interrupts = Interrupts(backend)
         self._killed = False
         self._refused = 0
         self._driver_signal = 0
-        self._heard = heard()
         self._driver: Driver | None = None
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
@@ -128,7 +125,7 @@ class Session:
         soft = self._ahead.soft if self._ahead is not None else raise_descriptor_limit()
         spare_the_collector()
         record.started = self._began or time.monotonic_ns()
-        self._stand_by_for_signals()
+        self._interrupts.stand_by()
         if self._ahead is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._ahead.mask)  # those since have waited
         faults: list[str] = []
@@ -143,7 +140,7 @@ class Session:
                 faults += await backend.close()
             finally:
                 if self._driver is not None:
-                    if self._ended_by is not None or sys.exc_info()[0] is not None:
+                    if self._interrupts.by is not None or sys.exc_info()[0] is not None:
                         self._driver.signal(signal.SIGKILL)  # what outlived it has had its time
                     self._driver.close()
         record.ended = time.monotonic_ns()
@@ -164,7 +161,7 @@ class Session:
         while not faults and await self._is_to_be_repeated(driver):
             driver.close()
             self._input.rewind()
-            self._stand_by_for_signals()
+            self._interrupts.stand_by()
             driver = self._start(soft)
             await self._backend.adopt(driver)
             faults = await self._see_through(driver)
@@ -201,6 +198,7 @@ class Session:
                 output=backend.output,
             )
         driver = self._driver = Driver(keeper)
+        self._interrupts.concern(driver)
         self.is_begun = True
         self._driver_signal = 0
         self.record.driver_started = self.record.driver_started or keeper.started
@@ -231,13 +229,13 @@ class Session:
         Returns whether the driver is to be run once more, and told the truth this time.
         """
         record = self.record
-        if not record.failures and self._ended_by is None:
+        if not record.failures and self._interrupts.by is None:
             return False
         backend = self._backend
         driver.signal(signal.SIGKILL)  # what it left behind goes by what is not true
         await driver.alone
         wrong = backend.learn()
-        if self._ended_by is not None:
+        if self._interrupts.by is not None:
             await self._take_back()
             return False
         is_make = can_run_again(record.command)
@@ -250,8 +248,8 @@ class Session:
             if not taken_back.done:
                 record.notices += map(_doubts, record.failures)
             return False
-        if self._late is not None:  # everything is undone: it ends here
-            self._ended_by = self._late
+        if self._interrupts.late is not None:  # everything is undone: it ends here
+            self._interrupts.by = self._interrupts.late
             return False
         backend.start_over(whole=taken_back.whole)
         if taken_back.whole:  # all that it did will be done again
@@ -275,12 +273,6 @@ class Session:
             self.record.notices.append(f"could not be undone: {complaint}")
         return taken_back
 
-    def _stand_by_for_signals(self) -> None:
-        """Before the driver is there: it may be interrupted as soon as it says anything."""
-        loop = asyncio.get_running_loop()
-        for number in self._heard:
-            loop.add_signal_handler(number, self._interrupted, number)
-
     async def _see_through(self, driver: Driver) -> list[str]:
         """From the driver's start until everything has ended."""
         loop = asyncio.get_running_loop()
@@ -294,8 +286,7 @@ class Session:
         finally:
             if watch is not None:
                 await watch.end()
-            for number in self._heard:  # what is left to do takes a moment and must be done
-                loop.add_signal_handler(number, self._interrupted_late, number)
+            self._interrupts.only_note()
 
     async def _end_of(self, driver: Driver) -> list[str]:
         faults = self._note_driver(await driver.ended)
@@ -341,24 +332,6 @@ class Session:
             record.driver_status = os.WEXITSTATUS(event.status)
         return []
 
-    def _interrupted(self, number: signal.Signals) -> None:
-        """The first time gently, the second time at once."""
-        loop, driver = asyncio.get_running_loop(), self._driver
-        assert driver is not None  # the loop first turns when the driver has been started
-        again = self._ended_by is not None
-        self._ended_by = self._ended_by or number
-        self._backend.stop(number)
-        if again:
-            driver.signal(signal.SIGKILL)
-            return
-        # At a terminal the driver got the signal itself; it should not get it twice.
-        loop.call_later(_GRACE, self._pass_on, driver, number)
-        loop.call_later(_PATIENCE, self._lose_patience, driver, number)
-
-    def _interrupted_late(self, number: signal.Signals) -> None:
-        """The driver has ended; it matters only if it was to be run again."""
-        self._late = self._late or number
-
     def _broken(self, driver: Driver, context: dict[str, Any]) -> None:
         """A fault of ours in the event loop: what it left undone nobody would do, so all ends."""
         error = context.get("exception")
@@ -366,27 +339,17 @@ class Session:
         self._faults.append(f"internal error: {error!r}")
         self._backend.stop(signal.SIGTERM)
         driver.signal(signal.SIGTERM)
-        asyncio.get_running_loop().call_later(_PATIENCE, self._give_up, driver)
+        asyncio.get_running_loop().call_later(PATIENCE, self._give_up, driver)
 
     def _give_up(self, driver: Driver) -> None:
         if not driver.ended.done():
             driver.signal(signal.SIGKILL)
         self._backend.give_up()
 
-    @staticmethod
-    def _pass_on(driver: Driver, number: int) -> None:
-        if not driver.ended.done():
-            driver.signal(number)
-
-    def _lose_patience(self, driver: Driver, number: signal.Signals) -> None:
-        if not driver.ended.done():
-            driver.signal(signal.SIGKILL)
-        self._backend.stop(number)
-
     def _status(self, faults: list[str]) -> int:
         """Signals first, then our own faults, then the driver's word, then the jobs'."""
-        if self._ended_by is not None:
-            return 128 + self._ended_by
+        if self._interrupts.by is not None:
+            return 128 + self._interrupts.by
         if faults:
             return FAULT
         if self.record.driver_status:
@@ -396,4 +359,4 @@ class Session:
     def _signal(self, status: int) -> int:
         """Which signal the status is of; 0 where the driver has left by itself."""
         number = status - 128
-        return number if number in (self._ended_by, self._driver_signal) and number > 0 else 0
+        return number if number in (self._interrupts.by, self._driver_signal) and number > 0 else 0

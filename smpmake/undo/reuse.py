@@ -110,7 +110,10 @@ class Reusable:
     def collect(self, finished: Iterable[Finished], changes: list[Change]) -> None:
         """Puts aside what the commands made, where it is theirs alone."""
         self._by_key.clear()
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError:  # the session's folder has gone: all is made again
+            return
         self._names.update(path for c in changes for path in c.made)
         past = _Past(changes)
         for each in finished:

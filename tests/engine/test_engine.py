@@ -131,6 +131,10 @@ def test_a_stop_cancels_what_waits_and_ends_what_runs(tmp_path: Path) -> None:
     assert bench.workers.signals[1:] == [(0, signal.SIGKILL)]
     bench.workers.end(0, signal.SIGTERM)
     assert bench.build.failures == []
+    refused = bench.run("gcc -c a.c")
+    assert refused.status is None  # its driver, that is being told, would go on by it
+    bench.clock.ring()
+    assert refused.status == 130
     assert bench.run("gcc -c a.c").status == 130
     assert bench.build.empty.is_set()
     assert bench.close() == []

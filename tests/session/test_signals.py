@@ -63,6 +63,28 @@ def test_p2_p3_signals(space: Space, number: int) -> None:
     space.expect_clean()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("options", [("--no-guard",), ()], ids=["no-guard", "guard"])
+def test_p2_the_driver_is_ended_before_it_goes_on_by_what_failed(
+    space: Space, number: int, options: tuple[str, ...]
+) -> None:
+    """Whoever waits for a job that the signal ends says nothing to the driver."""
+    waiting_build(space)
+    script = "gcc -c 0.c\n: > issued\nnm 0.o || echo alarm\ngcc -c 0.c -o 0.o || echo alarm\n"
+    space.write({"build.sh": script})
+    process = space.start(SMPMAKE, *options, "sh", "build.sh")
+    (space.folder / "started").read_text()
+    while process.poll() is None and not (space.folder / "issued").exists():
+        pass
+    os.kill(process.pid, number)
+    ended = space.finish(process)
+    assert ended.status == -number, ended
+    assert "alarm" not in ended.out + ended.err
+    if number != signal.SIGKILL:
+        assert not any(name.endswith(".o") for name in space.tree())
+        space.expect_clean()
+
+
 def test_p2_ctrl_c_reaches_everybody_at_once(space: Space) -> None:
     """A terminal signals the whole process group: the driver ends by itself."""
     waiting_build(space)
