@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import psutil
 import pytest
@@ -90,6 +91,28 @@ def test_p5_the_sessions_folder_is_removed_during_the_build(
     space: Space, script: str, output: str
 ) -> None:
     short_of(space, "ulimit -c 0", "sh", "-c", script, SMPMAKE_OUTPUT=output)
+
+
+@pytest.mark.parametrize("output", ["live", "serial"])
+def test_p5_the_sessions_folder_is_removed_before_a_promise_is_broken(
+    space: Space, output: str
+) -> None:
+    """What would be given back to its second run has no place any more."""
+    gate = Held(space).gate
+    os.mkfifo(gate)
+    script = "gcc -c f0.c; cmp f0.o f0.o; gcc -c -DHELD=held bad.c; : >issued; gcc -c f1.c"
+    space.write({**FILES, "bad.c": "int bad = 1 +;\n"})
+    process = space.start(SMPMAKE, "sh", "-c", script, SMPMAKE_OUTPUT=output)
+    while process.poll() is None and not (space.folder / "issued").exists():
+        pass
+    shutil.rmtree(space.environment["TMPDIR"])
+    with gate.open("w") as word:
+        gate.unlink()  # its second run waits for nobody
+        word.write("go\n")
+    ended = space.finish(process)
+    assert "Traceback" not in ended.err, ended.err
+    assert "expected expression" in ended.out + ended.err
+    assert ended.status == 0
 
 
 @pytest.mark.parametrize("script", ["make; mv $STATE $STATE.gone", "mv $STATE $STATE.gone; make"])
