@@ -130,9 +130,9 @@ class _Seen:
             self._old = False
 
     def _remove(self, path: str) -> None:
-        self.links.discard(path)
-        if path in self.folders:
+        if path in self.folders or path in self.links:
             self.folders.discard(path)
+            self.links.discard(path)
             self.passing[path] = None
         elif path in self.made:
             del self.made[path]

@@ -19,7 +19,12 @@ _MOST_REMEMBERED: Final = 16 << 20  # bytes
 
 
 class Printer:
-    """Writes pieces to descriptors, one after the other, in a thread of its own."""
+    """Writes pieces to descriptors, one after the other, in a thread of its own.
+
+    fault  why a piece could not be written, though its reader is there; "" if all could.
+    """
+
+    fault = ""
 
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[tuple[int, bytes | None] | None] = queue.SimpleQueue()
@@ -32,8 +37,7 @@ class Printer:
             try:
                 thread.start()
             except RuntimeError:  # the system gives none: then the server waits for the reader
-                with contextlib.suppress(OSError):
-                    write_all(fd, data)
+                self._write(fd, data)
                 return
             self._thread = thread
         self._queue.put((fd, data))
@@ -55,12 +59,20 @@ class Printer:
     def _run(self) -> None:
         while (piece := self._queue.get()) is not None:
             fd, data = piece
-            # A reader that went away (a closed pipe) takes its own output with it, nobody else's.
-            with contextlib.suppress(OSError):
-                if data is None:
+            if data is None:
+                with contextlib.suppress(OSError):
                     os.close(fd)
-                else:
-                    write_all(fd, data)
+            else:
+                self._write(fd, data)
+
+    def _write(self, fd: int, data: bytes) -> None:
+        """A reader that went away (a closed pipe) takes its own output with it, nobody else's."""
+        try:
+            write_all(fd, data)
+        except BrokenPipeError:
+            return
+        except OSError as error:
+            self.fault = self.fault or error.strerror or str(error)
 
 
 def write_all(fd: int, data: bytes) -> None:

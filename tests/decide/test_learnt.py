@@ -52,6 +52,7 @@ def learnt(notes: list[Event], tries: int = 0, *, old: str = "", link: str = "")
         ("d/n w/n/a r/n/a x/n/a x/n", Effects(passing=("/n",))),
         ("r/d/a r/d/b w/c", Effects(("/d/a", "/d/b"), ("/c",), searched=("/d",))),
         ("d/n L/n x/n", Effects(passing=("/n",))),
+        ("l/n18059 x/n18059 w/b", Effects(writes=("/b",), passing=("/n18059",))),
     ],
 )
 def test_effects_of_notes(notes: str, effects: Effects) -> None:
@@ -60,7 +61,15 @@ def test_effects_of_notes(notes: str, effects: Effects) -> None:
 
 @pytest.mark.parametrize(
     ("notes", "final"),
-    [("m/", True), ("s/", True), ("u/x", True), ("n/a w/b", False), ("d/n", False), ("L/d", False)],
+    [
+        ("m/", True),
+        ("s/", True),
+        ("u/x", True),
+        ("n/a w/b", False),
+        ("d/n", False),
+        ("l/n", False),
+        ("L/d", False),
+    ],
 )
 def test_what_is_not_learnt(notes: str, final: bool) -> None:
     with pytest.raises(NotLearntError) as caught:

@@ -123,6 +123,15 @@ def test_p5_the_state_folder_is_removed_during_the_build(space: Space, script: s
     short_of(space, f"rm -rf {state}.gone; mkdir -p {state}", "sh", "-c", script)
 
 
+@pytest.mark.parametrize("driver", ["make", "echo there is no room for this"])
+def test_p8_output_that_cannot_be_written_is_no_success(space: Space, driver: str) -> None:
+    """make itself would say so; where smpmake writes in its place it has to."""
+    space.write(FILES)
+    ended = space.run("sh", "-c", f"{SMPMAKE} --output=serial sh -c '{driver}' >/dev/full")
+    assert ended.status == 125
+    assert "output that could not be written: No space left on device" in ended.err
+
+
 def test_p5_the_state_folder_is_a_file(space: Space) -> None:
     (space.root / "state").write_text("")
     assert "is not in the history" in short_of(space, ":")
