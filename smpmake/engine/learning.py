@@ -47,11 +47,14 @@ _SHARE: Final = 16
 class _Line:
     """One that is watched: its own events, and between them those of its deferred commands."""
 
-    def __init__(self, build: Build, digest: str, mark: int, tries: int, began: int) -> None:
+    def __init__(
+        self, build: Build, digest: str, mark: int, known: Lesson | Doubt | None, began: int
+    ) -> None:
         self.build = build
         self.digest = digest
         self.mark = mark
-        self.tries = tries  # builds that have not learnt it
+        self.lesson = known if isinstance(known, Lesson) else None  # that is to be checked
+        self.tries = known.tries if isinstance(known, Doubt) else 0  # builds that learnt nothing
         self.began = began
         self.ms = 0
         self.pieces: list[Command | list[Event]] = []
@@ -174,10 +177,11 @@ class Learning:
         if caught:
             self._board.goes_plain(line_hash(invoke.cwd, invoke.argv))
             return 0
-        if isinstance(known, Lesson) or (known is not None and known.is_plain):
-            if known.is_plain:
-                self._board.goes_plain(known.mark)
+        if known is not None and known.is_plain:
+            self._board.goes_plain(known.mark)
             return 0
+        if isinstance(known, Lesson) and build.guesses:
+            return 0  # else another was wrong, and what made it so may concern this one, too
         digest = digest_of_line(invoke.cwd, invoke.argv, invoke.env)
         mark = line_hash(invoke.cwd, invoke.argv)
         if families.runs_lines(invoke.tool) and not is_to_be_learnt(invoke.argv):
@@ -189,8 +193,7 @@ class Learning:
         if not self._traces.begin(number, 0, learns=True):
             return 0
         self._count = max(self._count, number)
-        tries = known.tries if known is not None else 0
-        self._lines[number] = _Line(build, digest, mark, tries, self._clock.now())
+        self._lines[number] = _Line(build, digest, mark, known, self._clock.now())
         return number
 
     def ended(self, number: int, pid: int) -> None:
@@ -246,6 +249,11 @@ class Learning:
             return
         build = line.build
         events = _but_old(build, _all(line.pieces))
+        if line.lesson is not None:
+            why = difference(line.lesson.effects, events) if line.ok else ""
+            if why:
+                line.build.lessons.learn(line.digest, Doubt(why, line.mark, TRIES))
+            return
         lesson: Lesson | Doubt = Doubt("fails", line.mark, line.tries + 1)
         if line.ok:
             lesson = lesson_of(

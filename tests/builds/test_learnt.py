@@ -294,6 +294,15 @@ def test_two_equal_lines_are_wrong_together(space: Space) -> None:
     assert "earlier build" not in third.err
 
 
+def test_lines_that_are_wrong_for_one_reason_cost_one_repetition(space: Space) -> None:
+    """As msgfmt does: what is there already is replaced, and what is not is written."""
+    lines = [f"if test -f mode; then echo 2 > y{n}; else echo 1 > x{n}; fi" for n in range(6)]
+    text = recipe(*lines, "cat x* y* > z || :")
+    _, second, third = again(space, {"Makefile": text}, {"mode": ""}, {"in": "2\n"})
+    assert second.err.count("did not do what it did in an earlier build") == 1
+    assert "earlier build" not in third.err
+
+
 @pytest.mark.chaos
 def test_what_was_moved_out_of_a_folder_of_the_lines_own_is_undone(space: Space) -> None:
     """The way back leads through a folder that was never in the journal."""
