@@ -176,8 +176,7 @@ int hear(int connection, char ***argv, struct context *s)
 	struct wire_header header;
 	struct wire_answer answer;
 	if (read_header(connection, &header) != 0) {
-		/* A line is left to itself so.  Else the server has died, and its keeper ends us.
-		 */
+		/* So a line is left to itself.  Else the server has died: its keeper ends us. */
 		const struct timespec moment = {.tv_nsec = 300000000};
 		if (!s->is_line)
 			nanosleep(&moment, NULL);
