@@ -157,6 +157,11 @@ class Transcript:
         self._again = b""  # what had been printed when the driver was run again,
         self._repeated = 0  # and how much of that has come once more
 
+    @property
+    def fault(self) -> str:
+        """Why something could not be written (Printer.fault)."""
+        return self._printer.fault
+
     def start_over(self) -> None:
         """The driver is run again: what was held back is dropped, what was printed not repeated."""
         self._drain()

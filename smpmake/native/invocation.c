@@ -176,8 +176,8 @@ int hear(int connection, char ***argv, struct context *s)
 	struct wire_header header;
 	struct wire_answer answer;
 	if (read_header(connection, &header) != 0) {
-		/* So a line is left to itself.  Else the server has died: its keeper ends us. */
-		const struct timespec moment = {.tv_nsec = 300000000};
+		/* So a line is left to itself.  Else the server has died. */
+		const struct timespec moment = {.tv_nsec = ENDING_NS};
 		if (!s->is_line)
 			nanosleep(&moment, NULL);
 		return -1;

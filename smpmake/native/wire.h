@@ -13,6 +13,10 @@
 #define WIRE_VERSION 2u
 #define WIRE_MAX_PAYLOAD (16u << 20)
 
+/* How long whoever waits for a server that dies goes on waiting: its keeper needs less to end all
+ * of them, and who went on before that would act on what is not there. */
+#define ENDING_NS 300000000
+
 enum wire_type {
 	WIRE_INVOKE = 1, /* shim -> server: a command line, with stdout and stderr beside it */
 	WIRE_ANSWER = 2, /* server -> shim */

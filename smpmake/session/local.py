@@ -357,9 +357,9 @@ class LocalBackend:
             launchers.close(self._build)
         elif self._board is not None:
             self._board.close()
-        printer = self._printer or (engine.printer if engine is not None else None)
-        if self.output is not None and printer is not None and printer.fault:
-            leftovers.append(f"output that could not be written: {printer.fault}")
+        transcript = self._build.transcript
+        if transcript is not None and transcript.fault:
+            leftovers.append(f"output that could not be written: {transcript.fault}")
         if self._neighbours is not None:
             self._neighbours.close()
         if stage is not None:

@@ -191,8 +191,8 @@ SLOW int ask(uint32_t kind, const char *path, const char *other, char *elsewhere
 			answer->state = GUARD_GO_ON;
 		else if (answer->state == GUARD_ELSEWHERE)
 			elsewhere[answer->path_len] = '\0';
-	} else { /* the server has died: its keeper ends us before we go on by what is not there */
-		const struct timespec moment = {.tv_nsec = 300000000};
+	} else { /* the server has died */
+		const struct timespec moment = {.tv_nsec = ENDING_NS};
 		memset(answer, 0, sizeof *answer);
 		kernel(SYS_nanosleep, &moment, NULL);
 	}
