@@ -171,5 +171,6 @@ CLASSIC_LEVEL = Project(
     anew=True,
     touch="node_modules/classic-level/deps/leveldb/leveldb-1.20/db/db_impl.cc",
     products=("node_modules/classic-level/build/Release/classic_level.node",),
+    at_once=(Excuse("node_modules/.bin/*", "npm makes its links side by side"),),
     tools=(*tools(npm="npm"), ("/usr/include/node/node_api.h", "libnode-dev")),
 )

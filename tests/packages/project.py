@@ -70,8 +70,9 @@ class Project:
     `data` is a folder below `data/` that is laid over the source.  `prepare` is done before
     anything is measured or compared; each command of `build` is run by itself, under smpmake with
     smpmake before it.  `parallel` is what makes the last of them parallel by the driver's own
-    means.  `products` must be there in the end.  Where the driver builds everything `anew` each
-    time, fewer steps say as much.
+    means.  `products` must be there in the end.  What a program writes `at_once`, from threads of
+    its own, has no order.  Where the driver builds everything `anew` each time, fewer steps say as
+    much.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Project:
     data: str = ""
     tools: tuple[tuple[str, str], ...] = tuple(COMPILER.items())
     ignored: tuple[Excuse, ...] = ()
+    at_once: tuple[Excuse, ...] = ()
     slow: bool = False
     anew: bool = False
 

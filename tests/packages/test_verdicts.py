@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from .catalogue import Excuse
 from .corpus import HEADER, Report, arguments, row
 from .project import Debian, NpmPackage, Project
 from .projects import PROJECTS, chosen
@@ -60,6 +61,16 @@ def test_one_file_out_of_order_is_one_problem() -> None:
 def test_an_order_that_serial_builds_do_not_keep_is_free() -> None:
     one, other = result(a=("x", 10), b=("y", 20)), result(a=("x", 20), b=("y", 10))
     assert problems(one, other, one) == problems(one, other, other) == ()
+
+
+def test_what_one_program_writes_at_once_has_no_order() -> None:
+    one = result(a=("x", 10), b=("y", 20), c=("z", 30))
+    other = result(a=("x", 40), b=("y", 20), c=("z", 30))
+    project = replace(PROJECT, at_once=(Excuse("[ab].o", "threads"),))
+    verdict = judged(project, (trial(one),), trial(other))[0]
+    assert [line.partition(", by")[0] for line in verdict.problems] == [
+        "a.o: is newer than 1 written later"
+    ]
 
 
 class Repeated:
@@ -125,7 +136,7 @@ def test_a_result_survives_json() -> None:
 def test_the_data_of_a_project_is_there(project: Project) -> None:
     assert project.build and project.products
     assert not project.data or list((DATA / project.data).iterdir())
-    assert all(excuse.reason for excuse in project.ignored)
+    assert all(excuse.reason for excuse in (*project.ignored, *project.at_once))
 
 
 def test_projects_are_chosen_by_name() -> None:

@@ -66,7 +66,7 @@ def _judged(project: Project, step: Step, twins: Sequence[Result], result: Resul
         *_products(project, result.tree.entries),
         *differences(expected, lens.view(result.tree.entries)),
         *_changed(lens, twins, result),
-        *_order(lens, twins, result),
+        *_order(project, lens, twins, result),
         *_left(twins, result),
     ]
     hidden = len({path for twin in twins for path in twin.tree.entries}) - compared
@@ -96,10 +96,11 @@ def _changed(lens: Lens, twins: Sequence[Result], result: Result) -> Iterator[st
             yield f"{path}: was written, should not have been"
 
 
-def _order(lens: Lens, twins: Sequence[Result], result: Result) -> Iterator[str]:
+def _order(project: Project, lens: Lens, twins: Sequence[Result], result: Result) -> Iterator[str]:
     """Where all serial builds write one file before another its time must not be the later.
 
-    Of the two ways to put it, files that are too new and files that are too old, the shorter.
+    But for what one program writes at once: serial builds may agree on that by chance.  Of the two
+    ways to put it, files that are too new and files that are too old, the shorter.
     """
     every = [*twins, result]
     written = frozenset.intersection(*(each.changed for each in every))
@@ -111,13 +112,22 @@ def _order(lens: Lens, twins: Sequence[Result], result: Result) -> Iterator[str]
     too_new, too_old = defaultdict(list), defaultdict(list)
     for earlier, (*before, actual) in times.items():
         for later, (*after, other) in times.items():
-            if actual > other and all(map(lt, before, after)):
+            if (
+                actual > other
+                and all(map(lt, before, after))
+                and not _at_once(project, earlier, later)
+            ):
                 too_new[earlier].append(later)
                 too_old[later].append(earlier)
     if len(too_new) <= len(too_old):
         yield from (_out_of_order(path, "newer", paths, times) for path, paths in too_new.items())
     else:
         yield from (_out_of_order(path, "older", paths, times) for path, paths in too_old.items())
+
+
+def _at_once(project: Project, *paths: str) -> bool:
+    """Do the same threads write them all?"""
+    return any(all(matches(path, [excuse.pattern]) for path in paths) for excuse in project.at_once)
 
 
 def _out_of_order(path: str, word: str, others: list[str], times: dict[str, list[int]]) -> str:
