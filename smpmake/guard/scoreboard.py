@@ -31,17 +31,19 @@ ANYWHERE: Final = 128
 #: The owner of KEPT is this and a number: commands below that are concerned.
 LIMITS: Final = 1 << 32
 
-SLOTS: Final = 131072
+SLOTS: Final = 131072  # at most
+_FEWEST: Final = 4096  # 32 KiB
 FOLDERS: Final = 4096
 _PROMISES: Final = 16384
 _PLAIN: Final = 262144  # bits
 _STANDING: Final = 16
-_HEADER: Final = struct.Struct("<QIIIIqIIIIIIIIII")
+_HEADER: Final = struct.Struct("<QIIIIq12I")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = (4, 5, 8, 9, 10, 11)
-_VERSIONS, _NAMES, _LINES, _TURNS, _FED, _AT_WORK = (12, 13, 14, 15, 16, 17)  # words of 32 bits
+_VERSIONS, _NAMES, _LINES, _TURNS, _FED, _AT_WORK = (12, 13, 14, 15, 16, 17)
+_PLACES: Final = 18  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 11
+_VERSION: Final = 12
 #: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (native/shim.c).
 CHECK: Final = "check"
 _FIRST: Final = _HEADER.size // 8
@@ -168,7 +170,7 @@ class Scoreboard:
         with open(path.with_name(CHECK), "wb", opener=_for_us_alone):
             pass
         self._map = shared_map(path, _FIRST_STANDING + _STANDING * _KEY.size)
-        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 13))
+        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 15))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
@@ -176,6 +178,7 @@ class Scoreboard:
         # One owner and its roles in a number, as nearly always, or several.
         self._owners: dict[int, int | _Claimed] = {}
         self._used = 0
+        self._places = self._halves[_PLACES] = _FEWEST
         self._stale = 0
         self.asks_all = False
         self._free = list(range(FOLDERS))
@@ -191,7 +194,7 @@ class Scoreboard:
         """How many commands are pending, and the newest issue of one that may read anything."""
         self._times[_UNDECLARED] = undeclared_ns
         self._words[_PENDING] = pending
-        if pending == 0 and (self._used > SLOTS // 8 or self._halves[_FULL]):
+        if pending == 0 and (self._used > self._places // 4 or self._halves[_FULL]):
             self._rebuild()
 
     def at_work(self, count: int) -> None:
@@ -311,7 +314,7 @@ class Scoreboard:
             del self._owners[value]
             index = self._indices.pop(value, None)
             if index is not None:
-                self._words[index] = _USED
+                self._clear(index)
         self._halves[_STALE] = self._stale
 
     def _turn(self) -> None:
@@ -331,24 +334,44 @@ class Scoreboard:
         self._words[index] = value << 32 | owner << 8 | roles
 
     def _find_index(self, value: int) -> int | None:
-        if self._used >= SLOTS // 2:
+        if self._used >= self._places // 2:
             self._rebuild()
             if value in self._indices or self._halves[_FULL]:
                 return self._indices.get(value)
         words = self._words
         at = value
-        while words[index := _FIRST + (at & (SLOTS - 1))] not in (0, _USED):
+        last = self._places - 1
+        while words[index := _FIRST + (at & last)] not in (0, _USED):
             at += 1
         self._used += words[index] == 0
         self._indices[value] = index
         return index
 
+    def _clear(self, index: int) -> None:
+        """Frees a slot: for the next one, or as the end of a chain where it is the last in it."""
+        words, last = self._words, self._places - 1
+        words[index] = _USED
+        behind = (index - _FIRST + 1) & last
+        while words[_FIRST + behind] == 0 and words[index] == _USED:
+            words[index] = 0
+            self._used -= 1
+            behind = index - _FIRST
+            index = _FIRST + ((behind - 1) & last)
+
     def _rebuild(self) -> None:
-        """Forgets slots that were used.  Who looks meanwhile sees it, and asks."""
+        """Forgets slots that were used, and has as many as are needed.
+
+        Who looks meanwhile sees it, and asks.  Few, since each process of a build that looks has
+        the pages to fetch.
+        """
         halves = self._halves
         halves[_FULL] = 1
         halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF
-        self._map[_HEADER.size : _HEADER.size + 8 * SLOTS] = bytes(8 * SLOTS)
+        before = self._places
+        self._places = min(SLOTS, max(_FEWEST, 1 << (4 * len(self._owners)).bit_length()))
+        halves[_PLACES] = self._places
+        size = 8 * max(before, self._places)
+        self._map[_HEADER.size : _HEADER.size + size] = bytes(size)
         self._indices.clear()
         self._used = 0
         if len(self._owners) < SLOTS // 2:

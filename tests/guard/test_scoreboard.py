@@ -34,9 +34,10 @@ from smpmake.protocol import frames, wire
 from smpmake.undo.journal import now_ns
 from tests.support.guarded import Answering, guarded, look, output
 
-_HEADER = struct.Struct("<QIIIIqIIIIIIIIII")
+_HEADER = struct.Struct("<QIIIIq12I")
 OTHERS = 64
-_TURNS = 13  # place in it
+_TURNS, _PLACES = 13, 16  # places in it
+FEWEST = 4096
 
 
 def header(path: Path) -> tuple[int, ...]:
@@ -46,8 +47,9 @@ def header(path: Path) -> tuple[int, ...]:
 def roles(path: Path, value: int) -> int:
     """What a reader finds for a hash, as native/guard/lookup.c looks it up."""
     data = path.read_bytes()
-    for step in range(SLOTS):
-        place = _HEADER.size + 8 * ((value + step) % SLOTS)
+    places = header(path)[_PLACES]
+    for step in range(places):
+        place = _HEADER.size + 8 * ((value + step) % places)
         (slot,) = struct.unpack_from("<Q", data, place)
         if slot == 0:
             return 0
@@ -149,6 +151,45 @@ def test_slots_are_used_again_and_again(path: Path) -> None:
             assert roles(path, claim[0][0]) == OUTPUT
         board.take_down(n, claim)
     assert header(path)[3] == 0
+    board.close()
+
+
+def test_a_table_is_as_large_as_what_it_holds(path: Path) -> None:
+    board = Scoreboard(path)
+    claims = [(name_hash(b"n%d" % n), OUTPUT) for n in range(20_000)]
+    assert header(path)[_PLACES] == FEWEST
+    board.put_up(1, claims)
+    places = header(path)[_PLACES]
+    assert places in (65_536, SLOTS)
+    assert all(roles(path, value) == OUTPUT for value, _ in claims[::500])
+    board.take_down(1, claims[10:])
+    board.show(1)
+    assert header(path)[_PLACES] == places  # nobody is made to ask
+    board.take_down(1, claims[:10])
+    board.put_up(2, claims[:2000])
+    board.take_down(2, claims[:2000])
+    board.all_ask(on=False)
+    assert header(path)[_PLACES] == FEWEST
+    board.close()
+
+
+def test_slots_that_nobody_needs_end_a_chain_again(path: Path) -> None:
+    """Against a plain table, with values of which many have the same place."""
+    rng, board = random.Random(7), Scoreboard(path)
+    values = [FEWEST * high + low for high in range(1, 12) for low in (9, 10, FEWEST - 1)]
+    held: set[int] = set()
+    for _ in range(3000):
+        value = rng.choice(values)
+        if value in held:
+            board.take_down(value, [(value, OUTPUT)])
+        else:
+            board.put_up(value, [(value, OUTPUT)])
+        held ^= {value}
+        assert {value for value in values if roles(path, value)} == held
+    for value in held:
+        board.take_down(value, [(value, OUTPUT)])
+    table = path.read_bytes()[_HEADER.size : _HEADER.size + 8 * FEWEST]
+    assert not any(table)
     board.close()
 
 

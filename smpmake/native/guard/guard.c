@@ -15,7 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static const uint64_t nothing[8]; /* the head of a board on which nothing is ever pending */
+/* The head of a board on which nothing is ever pending. */
+static const uint64_t nothing[offsetof(struct board, slots) / sizeof(uint64_t)];
 struct guard guard = {.board = (const struct board *)nothing};
 
 char *variable_of(char **env, const char *name)

@@ -107,11 +107,11 @@ static uint64_t slot_of(uint32_t hash)
 {
 	const struct board *board = guard.board;
 	uint32_t generation = __atomic_load_n(&board->generation, __ATOMIC_ACQUIRE);
-	if (board->full)
+	uint32_t last = __atomic_load_n(&board->places, __ATOMIC_RELAXED) - 1;
+	if (board->full || last >= BOARD_SLOTS)
 		return UNKNOWN;
-	for (uint32_t i = 0, at = hash; i < BOARD_SLOTS; i++, at++) {
-		uint64_t slot =
-		    __atomic_load_n(&board->slots[at & (BOARD_SLOTS - 1)], __ATOMIC_RELAXED);
+	for (uint32_t i = 0, at = hash; i <= last; i++, at++) {
+		uint64_t slot = __atomic_load_n(&board->slots[at & last], __ATOMIC_RELAXED);
 		if (slot == 0)
 			break;
 		if (slot >> 32 == hash && (slot & 0xff) != 0)
