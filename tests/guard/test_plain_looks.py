@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from smpmake import native
 from smpmake.guard.files import file_of, programs_of_system
 from smpmake.guard.scoreboard import (
     ANYWHERE,
@@ -63,8 +65,8 @@ class Job:
         )
         self._env = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
 
-    def run(self, *argv: str) -> str:
-        return guarded(self.folder, *argv, **self._env)
+    def run(self, *argv: str, **more: str) -> str:
+        return guarded(self.folder, *argv, **self._env, **more)
 
     def asked(self) -> set[str]:
         """Names of what was asked about below our folder."""
@@ -364,3 +366,71 @@ def test_only_who_is_told_to_notes_more(job: Job, folder: Path) -> None:
     job.begin(learns=True)
     job.run("chmod", "700", "there")
     assert ("c", str(folder / "there")) in job.notes()
+
+
+SEEN = """
+import os, sys
+def tried(what, *args, **more):
+    try: result = what(*args, **more)
+    except OSError as error: return error.errno
+    if type(result) is int:
+        info = os.fstat(result)
+        return os.close(result), info.st_ino, info.st_mode
+    return tuple(result)[:6] if isinstance(result, os.stat_result) else result
+folder = os.open(".", os.O_RDONLY)
+for name in sys.argv[1:]:
+    print(tried(os.stat, name), tried(os.lstat, name), tried(os.stat, name, dir_fd=folder))
+    print(tried(os.lstat, name, dir_fd=folder), tried(os.access, name, os.R_OK))
+    for more in (0, os.O_DIRECTORY, os.O_NOFOLLOW, os.O_PATH, os.O_PATH | os.O_NOFOLLOW):
+        print(tried(os.open, name, more), tried(os.open, name, more, dir_fd=folder))
+"""
+
+
+def test_looks_and_openings_are_as_without_a_guard(job: Job, folder: Path) -> None:
+    """One system call does for most: files, folders, links to either, to nothing, to themselves."""
+    (folder / "sub").mkdir()
+    (folder / "to_sub").symlink_to("sub")
+    (folder / "loop").symlink_to("loop")
+    names = (*NAMES, "sub", "to_sub", "loop", "there/", "sub/", "to_sub/", "link/x", "to_sub/x")
+    code = (sys.executable, "-I", "-c", SEEN, *names)
+    for issued in (HOUR, -HOUR):  # with what is there before its issue, and without
+        job.begin(issued=issued)
+        plain = subprocess.run(code, cwd=folder, capture_output=True, text=True, check=True).stdout
+        assert job.run(*code) == plain
+
+
+LIAR = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define TOLD(path) (strcmp(path, "none") == 0 ? "there" : path)
+struct stat;
+extern int stat(const char *path, struct stat *info);
+extern int open(const char *path, int flags, ...);
+int stat(const char *path, struct stat *info) { return REAL(stat)(TOLD(path), info); }
+int open(const char *path, int flags, ...) { return REAL(open)(TOLD(path), flags, 0); }
+"""
+
+LOOKER = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+int main(void)
+{
+	struct stat info;
+	printf("%d ", stat("none", &info));
+	printf("%d\n", open("none", O_RDONLY) < 0);
+}
+"""
+
+
+@pytest.mark.parametrize(("other", "sees"), [("", "-1 1\n"), ("liar.so", "0 0\n")])
+def test_another_preload_keeps_its_say(job: Job, folder: Path, other: str, sees: str) -> None:
+    """As fakeroot and its like: what they make of a file is what the job finds."""
+    (folder / "liar.c").write_text(LIAR)
+    (folder / "looker.c").write_text(LOOKER)
+    for words in (("-shared", "-fPIC", "-o", "liar.so", "liar.c"), ("-o", "looker", "looker.c")):
+        subprocess.run(["gcc", "-w", *words], cwd=folder, check=True)
+    preload = {"LD_PRELOAD": f"{native.guard()} {folder / other}"} if other else {}
+    assert job.run("./looker", **preload) == sees

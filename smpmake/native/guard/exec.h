@@ -12,7 +12,7 @@ extern char **environ;
  * which declare some of them a little otherwise. */
 #define HOOK(type, name, params, args, before)
 #define ENTRY(type, name, params, args, dir, path, before)
-#define LOOK(type, name, params, args, dir, path, shown)
+#define LOOK(type, name, params, args, dir, path, shown, to, flags)
 #define OPEN(type, name, params, args, dir, path, how, failed)
 #define TEMP(name, params, args, tail, flags)
 #define GONE(type, name, params, args, dir, path, kinds)

@@ -4,6 +4,7 @@
  * otherwise.
  */
 #include "hooks.h"
+#include "chain.h"
 #include "exec.h"
 #include "folder.h"
 #include "intents.h"
@@ -18,6 +19,7 @@
 #include <sys/types.h>
 
 struct libc libc;
+static int is_alone; /* nobody but libc stands between us and the kernel */
 
 void *find_in_libc(const char *name)
 {
@@ -57,6 +59,7 @@ __attribute__((constructor(101))) static void find_first(void)
 	FIND(mkdir);
 	FIND(execve);
 	FIND(posix_spawn);
+	is_alone = are_libcs((const uintptr_t *)&libc, sizeof libc / sizeof(uintptr_t));
 }
 
 /* ------------------------------------------------------------------ what a make is shown */
@@ -150,17 +153,6 @@ static inline void expands(const char *pattern, int flags)
 
 /* ------------------------------------------------------------------ what a job finds */
 
-/* Whether there is something at a path; it may be another one, that is kept for us. */
-static inline int finds(int dir, const char **path, char *elsewhere,
-                        struct wire_guard_answer *answer)
-{
-	answer->state = GUARD_ABSENT;
-	enum view view = view_of(dir, *path, elsewhere);
-	if (view == ELSEWHERE)
-		*path = elsewhere;
-	return view != NOT_THERE;
-}
-
 extern int fileno(void *file);
 extern int fclose(void *file);
 
@@ -193,7 +185,7 @@ extern int fclose(void *file);
 		return made;                                                                       \
 	}
 
-#define LOOK(type, name, params, args, dir, path, shown)                                           \
+#define LOOK(type, name, params, args, dir, path, shown, to, flags)                                \
 	EXPORT type name params;                                                                   \
 	EXPORT type name params                                                                    \
 	{                                                                                          \
@@ -204,8 +196,12 @@ extern int fclose(void *file);
 		if (guard.trace != NULL && !guard.is_make) {                                       \
 			struct turn turn = turn_of(path);                                          \
 			if (turn.nameless) {                                                       \
-				type found = LIBC(name) args;                                      \
-				if (is_plain(turn, found == 0, -1, dir, path))                     \
+				type found =                                                       \
+				    is_alone ? look_plainly(turn, dir, path, flags, to) : 1;       \
+				if (found <= 0)                                                    \
+					return found;                                              \
+				found = LIBC(name) args;                                           \
+				if (is_plain(turn, found == 0, -1, dir, path, 0))                  \
 					return found;                                              \
 			}                                                                          \
 		}                                                                                  \
@@ -234,9 +230,12 @@ extern int fclose(void *file);
 			type found = NONE(type);                                                   \
 			struct turn turn = turn_of(path);                                          \
 			if (turn.nameless) {                                                       \
-				found = LIBC(name) args;                                           \
+				int fd = IS_FD(type) && is_alone ? open_no_link(dir, path, how)    \
+				                                 : A_LINK;                         \
+				found = fd != A_LINK ? (type)(intptr_t)fd : LIBC(name) args;       \
 				int is = !(found failed);                                          \
-				if (is_plain(turn, is, is ? FD(type, found) : -1, dir, path)) {    \
+				if (is_plain(turn, is, is ? FD(type, found) : -1, dir, path,       \
+				             fd != A_LINK)) {                                      \
 					if (!is)                                                   \
 						guard_unnote(note);                                \
 					return found;                                              \

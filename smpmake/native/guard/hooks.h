@@ -10,7 +10,7 @@ struct statx;
 
 #define HOOK(type, name, params, args, before) type(*name) params;
 #define ENTRY(type, name, params, args, dir, path, before) type(*name) params;
-#define LOOK(type, name, params, args, dir, path, shown) type(*name) params;
+#define LOOK(type, name, params, args, dir, path, shown, to, flags) type(*name) params;
 #define OPEN(type, name, params, args, dir, path, how, failed) type(*name) params;
 #define TEMP(name, params, args, tail, flags) int(*name) params;
 #define GONE(type, name, params, args, dir, path, kinds) type(*name) params;

@@ -68,35 +68,61 @@ static uint32_t turns(void)
 struct turn turn_of(const char *path)
 {
 	struct turn turn = {.number = turns()};
-	turn.nameless =
-	    path != NULL && *path != '\0' && !is_session(path) && roles_of_name(path) == 0;
+	/* Who only reads a file called so keeps nobody from looking at it. */
+	turn.nameless = path != NULL && *path != '\0' && !is_session(path) &&
+	                (roles_of_name(path) & ~(ROLE_INPUT | ROLE_OTHERS)) == 0;
 	return turn;
 }
 
 /* Whether a file is neither younger than our issue nor to be replaced, by what its inode says. */
-static int is_settled(int fd, int dir, const char *path)
+static int is_settled(const struct stat *info)
 {
-	struct stat info;
-	long failed =
-	    fd >= 0 ? kernel(SYS_fstat, fd, &info) : kernel(SYS_newfstatat, dir, path, &info, 0);
-	if (failed != 0)
-		return 0;
-	if (S_ISDIR(info.st_mode))
-		return 1;
-	return !(guard.trace->watched && NS_OF(info.st_ctim) >= guard.trace->issued_ns) &&
-	       !is_to_be_replaced(&info);
+	return S_ISDIR(info->st_mode) ||
+	       (!(guard.trace->watched && NS_OF(info->st_ctim) >= guard.trace->issued_ns) &&
+	        !is_to_be_replaced(info));
 }
 
-int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
+int is_plain(struct turn turn, int found, int fd, int dir, const char *path, int no_link)
 {
 	int before = errno;
+	struct stat info;
 	if (!found && before != ENOENT && before != EACCES)
 		return 1; /* it would not help to wait, and a signal comes once */
-	int looks_for_links = !found || guard.board->versions > 0;
-	int plain = (found ? is_settled(fd, dir, path) : before == ENOENT) &&
-	            !(looks_for_links && is_link(dir, path)) && turns() == turn.number;
+	int looks_for_links = !no_link && (!found || guard.board->versions > 0);
+	int plain = found ? (fd >= 0 ? kernel(SYS_fstat, fd, &info)
+	                             : kernel(SYS_newfstatat, dir, path, &info, 0)) == 0 &&
+	                        is_settled(&info)
+	                  : before == ENOENT;
+	plain = plain && !(looks_for_links && is_link(dir, path)) && turns() == turn.number;
 	errno = before;
 	return plain;
+}
+
+int look_plainly(struct turn turn, int dir, const char *path, int flags, struct stat *to)
+{
+	int before = errno;
+	struct stat info;
+	int found = kernel(SYS_newfstatat, dir, path, &info, flags | AT_SYMLINK_NOFOLLOW) == 0;
+	int plain =
+	    found ? to != NULL && !S_ISLNK(info.st_mode) && is_settled(&info) : errno == ENOENT;
+	if (!plain || turns() != turn.number) {
+		errno = before;
+		return 1;
+	}
+	if (!found)
+		return -1;
+	*to = info;
+	errno = before;
+	return 0;
+}
+
+int open_no_link(int dir, const char *path, int flags)
+{
+	/* O_PATH opens the link itself, O_DIRECTORY says of one that it is no folder. */
+	if (flags & (O_PATH | O_DIRECTORY))
+		return A_LINK;
+	int fd = (int)kernel(SYS_openat, dir, path, flags | O_NOFOLLOW, 0);
+	return fd < 0 && errno == ELOOP ? A_LINK : fd;
 }
 
 int is_same(int fd, int dir, const char *path)
@@ -148,6 +174,15 @@ enum view view_of(int dir, const char *path, char *elsewhere)
 		view = look(-1, dir, path, elsewhere);
 	errno = before;
 	return view;
+}
+
+int finds(int dir, const char **path, char *elsewhere, struct wire_guard_answer *answer)
+{
+	answer->state = GUARD_ABSENT;
+	enum view view = view_of(dir, *path, elsewhere);
+	if (view == ELSEWHERE)
+		*path = elsewhere;
+	return view != NOT_THERE;
 }
 
 enum view view_of_opened(int fd, int dir, const char *path, char *elsewhere)
