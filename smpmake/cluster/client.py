@@ -35,7 +35,8 @@ class Client(Protocol):
     path        the program's file.
     changes     its hosts may take more or fewer later on.
     comes_back  a compile may be done here though it was sent.
-    litter      how the paths begin of files that it writes outside of the folders it is given.
+    litter      how the paths begin of files that it writes outside of the folders it is given, ""
+                for none.
 
     A compile has a folder of its own, in which the client says how far it is; several are never
     there at once.
@@ -43,7 +44,7 @@ class Client(Protocol):
 
     name: str
     path: str
-    litter: tuple[str, ...]
+    litter: str
 
     @property
     def comes_back(self) -> bool:

@@ -61,9 +61,9 @@ class Cluster:
         return self._client.name
 
     @property
-    def litter(self) -> tuple[str, ...]:
-        """How the paths begin of files that are nothing but the client's own affair."""
-        return f"{self._folder}/", *self._client.litter
+    def litter(self) -> str:
+        """How the paths begin of what is nothing but the client's own affair; "" for none."""
+        return self._client.litter
 
     @property
     def total(self) -> int:

@@ -50,7 +50,7 @@ class Distcc:
 
     name = "distcc"
     changes = comes_back = False
-    litter: tuple[str, ...] = ()
+    litter = ""
 
     def __init__(self, path: str) -> None:
         self.path = path

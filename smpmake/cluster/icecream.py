@@ -39,7 +39,7 @@ class Icecream:
 
     name = "icecream"
     comes_back = True
-    litter: tuple[str, ...] = ("/tmp/.icecream-",)  # its locks, whatever TMPDIR says
+    litter = "/tmp/.icecream-"  # its locks, whatever TMPDIR says
 
     def __init__(self, path: str, scheduler: str) -> None:
         self.path = path

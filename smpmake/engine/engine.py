@@ -103,8 +103,8 @@ class Engine:
         )
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
-        self._litter = cluster.litter if cluster is not None else ()
-        self._traces = Traces(disk.folder, self._litter)
+        litter = cluster.litter if cluster is not None else ""
+        self._traces = Traces(disk.folder, litter)
         kept = Kept(board)
         versions = Versions(
             hazards,
@@ -122,7 +122,7 @@ class Engine:
             disk.folder,
             clock.now,
         )
-        self._notes = Traces(disk.folder, self._litter, "notes")
+        self._notes = Traces(disk.folder, name="notes")
         self._learning = learning = Learning(
             self._notes, hazards, disk.paths, board, clock, processes
         )
@@ -216,9 +216,6 @@ class Engine:
             fifo = self._lending.begin_process(question.pid, self._executor.take_another)
             settle(wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=fifo) if fifo else GO_ON)
             self._executor.take_another()
-            return None
-        if self._litter and question.path.startswith(self._litter):  # locks, which many share
-            settle(GO_ON)
             return None
 
         def answer(data: bytes) -> None:

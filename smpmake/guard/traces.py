@@ -2,8 +2,9 @@
 
 The layout is native/guard/guard.h's `struct trace`: two counts, the times when the job was about to
 be started and when it was issued, whether it is watched, for how many microseconds its processes
-waited for a CPU, whether it asks about its own outputs, whether more is noted for who learns, by
-what its outputs and its inputs are known, then notes of a letter and an absolute path, NUL-ended.
+waited for a CPU, whether it asks about its own outputs, whether more is noted for who learns, how
+litter's paths begin, by what its outputs and its inputs are known, then notes of a letter and an
+absolute path, NUL-ended.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from smpmake.schedule.names import is_product
 _SIZE: Final = 1 << 18
 _OWN: Final = 8  # outputs
 _PLACES: Final = 1024  # of inputs
-_BEGIN: Final = struct.Struct(f"<IIqqqIIIIII{_OWN}Q")
+_LITTER: Final = 32
+_BEGIN: Final = struct.Struct(f"<IIqqqIIIIII{_LITTER}s{_OWN}Q")
 _HEAD: Final = _BEGIN.size + 8 * _PLACES
 _WAITED: Final = 6  # place of a number in it
 MOST_INPUTS: Final = _PLACES // 2
@@ -54,16 +56,17 @@ class Events(NamedTuple):
 class Traces:
     """The files, one a slot, in the session's folder.  `fault` says why there was none.
 
-    ours  how paths begin at which what jobs do is no news.
-    name  what they are called, before a number.
+    litter  how the paths begin of files that are no part of the build, "" for none.
+    name    what they are called, before a number.
     """
 
     fault = ""
 
-    def __init__(self, folder: Path, ours: Sequence[str] = (), name: str = "trace") -> None:
+    def __init__(self, folder: Path, litter: str = "", name: str = "trace") -> None:
         self._folder = folder
         self._name = name
-        self._ours = tuple(map(os.fsencode, ours))
+        self._litter = os.fsencode(litter)
+        assert len(self._litter) < _LITTER, litter
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
 
@@ -102,7 +105,7 @@ class Traces:
         table = _table(inputs[:MOST_INPUTS])
         flags = (watched, 0, asks_own, learns, len(table), 0)
         times = (time.time_ns(), issued_ns, issued_ns if older_ns is None else older_ns)
-        known[: _BEGIN.size] = _BEGIN.pack(0, 0, *times, *flags, *places)
+        known[: _BEGIN.size] = _BEGIN.pack(0, 0, *times, *flags, self._litter, *places)
         end = _BEGIN.size + 8 * len(table)
         known[_BEGIN.size : end] = struct.pack(f"<{len(table)}Q", *table)
         return os.fsencode(path)
@@ -117,7 +120,7 @@ class Traces:
         share = self._names.setdefault
         found: dict[bytes, list[str]] = {b"r": [], b"w": [], b"u": []}
         for note in notes:
-            if note[:1] in found and not note.startswith(self._ours, 1):
+            if note[:1] in found:
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
         whole = not lost and not found[b"u"]
@@ -133,7 +136,7 @@ class Traces:
         found = []
         left_out = (b"", b"-") if reads else (b"", b"-", b"r")
         for note in known[_HEAD + begin : end].split(b"\0"):
-            if note[:1] not in left_out and not note.startswith(self._ours, 1):
+            if note[:1] not in left_out:
                 found.append((chr(note[0]), os.path.normpath(os.fsdecode(note[1:]))))
         return Events(found, end - _HEAD, whole=not lost)
 

@@ -15,7 +15,6 @@ from smpmake.cluster.compilers import is_program
 from smpmake.cluster.places import HostState, Place
 from smpmake.cluster.sources import Sources
 from smpmake.guard import traces
-from smpmake.protocol import wire
 from tests.support.bench import Bench
 
 OWN_STATUS = 107 << 8
@@ -24,9 +23,10 @@ OWN_STATUS = 107 << 8
 class FakeCluster:
     """A host `far` with some places; the test says when a compile is sent."""
 
-    def __init__(self, total: int, *litter: str) -> None:
+    litter = "/tmp/far-"
+
+    def __init__(self, total: int) -> None:
         self.total = total
-        self.litter = litter
         self.taken: set[Place] = set()
         self.failures = 0
         self.told: list[str] = []
@@ -95,8 +95,8 @@ class FakeCluster:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> FakeCluster:
-    return FakeCluster(2, f"{tmp_path}/src/litter-")
+def cluster() -> FakeCluster:
+    return FakeCluster(2)
 
 
 @pytest.fixture
@@ -256,14 +256,12 @@ def test_there_may_be_room_at_any_time(bench: Bench, cluster: FakeCluster) -> No
     end_all(bench)
 
 
-def test_jobs_do_not_wait_for_each_others_locks(bench: Bench, cluster: FakeCluster) -> None:
-    for name in ("litter-lock.o", "other-lock.o"):
-        bench.run(f"gcc -c a.c -o {name}")
-        cluster.send(len(bench.build.records) - 1)
-    bench.run("gcc -c b.c")
-    assert runs(bench) == [0, 1, 2]
-    assert bench.ask(wire.ASK_WRITE, "litter-lock.o", command=2).answers == [wire.GUARD_GO_ON]
-    assert bench.ask(wire.ASK_WRITE, "other-lock.o", command=2).answers == []
+def test_jobs_are_told_what_the_client_has_elsewhere(bench: Bench, cluster: FakeCluster) -> None:
+    """Locks, which many share: their guards let each other be."""
+    bench.run("gcc -c a.c")
+    cluster.send(0)
+    trace = (bench.folder.parent / "session" / "trace-0").read_bytes()
+    assert f"{cluster.litter}\0".encode() in trace[: traces._HEAD]
     end_all(bench)
 
 

@@ -444,3 +444,56 @@ def test_a_job_asks_nothing_about_what_it_has_said_that_it_writes(
     assert traces.end(0).writes == (os.path.normpath(f"{tmp_path}/{name}"),)
     traces.close()
     board.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "asks"),
+    [
+        ("echo > new; mv new a.o", False),
+        ("echo > new; mv new b.o", True),
+        ("mv before a.o", True),  # perhaps by an earlier command
+        ("echo > new; mv new older.o", True),
+        ("echo > seen.o; mv seen.o a.o", True),
+        ("echo > a.o; echo > new; mv new a.o", True),
+    ],
+)
+def test_a_job_that_names_its_output_in_the_end_asks_no_more(
+    tmp_path: Path, path: Path, server: Answering, script: str, asks: bool
+) -> None:
+    """It makes a file of another name, and moves that: as icecream's client does."""
+    board = Scoreboard(path)
+    outputs = [tmp_path / name for name in ("a.o", "b.o", "older.o", "seen.o")]
+    for name in ("older.o", "before"):
+        (tmp_path / name).touch()
+    board.put_up(7, [claim for each in outputs[:3] for claim in output(each)])
+    board.put_up(9, [(name_hash(os.fsencode(each.name)), INPUT) for each in outputs])
+    board.show(2)
+    info = tmp_path.stat()
+    traces = Traces(tmp_path)
+    own = [output_check((info.st_dev, info.st_ino), name) for name in (b"a.o", b"older.o")]
+    trace = traces.begin(0, 0, own=own, asks_own=False)
+    began = time.time_ns()
+    while now_ns() <= began:
+        pass
+    job = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+    guarded(tmp_path, "sh", "-c", script, **job)
+    assert any(q.kind == wire.ASK_MOVE for q in server.asked) == asks
+    traces.close()
+    board.close()
+
+
+@pytest.mark.parametrize("is_litter", [False, True])
+def test_what_is_no_part_of_the_build_is_neither_asked_about_nor_noted(
+    tmp_path: Path, path: Path, server: Answering, is_litter: bool
+) -> None:
+    board = Scoreboard(path)
+    board.put_up(7, [(name_hash(b"lock"), INPUT)])
+    board.show(1, now_ns())
+    traces = Traces(tmp_path, "lock" if is_litter else "")
+    trace = traces.begin(0, now_ns(), watched=True)
+    job = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+    guarded(tmp_path, "sh", "-c", "echo > lock; cat lock; rm lock", **job)
+    assert bool(server.asked) != is_litter
+    assert bool(traces.end(0).writes) != is_litter
+    traces.close()
+    board.close()

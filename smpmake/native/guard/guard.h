@@ -56,7 +56,8 @@ struct guard {
 	/* "SMPMAKE_SOCKET=..." and so on, and where their values begin; NULL: not set */
 	char variables[V_COUNT][512];
 	const char *values[V_COUNT];
-	size_t own_size; /* of the session's folder, with its slash, in the socket's name */
+	size_t own_size;    /* of the session's folder, with its slash, in the socket's name */
+	size_t litter_size; /* of that in our trace */
 };
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
@@ -68,19 +69,22 @@ extern struct guard guard __attribute__((visibility("hidden"))); /* reached with
  * Waited: for a CPU, all the processes that have left.  Learns: all is noted.  Own: what the job
  * has said that it writes, by check_of_key; it asks about changes to that only if told so.  Inputs:
  * what it has said that it reads, in as many places as are used, a power of two; each lies where
- * its lowest bits say, or behind. */
+ * its lowest bits say, or behind.  Litter: how paths begin of files that are no part of the build;
+ * "" for none. */
 #define TRACE_SIZE (1u << 18)
 #define TRACE_OWN 8
 #define TRACE_INPUTS 1024u
+#define TRACE_LITTER 32
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
 	int64_t began_ns, issued_ns, older_ns;
 	uint32_t watched, waited_us, asks_own, learns;
 	uint32_t places, unused;
+	char litter[TRACE_LITTER];
 	uint64_t own[TRACE_OWN];
 	uint64_t inputs[TRACE_INPUTS];
-	char text[TRACE_SIZE - 56 - 8 * (TRACE_OWN + TRACE_INPUTS)];
+	char text[TRACE_SIZE - 56 - TRACE_LITTER - 8 * (TRACE_OWN + TRACE_INPUTS)];
 };
 
 /* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
@@ -99,11 +103,15 @@ static inline int guard_quiet(void)
 }
 
 /* Whether a path leads into the session's own folder, where nobody waits for anything and nothing
- * is to be undone: what the clients of an engine write there, temporary files above all. */
+ * is to be undone: what the clients of an engine write there, temporary files above all.  Or to
+ * what they have elsewhere (locks, which many share). */
 static inline int is_session(const char *path)
 {
-	return path != NULL && guard.own_size != 0 &&
-	       strncmp(path, guard.values[V_SOCKET], guard.own_size) == 0;
+	if (path == NULL || guard.own_size == 0)
+		return 0;
+	return strncmp(path, guard.values[V_SOCKET], guard.own_size) == 0 ||
+	       (guard.litter_size != 0 &&
+	        strncmp(path, guard.trace->litter, guard.litter_size) == 0);
 }
 
 /* From here on this process may be in another folder than before, or the folder be called

@@ -183,12 +183,25 @@ static SLOW void ask_about_two(uint32_t kind, int from_dir, const char *from, in
 		ask(kind, full, other, NULL, &answer);
 }
 
+/* Whether a job gives what it has just made the name of an output that is not there: as if it had
+ * made that (see_change). */
+static int makes_output(int from_dir, const char *from, int to_dir, const char *to)
+{
+	struct stat info;
+	return guard.trace != NULL && !guard.trace->asks_own && is_own_output(to_dir, to) &&
+	       kernel(SYS_newfstatat, to_dir, to, &info, AT_SYMLINK_NOFOLLOW) != 0 &&
+	       errno == ENOENT && roles_of_name(from) == 0 &&
+	       is_born_since(from_dir, from, S_IFREG, guard.trace->began_ns) &&
+	       !may_be_read(to_dir, to, ASK_WRITE);
+}
+
 void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind)
 {
 	const unsigned roles = ROLE_INPUT | ROLE_ABOVE;
 	int before = errno;
 	int64_t newest = newest_undeclared();
 	if (from != NULL && to != NULL &&
+	    !(kind == ASK_MOVE && makes_output(from_dir, from, to_dir, to)) &&
 	    ((roles_of_name(from) | roles_of_name(to)) & roles || is_output(from_dir, from) ||
 	     is_output(to_dir, to) || may_be_read(from_dir, from, ASK_MOVE) ||
 	     may_be_read(to_dir, to, ASK_MOVE) ||
