@@ -24,6 +24,12 @@ class Forecast:
         """Seconds that hang on a command; None if it is new."""
         return self.tails.get(output)
 
+    def work(self, output: str) -> float | None:
+        """Seconds that a command's work took, of CPU here or on the machine that did it; None if it
+        is new."""
+        known = self.past.get(output)
+        return (known.elsewhere or known.cpu) if known is not None else None
+
     def memory(self, output: str) -> int | None:
         """KiB that a command took at most; None if it is new."""
         known = self.past.get(output)

@@ -95,11 +95,12 @@ class CommandRecord:
 
 
 class Past(NamedTuple):
-    """What a command took when it last ran: seconds, of CPU, and KiB."""
+    """What a command took when it last ran: seconds (all, of CPU, on another machine), KiB."""
 
     seconds: float
     cpu: float
     max_rss: int
+    elsewhere: float = 0.0
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from smpmake.commands.model import Analysis, Kind
 from smpmake.commands.sendable import sendable
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import Environment
+from smpmake.forecast import Forecast
 from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # few builds have a cluster, and all would wait for it
 
 #: Variables by which a compiler finds other parts of itself than a host's has.
 _OTHER_PROGRAMS: Final = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS")
+_FLOOR: Final = 0.15  # s of work: for less it takes as long to send it
 _WEIGHT: Final = 0.1  # of the last compile in what they take on average
 
 
@@ -57,6 +59,7 @@ class Distribution:
         self._here: set[Job] = set()  # those that could have gone, and run here
         self._blind: set[bytes] = set()  # compilers of which nobody knows what they read
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
+        self._forecast = Forecast()
         self._pause: Callable[[Job], None] = lambda job: None
         self._resume: Callable[[Job], None] = lambda job: None
 
@@ -72,6 +75,10 @@ class Distribution:
         self._pause, self._resume = pause, resume
         if self._cluster is not None:
             self._cluster.connect(wake, say)
+
+    def expect(self, forecast: Forecast) -> None:
+        """Earlier builds of the project have been looked at."""
+        self._forecast = forecast
 
     @property
     def count(self) -> int:
@@ -112,7 +119,7 @@ class Distribution:
     def admits(self, job: Job) -> bool:
         """Whether a job that is to start now is not rather to wait for a place elsewhere."""
         cluster = self._cluster
-        if cluster is None or not command_of(job).sendable or self._usual is None:
+        if cluster is None or not self._goes(command_of(job)) or self._usual is None:
             return True
         if cluster.has_room or not cluster.waits(*_compiler(command_of(job))):
             return True
@@ -123,7 +130,7 @@ class Distribution:
     def begin(self, job: Job) -> Errand | None:
         """How a job is run that starts now, if elsewhere."""
         command, cluster = command_of(job), self._cluster
-        if cluster is None or not command.sendable:
+        if cluster is None or not self._goes(command):
             return None
         self.ended(job)
         compiler = _compiler(command)
@@ -145,6 +152,12 @@ class Distribution:
             real = os.fsdecode(command.invoke.real)
             return cluster.errand(place, argv, real, "", prefix_variable(launcher))
         return cluster.errand(place, command.sendable, *compiler[1:])
+
+    def _goes(self, command: Command) -> bool:
+        """Whether a command can go, and is not known to be too short for that."""
+        outputs = command.record.outputs
+        work = self._forecast.work(outputs[0]) if command.sendable and outputs else None
+        return bool(command.sendable) and (work is None or work >= _FLOOR)
 
     def _moved(self, job: Job, host: str) -> None:
         """That machine has the job now; "": this one has it, or has it again."""

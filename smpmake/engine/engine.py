@@ -271,6 +271,7 @@ class Engine:
     def expect(self, forecast: Forecast) -> None:
         """Earlier builds of the project have been looked at."""
         self.priority.expect(forecast)
+        self._distribution.expect(forecast)
         again = self.scheduler.dispatch if self._chaos.active else self.scheduler.reorder
         self._executor.perform(again())
 

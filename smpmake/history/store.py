@@ -196,14 +196,15 @@ class History:
             ]
             found: dict[str, Past] = {}
             for number in reversed(builds):
-                for outputs, wall, cpu, rss in connection.execute(
-                    "select outputs, ended_ns - started_ns, user_us + system_us, max_rss_kib "
+                for outputs, wall, cpu, rss, there in connection.execute(
+                    "select outputs, ended_ns - started_ns, user_us + system_us, max_rss_kib, "
+                    "case when sent_ns > 0 then ended_ns - sent_ns else 0 end "
                     "from command where build = ? and state in ('done', 'undone') "
                     "and verdict = 'deferred' and started_ns > 0 and detail != ?",
                     (number, REUSED),
                 ):
                     for output in json.loads(outputs)[:1]:
-                        found[output] = Past(wall / 1e9, cpu / 1e6, rss)
+                        found[output] = Past(wall / 1e9, cpu / 1e6, rss, there / 1e9)
         return found
 
     def compilers(self, builds: int = _PAST_BUILDS) -> list[Compiler]:

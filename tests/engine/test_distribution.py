@@ -14,7 +14,9 @@ from smpmake.cluster.cluster import Cluster, Errand
 from smpmake.cluster.compilers import is_program
 from smpmake.cluster.places import HostState, Place
 from smpmake.cluster.sources import Sources
+from smpmake.forecast import Forecast
 from smpmake.guard import traces
+from smpmake.records import Past
 from tests.support.bench import Bench
 
 OWN_STATUS = 107 << 8
@@ -247,6 +249,22 @@ def test_links_stay_here(bench: Bench, cluster: FakeCluster) -> None:
 def test_what_the_user_should_know_is_a_notice(bench: Bench, cluster: FakeCluster) -> None:
     cluster.say("far is no more")
     assert bench.build.notices == ["far is no more"]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "elsewhere", "goes"),
+    [(0.05, 0.0, False), (0.5, 0.0, True), (0.02, 0.4, True), (0.5, 0.1, False)],
+)
+def test_what_is_known_to_be_little_stays_here(
+    bench: Bench, cluster: FakeCluster, cpu: float, elsewhere: float, goes: bool
+) -> None:
+    """Work, that is: a compile that has gone before took little CPU time here in any case."""
+    output = str(bench.folder / "a.o")
+    bench.engine.expect(Forecast({output: Past(1.0, cpu, 1024, elsewhere)}))
+    compile_all(bench, "ab")
+    assert is_away(bench, 0) == goes
+    end_all(bench)
+    assert is_away(bench, 1)  # of which nothing is known
 
 
 def test_there_may_be_room_at_any_time(bench: Bench, cluster: FakeCluster) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from smpmake.forecast import Forecast
 from smpmake.history import VERSION, History, HistoryError, Recorder, past
 from smpmake.history.schema import MIGRATIONS, SCHEMA
 from smpmake.records import CommandRecord, Compiler, Failure, Sample, Stall, Surroundings
@@ -234,11 +235,15 @@ def test_a_damaged_history_is_a_fault_and_no_exception(tmp_path: Path) -> None:
 
 def test_what_commands_took_is_found_by_output(tmp_path: Path) -> None:
     path = tmp_path / "h.db"
-    keep(path, build(ran(0, 0, 1, 3, max_rss=500), ran(1, 0, 1, 2)))
+    away = ran(2, 0, 1, 4, sent=102 * S, user_us=20_000)
+    keep(path, build(ran(0, 0, 1, 3, max_rss=500), ran(1, 0, 1, 2), away))
     keep(path, build(ran(0, 0, 1, 2, outputs=("/src/1.o",), max_rss=9)))  # only that was rebuilt
     past = History(path).past("/src")
     assert (past["/src/0.o"].seconds, past["/src/0.o"].max_rss) == (2.0, 500)
     assert (past["/src/1.o"].seconds, past["/src/1.o"].max_rss) == (1.0, 9)
+    assert [past[f"/src/{n}.o"].elsewhere for n in range(3)] == [0.0, 0.0, 2.0]
+    works = [Forecast(past).work(f"/src/{n}.o") for n in range(4)]
+    assert works == [2.0, 1.0, 2.0, None]
     assert History(path).past("/elsewhere") == {}
 
 
