@@ -375,9 +375,9 @@ class Scoreboard:
         self._indices.clear()
         self._used = 0
         if len(self._owners) < SLOTS // 2:
-            halves[_FULL] = self.asks_all
             for value in self._owners:
                 self._store(value)
+            halves[_FULL] = self.asks_all
         halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF
 
     def close(self) -> None:

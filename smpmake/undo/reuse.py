@@ -282,14 +282,15 @@ def _places(finished: Finished) -> frozenset[str]:
 
 
 def _put_aside(file: _File) -> bool:
-    """What was changed in place is copied: its file is to be as it was."""
+    """What was changed in place is copied: its file is to be as it was.  So is a file of several
+    names, by whichever of them it is changed: such a one is made again."""
     try:
         info = os.lstat(file.now)
         if not stat.S_ISREG(info.st_mode) and not stat.S_ISLNK(info.st_mode):
             return False
+        if info.st_nlink > 1:
+            return False
         if file.in_place:
-            if info.st_nlink > 1:
-                return False
             shutil.copy2(file.now, file.kept, follow_symlinks=False)
         else:
             _move(file.now, file.kept)

@@ -280,6 +280,17 @@ def test_nothing_is_reused_beside_what_nobody_wrote_down(held: Held, how: str) -
     assert "is run again" in ended.err
 
 
+@pytest.mark.parametrize(
+    "link", ["ln -f good.o other.o", "ln good.o other.o", "cp -l good.o other.o"]
+)
+def test_a_file_of_two_names_is_made_again(space: Space, link: str) -> None:
+    """What is undone under one of them would change the other, put aside or not."""
+    files = make("gcc -c -g good.c", "strip -g good.o", link, "gcc -c bad.c")
+    ended = space.expect_same(files, ["make"])
+    assert "is run again" in ended.err
+    assert os.path.samefile(space.folder / "good.o", space.folder / "other.o")
+
+
 @pytest.mark.chaos
 def test_nothing_is_compiled_twice(space: Space) -> None:
     files = {**objects(40), "zbad.c": "int x = oops;\n", "main.c": MAIN}

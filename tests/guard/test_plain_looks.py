@@ -369,13 +369,13 @@ def test_only_who_is_told_to_notes_more(job: Job, folder: Path) -> None:
 
 
 SEEN = """
-import os, sys
+import fcntl, os, sys
 def tried(what, *args, **more):
     try: result = what(*args, **more)
     except OSError as error: return error.errno
     if type(result) is int:
-        info = os.fstat(result)
-        return os.close(result), info.st_ino, info.st_mode
+        info, flags = os.fstat(result), fcntl.fcntl(result, fcntl.F_GETFL)
+        return os.close(result), info.st_ino, info.st_mode, flags
     return tuple(result)[:6] if isinstance(result, os.stat_result) else result
 folder = os.open(".", os.O_RDONLY)
 for name in sys.argv[1:]:
@@ -423,6 +423,33 @@ int main(void)
 	printf("%d\n", open("none", O_RDONLY) < 0);
 }
 """
+
+
+WRONG = r"""
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void)
+{
+	struct stat info;
+	errno = 0;
+	printf("%d %d\n", open("link", O_RDONLY), errno);
+	printf("%d %d\n", stat("link", &info), errno);
+	printf("%d %d\n", stat("there", (struct stat *)8), errno);
+	printf("%d %d\n", access("none", 0xff), errno);
+	printf("%d %d\n", fstatat(AT_FDCWD, "none", &info, 0x40000000), errno);
+	printf("%d %d\n", open("none", O_RDONLY), errno);
+}
+"""
+
+
+def test_what_is_wrong_is_as_without_a_guard(job: Job, folder: Path) -> None:
+    (folder / "wrong.c").write_text(WRONG)
+    subprocess.run(["gcc", "-w", "-o", "wrong", "wrong.c"], cwd=folder, check=True)
+    plain = subprocess.run(["./wrong"], cwd=folder, capture_output=True, text=True, check=True)
+    assert job.run("./wrong") == plain.stdout
 
 
 @pytest.mark.parametrize(("other", "sees"), [("", "-1 1\n"), ("liar.so", "0 0\n")])

@@ -173,6 +173,24 @@ def test_a_table_is_as_large_as_what_it_holds(path: Path) -> None:
     board.close()
 
 
+def test_guards_ask_until_a_new_table_has_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who looks while it is made would find nothing of what is pending."""
+    board = Scoreboard(path)
+    board.put_up(1, [(name_hash(b"n%d" % n), OUTPUT) for n in range(100)])
+    seen = []
+    store = Scoreboard._store
+
+    def stored(self: Scoreboard, value: int) -> None:
+        seen.append(header(path)[3])
+        store(self, value)
+
+    monkeypatch.setattr(Scoreboard, "_store", stored)
+    board.all_ask(on=False)
+    assert seen == [1] * 100
+    assert header(path)[3] == 0
+    board.close()
+
+
 def test_slots_that_nobody_needs_end_a_chain_again(path: Path) -> None:
     """Against a plain table, with values of which many have the same place."""
     rng, board = random.Random(7), Scoreboard(path)

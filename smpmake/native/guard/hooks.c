@@ -201,7 +201,7 @@ extern int fclose(void *file);
 				if (found <= 0)                                                    \
 					return found;                                              \
 				found = LIBC(name) args;                                           \
-				if (is_plain(turn, found == 0, -1, dir, path, 0))                  \
+				if (is_plain(turn, found == 0, -1, dir, path))                     \
 					return found;                                              \
 			}                                                                          \
 		}                                                                                  \
@@ -230,12 +230,14 @@ extern int fclose(void *file);
 			type found = NONE(type);                                                   \
 			struct turn turn = turn_of(path);                                          \
 			if (turn.nameless) {                                                       \
-				int fd = IS_FD(type) && is_alone ? open_no_link(dir, path, how)    \
-				                                 : A_LINK;                         \
-				found = fd != A_LINK ? (type)(intptr_t)fd : LIBC(name) args;       \
+				if (is_alone && is_absent(turn, dir, path)) {                      \
+					guard_unnote(note);                                        \
+					errno = ENOENT;                                            \
+					return NONE(type);                                         \
+				}                                                                  \
+				found = LIBC(name) args;                                           \
 				int is = !(found failed);                                          \
-				if (is_plain(turn, is, is ? FD(type, found) : -1, dir, path,       \
-				             fd != A_LINK)) {                                      \
+				if (is_plain(turn, is, is ? FD(type, found) : -1, dir, path)) {    \
 					if (!is)                                                   \
 						guard_unnote(note);                                \
 					return found;                                              \

@@ -82,13 +82,13 @@ static int is_settled(const struct stat *info)
 	        !is_to_be_replaced(info));
 }
 
-int is_plain(struct turn turn, int found, int fd, int dir, const char *path, int no_link)
+int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
 {
 	int before = errno;
 	struct stat info;
 	if (!found && before != ENOENT && before != EACCES)
 		return 1; /* it would not help to wait, and a signal comes once */
-	int looks_for_links = !no_link && (!found || guard.board->versions > 0);
+	int looks_for_links = !found || guard.board->versions > 0;
 	int plain = found ? (fd >= 0 ? kernel(SYS_fstat, fd, &info)
 	                             : kernel(SYS_newfstatat, dir, path, &info, 0)) == 0 &&
 	                        is_settled(&info)
@@ -98,31 +98,31 @@ int is_plain(struct turn turn, int found, int fd, int dir, const char *path, int
 	return plain;
 }
 
-int look_plainly(struct turn turn, int dir, const char *path, int flags, struct stat *to)
+int is_absent(struct turn turn, int dir, const char *path)
 {
 	int before = errno;
 	struct stat info;
-	int found = kernel(SYS_newfstatat, dir, path, &info, flags | AT_SYMLINK_NOFOLLOW) == 0;
-	int plain =
-	    found ? to != NULL && !S_ISLNK(info.st_mode) && is_settled(&info) : errno == ENOENT;
-	if (!plain || turns() != turn.number) {
-		errno = before;
-		return 1;
-	}
-	if (!found)
-		return -1;
-	*to = info;
+	int absent =
+	    kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 	errno = before;
-	return 0;
+	return absent && turns() == turn.number;
 }
 
-int open_no_link(int dir, const char *path, int flags)
+int look_plainly(struct turn turn, int dir, const char *path, int flags, void *to)
 {
-	/* O_PATH opens the link itself, O_DIRECTORY says of one that it is no folder. */
-	if (flags & (O_PATH | O_DIRECTORY))
-		return A_LINK;
-	int fd = (int)kernel(SYS_openat, dir, path, flags | O_NOFOLLOW, 0);
-	return fd < 0 && errno == ELOOP ? A_LINK : fd;
+	int before = errno;
+	const struct stat *info = to;
+	if (to == NULL)
+		return 1;
+	/* Into the caller's own: it may be no memory. */
+	int found = kernel(SYS_newfstatat, dir, path, to, flags | AT_SYMLINK_NOFOLLOW) == 0;
+	int plain = found ? !S_ISLNK(info->st_mode) && is_settled(info) : errno == ENOENT;
+	if (plain && turns() == turn.number) {
+		errno = found ? before : ENOENT;
+		return found ? 0 : -1;
+	}
+	errno = before;
+	return 1;
 }
 
 int is_same(int fd, int dir, const char *path)

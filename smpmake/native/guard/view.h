@@ -23,21 +23,19 @@ int finds(int dir, const char **path, char *elsewhere, struct wire_guard_answer 
 /* Most of what a job looks for is nobody's, and not there: then it is to cost little.  `turn_of`
  * says, before the file is opened or looked at, whether nothing on the board that is written is
  * called so, and when that was; `is_plain` afterwards, whether what was found (open as `fd`, or at
- * the path; or `found` is 0, by errno; `no_link` where it is known to be none) is what there is to
- * find.  If not, the other calls find out. */
+ * the path; or `found` is 0, by errno) is what there is to find.  If not, the other calls find out.
+ */
 struct turn {
 	uint32_t number;
 	int nameless;
 };
 struct turn turn_of(const char *path);
-int is_plain(struct turn turn, int found, int fd, int dir, const char *path, int no_link);
+int is_plain(struct turn turn, int found, int fd, int dir, const char *path);
 
-/* One system call where most of them are enough.  A look: as fstatat(2), and 1 where it is not
- * plain, or there is something and `to` is NULL. */
-int look_plainly(struct turn turn, int dir, const char *path, int flags, struct stat *to);
-/* An opening for reading: as openat(2), but A_LINK for what is one, or is opened otherwise. */
-#define A_LINK (-2)
-int open_no_link(int dir, const char *path, int flags);
+/* One system call where most of them are enough.  Whether there is nothing, not even a link that
+ * leads nowhere; and a look as fstatat(2), but 1 where it is not plain, or `to` is NULL. */
+int is_absent(struct turn turn, int dir, const char *path);
+int look_plainly(struct turn turn, int dir, const char *path, int flags, void *to);
 
 /* Whether what is open is what a path leads to now.  If so it stays open: whoever closes a file
  * gives up all the locks that he has on it, and the writer of a pipe would see it end. */
