@@ -40,8 +40,7 @@ _STANDING: Final = 16
 _HEADER: Final = struct.Struct("<QIIIIq12I")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = (4, 5, 8, 9, 10, 11)
-_VERSIONS, _NAMES, _LINES, _TURNS, _FED, _AT_WORK = (12, 13, 14, 15, 16, 17)
-_PLACES: Final = 18  # words of 32 bits
+_VERSIONS, _NAMES, _LINES, _TURNS, _FED, _AT_WORK, _PLACES = range(12, 19)  # words of 32 bits
 _MAGIC: Final = 0x44524F42
 _VERSION: Final = 12
 #: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (native/shim.c).

@@ -421,6 +421,17 @@ def test_a_malformed_question_is_refused(payload: bytes) -> None:
         wire.decode_question(payload)
 
 
+def begun(traces: Traces, folder: Path) -> dict[str, str]:
+    """The variables of a job that has said that it writes a.o and older.o there."""
+    info = folder.stat()
+    own = [output_check((info.st_dev, info.st_ino), name) for name in (b"a.o", b"older.o")]
+    trace = traces.begin(0, 0, own=own, asks_own=False)
+    began = time.time_ns()
+    while now_ns() <= began:  # what is as old as the job may be somebody else's
+        pass
+    return {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+
+
 @pytest.mark.parametrize(
     ("name", "asks"),
     [
@@ -444,14 +455,8 @@ def test_a_job_asks_nothing_about_what_it_has_said_that_it_writes(
         board.put_up(number, [claim for each in outputs for claim in output(each)])
     board.put_up(9, [(name_hash(os.fsencode(each.name)), INPUT) for each in outputs])
     board.show(2)
-    info = tmp_path.stat()
     traces = Traces(tmp_path)
-    own = [output_check((info.st_dev, info.st_ino), name) for name in (b"a.o", b"older.o")]
-    trace = traces.begin(0, 0, own=own, asks_own=False)
-    job = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
-    began = time.time_ns()
-    while now_ns() <= began:  # what is as old as the job may be somebody else's
-        pass
+    job = begun(traces, tmp_path)
     for _ in range(2):  # it is not there, and then it is
         guarded(tmp_path, "dd", "if=/dev/null", f"of={name}", "status=none", **job)
     writes = [q.path for q in server.asked if q.kind == wire.ASK_WRITE]
@@ -486,14 +491,8 @@ def test_a_job_that_names_its_output_in_the_end_asks_no_more(
     board.put_up(7, [claim for each in outputs[:3] for claim in output(each)])
     board.put_up(9, [(name_hash(os.fsencode(each.name)), INPUT) for each in outputs])
     board.show(2)
-    info = tmp_path.stat()
     traces = Traces(tmp_path)
-    own = [output_check((info.st_dev, info.st_ino), name) for name in (b"a.o", b"older.o")]
-    trace = traces.begin(0, 0, own=own, asks_own=False)
-    began = time.time_ns()
-    while now_ns() <= began:
-        pass
-    job = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+    job = begun(traces, tmp_path)
     guarded(tmp_path, "sh", "-c", script, **job)
     assert any(q.kind == wire.ASK_MOVE for q in server.asked) == asks
     traces.close()

@@ -2,6 +2,7 @@
 #include "lookup.h"
 #include "kernel.h"
 
+#include <linux/fcntl.h>
 #include <string.h>
 
 #define UNKNOWN ~0ull /* with every role */
@@ -170,6 +171,13 @@ static int may_come_back(int dir, const char *path)
 {
 	struct stat info;
 	return guard.board->unknown > 0 && kernel(SYS_newfstatat, dir, path, &info, 0) < 0 &&
+	       errno == ENOENT;
+}
+
+int is_nothing(int dir, const char *path)
+{
+	struct stat info;
+	return kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0 &&
 	       errno == ENOENT;
 }
 

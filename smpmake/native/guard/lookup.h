@@ -36,6 +36,9 @@ int is_own_input(int dir, const char *path);
 /* Whether what is called so is a link: to a file that the board has by another name, perhaps. */
 int is_link(int dir, const char *path);
 
+/* Whether there is nothing at a path, not even a link that leads nowhere. */
+int is_nothing(int dir, const char *path);
+
 /* The slot of a file or folder, or 0; its roles are the lowest bits, all where nothing is known. */
 uint64_t slot_of_file(const struct stat *info);
 

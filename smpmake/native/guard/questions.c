@@ -187,10 +187,8 @@ static SLOW void ask_about_two(uint32_t kind, int from_dir, const char *from, in
  * made that (see_change). */
 static int makes_output(int from_dir, const char *from, int to_dir, const char *to)
 {
-	struct stat info;
 	return guard.trace != NULL && !guard.trace->asks_own && is_own_output(to_dir, to) &&
-	       kernel(SYS_newfstatat, to_dir, to, &info, AT_SYMLINK_NOFOLLOW) != 0 &&
-	       errno == ENOENT && roles_of_name(from) == 0 &&
+	       is_nothing(to_dir, to) && roles_of_name(from) == 0 &&
 	       is_born_since(from_dir, from, S_IFREG, guard.trace->began_ns) &&
 	       !may_be_read(to_dir, to, ASK_WRITE);
 }

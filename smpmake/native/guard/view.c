@@ -101,9 +101,7 @@ int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
 int is_absent(struct turn turn, int dir, const char *path)
 {
 	int before = errno;
-	struct stat info;
-	int absent =
-	    kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+	int absent = is_nothing(dir, path);
 	errno = before;
 	return absent && turns() == turn.number;
 }
