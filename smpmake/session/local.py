@@ -21,9 +21,8 @@ from smpmake.config import LEARNING, Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
-from smpmake.engine.sinks import Printer, Transcript
+from smpmake.engine.sinks import Printer
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from smpmake.forecast import Forecast
     from smpmake.server.neighbours import Neighbours
     from smpmake.server.socket import Server
+    from smpmake.session.driver_output import DriverOutput
     from smpmake.undo.journal import UndoJournal
 
 #: Said where others' builds took slots.
@@ -84,6 +84,7 @@ class LocalBackend:
         self._stage = stage
         self._listener: socket.socket | None = None
         self._board: Scoreboard | None = None
+        self._driver_output: DriverOutput | None = None
         self._printer: Printer | None = None  # without an engine, which has its own
         self._build = Build(BUILD, rules_of(settings), settings.keep_going, output_ids())
         self._build.wmakes = wmake.is_wmake(os.path.basename(program))
@@ -346,8 +347,8 @@ class LocalBackend:
         if self._build.transcript is not None:
             self._build.transcript.finish()  # with what came behind a failure that nobody mends
         stage, self._stage = self._stage, None
-        if stage is not None and stage.pipe >= 0:
-            asyncio.get_running_loop().remove_reader(stage.pipe)
+        if self._driver_output is not None:
+            self._driver_output.close()
         if self._printer is not None:
             self._printer.close()
         if engine is not None:
@@ -368,29 +369,8 @@ class LocalBackend:
 
     def _transcribe(self, printer: Printer, stage: Stage) -> None:
         """--output=serial: the driver, and the one that follows it, writes into a pipe."""
-        assert stage.output is not None
-        loop = asyncio.get_running_loop()
-        read_end, write_end = stage.pipe, stage.output
-        transcript = Transcript(printer, 1, lambda: _drain(read_end))
-        self._build.transcript = transcript
-        info = os.fstat(write_end)
-        self._build.driver_output = (FileId(info.st_dev, info.st_ino),) * 2
+        from smpmake.session.driver_output import DriverOutput
 
-        def readable() -> None:
-            data = _drain(read_end)
-            if data is None:
-                loop.remove_reader(read_end)
-            else:
-                transcript.add(data)
-
-        loop.add_reader(read_end, readable)
-
-
-def _drain(fd: int) -> bytes | None:
-    """What a non-blocking pipe holds now; None at its end."""
-    pieces = []
-    with contextlib.suppress(BlockingIOError):
-        while piece := os.read(fd, 1 << 16):
-            pieces.append(piece)
-        return b"".join(pieces) if pieces else None
-    return b"".join(pieces)
+        output = self._driver_output = DriverOutput(printer, stage.take_pipe())
+        self._build.transcript = output.transcript
+        self._build.driver_output = (output.file,) * 2

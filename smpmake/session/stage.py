@@ -136,6 +136,11 @@ class Stage:
         listener, self.listener = self.listener, -1
         return listener
 
+    def take_pipe(self) -> int:
+        """And of that by which the driver's output is read."""
+        pipe, self.pipe = self.pipe, -1
+        return pipe
+
     def close(self) -> None:
         """Gives back what nobody has taken, and removes the folder; once."""
         if self._board is not None:

@@ -315,3 +315,19 @@ def test_serial_output_of_many_sources_in_one_command(space: Space) -> None:
     plain = space.run("sh", "-c", "sh build.sh 2>&1")
     ended = space.run("sh", "-c", f"{SMPMAKE} --output=serial -q sh build.sh 2>/dev/null")
     assert ended.out == plain.out
+
+
+@pytest.mark.parametrize("options", [(), ("--output=serial",)], ids=["live", "serial"])
+def test_a_driver_whose_output_nobody_reads_any_more_ends(
+    space: Space, options: tuple[str, ...]
+) -> None:
+    """As it does plainly: `make | head`."""
+    space.write({"build.sh": "gcc -c a.c\nwhile :; do echo more; done\n", "a.c": "int a;\n"})
+    status = "{{ {0} sh build.sh; echo $? > status; }} 2>err | head -n 1"
+    plain = space.run("sh", "-c", status.format(""))
+    assert (space.folder / "status").read_text() == "141\n"
+    ended = space.run("sh", "-c", status.format(" ".join((SMPMAKE, *options))))
+    assert (space.folder / "status").read_text() == "141\n"
+    assert ended.out == plain.out
+    assert (space.folder / "a.o").exists()
+    space.expect_clean()
