@@ -257,16 +257,20 @@ class Build:
         """Whether a command prints where the driver does."""
         return command.out == (self.driver_output or (None,))[0]
 
-    def to_be_told(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
+    def to_be_told(
+        self, command: Invoke, caller: bytes, *, deferred: bool, doubted: bool = False
+    ) -> str:
         """The digest of a command whose driver is to be told how it went, "" of others.
 
         One that is not deferred tells it by itself.
+        doubted: something has failed to which it belongs.
         """
-        if not (self.known_failures or self.patient or self.awaited or self.owed):
+        if not (self.known_failures or self.patient or self.awaited or self.owed or doubted):
             return ""
         digest = digest_of(command.cwd, command.argv)
         if not deferred:
             self.owed.pop(digest, None)
             return ""
         known = self.known_failures is not None and digest in self.known_failures
-        return digest if known or self.patient or caller in self.awaited else ""
+        is_awaited = known or doubted or self.patient or caller in self.awaited
+        return digest if is_awaited else ""

@@ -105,7 +105,8 @@ class Intake:
         caller = b""
         if decision.deferred and build.undo is not None:
             caller = self._processes.calling_command(invoke.parent)
-        digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
+        doubted = self._learning.doubts(invoke)
+        digest = build.to_be_told(invoke, caller, deferred=decision.deferred, doubted=doubted)
         if not build.owed:
             self._pending.heard()
         if digest and known is not None:  # beside others it has failed; alone it may not
@@ -173,9 +174,12 @@ class Intake:
         learns: whether what it does is to be known in the next build, or is.
         printed: the file that holds what it prints, if that is its alone.
         """
+        doubted = bool(build.to_be_told(invoke, b"", deferred=True))
         build.to_be_told(invoke, b"", deferred=False)
-        caught = not (printed or build.hears(invoke))
-        notes = self._learning.begin(build, invoke, known, caught=caught) if learns else 0
+        notes = 0
+        if learns:
+            caught = not (printed or build.hears(invoke))
+            notes = self._learning.begin(build, invoke, known, caught=caught, doubted=doubted)
         _decline(reply, out, err, notes)
 
     # ------------------------------------------------------------------ what is asked

@@ -63,6 +63,7 @@ class _Line:
         self.ok = False  # it has ended with status 0
         self.whole = True
         self.awaited = 0  # commands that have not ended
+        self.doubted = False
 
 
 class Learning:
@@ -166,11 +167,18 @@ class Learning:
     # ------------------------------------------------------------------ what is seen
 
     def begin(
-        self, build: Build, invoke: Invoke, known: Lesson | Doubt | None, *, caught: bool
+        self,
+        build: Build,
+        invoke: Invoke,
+        known: Lesson | Doubt | None,
+        *,
+        caught: bool,
+        doubted: bool,
     ) -> int:
-        """A line runs where it stands: the number of its notes, if it is to be learnt; else 0.
+        """A line runs where it stands: the number of its notes, if it is to be watched; else 0.
 
         caught: somebody else than the user gets what it prints.
+        doubted: it has failed as a job, so nothing is promised of a command in it.
         """
         if build.lessons is None or invoke.unguarded:
             return 0
@@ -180,7 +188,7 @@ class Learning:
         if known is not None and known.is_plain:
             self._board.goes_plain(known.mark)
             return 0
-        if isinstance(known, Lesson) and build.guesses:
+        if isinstance(known, Lesson) and build.guesses and not doubted:
             return 0  # else another was wrong, and what made it so may concern this one, too
         digest = digest_of_line(invoke.cwd, invoke.argv, invoke.env)
         mark = line_hash(invoke.cwd, invoke.argv)
@@ -193,8 +201,14 @@ class Learning:
         if not self._traces.begin(number, 0, learns=True):
             return 0
         self._count = max(self._count, number)
-        self._lines[number] = _Line(build, digest, mark, known, self._clock.now())
+        line = self._lines[number] = _Line(build, digest, mark, known, self._clock.now())
+        line.doubted = doubted
         return number
+
+    def doubts(self, invoke: Invoke) -> bool:
+        """Whether a command belongs to a line that has failed as a job."""
+        line = self._lines.get(invoke.notes)
+        return line is not None and line.doubted
 
     def ended(self, number: int, pid: int) -> None:
         """A line's shell, that process, has ended, and with it what it has called."""

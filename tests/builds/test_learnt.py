@@ -303,6 +303,22 @@ def test_lines_that_are_wrong_for_one_reason_cost_one_repetition(space: Space) -
     assert "earlier build" not in third.err
 
 
+@pytest.mark.parametrize("there", [False, True], ids=["new", "replaced"])
+def test_a_move_that_replaces_is_the_move_that_was_learnt(space: Space, *, there: bool) -> None:
+    """mv asks for one that replaces nothing first, which fails where something is there."""
+    space.write({"Makefile": "v.h: in\n\tsh ./gen.sh > n && mv n v.h\n", "in": "1\n"})
+    space.write({"gen.sh": "cat in\n", **({"v.h": "0\n"} if there else {})})
+    os.utime(space.folder / "in", (2e9, 2e9))
+    build(space)
+    for content in ("2\n", "3\n"):
+        space.write({"in": content})
+        os.utime(space.folder / "in", (2e9, 2e9))
+        ended = build(space)
+        assert (ended.status, jobs(ended)) == (0, 1), ended.err
+        assert "run again" not in ended.err
+        assert (space.folder / "v.h").read_text() == content
+
+
 @pytest.mark.chaos
 def test_what_was_moved_out_of_a_folder_of_the_lines_own_is_undone(space: Space) -> None:
     """The way back leads through a folder that was never in the journal."""
@@ -394,6 +410,30 @@ def test_one_that_fails_now_stops_the_build_where_make_does(space: Space) -> Non
     assert second.status == 2
     (space.folder / "mode").unlink()
     assert build(space).status == 0, "and what was mended runs"
+
+
+@pytest.mark.parametrize("driver", often(["make"], ["make", "make -k", "make -i"]))
+def test_one_whose_compile_fails_costs_one_repetition(space: Space, driver: str) -> None:
+    """The line as a whole was promised; in the repetition the compile in it is not, once more."""
+    made = {
+        "Makefile": "all: a.o b.o c.o\n%.o: %.c\n\t`sh ./cflags $@` $<\n",
+        "cflags": "echo gcc -O1 -c\n",
+        **{f"{name}.c": f"int {name};\n" for name in "abc"},
+    }
+    bad = {"b.c": "int broken here (;\n"}
+    space.write({**made, **bad})
+    status = space.run(*driver.split()).status
+    expected = space.tree()
+    space.clear()
+    space.write(made)
+    build(space)
+    for name in "abc":
+        (space.folder / f"{name}.o").unlink()
+    space.write(bad)
+    ended = space.smpmake(LEARNS, "-j4", "--", *driver.split())
+    assert (ended.status, space.tree()) == (status, expected), ended.err
+    assert ended.err.count("run again") == 1, ended.err
+    space.expect_clean()
 
 
 def test_a_failed_build_teaches_nothing(space: Space) -> None:

@@ -132,19 +132,21 @@ static inline int goes(int dir, const char *path, unsigned kinds)
  * tries that first. */
 static inline int fails(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-	return flags & RENAME_NOREPLACE && !guard_quiet() && to != NULL && !guard_knows(to) &&
-	       is_there(to_dir, to) && is_there(from_dir, from);
+	return flags & RENAME_NOREPLACE && to != NULL && is_there(to_dir, to) &&
+	       is_there(from_dir, from);
 }
 
 static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
                            unsigned flags)
 {
-	if (!fails(from_dir, from, to_dir, to, flags))
+	if (to == NULL || guard_quiet() || guard_knows(to) ||
+	    !fails(from_dir, from, to_dir, to, flags))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
-	learns('n', from_dir, from);
-	if (guard.notes != NULL)
+	if (guard.notes != NULL && !fails(from_dir, from, to_dir, to, flags)) {
+		learns('n', from_dir, from);
 		guard_note('w', to_dir, to);
+	}
 	if (undo_is_on())
 		undo_move(from_dir, from, to_dir, to, flags);
 }
