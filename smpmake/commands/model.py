@@ -83,7 +83,7 @@ class Reason(enum.StrEnum):
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
     NAMESPACE = "other-namespace", False, "called where other file systems are mounted"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
-    STATUS_MATTERS = "status-matters", False, "it failed once, and its caller looked at its status"
+    STATUS_MATTERS = "status-matters", False, "failed once, and the caller looked at the status"
     DRIVER_READS_BACK = "driver-reads-back", False, "its caller reads side outputs at once"
     CHECKS_TARGETS = "checks-targets", False, "wmake looks at the target when the command ends"
     NO_TARGET_CHECK = "no-target-check", False, "wmake runs with -c (promised targets) and -z"
@@ -190,6 +190,7 @@ class Analysis(NamedTuple):
     prints      it is in the foreground because its whole result goes to standard output (the
                 refusal), and writes nothing else.
     included    a make may read what it makes as soon as it ends, as a part of its makefiles.
+    only        the words of the one command that a shell's line is and that its shell becomes.
     """
 
     kind: Kind
@@ -211,6 +212,7 @@ class Analysis(NamedTuple):
     divides: Divides = Divides.NEVER
     folders: tuple[str, ...] = ()
     included: bool = False
+    only: tuple[str, ...] = ()
 
     @property
     def printed(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import posixpath
 from collections import Counter
 from itertools import pairwise
@@ -103,37 +104,41 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
     ]
     if not idle:
         return []
-    issued = sorted((c.issued - record.started) / 1e9 for c in record.commands)
-    names = sorted(
-        ((c.issued - record.started) / 1e9, _named(c, record), c.cwd) for c in record.commands
-    )
+    commands = sorted(record.commands, key=lambda c: c.issued)
+    issued = [(c.issued - record.started) / 1e9 for c in commands]
+    places: dict[str, float] = {}
+    for start, end in idle:
+        where = _between(record, commands, bisect.bisect_right(issued, start))
+        places[where] = places.get(where, 0.0) + end - start
     found = []
-    for start, end in sorted(idle, key=lambda hole: hole[0] - hole[1])[:3]:
-        before = [name for name in names if name[0] <= start]
-        after = [name for name in names if name[0] >= end - 0.01]
-        if before and after:
-            where = f"between {before[-1][1]} and {after[0][1]}"
-            if before[-1][2] != after[0][2]:
-                folder = posixpath.relpath(after[0][2], record.cwd)
-                where += f" (on the way into {folder})"
-        elif after:
-            where = f"before its first command ({after[0][1]})"
-        else:
-            where = "after its last command"
-        seconds = end - start
-        idle_for = units.seconds(seconds)
-        text = f"{_driver(record)} gave nothing to do for {idle_for} {where}"
+    for where, seconds in sorted(places.items(), key=lambda place: -place[1])[:3]:
+        text = f"{_driver(record)} gave nothing to do for {units.seconds(seconds)} {where}"
         if not timing.loaded:  # else others had it
             text += ": a CPU stood idle; look at what it does there by itself"
         found.append(Finding(seconds, text))
     total = length(idle)
-    if len(idle) > 3 and total > 1.5 * sum(finding.seconds for finding in found) and issued:
+    if len(places) > 3 and total > 1.5 * sum(finding.seconds for finding in found):
         text = (
-            f"{_driver(record)} left CPUs idle for {units.seconds(total)} in {len(idle)} places, "
+            f"{_driver(record)} left CPUs idle for {units.seconds(total)} in {len(places)} places, "
             "by what it did itself between the commands"
         )
         found.append(Finding(total, text))
     return found
+
+
+def _between(record: BuildRecord, commands: list[CommandRecord], behind: int) -> str:
+    """The place in the order of issue behind so many commands."""
+    if behind == len(commands):
+        return "after its last command"
+    after = commands[behind]
+    name = _named(after, record)
+    if behind == 0:
+        return f"before its first command ({name})"
+    before = commands[behind - 1]
+    where = f"between {_named(before, record)} and {name}"
+    if before.cwd != after.cwd:
+        where += f" (on the way into {posixpath.relpath(after.cwd, record.cwd)})"
+    return where
 
 
 def _enough(timing: Timing) -> list[Span]:
@@ -155,21 +160,26 @@ def _tail(record: BuildRecord, timing: Timing) -> list[Finding]:
         if running > 1:
             break
         start = when
-    jobs = [
-        number
+    left = {
+        number: [(max(start, begin), end) for begin, end in spans if end > start + 0.01]
         for number, spans in timing.line.work.items()
-        if any(end > start + 0.01 for _, end in spans)
-    ]
-    seconds = timing.wall - start
-    by_number = {command.number: command for command in record.commands}
+    }
+    jobs = [number for number, spans in left.items() if spans]
     if not jobs or len(jobs) > 3:
         return []
-    names = ", ".join(_named(by_number[number], record) for number in jobs)
-    text = (
-        f"at the end {names} ran alone for {units.seconds(seconds)}: have it started earlier, or "
-        "split it"
-    )
-    return [Finding(seconds, text)]
+    seconds = length(union(span for number in jobs for span in left[number]))
+    by_number = {command.number: command for command in record.commands}
+    first, *others = (_named(by_number[number], record) for number in jobs)
+    if not others:
+        text = (
+            f"{first} ran alone for {units.seconds(seconds)}: have it started earlier, or split it"
+        )
+    else:
+        text = (
+            f"{', '.join((first, *others[:-1]))} and {others[-1]} ran one after the other for "
+            f"{units.seconds(seconds)}: have them started earlier, or split them"
+        )
+    return [Finding(seconds, f"at the end {text}")]
 
 
 def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:

@@ -214,6 +214,21 @@ def test_findings_see_the_last_job_alone() -> None:
     )
 
 
+def test_what_ran_alone_at_the_end_is_not_the_driver_behind_it() -> None:
+    jobs = [ran(0, 0, 0, 3), ran(1, 3, 3, 5, tool="ar"), ran(2, 5, 5, 6, tool="ranlib")]
+    record = build(ran(3, 0, 0, 3, slot=1), *jobs, wall=10)
+    said = texts(record)
+    assert "at the end ar 1.o and ranlib 2.o ran one after the other for 3.0 s: have them" in said
+    assert said.count("after its last command") == 1
+    assert "make gave nothing to do for 4.0 s after its last command" in said
+
+
+def test_the_first_command_is_the_one_that_came_first() -> None:
+    """It may have come a moment before anything could be started."""
+    jobs = [ran(0, 2.5, 3, 8), ran(1, 2.999, 3, 8, slot=1)]
+    assert "before its first command (gcc 0.o)" in texts(build(*jobs, wall=8))
+
+
 def test_findings_see_that_memory_was_short() -> None:
     record = build(ran(0, 0, 0, 10))
     record.samples = [Sample(at, 0.5, 0, 0, 1, 1, held=1) for at in (0.0, 4.0)]
