@@ -48,16 +48,20 @@ class Line(NamedTuple):
     commands  in their order; all of them run if each succeeds.
     prints    some of it prints what is no message.
     text      the same with what was substituted in its place: that is so when a make issues it.
+    is_bare   it is one command and nothing else, which its shell becomes.
     """
 
     commands: tuple[Simple, ...]
     prints: bool
     text: str
+    is_bare: bool = False
 
 
 #: Builtins that only print.
 PRINT: Final = frozenset({"echo", "printf"})
 _BLANK: Final = re.compile(r"(?:[ \t]|\\\n)*")
+#: Words that are apart, and mean nothing but themselves.
+_WORDS: Final = re.compile(r"[ \t]*[A-Za-z_/][\w./+-]*(?:[ \t]+[\w./+@%:,=-]+)*[ \t]*", re.ASCII)
 #: Printable ASCII, tabs, and lines that go on.
 _TEXT: Final = re.compile(r"(?:[\t -~]|\\\n)*")
 
@@ -69,6 +73,10 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
 
     Raises NotUnderstoodError.
     """
+    reader = _Reader(text, files, getenv)
+    if _WORDS.fullmatch(text):  # as most of wmake's are, and no grammar is needed
+        commands = tuple(reader.words(text))
+        return Line(commands, reader.prints, text, is_bare=bool(commands))
     parser = grammar()
     if parser is None or not _TEXT.fullmatch(text):
         raise NotUnderstoodError("several lines, or no plain text")
@@ -77,9 +85,9 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
         raise NotUnderstoodError("the grammar does not know it")
     if not _is_covered(root, text):
         raise NotUnderstoodError("the grammar leaves something out")
-    reader = _Reader(text, files, getenv)
     commands = tuple(reader.statements(root))
-    return Line(commands, reader.prints, reader.text())
+    is_bare = len(commands) == 1 and [node.type for node in root.children] == ["command"]
+    return Line(commands, reader.prints, reader.text(), is_bare)
 
 
 @functools.cache
@@ -123,6 +131,12 @@ class _Reader:
     def text(self) -> str:
         """The text, once it has been walked, with what was substituted in its place."""
         return self._words.replaced(self._source)
+
+    def words(self, text: str) -> Iterator[Simple]:
+        """The whole text, where it is one command of words that mean nothing but themselves."""
+        words = tuple(text.split())
+        self._is_no_function(words[0])
+        return self._simple(words)
 
     def statements(self, root: Node) -> Iterator[Simple]:
         """What follows another statement runs whatever became of that one, if it may fail."""
@@ -187,7 +201,10 @@ class _Reader:
         return files
 
     def _command(self, node: Node) -> Iterator[Simple]:
-        words = self._called(node)
+        return self._simple(self._called(node))
+
+    def _simple(self, words: tuple[str, ...]) -> Iterator[Simple]:
+        """Nothing where its shell does it, and what that does is known here."""
         match words:
             case [builtin, *_] if builtin in PRINT:
                 self.prints = True
@@ -213,11 +230,14 @@ class _Reader:
             if not gap or gap.strip(" \t"):
                 raise NotUnderstoodError("words that are not apart")
         words = [text_of(first), *map(self._words.word, rest)]
-        if self._getenv(f"BASH_FUNC_{words[0]}%%") is not None:
-            raise NotUnderstoodError("a function")
         if not PLAIN.fullmatch(words[0]):
             raise NotUnderstoodError(words[0])
+        self._is_no_function(words[0])
         return tuple(words)
+
+    def _is_no_function(self, name: str) -> None:
+        if self._getenv(f"BASH_FUNC_{name}%%") is not None:
+            raise NotUnderstoodError("a function")
 
     def _enter(self, folder: str = "", *more: str) -> None:
         """A shell goes back through links as it came, and CDPATH leads elsewhere."""

@@ -80,6 +80,8 @@ def analyse(inv: Invocation) -> Analysis:
     found = together.meaning()
     if line.prints:
         found = found._replace(speaks=True)
+    if line.is_bare:
+        found = found._replace(only=line.commands[0].argv)
     if line.text and line.text != inv.argv[2]:
         found = found._replace(argv=lambda _: (*inv.argv[:2], line.text))
     return found

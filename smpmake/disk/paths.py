@@ -51,6 +51,17 @@ class Paths:
             at = self.folder(name)
         return found
 
+    def on_path(self, path: str, name: str, is_pending: Callable[[str], bool]) -> str:
+        """The program that a shell finds for a name, "" where that may change, or there is none."""
+        folders = path.split(":") if "/" not in name else [os.path.dirname(name)]
+        for folder in folders:
+            file = f"{folder}/{os.path.basename(name)}"
+            if not folder.startswith("/") or is_pending(self.canonical("/", file)):
+                return ""
+            if os.access(file, os.X_OK) and os.path.isfile(file):
+                return file
+        return ""
+
     def forget(self) -> None:
         """A folder was moved: what a name leads to by links is to be looked up anew."""
         self._folders.clear()

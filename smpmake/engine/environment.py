@@ -18,6 +18,9 @@ _OURS: Final = frozenset(
         *("CALLER", "UNGUARDED", "REAL", "LINE", "DEPTH"),
     )
 )
+#: Variables that a shell takes over, and those that mean something else to dash itself.
+_VARIABLES: Final = re.compile(rb"(?:[A-Za-z_][A-Za-z0-9_]*=[^\0]*\0)*")
+_DASHS: Final = frozenset({b"IFS", b"OPTIND", b"PPID", b"LINENO"})
 _PRELOAD: Final = b"LD_PRELOAD"
 _GUARD: Final = b"SMPMAKE_GUARD"
 
@@ -28,6 +31,7 @@ class Environment:
     def __init__(self, blob: bytes) -> None:
         self.blob = blob
         self._asked: dict[str, str | None] = {}
+        self._handed_on: dict[str, bytes | None] = {}
 
     def get(self, name: str) -> str | None:
         """A variable's value."""
@@ -35,12 +39,39 @@ class Environment:
             self._asked[name] = self._find(os.fsencode(name) + b"=")
         return self._asked[name]
 
+    def handed_on(self, cwd: str) -> bytes | None:
+        """What dash gives to a command that it becomes in `cwd` (getcwd's); None if others know.
+
+        It sees to it that PWD is right, and leaves out what has no name of a variable.
+        """
+        if cwd not in self._handed_on:
+            self._handed_on[cwd] = self._by_dash(cwd)
+        return self._handed_on[cwd]
+
+    def _by_dash(self, cwd: str) -> bytes | None:
+        names = [variable.partition(b"=")[0] for variable in self.blob.split(b"\0")[:-1]]
+        if not _VARIABLES.fullmatch(self.blob) or not _DASHS.isdisjoint(names):
+            return None
+        if len(set(names)) < len(names):
+            return None
+        here = self.get("PWD") or ""
+        if here == cwd or (here.startswith("/") and _is_same(here, cwd)):
+            return self.blob
+        return changed(self.blob, {"PWD": cwd})
+
     def _find(self, wanted: bytes) -> str | None:
         start = 0 if self.blob.startswith(wanted) else self.blob.find(b"\0" + wanted) + 1
         if start == 0 and not self.blob.startswith(wanted):
             return None
         start += len(wanted)
         return os.fsdecode(self.blob[start : self.blob.index(b"\0", start)])
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def changed(blob: bytes, values: Mapping[str, str]) -> bytes:

@@ -25,6 +25,7 @@ from smpmake.engine.learning import Learning
 from smpmake.engine.outcome import refuse
 from smpmake.engine.recipes import Recipes
 from smpmake.guard.pending import Pending
+from smpmake.protocol import frames
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
 
@@ -125,12 +126,15 @@ class Intake:
         if not (decision.deferred or digest or listens):
             close_all(out, err)
             out = err = -1
-        command = self._issuing.command(build, invoke, invoke.argv, cwd, analysis, decision)
+        bare = self._bare(build, invoke, analysis, environment) if decision.deferred else None
+        command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
         command.caught, command.listens = caught, listens
         command.is_learnt = analysis.kind is Kind.RECIPE
         analysis = self._issuing.share(build, cwd, analysis)
-        if analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
+        if bare is not None:
+            command.argv = frames.join_strings(map(os.fsencode, analysis.only))
+        elif analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
             self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undo is None:
             self._issuing.note_stamps(invoke, cwd, analysis)
@@ -156,6 +160,17 @@ class Intake:
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()
         return analysis
+
+    def _bare(
+        self, build: Build, invoke: Invoke, analysis: Analysis, environment: Environment
+    ) -> Invoke | None:
+        """See Recipes.without_shell."""
+        if not analysis.only:
+            return None
+        bare = self._recipes.without_shell(invoke, analysis.only[0], environment)
+        if bare is not None:
+            build.environment_of(bare)
+        return bare
 
     def _one_by_one(
         self,

@@ -7,6 +7,7 @@ deferred only where they would have to wait.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Final
 
@@ -19,6 +20,7 @@ from smpmake.decide.rules import Rules
 from smpmake.disk.elf import holds, takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.disk.printed import fresh_file
+from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
 
@@ -47,6 +49,23 @@ class Recipes:
         # Of a shell that is a script nobody knows what it makes of its line.
         is_itself = not runs_lines(invoke.tool) or holds(real, _PROGRAM)
         return takes_guard(real) and is_itself
+
+    def without_shell(self, invoke: Invoke, name: str, environment: Environment) -> Invoke | None:
+        """A line of one command, as its shell would start that; None if only a shell can.
+
+        dash hands its environment on, and becomes the command; others count their depth in it.
+        """
+        if os.path.basename(os.path.realpath(invoke.real)) != b"dash":
+            return None
+        handed_on = environment.handed_on(os.fsdecode(invoke.cwd))
+        path = environment.get("PATH")
+        if handed_on is None or not path:
+            return None
+        program = self._paths.on_path(path, name, self._hazards.is_written)
+        if not program or not holds(program, _PROGRAM) or not takes_guard(program):
+            return None
+        real = os.fsencode(program)
+        return dataclasses.replace(invoke, real=real, env=handed_on, is_line=False)
 
     def seen(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
         """The analysis as the recipe around the command lets it be.

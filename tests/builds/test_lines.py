@@ -5,7 +5,9 @@ The compile is held until the driver has come to the end of the recipe, or stand
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 
 import pytest
 
@@ -289,3 +291,80 @@ def test_reports_call_it_by_its_compiler(held: Held) -> None:
     commands = held.space.ok(SMPMAKE, "export", "compile-commands", "-").out
     assert '"file": "good.c"' in commands
     assert "/bin/sh" not in commands
+
+
+#: One command, for which make needs a shell.
+BARE = "gcc -DX=\\\"x\\\" '-DY=a b' -c `test -f '{0}.c' || echo './'`{0}.c"
+#: A compiler that writes down how it was called: its words and its environment, but for ours.
+TELLS = """
+#include <stdio.h>
+#include <string.h>
+extern char **environ;
+int main(int argc, char **argv)
+{
+    FILE *out = fopen(argv[argc - 1], "w");
+    for (int i = 0; i < argc; i++)
+        fprintf(out, "%d: %s\\n", i, argv[i]);
+    for (char **each = environ; *each; each++)
+        if (strncmp(*each, "SMPMAKE_", 8) && strncmp(*each, "LD_PRELOAD=", 11))
+            fprintf(out, "%s\\n", *each);
+    return fclose(out);
+}
+"""
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+@pytest.mark.parametrize("odd", [False, True], ids=["", "a name that dash leaves out"])
+def test_a_line_of_one_command_needs_no_shell(space: Space, shell: str, *, odd: bool) -> None:
+    """It has the words and the environment that its shell would give to it (PWD is not right)."""
+    tools = space.root / "tools"
+    tools.mkdir()
+    (space.root / "tells.c").write_text(TELLS)
+    gcc = ["gcc", "-o", str(tools / "gcc"), str(space.root / "tells.c")]
+    subprocess.run(gcc, check=True)
+    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    if odd:
+        space.environment["an.odd-name"] = "x"
+    made = {
+        "Makefile": "all:\n\t$(MAKE) -C d\n",
+        "d/Makefile": f"SHELL = {shell}\nall:\n\t{BARE.format('a')} -o a.o\n",
+        "d/a.c": "",
+    }
+    told = []
+    for run in (space.run, space.smpmake):
+        space.clear()
+        space.write(made)
+        assert run("make").status == 0
+        told.append(sorted((space.folder / "d/a.o").read_text().splitlines()))
+    assert told[0] == told[1]
+    ended = space.smpmake("report", "--json")
+    (command,) = json.loads(ended.out)["commands"]
+    by_itself = shell == "/bin/sh" and not odd
+    assert command["program"] == (str(tools / "gcc") if by_itself else shell)
+    assert command["command"].startswith(f"{shell} -c ")
+    space.expect_clean()
+
+
+def test_what_one_command_made_is_used_again(space: Space) -> None:
+    """As where make starts it by itself: of five files the last of which fails four stay."""
+    lines = [f"{BARE.format(name)} -o {name}.o" for name in ("good", "k", "d/good", "l", "bad")]
+    made = {**files(*lines), "l.c": "int l;\n"}
+    space.write(made)
+    ended = space.smpmake("make")
+    assert ended.status != 0
+    assert ended.err.count("run again") == 1
+    assert "; reused, from before" in space.smpmake("why", "l.o").out
+    space.expect_clean()
+
+
+@pytest.mark.parametrize("driver", often(["make"], ["make", "make -k", "make -i"]))
+def test_one_command_that_fails_is_undone(space: Space, driver: str) -> None:
+    line = 'gcc -DX=\\"x\\" -c {0}.c -o {0}.o'
+    made = files(line.format("good"), line.format("bad"), "-" + line.format("k"))
+    results = []
+    for run in (space.run, space.smpmake):
+        space.clear()
+        space.write(made)
+        results.append((run(*driver.split()).status, space.tree()))
+    assert results[0] == results[1]
+    space.expect_clean()

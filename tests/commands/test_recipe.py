@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -171,13 +172,64 @@ def test_nor_by_a_shell_that_reads_more(name: str) -> None:
     assert meaning(call, FILES, {name: "x"}).refusal is Reason.RECIPE
 
 
-def test_without_its_grammar_no_line_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_grammar_only_plain_words_are_understood(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
     lines.grammar.cache_clear()
-    assert of("gcc -c a.c").refusal is Reason.RECIPE
+    assert of("gcc -c 'a.c'").refusal is Reason.RECIPE
+    assert of("gcc -c a.c").refusal is None
     monkeypatch.undo()
     lines.grammar.cache_clear()
-    assert of("gcc -c a.c").refusal is None
+    assert of("gcc -c 'a.c'").refusal is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gcc -c a.c", ("gcc", "-c", "a.c")),
+        (" gcc\t-c  a.c ", ("gcc", "-c", "a.c")),
+        ("/usr/bin/gcc -DX=1 -I. -c -o o/a.o a.c", None),
+        ("gcc '-DX=a b' -DY=\\\"y\\\" -c a.c", ("gcc", "-DX=a b", '-DY="y"', "-c", "a.c")),
+        ("gcc -c `test -f 'a.c' || echo './'`a.c", ("gcc", "-c", "a.c")),
+        ("rm -f a.o b.o && gcc -c a.c", ()),
+        ("gcc -c a.c && rm -f b.o", ()),
+        ("gcc -c a.c;", ()),
+        ("set -e; gcc -c a.c", ()),
+        ("true && gcc -c a.c", ()),
+        ("cd sub && gcc -c ../a.c", ()),
+        ("mkdir -p sub && gcc -c a.c", ()),
+        ("x=a.c; gcc -c $x", ()),
+    ],
+)
+def test_a_line_of_one_command_is_known_as_such(text: str, words: tuple[str, ...] | None) -> None:
+    found = of(text)
+    assert found.refusal is None
+    assert found.only == (tuple(text.split()) if words is None else words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("gcc -c a.c", "gcc  -c\ta.c -o a.o ", "time gcc -c a.c", "exec gcc -c a.c", "if", "fi x"),
+        *("CC=gcc make", "gcc", "./gcc -c a.c", "cd sub", "set -e", "true", "true x", "echo a.c"),
+        *(
+            "mkdir -p sub",
+            "mkdir -p other",
+            "rm -f a.o",
+            "mv a.c b.c",
+            "%1 a",
+            "1 -c a.c",
+            "gcc 2 -c a.c",
+        ),
+        *("gcc -c a=b.c", ". ./gcc -c a.c", "gcc -c -", "function gcc -c a.c", "gcc 2 -c a.c"),
+    ],
+)
+def test_plain_words_mean_what_the_grammar_says(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = of(text)
+    monkeypatch.setattr(lines, "_WORDS", re.compile("(?!)"))
+    assert of(text) == found
+    assert of(text, **{"BASH_FUNC_gcc%%": "() { :; }"}).refusal is not None
 
 
 def test_a_shell_that_is_given_more_than_a_text_is_not_understood() -> None:

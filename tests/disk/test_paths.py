@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.disk import paths
-from smpmake.disk.paths import FolderFiles
+from smpmake.disk.paths import FolderFiles, Paths
 
 LONG = "x" * (1 << 16)
 
@@ -68,3 +68,36 @@ def test_what_is_no_text(tmp_path: Path) -> None:
     assert files.read_text(".") is None
     assert files.read_text("none") is None
     assert files.read_text("a\0b") is None
+
+
+def program(path: Path) -> str:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path) -> None:
+    one, two = program(tmp_path / "one/tool"), program(tmp_path / "two/tool")
+    (tmp_path / "zero").mkdir()
+    (tmp_path / "zero/tool").write_text("no program")
+    (tmp_path / "folder/tool").mkdir(parents=True)
+    path = ":".join(str(tmp_path / name) for name in ("none", "zero", "folder", "one", "two"))
+
+    def nothing(_: str) -> bool:
+        return False
+
+    found = Paths().on_path
+    assert found(path, "tool", nothing) == one
+    assert found(path, two, nothing) == two
+    assert found(path, "other", nothing) == ""
+    assert found(f"relative:{path}", "tool", nothing) == ""
+    assert found(f":{path}", "tool", nothing) == ""
+    assert found(path, str(tmp_path / "zero/tool"), nothing) == ""
+
+
+@pytest.mark.parametrize("pending", ["none/tool", "one/tool"])
+def test_a_program_that_is_being_made_is_not_looked_for(tmp_path: Path, pending: str) -> None:
+    program(tmp_path / "one/tool")
+    path = f"{tmp_path}/none:{tmp_path}/one"
+    assert Paths().on_path(path, "tool", lambda name: name == f"{tmp_path}/{pending}") == ""
