@@ -52,11 +52,16 @@ class Paths:
         return found
 
     def on_path(self, path: str, name: str, is_pending: Callable[[str], bool]) -> str:
-        """The program that a shell finds for a name, "" where that may change, or there is none."""
+        """The program that a shell finds for a name, "" where that may change, or there is none.
+
+        A folder that has no absolute name is looked up when the command runs, and dash has ideas of
+        its own about a % in one.
+        """
         folders = path.split(":") if "/" not in name else [os.path.dirname(name)]
         for folder in folders:
             file = f"{folder}/{os.path.basename(name)}"
-            if not folder.startswith("/") or is_pending(self.canonical("/", file)):
+            is_plain = folder.startswith("/") and "%" not in folder
+            if not is_plain or is_pending(self.canonical("/", file)):
                 return ""
             if os.access(file, os.X_OK) and os.path.isfile(file):
                 return file

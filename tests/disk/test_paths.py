@@ -93,6 +93,7 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path) -> None:
     assert found(path, "other", nothing) == ""
     assert found(f"relative:{path}", "tool", nothing) == ""
     assert found(f":{path}", "tool", nothing) == ""
+    assert found(f"/usr%func:{path}", "tool", nothing) == ""
     assert found(path, str(tmp_path / "zero/tool"), nothing) == ""
 
 
