@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ class Environment:
     def __init__(self, blob: bytes) -> None:
         self.blob = blob
         self._asked: dict[str, str | None] = {}
-        self._handed_on: dict[str, bytes | None] = {}
+        self._moved: dict[str, bytes] = {}
 
     def get(self, name: str) -> str | None:
         """A variable's value."""
@@ -44,20 +45,21 @@ class Environment:
 
         It sees to it that PWD is right, and leaves out what has no name of a variable.
         """
-        if cwd not in self._handed_on:
-            self._handed_on[cwd] = self._by_dash(cwd)
-        return self._handed_on[cwd]
-
-    def _by_dash(self, cwd: str) -> bytes | None:
-        names = [variable.partition(b"=")[0] for variable in self.blob.split(b"\0")[:-1]]
-        if not _VARIABLES.fullmatch(self.blob) or not _DASHS.isdisjoint(names):
-            return None
-        if len(set(names)) < len(names):
+        if not self._is_plain:
             return None
         here = self.get("PWD") or ""
         if here == cwd or (here.startswith("/") and _is_same(here, cwd)):
             return self.blob
-        return changed(self.blob, {"PWD": cwd})
+        if cwd not in self._moved:
+            self._moved[cwd] = changed(self.blob, {"PWD": cwd})
+        return self._moved[cwd]
+
+    @functools.cached_property
+    def _is_plain(self) -> bool:
+        """Whether dash takes all of it over, each variable once, and hands it on as it came."""
+        names = [variable.partition(b"=")[0] for variable in self.blob.split(b"\0")[:-1]]
+        is_whole = _VARIABLES.fullmatch(self.blob) and len(set(names)) == len(names)
+        return bool(is_whole) and _DASHS.isdisjoint(names)
 
     def _find(self, wanted: bytes) -> str | None:
         start = 0 if self.blob.startswith(wanted) else self.blob.find(b"\0" + wanted) + 1

@@ -25,6 +25,8 @@ from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
 
 _PROGRAM: Final = b"\x7fELF"  # and no script
+#: Debian's, and no project's own of that name.
+_DASH: Final = frozenset({"/bin/dash", "/usr/bin/dash"})
 #: Shells that open a simple command's file in their own place, as dash does.
 _OPENS_ITSELF: Final = frozenset({"sh", "dash"})
 
@@ -55,7 +57,7 @@ class Recipes:
 
         dash hands its environment on, and becomes the command; others count their depth in it.
         """
-        if os.path.basename(os.path.realpath(invoke.real)) != b"dash":
+        if os.path.realpath(os.fsdecode(invoke.real)) not in _DASH:
             return None
         handed_on = environment.handed_on(os.fsdecode(invoke.cwd))
         path = environment.get("PATH")

@@ -11,6 +11,7 @@ import signal
 import pytest
 
 from tests.support import recipes
+from tests.support.held import Held
 from tests.support.lessons import jobs, make_them_slow, reached, release_together
 from tests.support.space import SMPMAKE, Ended, Space
 from tests.support.terminal import Terminal
@@ -317,6 +318,29 @@ def test_a_move_that_replaces_is_the_move_that_was_learnt(space: Space, *, there
         assert (ended.status, jobs(ended)) == (0, 1), ended.err
         assert "run again" not in ended.err
         assert (space.folder / "v.h").read_text() == content
+
+
+@pytest.mark.parametrize(
+    "second", ["test -f v || cp in v", "test -f v || echo late > v", "cp in n1; mv n1 v"]
+)
+def test_a_move_that_is_refused_is_not_refused_for_what_comes_later(
+    space: Space, second: str
+) -> None:
+    """Whether mv -n moves depends on what is there: what a later line makes is not."""
+    held = Held(space)
+    look = "if test -f n0; then echo kept > k; else echo moved > k; fi"
+    lines = f"s0:\n\tgcc -Dheld -c c.c; cp in n0; mv -n n0 v; {look}\ns1:\n\t{second}\n"
+    made = {"Makefile": f"all: s0 s1\n{lines}", "in": "new\n", "c.c": "int c;\n"}
+    space.write({**made, "v": "mine\n"})
+    build(space)
+    expected = held.serial(made, ["make"])
+    space.clear()
+    space.write(made)
+    process = held.start(LEARNS, "-j4", "--", "make")
+    held.let_go_when_stuck(process)
+    ended = space.finish(process)
+    assert (ended.status, held.tree()) == expected, ended.err
+    space.expect_clean()
 
 
 @pytest.mark.chaos

@@ -143,7 +143,10 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 	    !fails(from_dir, from, to_dir, to, flags))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
-	if (guard.notes != NULL && !fails(from_dir, from, to_dir, to, flags)) {
+	/* What is in the way decides what becomes of it (mv -n), so it is not to come meanwhile. */
+	if (guard_learns() && fails(from_dir, from, to_dir, to, flags)) {
+		guard_note('t', to_dir, to);
+	} else if (guard.notes != NULL) {
 		learns('n', from_dir, from);
 		guard_note('w', to_dir, to);
 	}
