@@ -58,10 +58,15 @@ def holds(program: str, mark: bytes) -> bool:
         return False
 
 
+def is_program(file: str) -> bool:
+    """Whether a file can be run, as who looks for one on a PATH asks."""
+    return os.access(file, os.X_OK) and os.path.isfile(file)
+
+
 def _on_path(name: str) -> str | None:
     for folder in os.environ.get("PATH", os.defpath).split(":"):
         path = os.path.join(folder or ".", name)
-        if os.access(path, os.X_OK) and os.path.isfile(path):
+        if is_program(path):
             return path
     return None
 

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
+from smpmake.disk.elf import is_program
+
 _LONGEST_RESPONSE_FILE: Final = 8 << 20
 _LONG: Final = 1 << 15  # bytes; of such files the last few are remembered
 _FEW: Final = 8
@@ -63,7 +65,7 @@ class Paths:
             is_plain = folder.startswith("/") and "%" not in folder
             if not is_plain or is_pending(self.canonical("/", file)):
                 return ""
-            if os.access(file, os.X_OK) and os.path.isfile(file):
+            if is_program(file):
                 return file
         return ""
 

@@ -25,7 +25,6 @@ from smpmake.engine.learning import Learning
 from smpmake.engine.outcome import refuse
 from smpmake.engine.recipes import Recipes
 from smpmake.guard.pending import Pending
-from smpmake.protocol import frames
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
 
@@ -126,14 +125,16 @@ class Intake:
         if not (decision.deferred or digest or listens):
             close_all(out, err)
             out = err = -1
-        bare = self._bare(build, invoke, analysis, environment) if decision.deferred else None
+        bare = None
+        if decision.deferred:
+            bare = self._recipes.without_shell(invoke, analysis.only, environment)
         command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
         command.caught, command.listens = caught, listens
         command.is_learnt = analysis.kind is Kind.RECIPE
         analysis = self._issuing.share(build, cwd, analysis)
         if bare is not None:
-            command.argv = frames.join_strings(map(os.fsencode, analysis.only))
+            self._issuing.replace_argv(command, lambda _: analysis.only)
         elif analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
             self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undo is None:
@@ -161,17 +162,6 @@ class Intake:
             analysis = analysis.without_targets()
         return analysis
 
-    def _bare(
-        self, build: Build, invoke: Invoke, analysis: Analysis, environment: Environment
-    ) -> Invoke | None:
-        """See Recipes.without_shell."""
-        if not analysis.only:
-            return None
-        bare = self._recipes.without_shell(invoke, analysis.only[0], environment)
-        if bare is not None:
-            build.environment_of(bare)
-        return bare
-
     def _one_by_one(
         self,
         build: Build,
@@ -189,11 +179,11 @@ class Intake:
         learns: whether what it does is to be known in the next build, or is.
         printed: the file that holds what it prints, if that is its alone.
         """
-        doubted = bool(build.to_be_told(invoke, b"", deferred=True))
         build.to_be_told(invoke, b"", deferred=False)
         notes = 0
         if learns:
             caught = not (printed or build.hears(invoke))
+            doubted = bool(build.to_be_told(invoke, b"", deferred=True))
             notes = self._learning.begin(build, invoke, known, caught=caught, doubted=doubted)
         _decline(reply, out, err, notes)
 

@@ -145,7 +145,7 @@ class Issuing:
         out, err  descriptors for what it prints; ours now, also when this raises.
         """
         aside = not command.guarded  # a guard hides what is stale
-        environment = command.build.environments[command.invoke.env]
+        environment = command.build.environment_of(command.invoke)
         places = (cwd, temporary_folder(environment, cwd))
         try:
             self._make_folders(command, cwd, analysis)

@@ -48,7 +48,14 @@ class _Line:
     """One that is watched: its own events, and between them those of its deferred commands."""
 
     def __init__(
-        self, build: Build, digest: str, mark: int, known: Lesson | Doubt | None, began: int
+        self,
+        build: Build,
+        digest: str,
+        mark: int,
+        known: Lesson | Doubt | None,
+        began: int,
+        *,
+        doubted: bool,
     ) -> None:
         self.build = build
         self.digest = digest
@@ -63,7 +70,7 @@ class _Line:
         self.ok = False  # it has ended with status 0
         self.whole = True
         self.awaited = 0  # commands that have not ended
-        self.doubted = False
+        self.doubted = doubted  # it has failed as a job
 
 
 class Learning:
@@ -201,8 +208,8 @@ class Learning:
         if not self._traces.begin(number, 0, learns=True):
             return 0
         self._count = max(self._count, number)
-        line = self._lines[number] = _Line(build, digest, mark, known, self._clock.now())
-        line.doubted = doubted
+        began = self._clock.now()
+        self._lines[number] = _Line(build, digest, mark, known, began, doubted=doubted)
         return number
 
     def doubts(self, invoke: Invoke) -> bool:

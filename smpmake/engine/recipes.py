@@ -52,18 +52,21 @@ class Recipes:
         is_itself = not runs_lines(invoke.tool) or holds(real, _PROGRAM)
         return takes_guard(real) and is_itself
 
-    def without_shell(self, invoke: Invoke, name: str, environment: Environment) -> Invoke | None:
+    def without_shell(
+        self, invoke: Invoke, words: tuple[str, ...], environment: Environment
+    ) -> Invoke | None:
         """A line of one command, as its shell would start that; None if only a shell can.
 
         dash hands its environment on, and becomes the command; others count their depth in it.
+        words: the command's; none where the line is another.
         """
-        if os.path.realpath(os.fsdecode(invoke.real)) not in _DASH:
+        if not words or os.path.realpath(os.fsdecode(invoke.real)) not in _DASH:
             return None
         handed_on = environment.handed_on(os.fsdecode(invoke.cwd))
         path = environment.get("PATH")
         if handed_on is None or not path:
             return None
-        program = self._paths.on_path(path, name, self._hazards.is_written)
+        program = self._paths.on_path(path, words[0], self._hazards.is_written)
         if not program or not holds(program, _PROGRAM) or not takes_guard(program):
             return None
         real = os.fsencode(program)

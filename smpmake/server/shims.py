@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from smpmake import native
 from smpmake.commands import families
+from smpmake.disk.elf import is_program
 from smpmake.errors import SmpmakeError
 
 
@@ -43,7 +44,7 @@ def find_tools(path: str) -> list[Tool]:
             if name in found or not families.is_known(name):
                 continue
             file = os.path.join(folder or ".", name)
-            if os.access(file, os.X_OK) and os.path.isfile(file) and not is_shim(file):
+            if is_program(file) and not is_shim(file):
                 found[name] = file
     return [Tool(name, file) for name, file in sorted(found.items())]
 

@@ -8,7 +8,7 @@ import os
 import select
 
 from smpmake.engine.sinks import Printer, Transcript
-from smpmake.protocol.wire import FileId
+from smpmake.session.environment import file_id
 
 
 class DriverOutput:
@@ -26,8 +26,7 @@ class DriverOutput:
         self._loop = asyncio.get_running_loop()
         self._pipe = pipe
         self._watch: select.epoll | None = None
-        info = os.fstat(pipe)
-        self.file = FileId(info.st_dev, info.st_ino)
+        self.file = file_id(pipe)
         self.transcript = Transcript(printer, out, self._drain)
         self._loop.add_reader(pipe, self._readable)
         self._watch_reader(out)

@@ -68,10 +68,11 @@ def _preloadable(library: str, folder: Path) -> str:
 
 def output_ids() -> tuple[FileId, FileId]:
     """Which files our own stdout and stderr are."""
-    return _file_id(1), _file_id(2)
+    return file_id(1), file_id(2)
 
 
-def _file_id(fd: int) -> FileId:
+def file_id(fd: int) -> FileId:
+    """Which file a descriptor of ours is; /dev/null for one that is closed."""
     from smpmake.protocol.wire import FileId  # not before there is a driver
 
     try:

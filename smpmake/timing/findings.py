@@ -170,16 +170,15 @@ def _tail(record: BuildRecord, timing: Timing) -> list[Finding]:
     seconds = length(union(span for number in jobs for span in left[number]))
     by_number = {command.number: command for command in record.commands}
     first, *others = (_named(by_number[number], record) for number in jobs)
-    if not others:
-        text = (
-            f"{first} ran alone for {units.seconds(seconds)}: have it started earlier, or split it"
-        )
-    else:
-        text = (
-            f"{', '.join((first, *others[:-1]))} and {others[-1]} ran one after the other for "
-            f"{units.seconds(seconds)}: have them started earlier, or split them"
-        )
-    return [Finding(seconds, f"at the end {text}")]
+    names, how, them = first, "alone", "it"
+    if others:
+        names = f"{', '.join((first, *others[:-1]))} and {others[-1]}"
+        how, them = "one after the other", "them"
+    text = (
+        f"at the end {names} ran {how} for {units.seconds(seconds)}: have {them} started earlier, "
+        f"or split {them}"
+    )
+    return [Finding(seconds, text)]
 
 
 def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:

@@ -359,8 +359,8 @@ def test_what_one_command_made_is_used_again(space: Space) -> None:
 
 @pytest.mark.parametrize("driver", often(["make"], ["make", "make -k", "make -i"]))
 def test_one_command_that_fails_is_undone(space: Space, driver: str) -> None:
-    line = 'gcc -DX=\\"x\\" -c {0}.c -o {0}.o'
-    made = files(line.format("good"), line.format("bad"), "-" + line.format("k"))
+    good, bad, k = (f"{BARE.format(name)} -o {name}.o" for name in ("good", "bad", "k"))
+    made = files(good, bad, f"-{k}")
     results = []
     for run in (space.run, space.smpmake):
         space.clear()

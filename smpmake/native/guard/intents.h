@@ -132,15 +132,13 @@ static inline int goes(int dir, const char *path, unsigned kinds)
  * tries that first. */
 static inline int fails(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-	return flags & RENAME_NOREPLACE && to != NULL && is_there(to_dir, to) &&
-	       is_there(from_dir, from);
+	return flags & RENAME_NOREPLACE && is_there(to_dir, to) && is_there(from_dir, from);
 }
 
 static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
                            unsigned flags)
 {
-	if (to == NULL || guard_quiet() || guard_knows(to) ||
-	    !fails(from_dir, from, to_dir, to, flags))
+	if (guard_quiet() || !fails(from_dir, from, to_dir, to, flags) || guard_knows(to))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
 	/* What is in the way decides what becomes of it (mv -n), so it is not to come meanwhile. */
