@@ -88,6 +88,9 @@ class Command:
     caught        by what it is known whose caller catches what it says (engine/caught), or "".
     listens       and that caller waits for it.
     is_learnt     a line of a recipe, promised because of what it did in an earlier build.
+    undeclared    it may read files that it does not name,
+    programs      as may all that it runs, of which these are the files; None: nobody can tell.
+    proves        its shim waits because it is the first of a tool that may write anything.
     line          the line that it belongs to, while that is being watched (engine/learning).
     events        what was noted of it in order, where that matters to a line.
     """
@@ -125,13 +128,16 @@ class Command:
     caught: str = ""
     listens: bool = False
     is_learnt: bool = False
+    undeclared: bool = False
+    programs: tuple[str, ...] | None = None
+    proves: bool = False
     line: object = None
     events: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_awaited(self) -> bool:
         """Whether its shim waits for the truth about it."""
-        return bool(self.digest) or self.listens
+        return bool(self.digest) or self.listens or self.proves
 
     @property
     def teaches(self) -> bool:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from smpmake import native
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import launchers
@@ -31,12 +32,14 @@ from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers
 from smpmake.engine.priority import Priority
+from smpmake.engine.programs import Programs
 from smpmake.engine.sinks import Printer
 from smpmake.engine.tokens import Tokens, Unlimited
 from smpmake.engine.unheard import Unheard
 from smpmake.forecast import Forecast
 from smpmake.guard.kept import Kept
 from smpmake.guard.pending import Pending
+from smpmake.guard.proofs import Proofs
 from smpmake.guard.questions import GO_ON, Questions
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
@@ -64,6 +67,7 @@ class Engine:
     board    the scoreboard, which guards look at from the driver's start.
     reserve  bytes of memory to be left free, -1 not to look at memory at all.
     cluster  other machines that compile, if there are any.
+    proofs   which programs are known to take a guard; without, those that this engine sees.
 
     build_of tells whose build a command is; a server that knows callers may set it.
     """
@@ -81,6 +85,7 @@ class Engine:
         reserve: int = -1,
         tokens: Tokens | None = None,
         cluster: Cluster | None = None,
+        proofs: Proofs | None = None,
     ) -> None:
         self.builds: dict[str, Build] = {}
         self.build_of: Callable[[Invoke], Build | None] = lambda i: self.builds.get(i.build)
@@ -128,7 +133,9 @@ class Engine:
         )
         caught = Caught(hazards, disk.paths)
         self._output = JobOutput(self.printer)
-        observer = Observer(hazards, self._pending, self._traces, versions)
+        self._proofs = proofs or Proofs(native.guard(), None)
+        observer = Observer(hazards, self._pending, self._traces, versions, self._proofs)
+        programs = Programs(disk.folder / "questions", disk.paths, hazards.is_written)
         self._executor = Executor(
             self.scheduler,
             self._pending,
@@ -159,9 +166,11 @@ class Engine:
             chaos=self._chaos,
             distribution=distribution,
             learning=learning,
+            programs=programs,
         )
         self._intake = Intake(
             issuing,
+            observer,
             hazards,
             self._pending,
             disk.paths,

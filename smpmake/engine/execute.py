@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from smpmake.commands.model import Kind
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import diagnostics, settling
@@ -35,7 +36,6 @@ from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import working
 from smpmake.protocol.working import Result
-from smpmake.schedule.hazards import could_be_read
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
 
@@ -92,7 +92,8 @@ class Executor:
         """A command enters; the actions are to be performed."""
         command = command_of(job)
         command.build.entered()
-        command.build.headers += could_be_read(job.operands)
+        made = Kind(command.record.kind)
+        command.build.headers += not job.operands.objects and made not in (Kind.LINK, Kind.ARCHIVE)
         self._lending.issued(job)
         if job.mode is Mode.DEFERRED:
             self._by_caller.setdefault(command.invoke.parent, {})[job] = None
@@ -272,9 +273,9 @@ class Executor:
     def _ended(self, slot: int, result: Result) -> None:
         job = self._running.pop(slot)
         command = command_of(job)
-        if command.guarded:
-            asking = self._observer.ended(slot, job, command)
-            self.perform(self._scheduler.relax(asking, self._clock.now()))
+        if command.guarded and self._observer.ended(slot, job, command):
+            self.perform(self._scheduler.relax(self._clock.now()))
+            self.perform(self._questions.look_again())
         if self._distribution.came_to_nothing(job, result):
             self._outcome.remove(job, command)
             self.perform(self._scheduler.again(job))

@@ -13,6 +13,7 @@ from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
 from smpmake.decide.learnt import Doubt, Lesson
 from smpmake.decide.procfs import Processes
+from smpmake.disk.elf import is_script
 from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.engine.build import Build
 from smpmake.engine.caught import Caught
@@ -22,6 +23,7 @@ from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import Environment
 from smpmake.engine.issuing import Issuing, close_all
 from smpmake.engine.learning import Learning
+from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import refuse
 from smpmake.engine.recipes import Recipes
 from smpmake.guard.pending import Pending
@@ -35,6 +37,7 @@ class Intake:
     def __init__(
         self,
         issuing: Issuing,
+        observer: Observer,
         hazards: Hazards,
         pending: Pending,
         paths: Paths,
@@ -45,6 +48,7 @@ class Intake:
         caught: Caught,
     ) -> None:
         self._issuing = issuing
+        self._observer = observer
         self._hazards = hazards
         self._pending = pending
         self._paths = paths
@@ -92,6 +96,9 @@ class Intake:
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
             self._one_by_one(build, invoke, known, reply, out, err, learns=learns, printed=printed)
             return
+        shows = decision.deferred and not is_line and self._shows_what_it_writes(invoke, analysis)
+        if shows and self._observer.writes_more(invoke.real, analysis.kind):
+            decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
             caught = self._caught.digest(build, invoke, cwd, analysis)
@@ -114,6 +121,8 @@ class Intake:
             return
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
+        elif shows:
+            decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
         if build.lost and self._needs_lost(build, cwd, analysis):
             close_all(out, err)
             refuse(build, reply)
@@ -122,7 +131,8 @@ class Intake:
         if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
             self._issuing.split(build, invoke, cwd, analysis, decision, reply, out, err)
             return
-        if not (decision.deferred or digest or listens):
+        awaited = bool(digest) or listens or shows
+        if not (decision.deferred or awaited):
             close_all(out, err)
             out = err = -1
         bare = None
@@ -130,7 +140,7 @@ class Intake:
             bare = self._recipes.without_shell(invoke, analysis.only, environment)
         command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
-        command.caught, command.listens = caught, listens
+        command.caught, command.listens, command.proves = caught, listens, shows
         command.is_learnt = analysis.kind is Kind.RECIPE
         analysis = self._issuing.share(build, cwd, analysis)
         if bare is not None:
@@ -139,7 +149,7 @@ class Intake:
             self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undo is None:
             self._issuing.note_stamps(invoke, cwd, analysis)
-        if decision.deferred or digest or listens:
+        if decision.deferred or awaited:
             self._issuing.defer(command, cwd, analysis, decision, out, err)
         else:
             self._issuing.in_foreground(command, cwd, analysis, decision)
@@ -188,6 +198,15 @@ class Intake:
         _decline(reply, out, err, notes)
 
     # ------------------------------------------------------------------ what is asked
+
+    def _shows_what_it_writes(self, invoke: Invoke, analysis: Analysis) -> bool:
+        """Whether a tool may do anything, as a script may, and has still to be seen at work; or
+        has been seen to do more than its words say."""
+        own = analysis.programs is None or any(not each.name for each in analysis.programs)
+        if not own or not analysis.undeclared or not is_script(os.fsdecode(invoke.real)):
+            return False
+        tool = invoke.real, analysis.kind
+        return not self._observer.has_been_seen(*tool) or self._observer.writes_more(*tool)
 
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self._paths.canonical(cwd, path) for path in analysis.reads)

@@ -40,9 +40,11 @@ _STANDING: Final = 16
 _HEADER: Final = struct.Struct("<QIIIIq12I")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = (4, 5, 8, 9, 10, 11)
-_VERSIONS, _NAMES, _LINES, _TURNS, _FED, _AT_WORK, _PLACES = range(12, 19)  # words of 32 bits
+_VERSIONS, _NAMES, _LINES, _TURNS, _FED, _AT_WORK, _PLACES, _BLIND = range(
+    12, 20
+)  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 12
+_VERSION: Final = 13
 #: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (native/shim.c).
 CHECK: Final = "check"
 _FIRST: Final = _HEADER.size // 8
@@ -189,9 +191,13 @@ class Scoreboard:
         for number, folder in enumerate(islice(folders, _STANDING)):
             _KEY.pack_into(self._map, _FIRST_STANDING + number * _KEY.size, *folder)
 
-    def show(self, pending: int, undeclared_ns: int = 0) -> None:
-        """How many commands are pending, and the newest issue of one that may read anything."""
+    def show(self, pending: int, undeclared_ns: int = 0, blind: int = 0) -> None:
+        """How many commands are pending, and the newest issue of one that may read anything.
+
+        blind  how many of these nobody is sure to hear.
+        """
         self._times[_UNDECLARED] = undeclared_ns
+        self._halves[_BLIND] = blind
         self._words[_PENDING] = pending
         if pending == 0 and (self._used > self._places // 4 or self._halves[_FULL]):
             self._rebuild()

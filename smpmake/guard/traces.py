@@ -37,12 +37,14 @@ class Trace(NamedTuple):
 
     whole      nothing is missing: no note was lost, and no part of it ran without a guard.
     waited_us  how long its processes had to wait for a CPU.
+    programs   the files of those of its programs that had a guard.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     whole: bool
     waited_us: int = 0
+    programs: tuple[str, ...] = ()
 
 
 class Events(NamedTuple):
@@ -118,14 +120,15 @@ class Traces:
         end, lost = _extent(known)
         notes = dict.fromkeys(known[_HEAD:end].split(b"\0"))
         share = self._names.setdefault
-        found: dict[bytes, list[str]] = {b"r": [], b"w": [], b"u": []}
+        found: dict[bytes, list[str]] = {b"r": [], b"w": [], b"u": [], b"p": []}
         for note in notes:
             if note[:1] in found:
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
         whole = not lost and not found[b"u"]
         waited_us = _BEGIN.unpack_from(known)[_WAITED]
-        return Trace(tuple(found[b"r"]), tuple(found[b"w"]), whole, waited_us)
+        reads, writes, programs = (tuple(found[letter]) for letter in (b"r", b"w", b"p"))
+        return Trace(reads, writes, whole, waited_us, programs)
 
     def events(self, slot: int, begin: int = 0, *, reads: bool = True) -> Events:
         """What was noted from there on, in order; with reads or without."""

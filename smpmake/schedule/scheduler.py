@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from smpmake.schedule.hazards import Hazards
@@ -144,23 +144,37 @@ class Scheduler:
         self._enter(waiter, blockers, now, actions)
         return actions
 
+    def waiting(self) -> list[Job]:
+        """Who waits in the foreground."""
+        return list(self._waiting)
+
     def withdraw(self, waiter: Job, now: int) -> list[Action]:
         """A waiter went away."""
         actions: list[Action] = []
         self._cancel(waiter, now, actions, None)
         return actions
 
-    def relax(self, jobs: Iterable[Job], now: int) -> list[Action]:
-        """Of commands it is known now that they ask for what they read."""
+    def relax(self, now: int) -> list[Action]:
+        """Of some commands it is known now that they ask for what they read."""
         actions: list[Action] = []
-        for job in jobs:
-            for blocker in self.hazards.guesses(job) & job.blockers:
-                job.blockers.discard(blocker)
-                del blocker.followers[job]
-            if job.state is State.WAITING and not job.blockers:
-                self._ready(job, now, actions)
+        for job, blockers in self.hazards.resolved():
+            self._let_go(job, blockers, now, actions)
         self._dispatch(actions)
         return actions
+
+    def wait_less(self, waiter: Job, blockers: set[Job], now: int) -> list[Action]:
+        """It has turned out that somebody in the foreground has to wait for these alone."""
+        actions: list[Action] = []
+        self._let_go(waiter, set(waiter.blockers) - blockers, now, actions)
+        self._dispatch(actions)
+        return actions
+
+    def _let_go(self, job: Job, blockers: set[Job], now: int, actions: list[Action]) -> None:
+        for blocker in blockers & job.blockers:
+            job.blockers.discard(blocker)
+            del blocker.followers[job]
+        if job.state is State.WAITING and not job.blockers:
+            self._ready(job, now, actions)
 
     def pause(self, job: Job) -> list[Action]:
         """A running command has to wait for others: they may have its slot meanwhile.

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 12u
+#define BOARD_VERSION 13u
 #define BOARD_SLOTS 131072u
 #define BOARD_FOLDERS 4096u
 #define BOARD_PROMISES 16384u
@@ -66,7 +66,7 @@ struct board {
 	uint32_t fed;       /* there is enough to run: nothing is gained by learning, or guessing */
 	uint32_t at_work;   /* commands that hold a slot, and slots that are lent */
 	uint32_t places;    /* slots in use, a power of two: whoever looks touches few pages */
-	uint32_t unused;
+	uint32_t blind;     /* pending commands of which nobody knows what they read, or look for */
 	uint64_t slots[BOARD_SLOTS];
 	int64_t
 	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */

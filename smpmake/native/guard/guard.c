@@ -151,8 +151,10 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 			if (guard.values[V_TRACE] != NULL)
 				guard.trace = mapped(guard.values[V_TRACE], 0, sizeof(struct trace),
 				                     PROT_READ | PROT_WRITE);
-			if (guard.trace != NULL)
+			if (guard.trace != NULL) {
 				guard.litter_size = strnlen(guard.trace->litter, TRACE_LITTER);
+				guard_note_program();
+			}
 			guard.notes = guard.trace != NULL ? guard.trace : notes_of_line();
 			if (guard_learns())
 				on_exit(on_end, NULL);

@@ -62,7 +62,7 @@ struct guard {
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
 /* A job's notes: `used` bytes of text, each a letter (r read, w written, u a program without a
- * guard; and those of `learns`) and an absolute path, NUL-ended.
+ * guard, p one that has it; and those of `learns`) and an absolute path, NUL-ended.
  * Began: when the job was about to be started, by a clock that no file's time is ahead of.  Issued:
  * when its command was.  Older: when the newest of those was that were issued before, and may read
  * what they have not named; 0 for none.  Watched: what was made later it does not find unasked.
@@ -153,6 +153,7 @@ char *guard_note(char letter, int dir, const char *path);
 void guard_unnote(char *note);
 char *guard_note_open(char letter, int fd);
 void guard_note_end(int status);
+void guard_note_program(void);
 void guard_note_link(const char *target, int dir, const char *path);
 
 /* What matters only to who learns what recipes' lines do (smpmake/decide/learnt.py): x gone, X not

@@ -18,26 +18,42 @@ static int is_foreign(const char *path)
 	return 0;
 }
 
+static char *put(struct trace *trace, char letter, const char *path)
+{
+	uint32_t size = (uint32_t)strlen(path) + 2;
+	uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);
+	if (at >= sizeof trace->text || size > sizeof trace->text - at) {
+		__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	char *note = trace->text + at;
+	memcpy(note + 1, path, size - 1);
+	__atomic_store_n(note, letter, __ATOMIC_RELEASE);
+	return note;
+}
+
 char *guard_note(char letter, int dir, const char *path)
 {
 	int before = errno;
 	char *note = NULL;
 	char full[PATH_MAX];
 	if (path != NULL && !is_foreign(path) && !is_session(path) &&
-	    absolute_at_first(dir, path, full, sizeof full) == 0) {
-		struct trace *trace = guard.notes;
-		uint32_t size = (uint32_t)strlen(full) + 2;
-		uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);
-		if (at < sizeof trace->text && size <= sizeof trace->text - at) {
-			note = trace->text + at;
-			memcpy(note + 1, full, size - 1);
-			__atomic_store_n(note, letter, __ATOMIC_RELEASE);
-		} else {
-			__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
-		}
-	}
+	    absolute_at_first(dir, path, full, sizeof full) == 0)
+		note = put(guard.notes, letter, full);
 	errno = before;
 	return note;
+}
+
+/* This very program: the server learns that it takes a guard. */
+void guard_note_program(void)
+{
+	char program[PATH_MAX];
+	long size =
+	    kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1);
+	if (size > 0) {
+		program[size] = '\0';
+		put(guard.trace, 'p', program);
+	}
 }
 
 /* By the name of what is open. */
