@@ -52,11 +52,6 @@ class Input:
             return True
         return self._is_over
 
-    def says_nothing(self) -> bool:
-        """Whether what reads it without being foreseen misses nothing: a person may be there, whom
-        recipes ask as little as under make -j."""
-        return self._is_over or stat.S_ISCHR(self._mode)
-
     def rewind(self) -> None:
         """As it was; a file is read from the same place again."""
         if self._offset >= 0:

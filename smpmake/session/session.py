@@ -99,6 +99,9 @@ class Session:
         backend.on_squash = self._squash
         self._faults: list[str] = []
         self._input = Input()
+        backend.is_repeatable = can_be_repeated(
+            command, self._input, keep_going=settings.keep_going
+        )
         self._interrupts = Interrupts(backend)
         self._killed = False
         self._refused = 0
