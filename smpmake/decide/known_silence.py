@@ -87,19 +87,24 @@ class KnownSilence:
         """Writes the file, whole or not at all; then the file of an older version goes."""
         if not self._changed or self._path is None:
             return
-        import tempfile  # few builds have anything to save
-
         self._changed = False
         rows = list(self._silent.items())[-_MOST:]
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with tempfile.NamedTemporaryFile("w", dir=self._path.parent, delete=False) as file:
-                file.writelines(f"{digest} {int(silent)}\n" for digest, silent in rows)
-            os.replace(file.name, self._path)
+            if rows:
+                _replace(self._path, [f"{digest} {int(silent)}\n" for digest, silent in rows])
             if self._older is not None:
                 self._older.unlink(missing_ok=True)
         except OSError:
             return  # then the next build hears it again
+
+
+def _replace(path: Path, lines: list[str]) -> None:
+    import tempfile  # few builds have anything to save
+
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+        file.writelines(lines)
+    os.replace(file.name, path)
 
 
 def digest_in_environment(cwd: bytes, argv: bytes, env: bytes) -> str:
