@@ -24,7 +24,6 @@ class Kind(enum.StrEnum):
     INSPECT = "inspect"  # reads operands, prints, writes nothing
     QUERY = "query"  # asks the tool about itself: --version, -print-search-dirs
     BUILD = "build"  # a nested make: its commands come by themselves
-    RECIPE = "recipe"  # a line of a recipe, of which only is known what it did before
     UNKNOWN = "unknown"
 
 
@@ -93,7 +92,7 @@ class Reason(enum.StrEnum):
     DRIVER_READS_BACK = "driver-reads-back", False, "its caller reads side outputs at once"
     CHECKS_TARGETS = "checks-targets", False, "wmake looks at the target when the command ends"
     NO_TARGET_CHECK = "no-target-check", False, "wmake runs with -c (promised targets) and -z"
-    MISLEARNT = "mislearnt", False, "it did something else than in earlier builds: done again"
+    MISPREDICTED = "mispredicted", False, "it was silent in an earlier build, but not in this one"
     RECIPE = "recipe-not-understood", False, "a recipe's line of which not every command is known"
 
 
@@ -253,7 +252,7 @@ class Analysis(NamedTuple):
     @property
     def makes_objects(self) -> bool:
         """Whether it makes objects, and what is beside them, and nothing that compilers read."""
-        made = self.kind in (Kind.COMPILE, Kind.ASSEMBLE)  # and of recipes the lines that do so
+        made = self.kind in (Kind.COMPILE, Kind.ASSEMBLE)
         return made and not any(write.header for write in self.writes)
 
     @property

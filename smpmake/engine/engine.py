@@ -18,7 +18,6 @@ from smpmake.disk.disk import Disk
 from smpmake.engine import launchers
 from smpmake.engine.admission import Admission
 from smpmake.engine.build import Build
-from smpmake.engine.caught import Caught
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Reply, command_of
@@ -26,13 +25,13 @@ from smpmake.engine.distribution import Distribution
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
 from smpmake.engine.issuing import Issuing
-from smpmake.engine.learning import Learning
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers
 from smpmake.engine.priority import Priority
 from smpmake.engine.programs import Programs
+from smpmake.engine.silence import SilencePredictor
 from smpmake.engine.sinks import Printer
 from smpmake.engine.tokens import Tokens, Unlimited
 from smpmake.engine.unheard import Unheard
@@ -127,11 +126,7 @@ class Engine:
             disk.folder,
             clock.now,
         )
-        self._notes = Traces(disk.folder, name="notes")
-        self._learning = learning = Learning(
-            self._notes, hazards, disk.paths, board, clock, processes
-        )
-        caught = Caught(hazards, disk.paths)
+        silence = SilencePredictor(hazards, disk.paths)
         self._output = JobOutput(self.printer)
         self._proofs = proofs or Proofs(native.guard(), None)
         observer = Observer(hazards, self._pending, self._traces, versions, self._proofs)
@@ -150,8 +145,7 @@ class Engine:
             chaos=self._chaos,
             lending=lending,
             distribution=distribution,
-            learning=learning,
-            caught=caught,
+            silence=silence,
         )
         unheard.wake = self._executor.take_another
         issuing = Issuing(
@@ -165,7 +159,6 @@ class Engine:
             observer=observer,
             chaos=self._chaos,
             distribution=distribution,
-            learning=learning,
             programs=programs,
         )
         self._intake = Intake(
@@ -176,8 +169,7 @@ class Engine:
             disk.paths,
             processes=processes,
             distribution=distribution,
-            learning=learning,
-            caught=caught,
+            silence=silence,
         )
         executor = self._executor
         distribution.connect(executor.pause, executor.resume, executor.take_another, self._tell_all)
@@ -249,10 +241,6 @@ class Engine:
         if job.number >= 0:
             self._executor.lease_ended(job)
 
-    def line_ended(self, notes: int, pid: int) -> None:
-        """A recipe's line that ran where it stands, as a process, has ended."""
-        self._learning.ended(notes, pid)
-
     def stop(self, build: Build, number: int) -> None:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""
         build.stopping = build.stopping or 128 + number
@@ -263,7 +251,6 @@ class Engine:
     def start_over(self, build: Build, *, whole: bool) -> None:
         """A build's driver is run again (Build.start_over)."""
         build.start_over(whole=whole)
-        self._learning.forget(build)
         self._pending.release()
         if build.owed:
             self._pending.hear_all()
@@ -323,5 +310,4 @@ class Engine:
         self._disk.close()
         self._pending.close()
         self._traces.close()
-        self._notes.close()
         return leftovers

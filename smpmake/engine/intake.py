@@ -11,21 +11,19 @@ import os
 from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
-from smpmake.decide.learnt import Doubt, Lesson
 from smpmake.decide.procfs import Processes
 from smpmake.disk.elf import is_script
 from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.engine.build import Build
-from smpmake.engine.caught import Caught
 from smpmake.engine.command import Reply
 from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import Environment
 from smpmake.engine.issuing import Issuing, close_all
-from smpmake.engine.learning import Learning
 from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import refuse
 from smpmake.engine.recipes import Recipes
+from smpmake.engine.silence import SilencePredictor
 from smpmake.guard.pending import Pending
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
@@ -44,8 +42,7 @@ class Intake:
         *,
         processes: Processes,
         distribution: Distribution,
-        learning: Learning,
-        caught: Caught,
+        silence: SilencePredictor,
     ) -> None:
         self._issuing = issuing
         self._observer = observer
@@ -54,8 +51,7 @@ class Intake:
         self._paths = paths
         self._processes = processes
         self._distribution = distribution
-        self._learning = learning
-        self._caught = caught
+        self._silence = silence
         self._recipes = Recipes(hazards, paths, processes)
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
@@ -74,37 +70,24 @@ class Intake:
             return
         environment = build.environment_of(invoke)
         build.tells_folders |= make_tells_folders(environment)
-        learns = self._learning.concerns(build, invoke)
-        known = self._learning.known(build, invoke) if learns else None
-        printed = ""
-        if learns and not build.hears(invoke):
-            printed = self._recipes.file_of_its_alone(invoke, out)
-        if known is None:
-            analysis = self._analyse(build, invoke, words, cwd, environment, out)
-        else:
-            learnt = self._learning.meaning(build, invoke, words, known, printed)
-            if learnt is None:
-                self._one_by_one(
-                    build, invoke, known, reply, out, err, learns=learns, printed=printed
-                )
-                return
-            analysis = learnt
+        analysis = self._analyse(build, invoke, words, cwd, environment, out)
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
-            self._one_by_one(build, invoke, known, reply, out, err, learns=learns, printed=printed)
+            build.to_be_told(invoke, b"", deferred=False)
+            _decline(reply, out, err)
             return
         shows = decision.deferred and not is_line and self._shows_what_it_writes(invoke, analysis)
         if shows and self._observer.writes_more(invoke.real, analysis.kind):
             decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
-            caught = self._caught.digest(build, invoke, cwd, analysis)
+            caught = self._silence.digest(build, invoke, cwd, analysis)
         if caught:
             context.expect_silence()
-            silent = self._caught.was_silent(build, caught)
+            silent = self._silence.was_silent(build, caught)
             anyway = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
             listens = anyway.deferred and silent is None
             if anyway.deferred and silent:
@@ -112,13 +95,9 @@ class Intake:
         caller = b""
         if decision.deferred and build.undo is not None:
             caller = self._processes.calling_command(invoke.parent)
-        doubted = self._learning.doubts(invoke)
-        digest = build.to_be_told(invoke, caller, deferred=decision.deferred, doubted=doubted)
+        digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
         if not build.owed:
             self._pending.heard()
-        if digest and known is not None:  # beside others it has failed; alone it may not
-            self._one_by_one(build, invoke, known, reply, out, err, learns=learns, printed=printed)
-            return
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
         elif shows:
@@ -141,7 +120,6 @@ class Intake:
         command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
         command.caught, command.listens, command.proves = caught, listens, shows
-        command.is_learnt = analysis.kind is Kind.RECIPE
         analysis = self._issuing.share(build, cwd, analysis)
         if bare is not None:
             self._issuing.replace_argv(command, lambda _: analysis.only)
@@ -172,31 +150,6 @@ class Intake:
             analysis = analysis.without_targets()
         return analysis
 
-    def _one_by_one(
-        self,
-        build: Build,
-        invoke: Invoke,
-        known: Lesson | Doubt | None,
-        reply: Reply,
-        out: int,
-        err: int,
-        *,
-        learns: bool,
-        printed: str,
-    ) -> None:
-        """A line that is no job: its commands are met one by one.
-
-        learns: whether what it does is to be known in the next build, or is.
-        printed: the file that holds what it prints, if that is its alone.
-        """
-        build.to_be_told(invoke, b"", deferred=False)
-        notes = 0
-        if learns:
-            caught = not (printed or build.hears(invoke))
-            doubted = bool(build.to_be_told(invoke, b"", deferred=True))
-            notes = self._learning.begin(build, invoke, known, caught=caught, doubted=doubted)
-        _decline(reply, out, err, notes)
-
     # ------------------------------------------------------------------ what is asked
 
     def _shows_what_it_writes(self, invoke: Invoke, analysis: Analysis) -> bool:
@@ -216,7 +169,7 @@ class Intake:
         return bool(self._hazards.writers(self._paths.canonical(cwd, path)))
 
 
-def _decline(reply: Reply, out: int, err: int, notes: int = 0) -> None:
+def _decline(reply: Reply, out: int, err: int) -> None:
     """A line of which something is not known: its commands come one by one."""
     close_all(out, err)
-    reply.decline(notes)
+    reply.decline()

@@ -24,7 +24,6 @@ from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, r
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
-from smpmake.engine.learning import Learning
 from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.output import JobOutput, logs
@@ -58,7 +57,6 @@ class Issuing:
         observer: Observer,
         chaos: Chaos,
         distribution: Distribution,
-        learning: Learning,
         programs: Programs,
     ) -> None:
         self._executor = executor
@@ -72,7 +70,6 @@ class Issuing:
         self._observer = observer
         self._chaos = chaos
         self._distribution = distribution
-        self._learning = learning
         self._programs = programs
         self._resolver = OperandResolver(hazards, disk)
         self._count = 0
@@ -188,7 +185,6 @@ class Issuing:
         if analysis.rename is not None and not command.is_awaited:
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
-        self._learning.joined(command)
         job = self._job(command, Mode.DEFERRED, operands, decision)
         job.issued_ns = self._resolver.issue_time(outputs, cwd)
         command.outputs = encoded(outputs)

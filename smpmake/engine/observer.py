@@ -65,8 +65,6 @@ class Observer:
             return False
         if not command.undeclared:
             return True
-        if command.is_learnt:  # seen when it was learnt, and seen again
-            return True
         if command.programs is None:
             return self._has_guard.get(_tool(command), False)
         return command.programs not in self._doubted and all(
@@ -97,7 +95,6 @@ class Observer:
             inputs=self._pending.checks_of(job.operands.reads) if watched else (),
             older_ns=earlier.newest_ns,
             asks_own=earlier.is_any_blind,
-            learns=command.teaches,
         )
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notices.append(self._traces.fault)
@@ -121,9 +118,6 @@ class Observer:
         trace = self._traces.end(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
-        if command.teaches:
-            wanted = command.line is not None
-            command.events = tuple(self._traces.events(slot, reads=wanted).found)
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
             command.record.delay_us = trace.waited_us
         if command.perhaps:

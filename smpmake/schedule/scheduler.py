@@ -48,7 +48,6 @@ class Cancelled:
 Action = Start | Grant | Resume | Cancelled
 _UNSTARTED = (State.WAITING, State.READY)
 _WANTS_SLOT = (State.READY, State.RESUMING)
-_FED = 4  # jobs a slot
 _LOOK_AHEAD = 32  # jobs that are asked for when one is too large for now
 
 
@@ -96,11 +95,6 @@ class Scheduler:
     def busy(self) -> int:
         """Slots in use."""
         return self.slots - len(self._free)
-
-    @property
-    def is_fed(self) -> bool:
-        """Whether there is enough to start for a while, though nothing more were issued."""
-        return self.counts[State.READY] >= _FED * self.slots
 
     def issue(self, job: Job, now: int) -> list[Action]:
         """A command enters."""

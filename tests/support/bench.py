@@ -152,7 +152,7 @@ class Shim:
         assert not self.is_answered
         self.status, self.message, self.out = status, message, out
 
-    def decline(self, notes: int = 0) -> None:
+    def decline(self) -> None:
         self.declined = True
 
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:

@@ -39,7 +39,7 @@ char *guard_note(char letter, int dir, const char *path)
 	char full[PATH_MAX];
 	if (path != NULL && !is_foreign(path) && !is_session(path) &&
 	    absolute_at_first(dir, path, full, sizeof full) == 0)
-		note = put(guard.notes, letter, full);
+		note = put(guard.trace, letter, full);
 	errno = before;
 	return note;
 }
@@ -48,48 +48,11 @@ char *guard_note(char letter, int dir, const char *path)
 void guard_note_program(void)
 {
 	char program[PATH_MAX];
-	long size =
-	    kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1);
+	long size = kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1);
 	if (size > 0) {
 		program[size] = '\0';
 		put(guard.trace, 'p', program);
 	}
-}
-
-/* By the name of what is open. */
-char *guard_note_open(char letter, int fd)
-{
-	char name[PATH_MAX];
-	int before = errno;
-	int known = name_of(fd, name, sizeof name) > 0;
-	errno = before;
-	return known ? guard_note(letter, AT_FDCWD, name) : NULL;
-}
-
-/* A symbolic link, and what is reached by it. */
-void guard_note_link(const char *target, int dir, const char *path)
-{
-	char full[PATH_MAX];
-	int before = errno;
-	if (target != NULL && path != NULL && absolute(dir, path, full, sizeof full) == 0 &&
-	    target_of(full, target, full))
-		guard_note('r', AT_FDCWD, full);
-	errno = before;
-	guard_note('l', dir, path);
-}
-
-/* How this process ends: nobody but its parent is told otherwise. */
-void guard_note_end(int status)
-{
-	char text[32], *at = text + sizeof text - 1;
-	if (!guard_learns())
-		return;
-	*at = '\0';
-	at = digits_before(at, (unsigned)status & 0xff);
-	*--at = '/';
-	at = digits_before(at, (unsigned)kernel(SYS_getpid));
-	*--at = '/';
-	guard_note('e', AT_FDCWD, at);
 }
 
 /* How long this process had to wait for a CPU: nobody can ask for it later, as compilers reap their
@@ -117,10 +80,10 @@ __attribute__((destructor)) static void note_waiting(void)
 void guard_unnote(char *note)
 {
 	if (note != NULL) {
-		uint32_t at = (uint32_t)(note - guard.notes->text);
+		uint32_t at = (uint32_t)(note - guard.trace->text);
 		uint32_t end = at + (uint32_t)strlen(note) + 1;
 		*note = '-';
-		__atomic_compare_exchange_n(&guard.notes->used, &end, at, 0, __ATOMIC_RELAXED,
+		__atomic_compare_exchange_n(&guard.trace->used, &end, at, 0, __ATOMIC_RELAXED,
 		                            __ATOMIC_RELAXED);
 	}
 }
