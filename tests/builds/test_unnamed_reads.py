@@ -193,7 +193,7 @@ exec /usr/bin/gcc "$@"
 
 
 def test_a_script_may_write_what_it_does_not_say(anywhere: Space) -> None:
-    anywhere.fake("gcc", WRAPPER)
+    anywhere.fake("gcc", WRAPPER, is_script=True)
     files = {**FILES, "a.c": "int a;\n", "b.c": "int b;\n"}
     build = "gcc -O2 -c slow.c; cat log > seen; for n in a b; do gcc -c $n.c; cat log > $n; done"
     ended = anywhere.expect_same(files, ["sh", "-c", build])
@@ -201,7 +201,7 @@ def test_a_script_may_write_what_it_does_not_say(anywhere: Space) -> None:
 
 
 def test_a_script_that_writes_nothing_else_is_a_compiler(anywhere: Space) -> None:
-    anywhere.fake("gcc", WRAPPER.replace('echo "$@" >> log\n', ""))
+    anywhere.fake("gcc", WRAPPER.replace('echo "$@" >> log\n', ""), is_script=True)
     files = {"a.c": MAIN, "b.c": "int b;\n", "c.c": "int c;\n"}
     anywhere.expect_same(files, ["sh", "-c", "for n in a b c; do gcc -c $n.c; done"])
     assert [command["reason"] for command in commands_of(anywhere)] == ["first-of-a-script", "", ""]

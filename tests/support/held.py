@@ -45,12 +45,7 @@ class Held:
     def __init__(self, space: Space) -> None:
         self.space = space
         self.gate = space.root / "go"
-        tools = space.root / "tools"
-        tools.mkdir()
-        gcc = tools / "gcc"
-        gcc.write_text(_GCC.format(go=self.gate, gcc=shutil.which("gcc")))
-        gcc.chmod(0o755)
-        space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+        space.fake("gcc", _GCC.format(go=self.gate, gcc=shutil.which("gcc")))
 
     def serial(self, files: dict[str, str], command: list[str]) -> tuple[int, dict[str, str]]:
         """The oracle: status and tree of the plain driver."""

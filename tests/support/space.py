@@ -97,13 +97,21 @@ class Space:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    def fake(self, name: str, script: str) -> None:
-        """Puts a tool of our own in front of the real one on the user's PATH."""
+    def fake(self, name: str, script: str, *, is_script: bool = False) -> None:
+        """Puts a tool of our own in front of the real one on the user's PATH.
+
+        It is a program, as most are, which earlier builds have seen, and which says that it runs
+        what the real one does; or it is a script itself, of which nobody knows anything.
+        """
         folder = self.root / "tools"
         folder.mkdir(exist_ok=True)
         tool = folder / name
-        tool.write_text(script)
-        tool.chmod(0o755)
+        text = tool if is_script else folder / f"{name}.sh"
+        text.write_text(script)
+        text.chmod(0o755)
+        if not is_script:
+            shutil.copy(_stand_in(), tool)
+            Proofs(native.guard(), self.programs).add([str(tool)], time.time_ns() + 10**9)
         if str(folder) not in self.environment["PATH"]:
             self.environment["PATH"] = f"{folder}:{self.environment['PATH']}"
 
@@ -228,6 +236,39 @@ class Space:
                 if stream is not None:
                     stream.close()
         shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+_STAND_IN = """\
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char own[4096], other[8192];
+    ssize_t size = readlink("/proc/self/exe", own, sizeof own - 1);
+    own[size > 0 ? size : 0] = '\\0';
+    int asked = argc > 1 && strcmp(argv[1], "-###") == 0;
+    if (asked)
+        snprintf(other, sizeof other, "/usr/bin/%s", basename(own));
+    else
+        snprintf(other, sizeof other, "%s.sh", own);
+    if (asked)
+        argv[0] = other; /* gcc looks for its parts beside itself */
+    execv(other, argv);
+    return 127;
+}
+"""
+
+
+@functools.cache
+def _stand_in() -> Path:
+    """A program that runs the script of its name, or tells what the real tool of that name runs."""
+    folder = Path(tempfile.mkdtemp(prefix="smp-tool-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "tool.c").write_text(_STAND_IN)
+    subprocess.run(["gcc", "-o", folder / "tool", folder / "tool.c"], check=True)
+    return folder / "tool"
 
 
 @functools.cache
