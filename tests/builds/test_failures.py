@@ -248,14 +248,15 @@ def test_a_job_gets_the_invocations_surroundings(space: Space) -> None:
 
 
 def test_p3_a_stamp_does_not_vouch_for_what_failed(space: Space) -> None:
-    """`touch` after a compile that was only promised: taken back, without losing anything."""
+    """`touch` after a command that was only promised: taken back, without losing anything."""
     fifo = space.folder / "go"
     os.mkfifo(fifo)
-    space.fake("gcc", "#!/bin/sh\nread line < go\nexit 3\n")
-    space.write({"bad.c": "", "old.d": "kept", "kept": ""})
+    space.fake("objcopy", "#!/bin/sh\nread line < go\nexit 3\n")
+    space.write({"bad.o": "", "old.d": "kept", "kept": ""})
     os.utime(space.folder / "old.d", (1000, 1000))
     script = (
-        "gcc -c bad.c\ntouch new\ntouch old.d\nmv half.loT half.lo\ncp kept copy\necho x > go\n"
+        "objcopy bad.o made.o\ntouch new\ntouch old.d\nmv half.loT half.lo\ncp kept copy\n"
+        "echo x > go\n"
     )
     space.write({"build.sh": script, "half.loT": "# by libtool\n"})
     ended = space.smpmake("--no-guard", "sh", "build.sh")
