@@ -198,8 +198,8 @@ class Executor:
         record.started = self._clock.now()
         undo = command.build.undo
         try:
-            for path in command.rename:
-                self._observer.replaces(job, path)
+            if not self._observer.renames(job, *command.rename):
+                raise BlockingIOError  # mv will wait
             if undo is not None:
                 undo.renames(job.number, *command.rename)
             self._disk.rename(*command.rename, job.issued_ns)

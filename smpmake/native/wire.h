@@ -126,7 +126,8 @@ enum wire_question_kind {
 	ASK_REMOVE = 13,    /* remove it: what is there is not written to */
 	ASK_LIBRARIES = 14, /* load it with its libraries; the other text: its folder,
 	                       LD_LIBRARY_PATH, more names */
-	ASK_TOKENS = 15     /* run it, which can use a job server: GUARD_ELSEWHERE has its FIFO */
+	ASK_TOKENS = 15,    /* run it, which can use a job server: GUARD_ELSEWHERE has its FIFO */
+	ASK_FOLDER = 16     /* make the folder, or change what it is but for its entries */
 };
 
 /* Blobs: build, path, second path.  Paths are absolute, but not canonical. */

@@ -35,6 +35,7 @@ ASK_COMMIT: Final = 12
 ASK_REMOVE: Final = 13
 ASK_LIBRARIES: Final = 14
 ASK_TOKENS: Final = 15
+ASK_FOLDER: Final = 16
 
 GUARD_GO_ON: Final = 0
 GUARD_FILE: Final = 1
@@ -180,7 +181,7 @@ def decode_question(payload: bytes) -> Question:
     texts = blobs(payload, _QUESTION.size, *lengths)
     if not texts[1].startswith(b"/") or any(b"\0" in text for text in texts):
         raise WireError("a question without an absolute path")
-    if not ASK_READ <= kind <= ASK_TOKENS:
+    if not ASK_READ <= kind <= ASK_FOLDER:
         raise WireError(f"a question of kind {kind}")
     build, path, other = (text.decode(errors="surrogateescape") for text in texts)
     return Question(kind, pid, command - 1, build, path, other)

@@ -80,23 +80,31 @@ static inline void cuts_open(int fd)
 		undo_data_of(fd);
 }
 
-static inline void touches(int dir, const char *path, int follow)
+static inline void journals(int dir, const char *path, int follow)
 {
-	changes(dir, path);
 	learns('c', dir, path);
 	if (undo_is_on())
 		undo_meta(dir, path, follow);
 }
 
+static inline void touches(int dir, const char *path, int follow)
+{
+	changes_folder(dir, path, 0);
+	journals(dir, path, follow);
+}
+
 /* Its time, too, to what the caller says, or to now. */
 static inline void dates(int dir, const char *path, int follow, const void *times)
 {
-	touches(dir, path, follow);
+	changes(dir, path);
+	journals(dir, path, follow);
 	learns(times != NULL ? 't' : 'w', dir, path);
 }
 
 static inline void touches_open(int fd)
 {
+	if (!guard_quiet())
+		guard_see_change_of(fd);
 	if (guard_learns())
 		guard_note_open('c', fd);
 	if (undo_is_on())
@@ -110,13 +118,24 @@ static inline void dates_open(int fd, const void *times)
 		guard_note_open(times != NULL ? 't' : 'w', fd);
 }
 
-static inline void makes(int dir, const char *path)
+static inline void comes(int dir, const char *path)
 {
-	changes(dir, path);
 	if (guard_learns() && !is_there(dir, path))
 		guard_note('d', dir, path);
 	if (undo_is_on())
 		undo_new(dir, path);
+}
+
+static inline void makes(int dir, const char *path)
+{
+	changes(dir, path);
+	comes(dir, path);
+}
+
+static inline void makes_folder(int dir, const char *path)
+{
+	changes_folder(dir, path, 1);
+	comes(dir, path);
 }
 
 /* 1 where it is gone by then. */
