@@ -81,7 +81,7 @@ class Reason(enum.StrEnum):
     LINK_WAITS = "link-waits", False, "links and archives run in place (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
-    NAMESPACE = "other-namespace", False, "called where other file systems are mounted"
+    INHERITED = "inherited", False, "its caller has another group, right, priority or namespace"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
     STATUS_MATTERS = "status-matters", False, "failed once, and the caller looked at the status"
     DRIVER_READS_BACK = "driver-reads-back", False, "its caller reads side outputs at once"

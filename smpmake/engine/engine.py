@@ -166,6 +166,7 @@ class Engine:
             self._pending,
             disk.paths,
             processes=processes,
+            workers=pool,
             distribution=distribution,
             learning=learning,
             caught=caught,

@@ -188,7 +188,8 @@ class Executor:
         trace = self._observer.started(slot, job, command) if command.guarded else b""
         lent = self._lending.begin(job, self.take_another)
         errand = self._distribution.begin(job)
-        order = order_for(job, trace, self._output.terminal(command), lent, errand)
+        terminal = self._output.terminal(command)
+        order = order_for(job, trace, terminal, lent, errand, self._pool.inherited)
         self._chaos.later(functools.partial(self._pool.send, slot, order))
 
     def _rename(self, job: Job, command: Command) -> None:

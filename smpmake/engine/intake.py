@@ -23,6 +23,7 @@ from smpmake.engine.environment import Environment
 from smpmake.engine.issuing import Issuing, close_all
 from smpmake.engine.learning import Learning
 from smpmake.engine.outcome import refuse
+from smpmake.engine.pool import Workers
 from smpmake.engine.recipes import Recipes
 from smpmake.guard.pending import Pending
 from smpmake.protocol.wire import Invoke
@@ -40,6 +41,7 @@ class Intake:
         paths: Paths,
         *,
         processes: Processes,
+        workers: Workers,
         distribution: Distribution,
         learning: Learning,
         caught: Caught,
@@ -49,6 +51,7 @@ class Intake:
         self._pending = pending
         self._paths = paths
         self._processes = processes
+        self._workers = workers
         self._distribution = distribution
         self._learning = learning
         self._caught = caught
@@ -86,7 +89,10 @@ class Intake:
                 return
             analysis = learnt
         build.wmakes |= analysis.kind is Kind.BUILD
-        context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
+        context = Context(
+            *(self._hazards, self._paths, self._processes, self._workers.inherited),
+            *(build, invoke, cwd, analysis),
+        )
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):

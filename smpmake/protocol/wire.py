@@ -44,7 +44,7 @@ GUARD_ELSEWHERE: Final = 3
 GUARD_AGAIN: Final = 4
 GUARD_FOLDER: Final = 5
 
-_INVOKE: Final = struct.Struct("<IIQQQQIIIIIIIIII")
+_INVOKE: Final = struct.Struct("<IIQQQQQQQiIIIIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIIII")
 _LIMIT: Final = struct.Struct("<QQ")
 _UNLIMITED: Final = (1 << 64) - 1
@@ -66,6 +66,9 @@ class Invoke:
     parent     the process that called the shim.
     mask       its umask.
     out, err   which files its stdout and stderr are.
+    inherited  the number of what it has inherited beside all this; 0: not told.
+    ignored    signals that are, as bits (0 is signal 1); blocked: the same.
+    nice       its niceness.
     tool       the name that it was called by, without a folder.
     real       the path of the tool that it stands for.
     cwd        the folder that it was called in: absolute, links followed.
@@ -91,6 +94,10 @@ class Invoke:
     unguarded: int = 0
     notes: int = 0
     is_line: bool = False
+    inherited: int = 0
+    ignored: int = 0
+    blocked: int = 0
+    nice: int = 0
 
     def limit(self, resource: int) -> int:
         """The soft one of a resource (resource.RLIMIT_NOFILE ...); no limit where none came."""
@@ -127,6 +134,11 @@ def decode_invoke(payload: bytes) -> Invoke:
         out_ino,
         err_dev,
         err_ino,
+        inherited,
+        ignored,
+        blocked,
+        nice,
+        _,
         tool_len,
         real_len,
         cwd_len,
@@ -170,6 +182,10 @@ def decode_invoke(payload: bytes) -> Invoke:
         unguarded,
         notes,
         bool(line),
+        inherited,
+        ignored,
+        blocked,
+        nice,
     )
 
 
@@ -208,6 +224,11 @@ def encode_invoke(invoke: Invoke) -> bytes:
         invoke.mask,
         *invoke.out,
         *invoke.err,
+        invoke.inherited,
+        invoke.ignored,
+        invoke.blocked,
+        invoke.nice,
+        0,
         len(tool),
         len(invoke.real),
         len(invoke.cwd),

@@ -8,11 +8,12 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from smpmake.protocol.frames import HEADER, MAGIC, VERSION, WireError, blobs
+from smpmake.protocol.frames import HEADER, MAGIC, VERSION, WireError, blobs, frame
 from smpmake.protocol.wire import Invoke
 
 JOB: Final = 3
 RESULT: Final = 4
+WORKER: Final = 12
 
 OUTPUT_TIMED: Final = 1
 OUTPUT_MADE: Final = 2
@@ -24,7 +25,8 @@ JOB_TERMINAL_OUT: Final = 4
 JOB_TERMINAL_ERR: Final = 8
 JOB_LISTENED: Final = 16
 
-_JOB: Final = struct.Struct("<QqIIIIIIIIIIII")
+_JOB: Final = struct.Struct("<QqQQiIIIIIIIIIII")
+_WORKER: Final = struct.Struct("<QiI")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 
 
@@ -34,6 +36,13 @@ class Terminal(NamedTuple):
     flags: int
     rows: int
     columns: int
+
+
+class Inherited(NamedTuple):
+    """What a worker's tools inherit: the number of it (0: not told), and niceness."""
+
+    number: int = 0
+    nice: int = 0
 
 
 class Result(NamedTuple):
@@ -96,11 +105,13 @@ def encode_job(
     terminal: Terminal | None = None,
     lent: bytes = b"",
     listened: bool = False,
+    nicer: int = 0,
 ) -> bytes:
     """An order for a worker: `argv` in the invocation's context, but for its environment.
 
     merged: stdout and stderr are one file; journaled: unless it finishes, it is undone; lent: the
-    FIFO of a job server for it; listened: whether it reads its input is to be known.
+    FIFO of a job server for it; listened: whether it reads its input is to be known; nicer: by how
+    much its niceness is to be above the worker's.
     """
     flags = (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0)
     flags |= JOB_LISTENED if listened else 0
@@ -125,6 +136,9 @@ def encode_job(
             _JOB.pack(
                 job_id,
                 issued_ns,
+                invoke.ignored,
+                invoke.blocked,
+                nicer,
                 invoke.mask,
                 flags,
                 len(outputs),
@@ -135,7 +149,6 @@ def encode_job(
                 len(invoke.limits),
                 *(terminal[1:] if terminal is not None else (0, 0)),
                 len(lent) + 1,
-                0,
             ),
             outputs,
             invoke.real,
@@ -154,6 +167,19 @@ def encode_job(
 def job_of(frame: bytes) -> int:
     """The number of the job that an order (`encode_job`) is about."""
     return int(_JOB.unpack_from(frame, HEADER.size)[0])
+
+
+def decode_worker(payload: bytes) -> Inherited:
+    """What a worker says first.  Raises WireError when it is not as long as that."""
+    if len(payload) != _WORKER.size:
+        raise WireError("a worker's first words are cut short")
+    number, nice, _ = _WORKER.unpack(payload)
+    return Inherited(number, nice)
+
+
+def encode_worker(inherited: Inherited) -> bytes:
+    """What a worker says first; for tests."""
+    return frame(WORKER, _WORKER.pack(*inherited, 0))
 
 
 def decode_result(payload: bytes) -> Result:
