@@ -15,6 +15,7 @@ from smpmake import native
 from smpmake.protocol import frames, wire, working
 from tests.protocol.test_wire import Listener
 from tests.support.space import SMPMAKE, Space
+from tests.support.terminal import Terminal
 
 AS_ROOT = os.geteuid() == 0
 
@@ -257,3 +258,54 @@ def test_a_caller_of_smpmake_hands_on_what_it_is(space: Space) -> None:
         space.write(BUILD)
         space.ok(*caller, SMPMAKE, "make")
         assert "Every command ran in parallel" in space.smpmake("why").out
+
+
+# ------------------------------------------------------------------ descriptors
+
+#: What a build may have open: nothing of it matters to commands that do not name it.
+OPEN = {
+    "a log": "exec 3> log 9< a.c; {}",
+    "a pipe": "true | {{ {}; }}",
+    "a file": "{{ {}; }} < a.c",
+    "nothing": "{{ {}; }} < /dev/null",
+    "no input": "{{ {}; }} <&-",
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_open_and_not_named_is_no_matter(space: Space, name: str) -> None:
+    for make in ("make", "make -j2"):
+        script = OPEN[name].format(make)
+        space.clear()
+        ended = space.expect_same(BUILD, ["sh", "-c", script])
+        assert "4 in parallel, 0 in place" in ended.err, script
+
+
+def test_a_terminal_as_standard_input_is_no_matter(space: Space) -> None:
+    space.write(BUILD)
+    terminal = Terminal(space, SMPMAKE, "make")
+    assert terminal.finish() == 0
+    assert "Every command ran in parallel" in space.smpmake("why").out
+
+
+def test_below_a_make_with_a_job_server_there_are_as_many_jobs(space: Space) -> None:
+    space.write({**BUILD, "outer.mk": f"all:\n\t+{SMPMAKE} make -f Makefile\n"})
+    ended = space.ok("make", "-j3", "-f", "outer.mk")
+    assert "4 in parallel, 0 in place" in ended.err
+
+
+NAMED = {
+    "a source": "gcc -x c -c /dev/fd/3 -o a.o 3< a.c",
+    "a source, by /proc": "gcc -x c -c /proc/self/fd/3 -o a.o 3< a.c",
+    "an output": "gcc -x c -c a.c -o /dev/fd/3 3<> a.o",
+    "an included file": "gcc -include /proc/self/fd/4 -c c.c -o a.o 4< b.c",
+    "standard input": "gcc -x c -c - -o a.o < a.c",
+    "standard input, by name": "gcc -x c -c /dev/stdin -o a.o < a.c",
+    "standard output": "gcc -E a.c -o - > a.i",
+    "a dependency file": "gcc -MD -MF /dev/fd/5 -c a.c -o a.o 5> a.d",
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_p1_what_is_named_is_the_callers(space: Space, name: str) -> None:
+    space.expect_same(BUILD, ["sh", "-c", f": > a.o; {NAMED[name]}; exec 3>&-; cat a.c > b.c"])

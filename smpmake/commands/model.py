@@ -169,7 +169,7 @@ class Analysis(NamedTuple):
 
     reads       paths that the command is known to read, as given on the command line.
     writes      paths that it makes, changes or removes.
-    search      folders in which it looks for files that it does not name, in any order.
+    search      folders in which it looks for what it does not name, in any order; "/": in any.
     undeclared  it may read files that it does not name (headers, libraries, linker scripts).
     refusal     why it must not be deferred, or None where it may be.
     detail      what the refusal is about: the option, the file, the variable.

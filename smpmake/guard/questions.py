@@ -231,7 +231,7 @@ class Questions:
         if kind in (wire.ASK_READ, wire.ASK_STAT):
             return self._writers(path, before)
         if kind == wire.ASK_FOLDER:
-            return self._named(path, before) | self._searches.through((path,), before)
+            return self._named(path, before) | self._searches.looking(path, before)
         if asker is not None and path not in asker.operands.writes and kind != wire.ASK_MOVE:
             return self._sharers(path, before)
         waits = self._users(path, before, _CHANGES[kind])

@@ -22,11 +22,20 @@ class Searches:
         self._paths = paths
         self._versions = versions
 
-    def through(self, folders: tuple[str, ...], before: int) -> set[Job]:
-        """Who searches folders, or others below them: a compiler drops those that are not there."""
+    def looking(self, folder: str, before: int) -> set[Job]:
+        """Who looks whether a folder is there, and not only for what it has in it."""
+        return self.through((folder,), before, unsaid=False)
+
+    def through(self, folders: tuple[str, ...], before: int, *, unsaid: bool = True) -> set[Job]:
+        """Who searches folders, or others below them: a compiler drops those that are not there.
+
+        unsaid  those, too, who do not say where they look.
+        """
 
         def comes_near(search: Search) -> bool:
             cwd, places = search
+            if "/" in places:  # wherever it likes
+                return True
             names = [name for each in (".", *places) for name in _on_the_way(each)]
             named = {os.path.normpath(os.path.join(cwd, each)) for each in names}
             return any(
@@ -35,7 +44,7 @@ class Searches:
                 for folder in folders
             )
 
-        return self._hazards.searching(comes_near, before)
+        return self._hazards.searching(comes_near, before, unsaid=unsaid)
 
     def moved(self, folder: str, other: str, before: int) -> set[Job]:
         """Who may read, or look for, a file that goes with its folder to another name."""
