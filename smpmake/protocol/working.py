@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from smpmake.protocol.frames import HEADER, MAGIC, VERSION, WireError, blobs, frame
+from smpmake.protocol.frames import HEADER, MAGIC, VERSION, WireError, blobs
 from smpmake.protocol.wire import Invoke
 
 JOB: Final = 3
@@ -175,11 +175,6 @@ def decode_worker(payload: bytes) -> Inherited:
         raise WireError("a worker's first words are cut short")
     number, nice, _ = _WORKER.unpack(payload)
     return Inherited(number, nice)
-
-
-def encode_worker(inherited: Inherited) -> bytes:
-    """What a worker says first; for tests."""
-    return frame(WORKER, _WORKER.pack(*inherited, 0))
 
 
 def decode_result(payload: bytes) -> Result:
