@@ -88,7 +88,7 @@ class Versions:
         self._products: deque[tuple[int, str]] = deque()
         self._shared: set[str] = set()
         self._count = 0
-        self._themselves: set[str] = set()
+        self._themselves: dict[File, str] = {}
 
     def keep(self, path: str, before: int, change: Change) -> set[Job]:
         """A path is about to be changed, and some commands may still read what is there.
@@ -101,6 +101,10 @@ class Versions:
             info = os.lstat(path)
         except OSError:
             info = None
+        if info is not None and info.st_nlink > 1 and _file(info) in self._themselves:
+            if not self._part(info):
+                return self._hazards.may_read(path, before)
+            info = os.lstat(path)
         if info is not None and not (stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)):
             return set()
         since, after = info.st_ctime_ns if info is not None else 0, self._maker(path)
@@ -123,11 +127,9 @@ class Versions:
             return waits | readers
         linked = info.st_nlink > 1
         stays = change is Change.WRITTEN or linked
-        file = (info.st_dev, info.st_ino) if stays else None
+        file = _file(info) if stays else None
         self._add(version._replace(kept=kept, file=file, private=True), linked=linked)
-        if (
-            change is Change.WRITTEN
-        ):  # guards know now that there is another: who has not opened it will not
+        if change is Change.WRITTEN:  # guards know of it: who has not opened it will not
             waits |= {job for job in readers if job.slot is not None and self._opened(job, path)}
         return waits
 
@@ -230,7 +232,8 @@ class Versions:
             if version.path not in self._by_path:
                 self._kept_names.forget(version.path)
             if version.private:
-                self._themselves.discard(version.kept)
+                with contextlib.suppress(OSError):
+                    self._themselves.pop(_file(os.stat(version.kept)), None)
                 remove_whole(version.kept)
 
     def _add(self, version: _Version, *, linked: bool = False) -> None:
@@ -252,18 +255,35 @@ class Versions:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             if change is Change.GONE and info.st_nlink == 1:
                 os.link(path, kept)
-                self._themselves.add(kept)
+                self._themselves[_file(info)] = kept
                 return kept
         return kept if copy_whole(path, kept, info, info.st_nlink, _MOST_COPIED) else ""
 
     def _shown(self, kept: str) -> str:
         """A file that is kept itself had one name; if the undo journal has it too it has two."""
-        if kept in self._themselves:
+        with contextlib.suppress(OSError):
             info = os.stat(kept)
-            if info.st_nlink > 1 and copy_whole(kept, f"{kept}.1", info, 1, info.st_size):
-                os.rename(f"{kept}.1", kept)
-                self._themselves.discard(kept)
+            if info.st_nlink > 1:
+                self._part(info)
         return kept
+
+    def _part(self, info: os.stat_result) -> bool:
+        """Of a file that is kept itself a copy is kept from now on; whether it could be made.
+
+        It may be there still: who wanted to remove it could not, and may write to it instead.
+        """
+        kept = self._themselves.get(_file(info), "")
+        if not kept:
+            return True
+        if not copy_whole(kept, f"{kept}.1", info, 1, info.st_size):
+            return False
+        os.rename(f"{kept}.1", kept)
+        del self._themselves[_file(info)]
+        return True
+
+
+def _file(info: os.stat_result) -> File:
+    return info.st_dev, info.st_ino
 
 
 def _on_the_way(path: str) -> list[str]:
