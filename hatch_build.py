@@ -16,8 +16,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 #: Each program's sources, beside what all share.
 PROGRAMS = {
-    "shim": ("shim.c", "context.c", "invocation.c"),
-    "worker": ("worker.c", "job.c", "terminal.c", "system.c"),
+    "shim": ("shim.c", "context.c", "invocation.c", "inherited.c"),
+    "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),
 }

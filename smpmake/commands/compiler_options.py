@@ -51,6 +51,7 @@ class Do(Marker):
     NAMES = enum.auto()  # renames side outputs
     # Files named by the option.
     SEARCH = enum.auto()  # a folder with headers
+    SYSROOT = enum.auto()  # a folder with folders of headers and libraries
     READS = enum.auto()
     READS_FIRST = enum.auto()  # a header before the first line, which may be precompiled
     READS_IF_A_PATH = enum.auto()
@@ -295,22 +296,27 @@ OPTIONS: tuple[Row[Do], ...] = rows(
             -w
             """,
         (Do.NOTHING, Take.NEXT): """
-            --define-macro --param --sysroot --undefine-macro -Xanalyzer -arch -framework
+            --define-macro --param --undefine-macro -Xanalyzer -arch -framework
             -gcc-toolchain -imultiarch -imultilib -mllvm -mthread-model -rpath -target
             """,
         (Do.NOTHING, Take.GLUED): """
             --define-macro= --gcc-install-dir= --gcc-toolchain= --ld-path= --param= --rtlib=
-            --std= --stdlib= --sysroot= --target= --undefine-macro= --unwindlib= -O -Rpass -W
+            --std= --stdlib= --target= --undefine-macro= --unwindlib= -O -Rpass -W
             -fcf-protection= -fdiagnostics-color= -fdisable- -fenable- -foffload= -fprofile-dir=
             -fsanitize= -g -m -resource-dir= -rtlib= -std= -stdlib= -unwindlib=
             """,
         (Do.NOTHING, Take.EITHER): """
-            -A -D -F -G -Tbss -Tdata -Ttext -U -e -iframework -iprefix -isysroot -iwithprefix
-            -iwithprefixbefore -iwithsysroot -u -z
+            -A -D -G -Tbss -Tdata -Ttext -U -e -iprefix -iwithprefix -iwithprefixbefore
+            -iwithsysroot -u -z
             """,
-        (Do.SEARCH, Take.EITHER): "-B -I -idirafter -iquote -isystem -isystem-after",
+        (Do.SEARCH, Take.EITHER): """
+            -B -F -I -idirafter -iframework -iquote -isystem -isystem-after
+            """,
         (Do.SEARCH, Take.NEXT): "--include-directory --include-directory-after",
         (Do.SEARCH, Take.GLUED): "--include-directory-after= --include-directory=",
+        (Do.SYSROOT, Take.NEXT): "--sysroot",
+        (Do.SYSROOT, Take.GLUED): "--sysroot=",
+        (Do.SYSROOT, Take.EITHER): "-isysroot",
         (Do.WHOLE, Take.FLAG): """
             -H -Q -fcompare-debug -fprofile-arcs -frecord-command-line -frecord-gcc-switches -p
             -pg -r -time

@@ -44,6 +44,11 @@ _NAMES = frozenset(
 #: Options by which a driver looks elsewhere for its programs: what is there may change at any time.
 LEADS_ELSEWHERE = ("-B", "-specs", "--specs")
 _RUNS_ANYTHING = ("-wrapper", "--wrapper")
+#: Where a compiler or linker looks below a sysroot.
+_BELOW_SYSROOT = (
+    *("include", "usr/include", "usr/local/include"),
+    *("lib", "lib64", "usr/lib", "usr/lib64", "usr/local/lib"),
+)
 _CANCELS = {
     Do.DEBUG: Do.NO_DEBUG,
     Do.NO_DEBUG: Do.DEBUG,
@@ -170,6 +175,12 @@ class Line:
     def do_search(self, word: str, value: str) -> None:
         """-I and its kin"""
         self.search.append(value)
+        if word.startswith("-B"):
+            self.search.append(f"{value}/include")
+
+    def do_sysroot(self, word: str, value: str) -> None:
+        """--sysroot"""
+        self.search += [value, *(f"{value}/{below}" for below in _BELOW_SYSROOT)]
 
     def do_language(self, word: str, value: str) -> None:
         """-x"""
@@ -343,7 +354,7 @@ class Line:
                 next(rest, None)
                 continue
             hit = compiler_options.TABLE.find(word)
-            if hit is None or hit.do not in (Do.NOTHING, Do.SEARCH, Do.DEPS_DETAIL):
+            if hit is None or hit.do not in (Do.NOTHING, Do.SEARCH, Do.SYSROOT, Do.DEPS_DETAIL):
                 self.refusals.refuse(Reason.UNKNOWN_OPTION, f"-Wp,{word}")
             elif hit.wants_next:
                 next(rest, None)
@@ -368,6 +379,7 @@ ACTIONS: dict[Do, _Action] = {
     Do.DEPS_FILE: Line.do_deps_file,
     Do.DEPS_DETAIL: Line.do_nothing_named,
     Do.SEARCH: Line.do_search,
+    Do.SYSROOT: Line.do_sysroot,
     Do.READS: Line.do_reads,
     Do.READS_FIRST: Line.do_reads_first,
     Do.READS_IF_A_PATH: Line.do_reads_if_a_path,

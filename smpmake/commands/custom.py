@@ -218,7 +218,8 @@ def _analyse(tool: Custom, table: Table[Do], inv: Invocation) -> Analysis:
         writes.append(Write(made, in_place=made in inputs))
         places |= {"output": made, "base": stem(made)}
         writes += [Write(_filled(pattern, places), target=False) for pattern in tool.also]
-    return Analysis(kind, (*inputs, *reads), tuple(writes), tool.headers)
+    search = ("/",) if tool.headers else ()
+    return Analysis(kind, (*inputs, *reads), tuple(writes), tool.headers, search=search)
 
 
 def _filled(pattern: str, places: Mapping[str, str]) -> str:

@@ -80,7 +80,7 @@ class Reason(enum.StrEnum):
     LINK_WAITS = "link-waits", False, "links and archives run in place (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
-    NAMESPACE = "other-namespace", False, "called where other file systems are mounted"
+    INHERITED = "inherited", False, "its caller has another group, right, priority or namespace"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
     STATUS_MATTERS = "status-matters", False, "failed once, and the caller looked at the status"
     FIRST_OF_SCRIPT = (
@@ -197,7 +197,7 @@ class Analysis(NamedTuple):
 
     reads       paths that the command is known to read, as given on the command line.
     writes      paths that it makes, changes or removes.
-    search      folders in which it looks for files that it does not name, in any order.
+    search      folders in which it looks for what it does not name, in any order; "/": in any.
     undeclared  it may read files that it does not name (headers, libraries, linker scripts).
     refusal     why it must not be deferred, or None where it may be.
     detail      what the refusal is about: the option, the file, the variable.

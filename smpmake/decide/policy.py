@@ -50,8 +50,8 @@ class Context(Protocol):
     def tool_takes_guard(self) -> bool:
         """Whether the real tool will be guarded when it runs in the foreground."""
 
-    def other_mounts(self) -> bool:
-        """Whether the caller's paths mean other files than ours: it has mounts of its own."""
+    def inherits_otherwise(self) -> bool:
+        """Whether it is run with rights, priorities or namespaces that a job would not have."""
 
     def unguarded_caller(self) -> str:
         """The program above the command that has no guard and is no make; "" for none."""
@@ -84,8 +84,8 @@ def matches(patterns: tuple[str, ...], tool: str, real: str) -> bool:
 
 def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Context) -> Decision:
     """The verdict on one command."""
-    if context.other_mounts():
-        return Decision(Reason.NAMESPACE)
+    if context.inherits_otherwise():
+        return Decision(Reason.INHERITED)
     exclusive = bool(rules.exclusive) and matches(rules.exclusive, tool, real)
     special = context.special_file()
     if analysis.kind is Kind.FILE:

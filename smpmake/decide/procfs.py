@@ -53,7 +53,6 @@ class Processes:
 
     def __init__(self) -> None:
         self._tick = os.sysconf("SC_CLK_TCK")
-        self._mounts = os.stat("/proc/self/ns/mnt").st_ino
 
     def caller(self, pid: int) -> Caller | None:
         """What /proc says of a process, or None."""
@@ -105,14 +104,6 @@ class Processes:
         except OSError:
             return None
         return FileId(out.st_dev, out.st_ino), FileId(err.st_dev, err.st_ino)
-
-    def sees_our_files(self, pid: int) -> bool:
-        """Whether a process has the mounts that we have; True where that cannot be told."""
-        try:
-            info = os.stat(f"/proc/{pid}/ns/mnt")
-        except OSError:
-            return True
-        return info.st_ino == self._mounts
 
     def holds(self, pid: int, files: tuple[FileId, FileId]) -> bool:
         """Whether a process has one of two files open, beside its own input and output."""

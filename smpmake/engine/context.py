@@ -22,6 +22,7 @@ from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Invoke
+from smpmake.protocol.working import Inherited
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.names import is_product
 
@@ -36,6 +37,7 @@ class Context:
         "_build",
         "_cwd",
         "_hazards",
+        "_inherited",
         "_invoke",
         "_paths",
         "_processes",
@@ -47,12 +49,14 @@ class Context:
         hazards: Hazards,
         paths: Paths,
         processes: Processes,
+        inherited: Inherited,
         build: Build,
         invoke: Invoke,
         cwd: str,
         analysis: Analysis,
     ) -> None:
         self._hazards = hazards
+        self._inherited = inherited
         self._paths = paths
         self._processes = processes
         self._build = build
@@ -130,9 +134,12 @@ class Context:
         """See policy.Context."""
         return takes_guard(os.fsdecode(self._invoke.real))
 
-    def other_mounts(self) -> bool:
+    def inherits_otherwise(self) -> bool:
         """See policy.Context."""
-        return not self._processes.sees_our_files(self._invoke.parent)
+        invoke, own = self._invoke, self._inherited
+        if not invoke.inherited or not own.number:
+            return False
+        return invoke.inherited != own.number or invoke.nice < own.nice
 
     def unguarded_caller(self) -> str:
         """See policy.Context."""

@@ -168,6 +168,7 @@ class Engine:
             self._pending,
             disk.paths,
             processes=processes,
+            workers=pool,
             distribution=distribution,
             silence=silence,
         )

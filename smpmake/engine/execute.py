@@ -185,7 +185,8 @@ class Executor:
         trace = self._observer.started(slot, job, command) if command.guarded else b""
         lent = self._lending.begin(job, self.take_another)
         errand = self._distribution.begin(job)
-        order = order_for(job, trace, self._output.terminal(command), lent, errand)
+        terminal = self._output.terminal(command)
+        order = order_for(job, trace, terminal, lent, errand, self._pool.inherited)
         self._chaos.later(functools.partial(self._pool.send, slot, order))
 
     def _rename(self, job: Job, command: Command) -> None:
@@ -195,8 +196,8 @@ class Executor:
         record.started = self._clock.now()
         undo = command.build.undo
         try:
-            for path in command.rename:
-                self._observer.replaces(job, path)
+            if not self._observer.renames(job, *command.rename):
+                raise BlockingIOError  # mv will wait
             if undo is not None:
                 undo.renames(job.number, *command.rename)
             self._disk.rename(*command.rename, job.issued_ns)

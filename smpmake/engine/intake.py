@@ -22,6 +22,7 @@ from smpmake.engine.environment import Environment
 from smpmake.engine.issuing import Issuing, close_all
 from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import refuse
+from smpmake.engine.pool import Workers
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.silence import SilencePredictor
 from smpmake.guard.pending import Pending
@@ -41,6 +42,7 @@ class Intake:
         paths: Paths,
         *,
         processes: Processes,
+        workers: Workers,
         distribution: Distribution,
         silence: SilencePredictor,
     ) -> None:
@@ -50,6 +52,7 @@ class Intake:
         self._pending = pending
         self._paths = paths
         self._processes = processes
+        self._workers = workers
         self._distribution = distribution
         self._silence = silence
         self._recipes = Recipes(hazards, paths, processes)
@@ -72,7 +75,10 @@ class Intake:
         build.tells_folders |= make_tells_folders(environment)
         analysis = self._analyse(build, invoke, words, cwd, environment, out)
         build.wmakes |= analysis.kind is Kind.BUILD
-        context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
+        context = Context(
+            *(self._hazards, self._paths, self._processes, self._workers.inherited),
+            *(build, invoke, cwd, analysis),
+        )
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):

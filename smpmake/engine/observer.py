@@ -14,7 +14,7 @@ from smpmake.engine.command import Command, command_of
 from smpmake.guard.pending import Pending
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.traces import Trace, Traces, surprises
-from smpmake.guard.versions import Versions
+from smpmake.guard.versions import Change, Versions
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
 
@@ -160,9 +160,11 @@ class Observer:
         shared = set(command.wrote).difference(declared)
         self._versions.made(job.number, declared, shared)
 
-    def replaces(self, job: Job, path: str) -> None:
-        """We do a command's work ourselves: what earlier ones may still read is kept for them."""
-        self._versions.keep(path, job.number, in_place=False)
+    def renames(self, job: Job, source: str, target: str) -> bool:
+        """We do a command's work ourselves: whether earlier ones will find what they may read."""
+        keep = self._versions.keep
+        waits = keep(source, job.number, Change.MOVED) | keep(target, job.number, Change.GONE)
+        return not waits
 
     def forget(self) -> None:
         """What nobody is left to find need not be kept."""

@@ -12,7 +12,7 @@ from smpmake.engine import launchers
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import changed, serial
 from smpmake.protocol import frames
-from smpmake.protocol.working import Terminal, encode_job
+from smpmake.protocol.working import Inherited, Terminal, encode_job
 from smpmake.schedule.job import Job
 
 if TYPE_CHECKING:
@@ -24,7 +24,12 @@ _LENT: Final = " -j --jobserver-auth=3,4"
 
 
 def order_for(
-    job: Job, trace: bytes, terminal: Terminal | None, lent: bytes, errand: Errand | None
+    job: Job,
+    trace: bytes,
+    terminal: Terminal | None,
+    lent: bytes,
+    errand: Errand | None,
+    inherited: Inherited,
 ) -> bytes:
     """The frame that has a job started.
 
@@ -32,6 +37,7 @@ def order_for(
     terminal  what it prints to, if its output would go to one.
     lent      the FIFO of its job server, or b"".
     errand    how it is run if that is on another machine.
+    inherited what it gets from its worker.
     """
     command = command_of(job)
     undo = command.build.undo
@@ -54,6 +60,7 @@ def order_for(
         terminal=terminal,
         environment=environment,
         lent=lent,
+        nicer=max(0, invoke.nice - inherited.nice) if invoke.inherited else 0,
     )
 
 

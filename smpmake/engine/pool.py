@@ -18,11 +18,12 @@ from typing import Final, Protocol
 
 from smpmake import native
 from smpmake.protocol import frames, keeping, working
-from smpmake.protocol.working import Result
+from smpmake.protocol.working import Inherited, Result
 
 log = logging.getLogger("smpmake")
 
 _CHUNK: Final = 1 << 16
+_FIRST_WORDS: Final = 10  # s to wait for them
 _RETRY: Final = 0.1  # s until a worker that could not be started is tried again
 
 OnResult = Callable[[int, Result], None]
@@ -32,10 +33,12 @@ OnLost = Callable[[int], None]
 class Workers(Protocol):
     """Who runs jobs, by slot.
 
-    keepers  processes of ours that are no workers and no strays.
+    keepers    processes of ours that are no workers and no strays.
+    inherited  what jobs inherit, but for what their orders say.
     """
 
     keepers: set[int]
+    inherited: Inherited
 
     def connect(self, on_result: OnResult, on_lost: OnLost) -> None:
         """Whom results go to, and who is told of a slot whose worker died."""
@@ -92,6 +95,17 @@ class Worker:
         ours.setblocking(False)
         self._socket = ours
         loop.add_reader(ours.fileno(), self._readable)
+
+    def hear(self) -> Inherited:
+        """Waits for a worker's first words; nothing is known of one that has none."""
+        self._socket.settimeout(_FIRST_WORDS)
+        try:
+            arrived = self._splitter.feed(self._socket.recv(_CHUNK))
+            return working.decode_worker(arrived[0][1])
+        except (OSError, frames.WireError, IndexError):
+            return Inherited()  # that it has ended shows when it is to do something
+        finally:
+            self._socket.setblocking(False)
 
     def send(self, data: bytes) -> None:
         """Sends a frame; what the socket does not take at once follows when it can."""
@@ -166,6 +180,7 @@ class Pool:
     ) -> None:
         native.become_subreaper()
         self.keepers: set[int] = set()
+        self.inherited = Inherited()
         self._loop = asyncio.get_running_loop()
         self._workers: dict[int, Worker] = {}
         self._busy: set[int] = set()  # slots whose workers have a job
@@ -193,6 +208,7 @@ class Pool:
                     raise
                 self._complain(error)
                 break
+        self.inherited = next(iter(self._workers.values())).hear()
 
     def send(self, slot: int, frame: bytes) -> None:
         """See Workers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -20,6 +21,16 @@ def file_of(path: str) -> File | None:
     except OSError:
         return None
     return info.st_dev, info.st_ino
+
+
+def changed_ns_of(path: str) -> int | None:
+    """When a file was last changed; 0 if nothing is there, None for what is no file."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return 0
+    is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
+    return info.st_ctime_ns if is_file else None
 
 
 def programs_of_system(search: str) -> list[File]:

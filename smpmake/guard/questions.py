@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from smpmake.disk.paths import Paths
-from smpmake.guard.files import file_of
+from smpmake.guard.files import changed_ns_of, file_of
 from smpmake.guard.kept import Kept
 from smpmake.guard.libraries import Libraries
 from smpmake.guard.listings import Listings
 from smpmake.guard.pending import Pending
 from smpmake.guard.searches import Searches
-from smpmake.guard.versions import Versions
+from smpmake.guard.versions import Change, Versions
 from smpmake.guard.views import NOT_THERE, Views
 from smpmake.protocol import wire
 from smpmake.protocol.wire import Question
@@ -36,7 +36,13 @@ GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
 _AGAIN: Final = wire.encode_guard_answer(wire.GUARD_AGAIN)
 
 _CHANGES_NAME: Final = (wire.ASK_MOVE, wire.ASK_REMOVE)
-_CHANGES: Final = (*_CHANGES_NAME, wire.ASK_WRITE, wire.ASK_LINK)
+#: What becomes of the file that is asked about.
+_CHANGES: Final = {
+    wire.ASK_WRITE: Change.WRITTEN,
+    wire.ASK_LINK: Change.WRITTEN,  # it has one name more
+    wire.ASK_MOVE: Change.MOVED,
+    wire.ASK_REMOVE: Change.GONE,
+}
 
 #: What a stall is called in records, by the kind of question.
 CAUSES: Final = {
@@ -53,6 +59,7 @@ CAUSES: Final = {
     wire.ASK_COMMIT: "runs",
     wire.ASK_REMOVE: "changes",
     wire.ASK_LIBRARIES: "loads",
+    wire.ASK_FOLDER: "changes",
 }
 
 
@@ -233,17 +240,18 @@ class Questions:
             return hazards.in_folder(self._paths.folder(path), before)
         if kind in (wire.ASK_READ, wire.ASK_STAT):
             return self._writers(path, before)
+        if kind == wire.ASK_FOLDER:
+            return self._named(path, before) | self._searches.looking(path, before)
         if asker is not None and path not in asker.operands.writes and kind != wire.ASK_MOVE:
             return self._sharers(path, before)
         maker = asker if asker is not None and path in asker.operands.writes else None
-        waits = self._users(path, before, in_place=kind == wire.ASK_WRITE, by=maker)
+        waits = self._users(path, before, _CHANGES[kind], maker)
         if kind == wire.ASK_REMOVE and os.path.isdir(path) and not os.path.islink(path):
             return waits | self._searches.through((path,), before)
         if kind in (wire.ASK_WRITE, wire.ASK_REMOVE):
             return waits | self._searches.linked(question.other, path, before)
-        # A link changes the time by which it is told what could have been read, and no more.
         other = self._paths.canonical("/", question.other)
-        waits |= self._users(other, before, in_place=False)
+        waits |= self._users(other, before, Change.GONE)
         if kind == wire.ASK_MOVE and os.path.isdir(path):
             self._paths.forget()
             waits |= self._searches.through((path, other), before)
@@ -268,7 +276,7 @@ class Questions:
             return set()
         return self._hazards.below(path, before, written=True)
 
-    def _users(self, path: str, before: int, *, in_place: bool, by: Job | None = None) -> set[Job]:
+    def _users(self, path: str, before: int, change: Change, by: Job | None = None) -> set[Job]:
         """Who stands in the way of a change; for who may read what is there, that is kept.
 
         by  the command that makes it, if it is an output of that.
@@ -276,15 +284,16 @@ class Questions:
         hazards = self._hazards
         waits = self._named(path, before)
         # What is written to is what it leads to.
-        real = os.path.realpath(path) if in_place and os.path.islink(path) else path
+        written = change is Change.WRITTEN
+        real = os.path.realpath(path) if written and os.path.islink(path) else path
         if real != path:
-            waits |= self._users(real, before, in_place=True, by=by)
-        changed_ns = _changed_ns(path)
+            waits |= self._users(real, before, change, by)
+        changed_ns = changed_ns_of(path)
         if changed_ns is None:
             return waits
         if self._writers(path, before):  # what those behind them are to read has still to come
             return waits | hazards.may_read(before)
-        return waits | self._versions.keep(path, before, in_place=in_place, by=by)
+        return waits | self._versions.keep(path, before, change, by)
 
     def _sharers(self, path: str, before: int) -> set[Job]:
         """Who stands in the way of what a job does without having said so.
@@ -293,7 +302,7 @@ class Questions:
         what has come in meanwhile would be lost.
         """
         waits = self._named(path, before)
-        changed_ns = _changed_ns(path)
+        changed_ns = changed_ns_of(path)
         if not changed_ns:
             return waits
         return waits | self._hazards.may_read(before, changed_ns)
@@ -392,16 +401,6 @@ class Questions:
 def _over(question: Question) -> bytes:
     """The answer when the waiting is over: what has come may need more libraries."""
     return _AGAIN if question.kind == wire.ASK_LIBRARIES else GO_ON
-
-
-def _changed_ns(path: str) -> int | None:
-    """When a file was last changed; 0 if nothing is there, None for what is no file."""
-    try:
-        info = os.lstat(path)
-    except OSError:
-        return 0
-    is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
-    return info.st_ctime_ns if is_file else None
 
 
 def _program(pid: int) -> str:

@@ -9,23 +9,31 @@ it is told that it is not there.  Nobody waits, but for a command that has the f
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
-import shutil
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from smpmake.disk.copying import copy_whole, remove_whole
 from smpmake.guard.files import File
 from smpmake.guard.kept import Kept
 from smpmake.schedule.hazards import EVERYBODY, Hazards
 from smpmake.schedule.job import Job
 
 _MOST_COPIED: Final = 1 << 20  # bytes; a copy is made while the server serves nobody else
-_SMALL: Final = 1 << 14  # what is removed or replaced is not copied beyond this, but linked
 _LONGEST_WAY: Final = 40  # links
 ABSENT: Final = ""
+
+
+class Change(enum.Enum):
+    """What becomes of the file at a path."""
+
+    WRITTEN = enum.auto()  # it is another afterwards: its contents, mode, owner, times, names ...
+    MOVED = enum.auto()  # it has another name
+    GONE = enum.auto()  # it is removed or replaced
 
 
 class _Version(NamedTuple):
@@ -35,7 +43,7 @@ class _Version(NamedTuple):
     since   its last change (ns); 0 where there was nothing,
     after   or behind the command of this number, which has made it.
     kept    where it is now, or ABSENT.
-    file    which file is there since, if it is the same one.
+    file    which file it was, where that can still be found: under this name, or another.
     private whether `kept` is a file of ours.
     """
 
@@ -80,13 +88,13 @@ class Versions:
         self._products: deque[tuple[int, str]] = deque()
         self._shared: set[str] = set()
         self._count = 0
+        self._themselves: dict[File, str] = {}
 
-    def keep(self, path: str, before: int, *, in_place: bool, by: Job | None = None) -> set[Job]:
+    def keep(self, path: str, before: int, change: Change, by: Job | None = None) -> set[Job]:
         """A path is about to be changed, and some commands may still read what is there.
 
-        before    the number of the command that changes it; EVERYBODY for the driver.
-        in_place  the file itself is written to, rather than removed or replaced.
-        by        the command that does so, if it is an output of that.
+        before  the number of the command that changes it; EVERYBODY for the driver.
+        by      the command that does so, if it is an output of that.
         Returns who has to be waited for.
         """
         self._rename(path)
@@ -94,6 +102,10 @@ class Versions:
             info = os.lstat(path)
         except OSError:
             info = None
+        if info is not None and info.st_nlink > 1 and _file(info) in self._themselves:
+            if not self._part(info):
+                return self._hazards.may_read(before)
+            info = os.lstat(path)
         if info is not None and not (stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)):
             return set()
         since, after = info.st_ctime_ns if info is not None else 0, self._maker(path)
@@ -111,13 +123,14 @@ class Versions:
                 return waits | readers
             self._add(version._replace(kept=os.path.realpath(path)))
             return waits
-        kept = self._kept(path, info, in_place=in_place)
+        kept = self._kept(path, info, change)
         if not kept:
             return waits | readers
-        file = (info.st_dev, info.st_ino) if in_place else None
-        linked = in_place and info.st_nlink > 1
+        linked = info.st_nlink > 1
+        stays = change is Change.WRITTEN or linked
+        file = _file(info) if stays else None
         self._add(version._replace(kept=kept, file=file, private=True), linked=linked)
-        if in_place:  # guards know now that there is another: who has not opened it will not
+        if change is Change.WRITTEN:  # guards know of it: who has not opened it will not
             waits |= {job for job in readers if job.slot is not None and self._opened(job, path)}
         return waits
 
@@ -137,7 +150,7 @@ class Versions:
             if not found or (further := self._of(job, found)) is None:
                 break
             found = further
-        return found
+        return self._shown(found) if found else found
 
     def _of(self, job: Job, path: str) -> str | None:
         if not self._by_path:
@@ -221,7 +234,8 @@ class Versions:
                 self._kept_names.forget(version.path)
             if version.private:
                 with contextlib.suppress(OSError):
-                    os.unlink(version.kept)
+                    self._themselves.pop(_file(os.stat(version.kept)), None)
+                remove_whole(version.kept)
 
     def _add(self, version: _Version, *, linked: bool = False) -> None:
         self._kept_names.version(version.path, version.limit, linked=linked)
@@ -231,23 +245,46 @@ class Versions:
         # Commands ask in any order, and what is dropped a little late does no harm.
         self._in_order.append(version)
 
-    def _kept(self, path: str, info: os.stat_result, *, in_place: bool) -> str:
-        """Where the file of now is to be found from now on; "" where it cannot be kept."""
+    def _kept(self, path: str, info: os.stat_result, change: Change) -> str:
+        """Where the file of now is to be found from now on; "" where it cannot be kept.
+
+        A file that goes is kept itself, if that gives no other name of it one more to show.
+        """
         self._count += 1
         kept = f"{self._folder}/{self._count}"
-        try:
+        with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            if info.st_size <= (_MOST_COPIED if in_place else _SMALL):
-                shutil.copyfile(path, kept)
-                os.utime(kept, ns=(info.st_atime_ns, info.st_mtime_ns))
-                return kept
-            if not in_place:
+            if change is Change.GONE and info.st_nlink == 1:
                 os.link(path, kept)
+                self._themselves[_file(info)] = kept
                 return kept
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(kept)
-        return ""
+        return kept if copy_whole(path, kept, info, info.st_nlink, _MOST_COPIED) else ""
+
+    def _shown(self, kept: str) -> str:
+        """A file that is kept itself had one name; if the undo journal has it too it has two."""
+        with contextlib.suppress(OSError):
+            info = os.stat(kept)
+            if info.st_nlink > 1:
+                self._part(info)
+        return kept
+
+    def _part(self, info: os.stat_result) -> bool:
+        """Of a file that is kept itself a copy is kept from now on; whether it could be made.
+
+        It may be there still: who wanted to remove it could not, and may write to it instead.
+        """
+        kept = self._themselves.get(_file(info), "")
+        if not kept:
+            return True
+        if not copy_whole(kept, f"{kept}.1", info, 1, info.st_size):
+            return False
+        os.rename(f"{kept}.1", kept)
+        del self._themselves[_file(info)]
+        return True
+
+
+def _file(info: os.stat_result) -> File:
+    return info.st_dev, info.st_ino
 
 
 def _on_the_way(path: str) -> list[str]:

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inherited.h"
 #include "util.h"
 
 /* Descriptors as high as these are nobody's: a build may have closed 0, 1 or 2, or use 3 itself. */
@@ -118,6 +119,7 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 	char cwd[PATH_MAX];
 	struct stat out, err;
 	struct wire_limit limits[RLIM_NLIMITS];
+	struct inherited inherited;
 	size_t argv_bytes = 0;
 	if (getcwd(cwd, sizeof cwd) == NULL)
 		return -1;
@@ -133,6 +135,7 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 		argv_bytes += strlen(*word) + 1;
 	mode_t mask = umask(0);
 	umask(mask);
+	look_at_inherited(connection, &inherited);
 	const char *build = s->build != NULL ? s->build : "";
 	struct wire_invoke fixed = {
 	    .parent = (uint32_t)getppid(),
@@ -141,6 +144,10 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 	    .out_ino = out.st_ino,
 	    .err_dev = err.st_dev,
 	    .err_ino = err.st_ino,
+	    .inherited = inherited.number,
+	    .ignored = inherited.ignored,
+	    .blocked = inherited.blocked,
+	    .nice = inherited.nice,
 	    .tool_len = (uint32_t)strlen(tool),
 	    .real_len = (uint32_t)strlen(real),
 	    .cwd_len = (uint32_t)strlen(cwd),

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,23 @@ void note_older(struct job *job)
 	for (size_t i = 0; i < job->output_count; i++)
 		if (lstat(job->outputs[i].path, &info) == 0)
 			job->outputs[i].older = info.st_ino;
+}
+
+void hand_on(const struct wire_job *job)
+{
+	const uint64_t ours = UINT64_C(1) << (SIGTERM - 1);
+	uint64_t ignored = job->ignored & ~ours, blocked = job->blocked & ~ours;
+	sigset_t set;
+	if (job->nicer > 0 && nice(job->nicer) == -1)
+		errno = 0;
+	sigemptyset(&set);
+	for (int i = 1; (ignored | blocked) != 0 && i <= 64; i++, ignored >>= 1, blocked >>= 1) {
+		if (ignored & 1)
+			signal(i, SIG_IGN);
+		if (blocked & 1)
+			sigaddset(&set, i);
+	}
+	sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
 static bool is_older(const struct output *o)

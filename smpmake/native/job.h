@@ -28,6 +28,10 @@ struct job {
 int parse(char *payload, size_t size, struct job *job);
 void forget(struct job *job);
 
+/* In the process that becomes the tool: what its caller has handed on.  TERM is not ignored, since
+ * by that we end a tool. */
+void hand_on(const struct wire_job *job);
+
 /* Before the job starts: of a journaled one, what its outputs are. */
 void note_older(struct job *job);
 

@@ -26,8 +26,9 @@ enum wire_type {
 	WIRE_DRIVER = 6, /* keeper -> server: the driver started, ended or could not be run */
 	WIRE_BYE = 7,    /* server -> keeper: all is well, leave everything alone */
 	/* 8 and 9 are requests and replies, in JSON */
-	WIRE_QUESTION = 10,    /* guard -> server: may I? */
-	WIRE_GUARD_ANSWER = 11 /* server -> guard: now you may */
+	WIRE_QUESTION = 10,     /* guard -> server: may I? */
+	WIRE_GUARD_ANSWER = 11, /* server -> guard: now you may */
+	WIRE_WORKER = 12        /* worker -> server, once: what it has inherited */
 };
 
 struct wire_header {
@@ -43,10 +44,11 @@ struct wire_invoke {
 	uint32_t parent;
 	uint32_t mask;
 	uint64_t out_dev, out_ino, err_dev, err_ino;
+	uint64_t inherited, ignored, blocked; /* inherited.h */
+	int32_t nice;
 	uint32_t tool_len, real_len, cwd_len, build_len, argv_len, env_len, limits_len;
 	uint32_t unguarded; /* the nearest process above without a guard, 0 where all have one */
 	uint32_t line;      /* it is a recipe's line: what a make has started */
-	uint32_t reserved;
 };
 
 struct wire_limit {
@@ -78,12 +80,20 @@ struct wire_answer {
 /* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits, lent (NUL-ended, empty: none). */
 struct wire_job {
 	uint64_t id;
-	int64_t issued_ns; /* file-system time: the mtime that timed outputs get */
+	int64_t issued_ns;         /* file-system time: the mtime that timed outputs get */
+	uint64_t ignored, blocked; /* signals, but TERM: by that we end it */
+	int32_t nicer;             /* niceness to add to the worker's */
 	uint32_t mask;
 	uint32_t flags;
 	uint32_t outputs_len, real_len, cwd_len, argv_len, env_len, limits_len;
 	uint32_t rows, columns; /* of the terminal, where it has one */
 	uint32_t lent_len;      /* the FIFO of a job server; another has LENT_BACK behind it */
+};
+
+/* What a worker's own tools inherit (inherited.h), before the user has had it changed. */
+struct wire_worker {
+	uint64_t inherited;
+	int32_t nice;
 	uint32_t reserved;
 };
 
@@ -124,7 +134,8 @@ enum wire_question_kind {
 	ASK_REMOVE = 13,    /* remove it: what is there is not written to */
 	ASK_LIBRARIES = 14, /* load it with its libraries; the other text: its folder,
 	                       LD_LIBRARY_PATH, more names */
-	ASK_TOKENS = 15     /* run it, which can use a job server: GUARD_ELSEWHERE has its FIFO */
+	ASK_TOKENS = 15,    /* run it, which can use a job server: GUARD_ELSEWHERE has its FIFO */
+	ASK_FOLDER = 16     /* make the folder, or change what it is but for its entries */
 };
 
 /* Blobs: build, path, second path.  Paths are absolute, but not canonical. */

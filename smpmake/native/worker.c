@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "inherited.h"
 #include "job.h"
 #include "system.h"
 #include "terminal.h"
@@ -117,7 +118,6 @@ static void open_lent(const char *fifo)
 /* In the child, between vfork and exec: system calls only. */
 static int become(const struct worker *w, const struct job *job)
 {
-	sigset_t none;
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (chdir(job->cwd) != 0)
@@ -144,8 +144,7 @@ static int become(const struct worker *w, const struct job *job)
 	}
 	if (job->lent[0] != '\0')
 		open_lent(job->lent); /* without it the tool does its work alone */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	hand_on(&job->fixed);
 	execve(job->real, job->argv, job->env);
 	return errno;
 }
@@ -341,6 +340,14 @@ static int run(struct worker *w, struct job *job)
 	return sent;
 }
 
+static int tell_inherited(int server)
+{
+	struct inherited own;
+	look_at_inherited(server, &own);
+	const struct wire_worker told = {.inherited = own.number, .nice = own.nice};
+	return send_frame(server, WIRE_WORKER, &told, sizeof told);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 5) {
@@ -351,6 +358,8 @@ int main(int argc, char **argv)
 	struct worker w = {.server = atoi(argv[1])};
 	fcntl(w.server, F_SETFD, FD_CLOEXEC);
 	fcntl(atoi(argv[4]), F_SETFD, FD_CLOEXEC);
+	if (tell_inherited(w.server) != 0)
+		return 0;
 	prepare(&w, atoi(argv[2]), atoi(argv[3]));
 	for (;;) {
 		struct wire_header header;

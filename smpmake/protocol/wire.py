@@ -35,6 +35,7 @@ ASK_COMMIT: Final = 12
 ASK_REMOVE: Final = 13
 ASK_LIBRARIES: Final = 14
 ASK_TOKENS: Final = 15
+ASK_FOLDER: Final = 16
 
 GUARD_GO_ON: Final = 0
 GUARD_FILE: Final = 1
@@ -43,7 +44,7 @@ GUARD_ELSEWHERE: Final = 3
 GUARD_AGAIN: Final = 4
 GUARD_FOLDER: Final = 5
 
-_INVOKE: Final = struct.Struct("<IIQQQQIIIIIIIIII")
+_INVOKE: Final = struct.Struct("<IIQQQQQQQiIIIIIIIII")
 _ANSWER: Final = struct.Struct("<IiIIII")
 _LIMIT: Final = struct.Struct("<QQ")
 _UNLIMITED: Final = (1 << 64) - 1
@@ -65,6 +66,9 @@ class Invoke:
     parent     the process that called the shim.
     mask       its umask.
     out, err   which files its stdout and stderr are.
+    inherited  the number of what it has inherited beside all this; 0: not told.
+    ignored    signals that are, as bits (0 is signal 1); blocked: the same.
+    nice       its niceness.
     tool       the name that it was called by, without a folder.
     real       the path of the tool that it stands for.
     cwd        the folder that it was called in: absolute, links followed.
@@ -88,6 +92,10 @@ class Invoke:
     limits: bytes
     unguarded: int = 0
     is_line: bool = False
+    inherited: int = 0
+    ignored: int = 0
+    blocked: int = 0
+    nice: int = 0
 
     def limit(self, resource: int) -> int:
         """The soft one of a resource (resource.RLIMIT_NOFILE ...); no limit where none came."""
@@ -124,6 +132,10 @@ def decode_invoke(payload: bytes) -> Invoke:
         out_ino,
         err_dev,
         err_ino,
+        inherited,
+        ignored,
+        blocked,
+        nice,
         tool_len,
         real_len,
         cwd_len,
@@ -133,7 +145,6 @@ def decode_invoke(payload: bytes) -> Invoke:
         limits_len,
         unguarded,
         line,
-        _,
     ) = _INVOKE.unpack_from(payload)
     tool, real, cwd, build, argv, env, limits = blobs(
         payload,
@@ -166,6 +177,10 @@ def decode_invoke(payload: bytes) -> Invoke:
         limits,
         unguarded,
         bool(line),
+        inherited,
+        ignored,
+        blocked,
+        nice,
     )
 
 
@@ -177,7 +192,7 @@ def decode_question(payload: bytes) -> Question:
     texts = blobs(payload, _QUESTION.size, *lengths)
     if not texts[1].startswith(b"/") or any(b"\0" in text for text in texts):
         raise WireError("a question without an absolute path")
-    if not ASK_READ <= kind <= ASK_TOKENS:
+    if not ASK_READ <= kind <= ASK_FOLDER:
         raise WireError(f"a question of kind {kind}")
     build, path, other = (text.decode(errors="surrogateescape") for text in texts)
     return Question(kind, pid, command - 1, build, path, other)
@@ -204,6 +219,10 @@ def encode_invoke(invoke: Invoke) -> bytes:
         invoke.mask,
         *invoke.out,
         *invoke.err,
+        invoke.inherited,
+        invoke.ignored,
+        invoke.blocked,
+        invoke.nice,
         len(tool),
         len(invoke.real),
         len(invoke.cwd),
@@ -213,7 +232,6 @@ def encode_invoke(invoke: Invoke) -> bytes:
         len(invoke.limits),
         invoke.unguarded,
         invoke.is_line,
-        0,
     )
     return frame(
         INVOKE,

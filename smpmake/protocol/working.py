@@ -13,6 +13,7 @@ from smpmake.protocol.wire import Invoke
 
 JOB: Final = 3
 RESULT: Final = 4
+WORKER: Final = 12
 
 OUTPUT_TIMED: Final = 1
 OUTPUT_MADE: Final = 2
@@ -23,7 +24,8 @@ JOB_JOURNALED: Final = 2
 JOB_TERMINAL_OUT: Final = 4
 JOB_TERMINAL_ERR: Final = 8
 
-_JOB: Final = struct.Struct("<QqIIIIIIIIIIII")
+_JOB: Final = struct.Struct("<QqQQiIIIIIIIIIII")
+_WORKER: Final = struct.Struct("<QiI")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
 
 
@@ -33,6 +35,13 @@ class Terminal(NamedTuple):
     flags: int
     rows: int
     columns: int
+
+
+class Inherited(NamedTuple):
+    """What a worker's tools inherit: the number of it (0: not told), and niceness."""
+
+    number: int = 0
+    nice: int = 0
 
 
 class Result(NamedTuple):
@@ -92,11 +101,12 @@ def encode_job(
     environment: bytes,
     terminal: Terminal | None = None,
     lent: bytes = b"",
+    nicer: int = 0,
 ) -> bytes:
     """An order for a worker: `argv` in the invocation's context, but for its environment.
 
     merged: stdout and stderr are one file; journaled: unless it finishes, it is undone; lent: the
-    FIFO of a job server for it.
+    FIFO of a job server for it; nicer: by how much its niceness is to be above the worker's.
     """
     flags = (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0)
     flags |= terminal.flags if terminal is not None else 0
@@ -120,6 +130,9 @@ def encode_job(
             _JOB.pack(
                 job_id,
                 issued_ns,
+                invoke.ignored,
+                invoke.blocked,
+                nicer,
                 invoke.mask,
                 flags,
                 len(outputs),
@@ -130,7 +143,6 @@ def encode_job(
                 len(invoke.limits),
                 *(terminal[1:] if terminal is not None else (0, 0)),
                 len(lent) + 1,
-                0,
             ),
             outputs,
             invoke.real,
@@ -149,6 +161,14 @@ def encode_job(
 def job_of(frame: bytes) -> int:
     """The number of the job that an order (`encode_job`) is about."""
     return int(_JOB.unpack_from(frame, HEADER.size)[0])
+
+
+def decode_worker(payload: bytes) -> Inherited:
+    """What a worker says first.  Raises WireError when it is not as long as that."""
+    if len(payload) != _WORKER.size:
+        raise WireError("a worker's first words are cut short")
+    number, nice, _ = _WORKER.unpack(payload)
+    return Inherited(number, nice)
 
 
 def decode_result(payload: bytes) -> Result:

@@ -290,13 +290,18 @@ class Hazards:
 
         return {job for job in _deferred(self._present, before) if is_concerned(job.operands)}
 
-    def searching(self, where: Callable[[Search], bool], before: int = EVERYBODY) -> set[Job]:
-        """Who may find files somewhere without having said so; who does not say where it looks."""
+    def searching(
+        self, where: Callable[[Search], bool], before: int = EVERYBODY, *, unsaid: bool = True
+    ) -> set[Job]:
+        """Who may find files somewhere without having said so.
+
+        unsaid  those, too, who do not say where they look.
+        """
         near = {search for search in self.searches() if where(search)}
         return {
             job
             for job in _deferred(self._undeclared, before)
-            if job.operands.search is None or job.operands.search in near
+            if job.operands.search in near or (unsaid and job.operands.search is None)
         }
 
     def everybody(self, before: int = EVERYBODY) -> set[Job]:

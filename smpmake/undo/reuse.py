@@ -90,7 +90,11 @@ def prints_of(paths: Iterable[str]) -> dict[str, Print]:
 def key_of(invoke: Invoke, argv: bytes) -> bytes:
     """Equal for commands that do the same with the same files."""
     variables = sorted(v for v in invoke.env.split(b"\0") if not v.startswith(b"SMPMAKE_"))
-    parts = (invoke.cwd, argv, b"%o" % invoke.mask, invoke.limits, invoke.real, *variables)
+    handed_on = b"%d %d %d %d %d" % (
+        *(invoke.mask, invoke.inherited),
+        *(invoke.ignored, invoke.blocked, invoke.nice),
+    )
+    parts = (invoke.cwd, argv, handed_on, invoke.limits, invoke.real, *variables)
     return hashlib.blake2b(b"\0\0".join(parts), digest_size=16).digest()
 
 

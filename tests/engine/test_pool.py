@@ -14,7 +14,7 @@ from smpmake.engine import pool
 from smpmake.engine.pool import Pool
 from smpmake.protocol import frames, working
 from smpmake.protocol.wire import FileId, Invoke
-from smpmake.protocol.working import Result
+from smpmake.protocol.working import Inherited, Result
 
 ORDER = Invoke(1, 0, FileId(0, 0), FileId(0, 0), "t", b"/t", b"/", "b", b"t\0", b"", b"")
 
@@ -55,6 +55,9 @@ class FakeWorker:
         self.slot = slot
         self.on_result = on_result
         self.jobs: list[int] = []
+
+    def hear(self) -> Inherited:
+        return Inherited()
 
     def send(self, frame: bytes) -> None:
         assert not self.jobs, "one at a time"

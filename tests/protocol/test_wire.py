@@ -138,6 +138,10 @@ def test_p5_a_server_that_hangs_up_leaves_the_real_tool(space: Space, shims: Pat
             frames.join_strings
         ),
         st.sampled_from([b"", bytes(range(16)), b"\xff" * 32]),
+        inherited=st.integers(0, 2**64 - 1),
+        ignored=st.integers(0, 2**64 - 1),
+        blocked=st.integers(0, 2**64 - 1),
+        nice=st.integers(-20, 19),
     )
 )
 def test_what_is_encoded_is_decoded(invoke: Invoke) -> None:
@@ -163,6 +167,7 @@ def test_no_payload_is_more_than_an_error(payload: bytes) -> None:
     for decode in (
         wire.decode_invoke,
         working.decode_result,
+        working.decode_worker,
         keeping.decode_driver,
         frames.decode_json,
         frames.strings,

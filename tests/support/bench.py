@@ -24,7 +24,7 @@ from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import frames, wire, working
 from smpmake.protocol.wire import FileId, Invoke, Question
-from smpmake.protocol.working import Result
+from smpmake.protocol.working import Inherited, Result
 from smpmake.schedule.job import Job
 
 #: The driver of all builds here, as its commands see it.
@@ -36,6 +36,7 @@ class FakeWorkers:
 
     def __init__(self) -> None:
         self.keepers: set[int] = set()
+        self.inherited = Inherited()
         self.running: dict[int, int] = {}  # by slot
         self.orders: dict[int, bytes] = {}  # by number, the last of each
         self.signals: list[tuple[int, int]] = []

@@ -116,6 +116,11 @@ void guard_moves_about(void);
 /* The questions.  Each returns when the caller may go on; `dir` is as for openat(2). */
 void guard_see(int dir, const char *path);
 void guard_see_change(int dir, const char *path);
+/* A compiler drops search folders that are not there, or that it may not read.  `makes`: a folder
+ * is made; else what is there is changed but for its contents. */
+void guard_see_folder_change(int dir, const char *path, int makes);
+/* What is open is changed but for its contents. */
+void guard_see_change_of(int fd);
 void guard_see_removal(int dir, const char *path);
 void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, int kind);
 void guard_see_alias(const char *target, int dir, const char *path);
@@ -158,6 +163,12 @@ static inline void changes(int dir, const char *path)
 {
 	if (!guard_quiet() && !is_session(path))
 		guard_see_change(dir, path);
+}
+
+static inline void changes_folder(int dir, const char *path, int makes)
+{
+	if (!guard_quiet() && !is_session(path))
+		guard_see_folder_change(dir, path, makes);
 }
 
 static inline void removes(int dir, const char *path)

@@ -70,24 +70,49 @@ static inline void cuts_open(int fd)
 		undo_data_of(fd);
 }
 
-static inline void touches(int dir, const char *path, int follow)
+static inline void journals(int dir, const char *path, int follow)
 {
-	changes(dir, path);
 	if (undo_is_on())
 		undo_meta(dir, path, follow);
 }
 
+static inline void touches(int dir, const char *path, int follow)
+{
+	changes_folder(dir, path, 0);
+	journals(dir, path, follow);
+}
+
+/* Its time, too, to what the caller says, or to now. */
+static inline void dates(int dir, const char *path, int follow)
+{
+	changes(dir, path);
+	journals(dir, path, follow);
+}
+
 static inline void touches_open(int fd)
 {
+	if (!guard_quiet())
+		guard_see_change_of(fd);
 	if (undo_is_on())
 		undo_meta_of(fd);
+}
+
+static inline void comes(int dir, const char *path)
+{
+	if (undo_is_on())
+		undo_new(dir, path);
 }
 
 static inline void makes(int dir, const char *path)
 {
 	changes(dir, path);
-	if (undo_is_on())
-		undo_new(dir, path);
+	comes(dir, path);
+}
+
+static inline void makes_folder(int dir, const char *path)
+{
+	changes_folder(dir, path, 1);
+	comes(dir, path);
 }
 
 /* 1 where it is gone by then. */

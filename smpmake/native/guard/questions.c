@@ -141,6 +141,29 @@ void guard_see_change(int dir, const char *path)
 	see_change(ASK_WRITE, dir, path, ROLE_INPUT);
 }
 
+void guard_see_folder_change(int dir, const char *path, int makes)
+{
+	int before = errno;
+	struct stat info;
+	struct wire_guard_answer answer;
+	int there = path != NULL && kernel(SYS_newfstatat, dir, path, &info, 0) == 0;
+	if (path != NULL && newest_undeclared() != 0 &&
+	    (makes ? !there : there && S_ISDIR(info.st_mode)))
+		ask_about(ASK_FOLDER, dir, path, &answer);
+	else
+		see_change(ASK_WRITE, dir, path, ROLE_INPUT);
+	errno = before;
+}
+
+void guard_see_change_of(int fd)
+{
+	char name[PATH_MAX];
+	int before = errno;
+	if (name_of(fd, name, sizeof name) > 0)
+		guard_see_folder_change(AT_FDCWD, name, 0);
+	errno = before;
+}
+
 void guard_see_removal(int dir, const char *path)
 {
 	const unsigned roles = ROLE_INPUT | ROLE_ABOVE;

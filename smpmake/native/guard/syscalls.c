@@ -61,7 +61,21 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_fchown:
 		touches_open(FD(a));
 		return 0;
+	case SYS_setxattr:
+	case SYS_removexattr:
+		touches(AT_FDCWD, P(a), 1);
+		return 0;
+	case SYS_lsetxattr:
+	case SYS_lremovexattr:
+		touches(AT_FDCWD, P(a), 0);
+		return 0;
+	case SYS_fsetxattr:
+	case SYS_fremovexattr:
+		touches_open(FD(a));
+		return 0;
 	case SYS_mkdirat:
+		makes_folder(FD(a), P(b));
+		return 0;
 	case SYS_mknodat:
 		makes(FD(a), P(b));
 		return 0;
@@ -114,6 +128,8 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 		touches(AT_FDCWD, P(a), 0);
 		return 0;
 	case SYS_mkdir:
+		makes_folder(AT_FDCWD, P(a));
+		return 0;
 	case SYS_mknod:
 		makes(AT_FDCWD, P(a));
 		return 0;
