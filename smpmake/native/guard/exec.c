@@ -290,6 +290,29 @@ EXPORT int posix_spawnp(int *pid, const char *path, const void *actions, const v
 	        LIBC(posix_spawnp)(pid, path, actions, attributes, argv, env));
 }
 
+/* The next two are of glibc 2.39.  Before that somebody may find ours, who looks whether there are
+ * any, and is told the same as on a kernel that has no such descriptors. */
+
+EXPORT int pidfd_spawn(int *pidfd, const char *path, const void *actions, const void *attributes,
+                       char *const argv[], char *const env[])
+{
+	if (LIBC(pidfd_spawn) == NULL)
+		return ENOSYS;
+	PLANNED(AT_FDCWD, path, 0, env,
+	        LIBC(pidfd_spawn)(pidfd, plan.path, actions, attributes, argv, plan.env),
+	        LIBC(pidfd_spawn)(pidfd, path, actions, attributes, argv, env));
+}
+
+EXPORT int pidfd_spawnp(int *pidfd, const char *path, const void *actions, const void *attributes,
+                        char *const argv[], char *const env[])
+{
+	if (LIBC(pidfd_spawnp) == NULL)
+		return ENOSYS;
+	PLANNED(AT_FDCWD, path, 1, env,
+	        LIBC(pidfd_spawnp)(pidfd, plan.path, actions, attributes, argv, plan.env),
+	        LIBC(pidfd_spawnp)(pidfd, path, actions, attributes, argv, env));
+}
+
 /* Collects the words of an execl into `words` (of at least the count that came). */
 static size_t words_after(va_list list)
 {

@@ -7,6 +7,7 @@
 #include "guard.h"
 
 struct statx;
+struct open_how;
 
 #define HOOK(type, name, params, args, before) type(*name) params;
 #define ENTRY(type, name, params, args, dir, path, before) type(*name) params;
