@@ -13,7 +13,9 @@ import pytest
 from smpmake import native
 
 GUARD = Path(native.__file__).parent / "guard"
-_HOOK = re.compile(r"^(?:(?:HOOK|ENTRY|LOOK|OPEN|GONE|OWN)\([^,]+, |TEMP\()(\w+),", re.MULTILINE)
+_HOOK = re.compile(
+    r"^(?:(?:HOOK|ENTRY|GONE|OWN)\([^,]+, |(?:LOOK|OPEN|STREAM|TEMP)\()(\w+),", re.MULTILINE
+)
 #: What only newer versions of libc have: 2.39, 2.43.
 NEWER = {"pidfd_spawn", "pidfd_spawnp", "openat2"}
 _ABOUT_FILES = re.compile(

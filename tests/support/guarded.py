@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -45,7 +46,8 @@ class Answering:
                 for kind, payload in splitter.feed(data):
                     assert kind == wire.QUESTION
                     self.asked.append(wire.decode_question(payload))
-                connection.sendall(wire.encode_guard_answer(wire.GUARD_GO_ON))
+                with contextlib.suppress(ConnectionError):  # who asked may have ended
+                    connection.sendall(wire.encode_guard_answer(wire.GUARD_GO_ON))
 
     def close(self) -> None:
         with socket.socket(socket.AF_UNIX) as last:

@@ -2,9 +2,10 @@
  * wait.
  *
  * Rules of this library, because it lives inside other people's programs: after its constructor no
- * heap, no stdio, no locks, no globals but atomic words (log.c, asking.c); a connection for
- * each question, closed before the answer is used; errno kept; silent and without effect when its
- * variables are missing or the server is gone.
+ * heap, no stdio, no locks, no globals but atomic words (log.c, asking.c, pages.c); no path on the
+ * caller's stack, of which 4 KiB are to be enough; a connection for each question, closed before
+ * the answer is used; errno kept; silent and without effect when its variables are missing or the
+ * server is gone.
  */
 #ifndef SMPMAKE_GUARD_H
 #define SMPMAKE_GUARD_H
@@ -136,8 +137,8 @@ void guard_see_libraries(const char *path, const char *search, const char *const
 /* For a make: whether the server gives the answer itself; then `answer` holds it. */
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer);
 /* For who wants names alone: a folder that holds the names of the one open as `fd`, pending ones
- * included. */
-int guard_names(int fd, char *elsewhere);
+ * included; its path is given a page. */
+int guard_names(int fd, char **elsewhere);
 
 /* Whether a folder is to be shown with the time that it will have; then `answer` holds that. */
 int guard_folder(int dir, const char *path, struct wire_guard_answer *answer);

@@ -6,8 +6,10 @@
 #include <linux/fs.h>
 #include <string.h>
 
+#include "asking.h"
 #include "journal.h"
 #include "kernel.h"
+#include "pages.h"
 
 /* What fopen's mode means. */
 static inline int flags_of(const char *mode)
@@ -60,11 +62,13 @@ static inline enum opening opens(int dir, const char *path, int flags)
 }
 
 /* What will be opened by others, or in the place of something open: whatever comes of it. */
-static inline void reopens(const char *path, int flags)
+static inline void reopens(int dir, const char *path, int flags)
 {
-	opens(AT_FDCWD, path, flags);
+	ANY_PAGE(led);
+	follow_process(&dir, &path, &led);
+	opens(dir, path, flags);
 	if (guard.notes != NULL)
-		guard_note(WRITES(flags) ? 'w' : 'r', AT_FDCWD, path);
+		guard_note(WRITES(flags) ? 'w' : 'r', dir, path);
 }
 
 static inline void cuts(int dir, const char *path)
@@ -154,8 +158,13 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 
 static inline void links(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
+	ANY_PAGE(led);
+	int dir = from_dir;
+	const char *file = from;
+	if (flags & AT_SYMLINK_FOLLOW)
+		follow_process(&dir, &file, &led);
 	if (!guard_quiet())
-		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
+		guard_see_move(dir, file, to_dir, to, ASK_LINK);
 	if (guard.notes != NULL)
 		guard_note('w', to_dir, to);
 	learns('r', from_dir, from);

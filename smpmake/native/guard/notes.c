@@ -2,6 +2,7 @@
 #include "asking.h"
 
 #include "kernel.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,24 +19,57 @@ static int is_foreign(const char *path)
 	return 0;
 }
 
+/* Room in the trace for a note that names `size` bytes; NULL where there is none. */
+static char *note_of(size_t size)
+{
+	struct trace *trace = guard.notes;
+	uint32_t at = __atomic_fetch_add(&trace->used, (uint32_t)size + 2, __ATOMIC_RELAXED);
+	if (at < sizeof trace->text && size + 2 <= sizeof trace->text - at)
+		return trace->text + at;
+	__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Of a path behind a folder's name, if it has one before it. */
+static char *note_behind(char letter, const char *folder, size_t size, const char *path)
+{
+	size_t length = strlen(path), before = folder != NULL ? size + 1 : 0;
+	if (before + length >= PATH_MAX)
+		return NULL;
+	char *note = note_of(before + length);
+	if (note == NULL)
+		return NULL;
+	if (folder != NULL)
+		*(char *)mempcpy(note + 1, folder, size) = '/';
+	memcpy(note + 1 + before, path, length + 1);
+	__atomic_store_n(note, letter, __ATOMIC_RELEASE);
+	return note;
+}
+
+static SLOW char *note_from(char letter, int dir, const char *path)
+{
+	ON_PAGE(full);
+	if (full == NULL)
+		__atomic_fetch_add(&guard.notes->lost, 1, __ATOMIC_RELAXED);
+	else if (absolute(dir, path, full, PATH_MAX) == 0)
+		return note_behind(letter, NULL, 0, full);
+	return NULL;
+}
+
 char *guard_note(char letter, int dir, const char *path)
 {
 	int before = errno;
+	size_t size = 0;
+	const char *folder;
 	char *note = NULL;
-	char full[PATH_MAX];
-	if (path != NULL && !is_foreign(path) && !is_session(path) &&
-	    absolute_at_first(dir, path, full, sizeof full) == 0) {
-		struct trace *trace = guard.notes;
-		uint32_t size = (uint32_t)strlen(full) + 2;
-		uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);
-		if (at < sizeof trace->text && size <= sizeof trace->text - at) {
-			note = trace->text + at;
-			memcpy(note + 1, full, size - 1);
-			__atomic_store_n(note, letter, __ATOMIC_RELEASE);
-		} else {
-			__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
-		}
-	}
+	if (path == NULL || is_foreign(path) || is_session(path))
+		return NULL;
+	if (*path == '/')
+		note = note_behind(letter, NULL, 0, path);
+	else if ((folder = home_before(dir, &size)) != NULL)
+		note = note_behind(letter, folder, size, path);
+	else
+		note = note_from(letter, dir, path);
 	errno = before;
 	return note;
 }
@@ -43,9 +77,9 @@ char *guard_note(char letter, int dir, const char *path)
 /* By the name of what is open. */
 char *guard_note_open(char letter, int fd)
 {
-	char name[PATH_MAX];
+	ON_PAGE(name);
 	int before = errno;
-	int known = name_of(fd, name, sizeof name) > 0;
+	int known = name != NULL && name_of(fd, name, PATH_MAX) > 0;
 	errno = before;
 	return known ? guard_note(letter, AT_FDCWD, name) : NULL;
 }
@@ -53,10 +87,10 @@ char *guard_note_open(char letter, int fd)
 /* A symbolic link, and what is reached by it. */
 void guard_note_link(const char *target, int dir, const char *path)
 {
-	char full[PATH_MAX];
+	ON_PAGE(full);
 	int before = errno;
-	if (target != NULL && path != NULL && absolute(dir, path, full, sizeof full) == 0 &&
-	    target_of(full, target, full))
+	if (target != NULL && path != NULL && full != NULL &&
+	    absolute(dir, path, full, PATH_MAX) == 0 && target_of(full, target, full))
 		guard_note('r', AT_FDCWD, full);
 	errno = before;
 	guard_note('l', dir, path);

@@ -1,6 +1,7 @@
 /* libc's syscall(): programs that go past its other functions (Node's statSync does) are asked for
  * the paths that they use all the same.
  */
+#include "calls.h"
 #include "exec.h"
 #include "intents.h"
 #include "kernel.h"
@@ -15,13 +16,6 @@
 static SLOW int precede(long number, long a, long b, long c, long d, long e)
 {
 	switch (number) {
-	case SYS_openat:
-		opens(FD(a), P(b), FD(c));
-		return 0;
-	case SYS_openat2:
-		if (c != 0)
-			opens(FD(a), P(b), (int)((const struct open_how *)c)->flags);
-		return 0;
 	case SYS_newfstatat:
 	case SYS_statx:
 	case SYS_faccessat:
@@ -89,12 +83,6 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 		leaves("/");
 		return 0;
 #ifdef SYS_open /* older machines have these beside */
-	case SYS_open:
-		opens(AT_FDCWD, P(a), FD(b));
-		return 0;
-	case SYS_creat:
-		opens(AT_FDCWD, P(a), O_CREAT | O_WRONLY | O_TRUNC);
-		return 0;
 	case SYS_stat:
 	case SYS_lstat:
 	case SYS_access:
@@ -136,15 +124,51 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	}
 }
 
+/* Whether the call opens a file; then it is completed, but for its words. */
+static int is_opening(struct call *call)
+{
+	const long *word = call->words;
+	call->dir = AT_FDCWD;
+	call->path = P(word[0]);
+	switch (call->number) {
+#ifdef SYS_open
+	case SYS_open:
+		call->flags = FD(word[1]);
+		return 1;
+	case SYS_creat:
+		call->flags = O_CREAT | O_WRONLY | O_TRUNC;
+		return 1;
+#endif
+	case SYS_openat:
+		call->flags = FD(word[2]);
+		break;
+	case SYS_openat2:
+		if (word[2] != 0)
+			call->flags = (int)((const struct open_how *)word[2])->flags;
+		break;
+	default:
+		return 0;
+	}
+	call->dir = FD(word[0]);
+	call->path = P(word[1]);
+	return 1;
+}
+
 EXPORT long syscall(long number, ...)
 {
 	va_list list;
-	long word[6];
+	struct call call = {.number = number};
+	long *word = call.words;
 	va_start(list, number);
 	for (int i = 0; i < 6; i++)
 		word[i] = va_arg(list, long);
 	va_end(list);
 	if (guard.active) {
+		if (is_opening(&call))
+			return open_file(&call);
+		if (number == SYS_execveat)
+			return execveat(FD(word[0]), P(word[1]), (char *const *)word[2],
+			                (char *const *)word[3], FD(word[4]));
 		if (number == SYS_execve)
 			return execve(P(word[0]), (char *const *)word[1], (char *const *)word[2]);
 		if (precede(number, word[0], word[1], word[2], word[3], word[4]))
