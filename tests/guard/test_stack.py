@@ -160,7 +160,7 @@ int main(int count, char **argv)
 _TYPED = {"const char *mode": '"r"', "char *path": "template", "char *to": "room"}
 _NAMED = {
     **dict.fromkeys(("dir", "to_dir"), "AT_FDCWD"),
-    **dict.fromkeys(("path", "words", "target", "command", "pattern"), '"p"'),
+    **dict.fromkeys(("path", "words", "target", "command"), '"p"'),
     **dict.fromkeys(("info", "result", "handle", "mount", "list", "how", "device"), "room"),
     **dict.fromkeys(("to", "name", "first", "value"), '"q"'),
     **dict.fromkeys(("flags", "tail", "complain", "filter", "compare", "attributes"), "0"),

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from smpmake import native
@@ -25,10 +26,14 @@ def output(path: Path) -> list[Claim]:
 
 
 class Answering:
-    """A server that lets everybody go on, and remembers what was asked."""
+    """A server that lets everybody go on, and remembers what was asked.
 
-    def __init__(self, path: Path) -> None:
+    first  what it does before it answers a question.
+    """
+
+    def __init__(self, path: Path, first: Callable[[wire.Question], object] | None = None) -> None:
         self.asked: list[wire.Question] = []
+        self._first = first
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(path))
         self._socket.listen(64)
@@ -46,6 +51,8 @@ class Answering:
                 for kind, payload in splitter.feed(data):
                     assert kind == wire.QUESTION
                     self.asked.append(wire.decode_question(payload))
+                    if self._first is not None:
+                        self._first(self.asked[-1])
                 with contextlib.suppress(ConnectionError):  # who asked may have ended
                     connection.sendall(wire.encode_guard_answer(wire.GUARD_GO_ON))
 

@@ -61,6 +61,14 @@ static inline enum opening opens(int dir, const char *path, int flags)
 	return undo_is_on() && undo_open(dir, path, flags) ? MAKING : FOR_WRITING;
 }
 
+/* Whoever is told of changes is to see none that are of commands before. */
+static inline void watches(int dir, const char *path)
+{
+	reads(dir, path);
+	if (!guard_quiet())
+		guard_see_listing(dir, path);
+}
+
 /* What will be opened by others, or in the place of something open: whatever comes of it. */
 static inline void reopens(int dir, const char *path, int flags)
 {

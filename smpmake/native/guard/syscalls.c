@@ -27,6 +27,12 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_fchdir:
 		guard_moves_about();
 		return 0;
+	case SYS_inotify_add_watch:
+		watches(AT_FDCWD, P(b));
+		return 0;
+	case SYS_fanotify_mark:
+		watches(FD(d), P(e));
+		return 0;
 	case SYS_getdents64:
 		lists(FD(a), ".");
 		return 0;
