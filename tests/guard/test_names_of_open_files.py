@@ -1,0 +1,180 @@
+"""Names of what a process has open, or of its folder, are what they lead to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from smpmake import native
+from smpmake.guard.scoreboard import Scoreboard
+from smpmake.guard.traces import Traces
+from smpmake.protocol import wire
+from smpmake.undo.journal import now_ns
+from tests.support.guarded import Answering, output
+from tests.support.held import Held
+from tests.support.space import Space
+
+pytestmark = pytest.mark.slow
+
+#: With `text` open as 5 and as its input.  {pid} is its number.
+NAMES = (
+    *("/dev/fd/5", "/proc/self/fd/5", "/proc/thread-self/fd/5", "/proc/{pid}/fd/5"),
+    *("/proc/{pid}/task/{pid}/fd/5", "/dev/stdin", "/dev/fd/0", "//dev/./fd/5"),
+    *("../../../../../../../../../../dev/fd/5", "/proc/self/cwd/text"),
+)
+READS = {
+    "open": "open(name).close()",
+    "stat": "os.stat(name)",
+    "access": "os.access(name, os.R_OK)",
+    "getxattr": "os.listxattr(name)",
+    "copy": "shutil.copyfile(name, 'copy')",
+}
+WRITES = {
+    "open": "open(name, 'a').close()",
+    "truncate": "os.truncate(name, 1)",
+    "chmod": "os.chmod(name, 0o600)",
+    "utime": "os.utime(name)",
+}
+USER = """
+import os, shutil, sys
+os.dup2(os.open("text", os.O_RDONLY), 5)
+os.dup2(5, 0)
+print("ready", flush=True)
+open("go").close()
+name = sys.argv[1].format(pid=os.getpid())
+"""
+
+
+class Waiting:
+    """A process that has `text` open; it is pending from when it goes on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("session", "work"):
+            (folder / name).mkdir()
+        (folder / "work" / "text").write_text("text\n")
+        os.mkfifo(folder / "work" / "go")
+        self.server = Answering(folder / "session" / "s")
+        self.board = Scoreboard(folder / "session" / "board")
+        self.traces = Traces(folder / "session")
+
+    def run(self, name: str, code: str, *, job: bool = False) -> None:
+        more = {}
+        if job:
+            trace = self.traces.begin(0, now_ns(), watched=True)
+            more = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+        session = self.folder / "session"
+        with subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", USER + code, name],
+            cwd=self.folder / "work",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env={
+                "PATH": os.environ["PATH"],
+                "LD_PRELOAD": native.guard(),
+                "SMPMAKE_SOCKET": str(session / "s"),
+                "SMPMAKE_BOARD": str(session / "board"),
+                "SMPMAKE_GUARD": native.guard(),
+                "SMPMAKE_SHIMS": str(session),
+                "SMPMAKE_BUILD": "main",
+                **more,
+            },
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            self.board.put_up(3, output(self.folder / "work" / "text"))
+            self.board.show(1)
+            (self.folder / "work" / "go").write_text("")
+        assert process.returncode == 0
+
+    def noted(self, name: str) -> list[str]:
+        """The letters under which it is noted, in order."""
+        path = str(self.folder / "work" / name)
+        return [letter for letter, noted in self.traces.events(0).found if noted == path]
+
+    def asked(self, kind: int) -> bool:
+        """Whether somebody asked so about the file."""
+        path = str(self.folder / "work" / "text")
+        return (kind, path) in [(q.kind, os.path.normpath(q.path)) for q in self.server.asked]
+
+    def close(self) -> None:
+        self.traces.close()
+        self.board.close()
+        self.server.close()
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator[Waiting]:
+    made = Waiting(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("way", READS)
+def test_who_reads_by_it_waits(waiting: Waiting, name: str, way: str) -> None:
+    waiting.run(name, READS[way])
+    assert waiting.asked(wire.ASK_READ)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("way", WRITES)
+def test_who_changes_by_it_waits(waiting: Waiting, name: str, way: str) -> None:
+    waiting.run(name, WRITES[way])
+    assert waiting.asked(wire.ASK_WRITE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("mode", "letter"), [("r", "r"), ("a", "w")])
+def test_what_a_job_opens_by_it_is_noted(
+    waiting: Waiting, name: str, mode: str, letter: str
+) -> None:
+    waiting.run(name, f"open(name, {mode!r}).close()", job=True)
+    assert waiting.noted("text") == ["r", letter]
+
+
+#: libc's own syscall(); machines that have no open(2) have openat(2) alone.
+SYSTEM_CALLS = """
+import ctypes, platform
+call = ctypes.CDLL(None, use_errno=True).syscall
+numbers = {"x86_64": (257, 437, 2, 85), "aarch64": (56, 437, None, None)}[platform.machine()]
+openat, openat2, plain, creat = numbers
+def does(number, *words):
+    assert number is None or call(ctypes.c_long(number), *words) >= 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "letter"),
+    [
+        ("does(openat, -100, b'other', os.O_RDONLY, 0)", "r"),
+        ("does(openat2, -100, b'other', bytes(24), ctypes.c_size_t(24))", "r"),
+        ("does(plain, b'other', os.O_RDONLY, 0) if plain else open('other')", "r"),
+        ("does(openat, -100, b'other', os.O_WRONLY, 0)", "w"),
+        ("does(creat, b'other', 0o600) if creat else open('other', 'w')", "w"),
+    ],
+)
+def test_what_a_job_opens_by_syscall_is_noted(waiting: Waiting, code: str, letter: str) -> None:
+    (waiting.folder / "work" / "other").touch()
+    waiting.run("", SYSTEM_CALLS + code, job=True)
+    assert waiting.noted("other") == [letter]
+
+
+@pytest.mark.parametrize("name", ["/dev/fd/3", "/proc/self/fd/3"])
+def test_p1_a_compile_finds_what_was_written_behind_it_by_such_a_name(
+    space: Space, name: str
+) -> None:
+    held = Held(space)
+    script = (
+        "exec 3< a.h\ngcc -c b.c -o b0.o\ncat b0.o > copy\ngcc -Dheld -c b.c -o b1.o\n"
+        f"echo '#define A 2' > {name}\ngcc -c b.c -o b2.o\n: > after\n"
+    )
+    files = {"a.h": "#define A 1\n", "b.c": '#include "a.h"\nint b = A;\n', "build.sh": script}
+    status, expected = held.serial(files, ["sh", "-e", "build.sh"])
+    ended, tree = held.parallel(files, ["sh", "-e", "build.sh"])
+    assert (ended.status, tree) == (status, expected), ended.err
