@@ -157,16 +157,23 @@ int main(int count, char **argv)
 }
 """
 #: What each parameter is given, by its declaration or its name.
-_TYPED = {"const char *mode": '"r"', "char *path": "template", "char *to": "room"}
+_TYPED = {
+    "const char *first": '"q"',
+    "const char *mode": '"r"',
+    "char *path": "template",
+    "char *to": "room",
+}
 _NAMED = {
     **dict.fromkeys(("dir", "to_dir"), "AT_FDCWD"),
     **dict.fromkeys(("path", "words", "target", "command"), '"p"'),
     **dict.fromkeys(("info", "result", "handle", "mount", "list", "how", "device"), "room"),
-    **dict.fromkeys(("to", "name", "first", "value"), '"q"'),
+    **dict.fromkeys(("to", "name", "value"), '"q"'),
     **dict.fromkeys(("flags", "tail", "complain", "filter", "compare", "attributes"), "0"),
     **dict.fromkeys(("user", "group", "effective", "saved", "status", "kind", "address"), "0"),
     **dict.fromkeys(("space", "id"), "0"),
     **dict.fromkeys(("pid", "pidfd"), "room"),
+    **dict.fromkeys(("option", "seconds", "first", "others", "which", "timer", "before"), "0"),
+    **dict.fromkeys(("what", "type", "data"), '"p"'),
     "mode": "0600",
     "size": "100",
     "room": "4096",

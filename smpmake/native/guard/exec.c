@@ -110,7 +110,7 @@ EXPORT int posix_spawnp(int *pid, const char *path, const void *actions, const v
 EXPORT int pidfd_spawn(int *pidfd, const char *path, const void *actions, const void *attributes,
                        char *const argv[], char *const env[])
 {
-	void *function = FUNCTION(pidfd_spawn);
+	void *function = find_in_libc("pidfd_spawn");
 	if (function == NULL)
 		return ENOSYS;
 	return spawn(function, 0, pidfd, path, actions, attributes, argv, env);
@@ -119,7 +119,7 @@ EXPORT int pidfd_spawn(int *pidfd, const char *path, const void *actions, const 
 EXPORT int pidfd_spawnp(int *pidfd, const char *path, const void *actions, const void *attributes,
                         char *const argv[], char *const env[])
 {
-	void *function = FUNCTION(pidfd_spawnp);
+	void *function = find_in_libc("pidfd_spawnp");
 	if (function == NULL)
 		return ENOSYS;
 	return spawn(function, 1, pidfd, path, actions, attributes, argv, env);

@@ -39,8 +39,8 @@ enum variable {
 	V_COUNT
 };
 
-/* What the constructor found; never written again.  Texts are copies: programs move their
- * environment about. */
+/* What the constructor found; never written again, but for `inert`.  Texts are copies: programs
+ * move their environment about. */
 struct guard {
 	const struct board *board; /* never NULL: without a session it is an empty one */
 	struct trace *trace;       /* where this job's reads and writes are noted, or NULL */
@@ -48,9 +48,10 @@ struct guard {
 	uint32_t command;          /* what process of which command we are, 0: the driver */
 	uint32_t unguarded;        /* the nearest process above without a guard, 0: none */
 	int active;                /* there is a session */
-	int is_make;               /* this program reads makefiles */
-	int is_shell;              /* or scripts */
-	int is_part;               /* this process is part of a command */
+	int inert;    /* the kernel may kill us for any system call: we are as if there were none */
+	int is_make;  /* this program reads makefiles */
+	int is_shell; /* or scripts */
+	int is_part;  /* this process is part of a command */
 	int lists_names;       /* what it wants of a listing are names: make, a shell's pattern */
 	char name[64];         /* this program's */
 	char interpreter[128]; /* the dynamic loader that we came with */
@@ -98,9 +99,14 @@ char *variable_of(char **env, const char *name);
 /* Of a timespec, or a time of statx(2). */
 #define NS_OF(time) ((int64_t)(time).tv_sec * 1000000000 + (time).tv_nsec)
 
+static inline int is_inert(void)
+{
+	return __atomic_load_n(&guard.inert, __ATOMIC_RELAXED);
+}
+
 static inline int guard_quiet(void)
 {
-	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0;
+	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0 || is_inert();
 }
 
 /* Whether a path leads into the session's own folder, where nobody waits for anything and nothing

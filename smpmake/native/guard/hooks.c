@@ -31,6 +31,19 @@ void *find_in_libc(const char *name)
 	return function;
 }
 
+/* In the place of what only newer libcs have: who looks whether there is one finds our hook. */
+static long none(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+void *found_in_libc(const char *name)
+{
+	void *function = find_in_libc(name);
+	return function != NULL ? function : (void *)(uintptr_t)none;
+}
+
 #define FIND(name) *(void **)&libc.name = find_in_libc(#name)
 
 __attribute__((constructor(101))) static void find_first(void)
@@ -250,7 +263,7 @@ static inline void expands(const char *pattern, int flags)
 EXPORT int openat2(int dir, const char *path, const struct open_how *how, size_t size);
 EXPORT int openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	const struct call call = {.function = (void *)(uintptr_t)LIBC(openat2),
+	const struct call call = {.function = find_in_libc("openat2"),
 	                          .number = SYS_openat2,
 	                          .words = WORDS(dir, path, how, size),
 	                          .dir = dir,

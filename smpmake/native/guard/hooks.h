@@ -36,7 +36,10 @@ extern int libc_is_alone;
 /* The ones in daily use are found once, by the constructor; the others each time, which costs less
  * than finding them all in every small process. */
 #define LIBC(name)                                                                                 \
-	(libc.name != NULL ? libc.name : (__typeof__(libc.name))(uintptr_t)find_in_libc(#name))
+	(libc.name != NULL ? libc.name : (__typeof__(libc.name))(uintptr_t)found_in_libc(#name))
+
+/* NULL where this libc has no such function; or one that says so. */
 void *find_in_libc(const char *name);
+void *found_in_libc(const char *name);
 
 #endif

@@ -218,6 +218,21 @@ static inline void departs(void)
 	learns('s', AT_FDCWD, "/");
 }
 
+/* Whether a timer is set to go off, and by the clock, not by the time that this process runs.  Both
+ * kinds have the time between two first, then that until the first, of two words each. */
+static inline int is_set(int which, const void *timer)
+{
+	const long *words = timer;
+	return which == 0 && words != NULL && (words[2] | words[3]) != 0;
+}
+
+/* A limit of time. */
+static inline void arms(int is_set)
+{
+	if (is_set && !guard_quiet())
+		guard_see_everything("/");
+}
+
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.
  */
 static inline void leaves(const char *what)

@@ -62,7 +62,7 @@ char *guard_note(char letter, int dir, const char *path)
 	size_t size = 0;
 	const char *folder;
 	char *note = NULL;
-	if (path == NULL || is_foreign(path) || is_session(path))
+	if (path == NULL || is_inert() || is_foreign(path) || is_session(path))
 		return NULL;
 	if (*path == '/')
 		note = note_behind(letter, NULL, 0, path);
@@ -115,7 +115,7 @@ void guard_note_end(int status)
 __attribute__((destructor)) static void note_waiting(void)
 {
 	char text[96];
-	if (guard.trace == NULL)
+	if (guard.trace == NULL || is_inert())
 		return;
 	int before = errno;
 	long fd = kernel(SYS_openat, AT_FDCWD, "/proc/self/schedstat", O_RDONLY | O_CLOEXEC);

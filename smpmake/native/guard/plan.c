@@ -297,8 +297,8 @@ long start_program(const struct program *program)
 {
 	struct call call = program->call;
 	size_t size = size_of_plan(program);
-	int is_known = call.path != NULL || call.dir >= 0;
-	if (program->list == NULL && (!guard.active || !is_known))
+	int is_known = guard.active && !is_inert() && (call.path != NULL || call.dir >= 0);
+	if (program->list == NULL && !is_known)
 		return call_with(&call, NULL);
 	char *memory = pages_take(size);
 	if (memory == NULL) {
@@ -312,11 +312,11 @@ long start_program(const struct program *program)
 	                    .at = memory};
 	if (program->list != NULL)
 		collect(&plan, program);
-	int is_planned = guard.active && is_known && prepare(&plan, program);
+	int is_planned = is_known && prepare(&plan, program);
 	call.words[program->argv_at] = (long)plan.argv;
 	if (is_planned)
 		call.words[program->env_at] = (long)plan.env;
-	struct held_at_exec *held = program->is_exec ? pages_leave(memory, size) : NULL;
+	struct held_at_exec *held = program->is_exec && is_known ? pages_leave(memory, size) : NULL;
 	long result = call_with(&call, is_planned ? plan.path : NULL);
 	int after = errno;
 	pages_keep(held);

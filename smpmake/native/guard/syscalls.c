@@ -7,6 +7,8 @@
 #include "kernel.h"
 
 #include <linux/openat2.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 
 #define P(word) ((const char *)(word))
@@ -32,6 +34,13 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 		return 0;
 	case SYS_fanotify_mark:
 		watches(FD(d), P(e));
+		return 0;
+	case SYS_setitimer:
+		arms(is_set(FD(a), P(b)));
+		return 0;
+	case SYS_timer_settime:
+	case SYS_timerfd_settime:
+		arms(is_set(0, P(c)));
 		return 0;
 	case SYS_getdents64:
 		lists(FD(a), ".");
@@ -84,11 +93,24 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_setresuid:
 	case SYS_chroot:
 	case SYS_pivot_root:
+	case SYS_mount:
+	case SYS_umount2:
+#ifdef SYS_move_mount
+	case SYS_move_mount:
+	case SYS_open_tree:
+	case SYS_fsmount:
+#endif
+#ifdef SYS_mount_setattr
+	case SYS_mount_setattr:
+#endif
 	case SYS_unshare:
 	case SYS_setns:
 		leaves("/");
 		return 0;
 #ifdef SYS_open /* older machines have these beside */
+	case SYS_alarm:
+		arms(a != 0);
+		return 0;
 	case SYS_stat:
 	case SYS_lstat:
 	case SYS_access:
@@ -130,6 +152,48 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	}
 }
 
+/* ------------------------------------------------------------------ seccomp(2) */
+
+/* From here on the kernel may kill whoever makes a system call that the program itself never does.
+ */
+static long confine(long number, const long word[6])
+{
+	int was = is_inert();
+	if (!was)
+		leaves("/");
+	__atomic_store_n(&guard.inert, 1, __ATOMIC_RELAXED);
+	long result = kernel(number, word[0], word[1], word[2], word[3], word[4], word[5]);
+	if (result != 0)
+		__atomic_store_n(&guard.inert, was, __ATOMIC_RELAXED);
+	return result;
+}
+
+/* Whether a call confines the process, and does not only ask what could be done. */
+static int confines(long number, const long word[6])
+{
+	if (number == SYS_prctl)
+		return word[0] == PR_SET_SECCOMP &&
+		       (word[1] == SECCOMP_MODE_STRICT ||
+		        (word[1] == SECCOMP_MODE_FILTER && word[2] != 0));
+	return number == SYS_seccomp && (word[0] == SECCOMP_SET_MODE_STRICT ||
+	                                 (word[0] == SECCOMP_SET_MODE_FILTER && word[2] != 0));
+}
+
+EXPORT int prctl(int option, ...)
+{
+	va_list list;
+	long word[6] = {option};
+	va_start(list, option);
+	for (int i = 1; i < 5; i++)
+		word[i] = va_arg(list, long);
+	va_end(list);
+	if (guard.active && confines(SYS_prctl, word))
+		return (int)confine(SYS_prctl, word);
+	return (int)kernel(SYS_prctl, word[0], word[1], word[2], word[3], word[4]);
+}
+
+/* ------------------------------------------------------------------ any call */
+
 /* Whether the call opens a file; then it is completed, but for its words. */
 static int is_opening(struct call *call)
 {
@@ -169,7 +233,9 @@ EXPORT long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		word[i] = va_arg(list, long);
 	va_end(list);
-	if (guard.active) {
+	if (guard.active && confines(number, word))
+		return confine(number, word);
+	if (guard.active && !is_inert()) {
 		if (is_opening(&call))
 			return open_file(&call);
 		if (number == SYS_execveat)
