@@ -69,8 +69,13 @@ def test_what_a_job_opens_by_it_is_noted(
 SYSTEM_CALLS = """
 import ctypes, platform
 call = ctypes.CDLL(None, use_errno=True).syscall
-numbers = {"x86_64": (257, 437, 2, 85), "aarch64": (56, 437, None, None)}[platform.machine()]
-openat, openat2, plain, creat = numbers
+numbers = {
+    "x86_64": (257, 437, 2, 85, 262, 332, 269, 439, 4, 6, 21),
+    "aarch64": (56, 437, None, None, 79, 291, 48, 439, None, None, None),
+}
+openat, openat2, plain, creat, *looks = numbers[platform.machine()]
+newfstatat, statx, faccessat, faccessat2, stat, lstat, access = looks
+room = bytes(512)
 def does(number, *words):
     assert number is None or call(ctypes.c_long(number), *words) >= 0
 """
@@ -90,6 +95,24 @@ def test_what_a_job_opens_by_syscall_is_noted(waiting: Waiting, code: str, lette
     (waiting.folder / "work" / "other").touch()
     waiting.run("", SYSTEM_CALLS + code, job=True)
     assert waiting.noted("other") == [letter]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "newfstatat, -100, b'text', room, 0",
+        "statx, -100, b'text', 0, 0x7ff, room",
+        "faccessat, -100, b'text', 0",
+        "faccessat2, -100, b'text', 0, 0",
+        "stat, b'text', room",
+        "lstat, b'text', room",
+        "access, b'text', 0",
+    ],
+)
+def test_what_is_not_there_for_a_job_is_not_for_its_syscall(waiting: Waiting, code: str) -> None:
+    waiting.server.answers["text"] = wire.GUARD_ABSENT
+    looks = f"number, *words = {code}\nassert number is None or call(ctypes.c_long(number), *words)"
+    waiting.run("", f"{SYSTEM_CALLS}{looks} == -1 and ctypes.get_errno() == 2", job=True)
 
 
 @pytest.mark.parametrize("name", ["/dev/fd/3", "/proc/self/fd/3"])

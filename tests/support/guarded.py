@@ -29,10 +29,12 @@ class Answering:
     """A server that lets everybody go on, and remembers what was asked.
 
     first  what it does before it answers a question.
+    answers  by the names of files, where it answers otherwise.
     """
 
     def __init__(self, path: Path, first: Callable[[wire.Question], object] | None = None) -> None:
         self.asked: list[wire.Question] = []
+        self.answers: dict[str, int] = {}
         self._first = first
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(path))
@@ -54,7 +56,8 @@ class Answering:
                     if self._first is not None:
                         self._first(self.asked[-1])
                 with contextlib.suppress(ConnectionError):  # who asked may have ended
-                    connection.sendall(wire.encode_guard_answer(wire.GUARD_GO_ON))
+                    state = self.answers.get(Path(self.asked[-1].path).name, wire.GUARD_GO_ON)
+                    connection.sendall(wire.encode_guard_answer(state))
 
     def close(self) -> None:
         with socket.socket(socket.AF_UNIX) as last:

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <linux/fcntl.h>
+#include <linux/openat2.h>
+#include <linux/stat.h>
 
 extern int fileno(void *file);
 extern int fclose(void *file);
@@ -146,11 +148,79 @@ int open_file(const struct call *call)
 	return opened.fd;
 }
 
+int open_by_how(struct call *call)
+{
+	const struct open_how *how = (const struct open_how *)call->words[2];
+	const char *path = (const char *)call->words[1];
+	if (how != NULL && path != NULL && how->resolve & RESOLVE_IN_ROOT) {
+		path += strspn(path, "/");
+		call->words[1] = (long)(*path != '\0' ? path : ".");
+	}
+	call->dir = (int)call->words[0];
+	call->path = (const char *)call->words[1];
+	call->flags = how != NULL ? (int)how->flags : 0;
+	return open_file(call);
+}
+
 void *open_stream(const struct call *call)
 {
 	struct opened opened = {.is_stream = 1};
 	open_it(&opened, call);
 	return (void *)opened.result;
+}
+
+/* ------------------------------------------------------------------ what a make is shown */
+
+int show_nothing(void *unused, const struct wire_guard_answer *answer)
+{
+	(void)unused;
+	if (answer->state != GUARD_ABSENT)
+		return 0;
+	errno = ENOENT;
+	return -1;
+}
+
+/* struct stat and struct stat64 are one on the machines that we know. */
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "a machine with two kinds of stat");
+
+int show_stat(void *to, const struct wire_guard_answer *answer)
+{
+	struct stat *info = to;
+	const struct timespec changed = {answer->mtime_ns / 1000000000,
+	                                 answer->mtime_ns % 1000000000};
+	if (answer->state == GUARD_FOLDER) {
+		if (S_ISDIR(info->st_mode))
+			info->st_mtim = changed;
+		return 0;
+	}
+	memset(info, 0, sizeof *info);
+	info->st_mode = S_IFREG | answer->mode;
+	info->st_nlink = 1;
+	info->st_size = 1;
+	info->st_blksize = 4096;
+	info->st_atim = info->st_ctim = info->st_mtim = changed;
+	return show_nothing(to, answer);
+}
+
+int show_statx(void *to, const struct wire_guard_answer *answer)
+{
+	struct statx *info = to;
+	const struct statx_timestamp changed = {.tv_sec = answer->mtime_ns / 1000000000,
+	                                        .tv_nsec =
+	                                            (uint32_t)(answer->mtime_ns % 1000000000)};
+	if (answer->state == GUARD_FOLDER) {
+		if (S_ISDIR(info->stx_mode))
+			info->stx_mtime = changed;
+		return 0;
+	}
+	memset(info, 0, sizeof *info);
+	info->stx_mask = STATX_BASIC_STATS;
+	info->stx_mode = (uint16_t)(S_IFREG | answer->mode);
+	info->stx_nlink = 1;
+	info->stx_size = 1;
+	info->stx_blksize = 4096;
+	info->stx_atime = info->stx_ctime = info->stx_mtime = changed;
+	return show_nothing(to, answer);
 }
 
 /* ------------------------------------------------------------------ looking */

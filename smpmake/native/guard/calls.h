@@ -28,8 +28,14 @@ long call_with(const struct call *call, const char *path);
 int open_file(const struct call *call);
 void *open_stream(const struct call *call);
 
+/* The same by openat2(2), of which the call has the words alone. */
+int open_by_how(struct call *call);
+
 /* How an answer is shown to who looks; `to` is the look's own.  Returns what the look returns. */
 typedef int show_answer(void *to, const struct wire_guard_answer *answer);
+show_answer show_stat;
+show_answer show_statx;
+show_answer show_nothing;
 
 /* A look at a file.  `plain`, unless NULL, is what fstatat(2) with the call's flags would fill. */
 int look_at(const struct call *call, show_answer *show, void *to, void *plain);

@@ -15,8 +15,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/fcntl.h>
-#include <linux/openat2.h>
-#include <linux/stat.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -75,60 +73,6 @@ __attribute__((constructor(101))) static void find_first(void)
 	FIND(execve);
 	FIND(posix_spawn);
 	libc_is_alone = are_libcs((const uintptr_t *)&libc, sizeof libc / sizeof(uintptr_t));
-}
-
-/* ------------------------------------------------------------------ what a make is shown */
-
-static int exists(void *unused, const struct wire_guard_answer *answer)
-{
-	(void)unused;
-	if (answer->state != GUARD_ABSENT)
-		return 0;
-	errno = ENOENT;
-	return -1;
-}
-
-/* struct stat and struct stat64 are one on the machines that we know. */
-_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "a machine with two kinds of stat");
-
-static int show(void *to, const struct wire_guard_answer *answer)
-{
-	struct stat *info = to;
-	const struct timespec changed = {answer->mtime_ns / 1000000000,
-	                                 answer->mtime_ns % 1000000000};
-	if (answer->state == GUARD_FOLDER) {
-		if (S_ISDIR(info->st_mode))
-			info->st_mtim = changed;
-		return 0;
-	}
-	memset(info, 0, sizeof *info);
-	info->st_mode = S_IFREG | answer->mode;
-	info->st_nlink = 1;
-	info->st_size = 1;
-	info->st_blksize = 4096;
-	info->st_atim = info->st_ctim = info->st_mtim = changed;
-	return exists(to, answer);
-}
-
-static int showx(void *to, const struct wire_guard_answer *answer)
-{
-	struct statx *info = to;
-	const struct statx_timestamp changed = {.tv_sec = answer->mtime_ns / 1000000000,
-	                                        .tv_nsec =
-	                                            (uint32_t)(answer->mtime_ns % 1000000000)};
-	if (answer->state == GUARD_FOLDER) {
-		if (S_ISDIR(info->stx_mode))
-			info->stx_mtime = changed;
-		return 0;
-	}
-	memset(info, 0, sizeof *info);
-	info->stx_mask = STATX_BASIC_STATS;
-	info->stx_mode = (uint16_t)(S_IFREG | answer->mode);
-	info->stx_nlink = 1;
-	info->stx_size = 1;
-	info->stx_blksize = 4096;
-	info->stx_atime = info->stx_ctime = info->stx_mtime = changed;
-	return exists(to, answer);
 }
 
 /* ------------------------------------------------------------------ several paths, patterns */
@@ -263,13 +207,10 @@ static inline void expands(const char *pattern, int flags)
 EXPORT int openat2(int dir, const char *path, const struct open_how *how, size_t size);
 EXPORT int openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	const struct call call = {.function = find_in_libc("openat2"),
-	                          .number = SYS_openat2,
-	                          .words = WORDS(dir, path, how, size),
-	                          .dir = dir,
-	                          .path = path,
-	                          .flags = how != NULL ? (int)how->flags : 0};
-	return open_file(&call);
+	struct call call = {.function = find_in_libc("openat2"),
+	                    .number = SYS_openat2,
+	                    .words = WORDS(dir, path, how, size)};
+	return open_by_how(&call);
 }
 
 EXPORT char *mkdtemp(char *path);

@@ -6,7 +6,6 @@
 #include "intents.h"
 #include "kernel.h"
 
-#include <linux/openat2.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -18,10 +17,6 @@
 static SLOW int precede(long number, long a, long b, long c, long d, long e)
 {
 	switch (number) {
-	case SYS_newfstatat:
-	case SYS_statx:
-	case SYS_faccessat:
-	case SYS_faccessat2:
 	case SYS_readlinkat:
 		reads(FD(a), P(b));
 		return 0;
@@ -111,9 +106,6 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_alarm:
 		arms(a != 0);
 		return 0;
-	case SYS_stat:
-	case SYS_lstat:
-	case SYS_access:
 	case SYS_readlink:
 		reads(AT_FDCWD, P(a));
 		return 0;
@@ -212,10 +204,6 @@ static int is_opening(struct call *call)
 	case SYS_openat:
 		call->flags = FD(word[2]);
 		break;
-	case SYS_openat2:
-		if (word[2] != 0)
-			call->flags = (int)((const struct open_how *)word[2])->flags;
-		break;
 	default:
 		return 0;
 	}
@@ -224,11 +212,53 @@ static int is_opening(struct call *call)
 	return 1;
 }
 
+/* A look at a file, which is completed by where it is, and made. */
+static int look(struct call *call, int is_at, int flags, show_answer *how, long to, long plain)
+{
+	call->dir = is_at ? FD(call->words[0]) : AT_FDCWD;
+	call->path = P(call->words[is_at]);
+	call->flags = flags;
+	return look_at(call, how, (void *)to, (void *)plain);
+}
+
+/* Whether the call looks at a file; then that has been done. */
+static int is_look(struct call *call, long *result)
+{
+	const long *word = call->words;
+	switch (call->number) {
+	case SYS_newfstatat:
+		*result = look(call, 1, FD(word[3]), show_stat, word[2], word[2]);
+		return 1;
+	case SYS_statx:
+		*result = look(call, 1, FD(word[2]), show_statx, word[4], 0);
+		return 1;
+	case SYS_faccessat:
+		*result = look(call, 1, 0, show_nothing, 0, 0);
+		return 1;
+	case SYS_faccessat2:
+		*result = look(call, 1, FD(word[3]), show_nothing, 0, 0);
+		return 1;
+#ifdef SYS_open
+	case SYS_stat:
+		*result = look(call, 0, 0, show_stat, word[1], word[1]);
+		return 1;
+	case SYS_lstat:
+		*result = look(call, 0, AT_SYMLINK_NOFOLLOW, show_stat, word[1], word[1]);
+		return 1;
+	case SYS_access:
+		*result = look(call, 0, 0, show_nothing, 0, 0);
+		return 1;
+#endif
+	default:
+		return 0;
+	}
+}
+
 EXPORT long syscall(long number, ...)
 {
 	va_list list;
 	struct call call = {.number = number};
-	long *word = call.words;
+	long *word = call.words, result;
 	va_start(list, number);
 	for (int i = 0; i < 6; i++)
 		word[i] = va_arg(list, long);
@@ -236,8 +266,12 @@ EXPORT long syscall(long number, ...)
 	if (guard.active && confines(number, word))
 		return confine(number, word);
 	if (guard.active && !is_inert()) {
+		if (number == SYS_openat2)
+			return open_by_how(&call);
 		if (is_opening(&call))
 			return open_file(&call);
+		if (is_look(&call, &result))
+			return result;
 		if (number == SYS_execveat)
 			return execveat(FD(word[0]), P(word[1]), (char *const *)word[2],
 			                (char *const *)word[3], FD(word[4]));
