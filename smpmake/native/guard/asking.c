@@ -141,11 +141,13 @@ static int may_be_open_file(const char *path)
 static int led_by_number(int folder, const char *number, char *room)
 {
 	struct statfs system;
+	struct stat info;
 	if (kernel(SYS_fstatfs, folder, &system) != 0 || system.f_type != PROC_MAGIC)
 		return 0;
 	long size = kernel(SYS_readlinkat, folder, number, room, PATH_MAX - 1);
 	room[size > 0 ? size : 0] = '\0';
-	return *room == '/'; /* a pipe has no name */
+	/* A pipe has no name, nor has a file that has been removed ("... (deleted)"). */
+	return *room == '/' && kernel(SYS_newfstatat, AT_FDCWD, room, &info, 0) == 0;
 }
 
 static SLOW int led(int dir, const char *path, char *room)
