@@ -137,6 +137,13 @@ static int may_be_open_file(const char *path)
 	                                strcmp(name, "stderr") == 0));
 }
 
+/* Whether a path leads through a process's folder, or its root. */
+static int is_by_folder(const char *path)
+{
+	return path[0] == '/' && path[1] == 'p' && starts(path, "/proc/") &&
+	       (strstr(path, "/cwd/") != NULL || strstr(path, "/root/") != NULL);
+}
+
 /* Where an open file's number, or a stream's name, in a folder of the kernel's leads; to `room`. */
 static int led_by_number(int folder, const char *number, char *room)
 {
@@ -174,12 +181,19 @@ static SLOW int led(int dir, const char *path, char *room)
 	return is;
 }
 
+/* Most names do not, as their last letter says. */
+static int may_lead(const char *path)
+{
+	size_t size = strlen(path);
+	char last = size > 0 ? path[size - 1] : '\0';
+	int may = (last >= '0' && last <= '9') || last == 'n' || last == 't' || last == 'r';
+	return (may && may_be_open_file(path)) || is_by_folder(path);
+}
+
 void follow_process(int *dir, const char **path, char **page)
 {
 	int before = errno;
-	if (*path == NULL || !(may_be_open_file(*path) ||
-	                       (starts(*path, "/proc/") && (strstr(*path, "/cwd/") != NULL ||
-	                                                    strstr(*path, "/root/") != NULL))))
+	if (*path == NULL || !may_lead(*path))
 		return;
 	*page = pages_take(PATH_MAX);
 	if (*page != NULL && led(*dir, *path, *page)) {

@@ -19,13 +19,15 @@ typedef long function(long, long, long, long, long, long);
 
 long call_with(const struct call *call, const char *path)
 {
-	const long *given = call->words;
-	long w[6];
-	int at = 0; /* of the path */
-	while (path != NULL && at < 5 && given[at] != (long)call->path)
-		at++;
-	for (int i = 0; i < 6; i++)
-		w[i] = path != NULL && i == at ? (long)path : given[i];
+	const long *w = call->words;
+	long words[6];
+	if (path != NULL) {
+		int at = 0; /* of the call's path */
+		while (at < 5 && w[at] != (long)call->path)
+			at++;
+		w = memcpy(words, w, sizeof words);
+		words[at] = (long)path;
+	}
 	if (call->function == NULL)
 		return kernel(call->number, w[0], w[1], w[2], w[3], w[4], w[5]);
 	return ((function *)(uintptr_t)call->function)(w[0], w[1], w[2], w[3], w[4], w[5]);
@@ -129,7 +131,9 @@ static void open_it(struct opened *opened, const struct call *call)
 	int dir = call->dir;
 	const char *path = call->path;
 	opened->fd = -1;
-	if (is_inert()) {
+	int is_nobodys =
+	    guard.notes == NULL && guard_quiet() && !(WRITES(call->flags) && undo_is_on());
+	if (is_nobodys || is_inert()) {
 		try(opened, call, NULL);
 		return;
 	}
