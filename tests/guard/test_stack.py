@@ -18,6 +18,7 @@ from smpmake.undo.journal import now_ns
 from tests.guard.test_guard_symbols import hooks
 from tests.support import needs
 from tests.support.guarded import Answering, guarded, output
+from tests.support.space import Space
 
 pytestmark = pytest.mark.slow
 
@@ -260,3 +261,12 @@ def test_every_hook_on_a_small_stack(
         assert plainly <= {"glob", "glob64"}
         assert killed(where, runner, work, **more) <= plainly
         assert {"p", "q"} <= {Path(q.path).name for q in server.asked} or not pending
+
+
+@pytest.mark.parametrize("where", ["thread", "handler"])
+def test_every_hook_on_a_small_stack_in_a_build(runner: Path, space: Space, where: str) -> None:
+    """Where what is changed is also written down."""
+    space.write({"x.c": "int x;\n", "f": ""})
+    ended = space.smpmake("-q", "sh", "-c", f"gcc -c x.c -o p; {runner} {where} 2> /dev/null")
+    assert set(ended.out.split()) <= {"glob", "glob64"}
+    assert ended.status == 0, ended.err
