@@ -6,6 +6,7 @@ import errno
 import os
 import platform
 import re
+import runpy
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from smpmake import native
 
 SOURCES = Path(native.__file__).parent
+ROOT = SOURCES.parent.parent
 MACHINES = ("x86_64", "aarch64")
 
 
@@ -30,6 +32,37 @@ def test_the_shim_words_errors_as_libc_does() -> None:
     assert len(worded) > 10
     for name, words in worded:
         assert os.strerror(getattr(errno, name)) == words
+
+
+#: What <string.h> of glibc 2.43 makes of C23: the pointer found is as const as the one given.
+_NEWER_STRING_H = """
+#include <stdlib.h>
+#include <string.h>
+#define AS_GIVEN(pointer, type, call) \\
+    _Generic(0 ? (pointer) : (void *)1, const void *: (type)(call), default: call)
+#define memchr(s, c, n) AS_GIVEN(s, const void *, memchr(s, c, n))
+#define strchr(s, c) AS_GIVEN(s, const char *, strchr(s, c))
+#define strrchr(s, c) AS_GIVEN(s, const char *, strrchr(s, c))
+#define strpbrk(s, a) AS_GIVEN(s, const char *, strpbrk(s, a))
+#define strstr(s, n) AS_GIVEN(s, const char *, strstr(s, n))
+"""
+
+
+@pytest.mark.parametrize(
+    "source", sorted(str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*.c"))
+)
+def test_the_sources_pass_where_string_h_has_macros(source: str, tmp_path: Path) -> None:
+    (tmp_path / "newer.h").write_text(_NEWER_STRING_H)
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))
+    flags = [*hook["FLAGS"], *hook["_names_of_tools"](ROOT), "-Werror", "-fsyntax-only"]
+    included = ["-include", str(tmp_path / "newer.h")]
+    done = subprocess.run(
+        ["cc", *flags, *included, str(SOURCES / source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

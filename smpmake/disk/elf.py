@@ -14,7 +14,7 @@ import struct
 from typing import Final
 
 _INTERPRETER: Final = 3
-_HEADS: Final = 4
+_HEADS: Final = 6
 _LONGEST_PATH: Final = 4096
 _LONGEST_LOADER: Final = 128
 #: Of a 64-bit and a 32-bit machine: the header's class, and where it says where its parts are.

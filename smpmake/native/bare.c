@@ -134,13 +134,14 @@ char *strchrnul(const char *text, int character)
 	return (char *)(uintptr_t)text;
 }
 
-char *strchr(const char *text, int character)
+/* Newer <string.h> has macros of these names. */
+char *(strchr)(const char *text, int character)
 {
 	char *found = strchrnul(text, character);
 	return *found == (char)character ? found : NULL;
 }
 
-char *strrchr(const char *text, int character)
+char *(strrchr)(const char *text, int character)
 {
 	const char *found = NULL;
 	for (;; text++) {

@@ -19,12 +19,15 @@ from smpmake.disk.elf import takes_guard
 _SOURCES = Path(native.__file__).parent / "guard"
 _DRIVER = """
 #include "program.c"
+#include "pages.c"
 #include <stdio.h>
-struct guard guard;
+static const uint64_t nothing[sizeof(struct board) / 8]; /* is pending */
+struct guard guard = {.board = (const struct board *)nothing};
+void guard_see(int dir, const char *path) { (void)dir; (void)path; }
 int main(int argc, char **argv) {
   strcpy(guard.interpreter, argv[1]);
   for (int i = 2; i < argc; i++)
-    putchar('0' + nature_of(argv[i]).takes_guard);
+    putchar('0' + nature_of(AT_FDCWD, argv[i]).takes_guard);
   return 0;
 }
 """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from smpmake import native
@@ -24,10 +26,16 @@ def output(path: Path) -> list[Claim]:
 
 
 class Answering:
-    """A server that lets everybody go on, and remembers what was asked."""
+    """A server that lets everybody go on, and remembers what was asked.
 
-    def __init__(self, path: Path) -> None:
+    first  what it does before it answers a question.
+    answers  by the names of files, where it answers otherwise.
+    """
+
+    def __init__(self, path: Path, first: Callable[[wire.Question], object] | None = None) -> None:
         self.asked: list[wire.Question] = []
+        self.answers: dict[str, int] = {}
+        self._first = first
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(path))
         self._socket.listen(64)
@@ -45,7 +53,11 @@ class Answering:
                 for kind, payload in splitter.feed(data):
                     assert kind == wire.QUESTION
                     self.asked.append(wire.decode_question(payload))
-                connection.sendall(wire.encode_guard_answer(wire.GUARD_GO_ON))
+                    if self._first is not None:
+                        self._first(self.asked[-1])
+                with contextlib.suppress(ConnectionError):  # who asked may have ended
+                    state = self.answers.get(Path(self.asked[-1].path).name, wire.GUARD_GO_ON)
+                    connection.sendall(wire.encode_guard_answer(state))
 
     def close(self) -> None:
         with socket.socket(socket.AF_UNIX) as last:

@@ -1,11 +1,14 @@
 #include "asking.h"
+#include "folder.h"
 #include "kernel.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +30,14 @@ static char *digits_before(char *end, unsigned number)
 		*--end = (char)('0' + number % 10);
 	while ((number /= 10) != 0);
 	return end;
+}
+
+char *open_name(unsigned fd, char room[OPEN_NAME_SIZE])
+{
+	char digits[12], *end = digits + sizeof digits - 1;
+	*end = '\0';
+	strcpy(stpcpy(room, "/proc/self/fd/"), digits_before(end, fd));
+	return room;
 }
 
 ssize_t name_of(int fd, char *name, size_t size)
@@ -85,16 +96,16 @@ static SLOW void find_home(void)
 	}
 }
 
-int absolute_at_first(int dir, const char *path, char *full, size_t size)
+const char *home_before(int dir, size_t *size)
 {
-	if (*path == '/' || dir != AT_FDCWD)
-		return absolute(dir, path, full, size);
+	if (dir != AT_FDCWD)
+		return NULL;
 	if (__atomic_load_n(&home.state, __ATOMIC_ACQUIRE) == UNKNOWN)
 		find_home();
-	if (__atomic_load_n(&home.state, __ATOMIC_ACQUIRE) != KNOWN || (size_t)home.size >= size)
-		return absolute(dir, path, full, size);
-	memcpy(full, home.name, (size_t)home.size);
-	return behind(home.size, path, full, size);
+	if (__atomic_load_n(&home.state, __ATOMIC_ACQUIRE) != KNOWN)
+		return NULL;
+	*size = (size_t)home.size;
+	return home.name;
 }
 
 int target_of(const char *link, const char *target, char full[PATH_MAX])
@@ -105,6 +116,92 @@ int target_of(const char *link, const char *target, char full[PATH_MAX])
 	memmove(full, link, folder);
 	strcpy(full + folder, target);
 	return 1;
+}
+
+/* ------------------------------------------------------------------ by way of a process */
+
+#define PROC_MAGIC 0x9fa0 /* of statfs(2) */
+
+static int starts(const char *path, const char *prefix)
+{
+	return strncmp(path, prefix, strlen(prefix)) == 0;
+}
+
+/* Whether the last component of a path is called as an open file's number is, or as the streams of
+ * /dev. */
+static int may_be_open_file(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	size_t digits = strspn(name, "0123456789");
+	return (digits > 0 && name[digits] == '\0') ||
+	       (starts(name, "std") && (strcmp(name, "stdin") == 0 || strcmp(name, "stdout") == 0 ||
+	                                strcmp(name, "stderr") == 0));
+}
+
+/* Whether a path leads through a process's folder, or its root. */
+static int is_by_folder(const char *path)
+{
+	return path[0] == '/' && path[1] == 'p' && starts(path, "/proc/") &&
+	       (strstr(path, "/cwd/") != NULL || strstr(path, "/root/") != NULL);
+}
+
+/* Where an open file's number, or a stream's name, in a folder of the kernel's leads; to `room`. */
+static int led_by_number(int folder, const char *number, char *room)
+{
+	struct statfs system;
+	struct stat info;
+	if (kernel(SYS_fstatfs, folder, &system) != 0 || system.f_type != PROC_MAGIC)
+		return 0;
+	long size = kernel(SYS_readlinkat, folder, number, room, PATH_MAX - 1);
+	room[size > 0 ? size : 0] = '\0';
+	/* A pipe has no name, nor has a file that has been removed ("... (deleted)"). */
+	return *room == '/' && kernel(SYS_newfstatat, AT_FDCWD, room, &info, 0) == 0;
+}
+
+static SLOW int led(int dir, const char *path, char *room)
+{
+	ON_PAGE(other);
+	char number[16];
+	int is_open = may_be_open_file(path);
+	/* /dev/stdin is a link like others, to one. */
+	if (is_open && starts(path, "/dev/std")) {
+		long size = kernel(SYS_readlinkat, dir, path, room, PATH_MAX - 1);
+		room[size > 0 ? size : 0] = '\0';
+		path = room;
+	}
+	const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+	const char *folder = folder_of(path, other);
+	if (folder == NULL || (is_open && strlen(name) >= sizeof number))
+		return 0;
+	long fd = kernel(SYS_openat, dir, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	int is = is_open ? led_by_number((int)fd, strcpy(number, name), room)
+	                 : absolute((int)fd, name, room, PATH_MAX) == 0 && !starts(room, "/proc/");
+	kernel(SYS_close, fd);
+	return is;
+}
+
+/* Most names do not, as their last letter says. */
+static int may_lead(const char *path)
+{
+	size_t size = strlen(path);
+	char last = size > 0 ? path[size - 1] : '\0';
+	int may = (last >= '0' && last <= '9') || last == 'n' || last == 't' || last == 'r';
+	return (may && may_be_open_file(path)) || is_by_folder(path);
+}
+
+void follow_process(int *dir, const char **path, char **page)
+{
+	int before = errno;
+	if (*path == NULL || !may_lead(*path))
+		return;
+	*page = pages_take(PATH_MAX);
+	if (*page != NULL && led(*dir, *path, *page)) {
+		*dir = AT_FDCWD;
+		*path = *page;
+	}
+	errno = before;
 }
 
 static int transfer(int fd, void *data, size_t size, int sending)
@@ -150,7 +247,7 @@ static int connected(uint32_t kind)
 	return GONE;
 }
 
-SLOW int ask(uint32_t kind, const char *path, const char *other, char *elsewhere,
+SLOW int ask(uint32_t kind, const char *path, const char *other, char **elsewhere,
              struct wire_guard_answer *answer)
 {
 	struct {
@@ -186,12 +283,14 @@ SLOW int ask(uint32_t kind, const char *path, const char *other, char *elsewhere
 	if (sent == (ssize_t)(sizeof head + texts) && transfer(fd, &reply, sizeof reply, 0) == 0 &&
 	    reply.magic == WIRE_MAGIC && reply.type == WIRE_GUARD_ANSWER &&
 	    reply.length >= sizeof *answer && transfer(fd, answer, sizeof *answer, 0) == 0) {
+		if (answer->state == GUARD_ELSEWHERE && elsewhere != NULL && *elsewhere == NULL)
+			*elsewhere = pages_take(PATH_MAX);
 		if (answer->state == GUARD_ELSEWHERE &&
-		    (elsewhere == NULL || answer->path_len >= PATH_MAX ||
-		     transfer(fd, elsewhere, answer->path_len, 0) != 0))
+		    (elsewhere == NULL || *elsewhere == NULL || answer->path_len >= PATH_MAX ||
+		     transfer(fd, *elsewhere, answer->path_len, 0) != 0))
 			answer->state = GUARD_GO_ON;
 		else if (answer->state == GUARD_ELSEWHERE)
-			elsewhere[answer->path_len] = '\0';
+			(*elsewhere)[answer->path_len] = '\0';
 	} else { /* the server has died */
 		const struct timespec moment = {.tv_nsec = ENDING_NS};
 		memset(answer, 0, sizeof *answer);
@@ -199,4 +298,15 @@ SLOW int ask(uint32_t kind, const char *path, const char *other, char *elsewhere
 	}
 	kernel(SYS_close, fd);
 	return 0;
+}
+
+SLOW void ask_about(uint32_t kind, int dir, const char *path, struct wire_guard_answer *answer)
+{
+	ON_PAGE(full);
+	if (full == NULL)
+		ask(ASK_ALL, "/", "", NULL, answer);
+	else if (absolute(dir, path, full, PATH_MAX) == 0)
+		ask(kind, full, "", NULL, answer);
+	else
+		memset(answer, 0, sizeof *answer); /* no such folder, or too long for any call */
 }

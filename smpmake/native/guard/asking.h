@@ -6,6 +6,10 @@
 
 #include <sys/types.h>
 
+/* A name by which what is open can be opened again, in `room`. */
+#define OPEN_NAME_SIZE 32
+char *open_name(unsigned fd, char room[OPEN_NAME_SIZE]);
+
 /* The name of an open file, by its number or by the digits of that; its length, -1 for none. */
 ssize_t name_of(int fd, char *name, size_t size);
 ssize_t name_of_open(const char *digits, char *name, size_t size);
@@ -13,16 +17,25 @@ ssize_t name_of_open(const char *digits, char *name, size_t size);
 /* An absolute name, nothing followed or folded; -1 where there is none. */
 int absolute(int dir, const char *path, char *full, size_t size);
 
-/* The same, by the name that our folder had when it was first needed: for notes, of which a job
- * makes thousands.  Who moves about (`guard_moves_about`) is asked each time. */
-int absolute_at_first(int dir, const char *path, char *full, size_t size);
+/* What is to be put before a relative path to make it absolute: the name that our folder had when
+ * it was first needed, NULL where that is not known; for notes, of which a job makes thousands. Who
+ * moves about (`guard_moves_about`) is asked each time. */
+const char *home_before(int dir, size_t *size);
+
+/* Where a name leads by way of what a process has open, or of its folder (/proc/self/fd/3,
+ * /dev/stdin, /proc/self/cwd/x): then that, in `page`, which is given one, becomes the path. */
+void follow_process(int *dir, const char **path, char **page);
 
 /* Where a symbolic link leads, without a look at what is on the way; 0 where that is too long. */
 int target_of(const char *link, const char *target, char full[PATH_MAX]);
 
-/* Puts a question and waits for the answer; without a server the answer is to go on.  `elsewhere`
- * gets the path of an answer that has one.  -1 where there is a server that could not be asked. */
-int ask(uint32_t kind, const char *path, const char *other, char *elsewhere,
+/* Puts a question and waits for the answer; without a server the answer is to go on.  `elsewhere`,
+ * where it is NULL, is given a page with the path of an answer that has one.  -1 where there is a
+ * server that could not be asked. */
+int ask(uint32_t kind, const char *path, const char *other, char **elsewhere,
         struct wire_guard_answer *answer);
+
+/* The same of a path as for openat(2).  Where no memory is left for its name, about everything. */
+void ask_about(uint32_t kind, int dir, const char *path, struct wire_guard_answer *answer);
 
 #endif

@@ -12,8 +12,9 @@ extern char **environ;
  * which declare some of them a little otherwise. */
 #define HOOK(type, name, params, args, before)
 #define ENTRY(type, name, params, args, dir, path, before)
-#define LOOK(type, name, params, args, dir, path, shown, to, flags)
-#define OPEN(type, name, params, args, dir, path, how, failed)
+#define LOOK(name, params, args, dir, path, show, to, plain, flags)
+#define OPEN(name, params, args, dir, path, how)
+#define STREAM(name, params, args, dir, path, how)
 #define TEMP(name, params, args, tail, flags)
 #define GONE(type, name, params, args, dir, path, kinds)
 #define OWN(type, name, params) EXPORT type name params;
@@ -22,6 +23,7 @@ extern char **environ;
 #undef ENTRY
 #undef LOOK
 #undef OPEN
+#undef STREAM
 #undef TEMP
 #undef GONE
 #undef OWN

@@ -5,25 +5,19 @@
 #include "guard.h"
 
 struct folder {
+	int matters; /* its time does */
+	uint64_t device, inode;
 	int64_t changed_ns;
-	char path[PATH_MAX]; /* "": its time does not matter */
 };
 
-/* Around the call that changes it, in a job: a folder is to have the time at which the last command
- * was issued that has changed it, and not that at which the job came to it. */
-void folder_before(struct folder *folder, int dir, const char *path);
-void folder_after(const struct folder *folder);
+/* Around a call that changes it, where that `may` be: in a job a folder is to have the time at
+ * which the last command was issued that has changed it, and not that at which the job came to it.
+ */
+void folder_before(struct folder *folder, int may, int dir, const char *path);
+void folder_after(const struct folder *folder, int dir, const char *path);
 
-/* The call, with the folder's time kept where it is a job's. */
-#define WITH_FOLDER(matters, dir, path, call)                                                      \
-	do {                                                                                       \
-		struct folder folder;                                                              \
-		int keep = guard.trace != NULL && (matters) && !is_session(path);                  \
-		if (keep)                                                                          \
-			folder_before(&folder, dir, path);                                         \
-		call;                                                                              \
-		if (keep)                                                                          \
-			folder_after(&folder);                                                     \
-	} while (0)
+/* The name of the folder of what a path names, which is to be looked up where that is: a part of
+ * the path, copied to `room`, of PATH_MAX; NULL where it is longer. */
+const char *folder_of(const char *path, char *room);
 
 #endif

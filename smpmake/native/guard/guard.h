@@ -2,9 +2,10 @@
  * wait.
  *
  * Rules of this library, because it lives inside other people's programs: after its constructor no
- * heap, no stdio, no locks, no globals but atomic words (log.c, asking.c); a connection for
- * each question, closed before the answer is used; errno kept; silent and without effect when its
- * variables are missing or the server is gone.
+ * heap, no stdio, no locks, no globals but atomic words (log.c, asking.c, pages.c); no path on the
+ * caller's stack, of which 4 KiB are to be enough; a connection for each question, closed before
+ * the answer is used; errno kept; silent and without effect when its variables are missing or the
+ * server is gone.
  */
 #ifndef SMPMAKE_GUARD_H
 #define SMPMAKE_GUARD_H
@@ -37,16 +38,17 @@ enum variable {
 	V_COUNT
 };
 
-/* What the constructor found; never written again.  Texts are copies: programs move their
- * environment about. */
+/* What the constructor found; never written again, but for `inert`.  Texts are copies: programs
+ * move their environment about. */
 struct guard {
 	const struct board *board; /* never NULL: without a session it is an empty one */
 	struct trace *trace;       /* where this job's reads and writes are noted, or NULL */
 	uint32_t command;          /* what process of which command we are, 0: the driver */
 	uint32_t unguarded;        /* the nearest process above without a guard, 0: none */
 	int active;                /* there is a session */
-	int is_make;               /* this program reads makefiles */
-	int is_part;               /* this process is part of a command */
+	int inert;   /* the kernel may kill us for any system call: we are as if there were none */
+	int is_make; /* this program reads makefiles */
+	int is_part; /* this process is part of a command */
 	int lists_names;       /* what it wants of a listing are names: make, a shell's pattern */
 	char name[64];         /* this program's */
 	char interpreter[128]; /* the dynamic loader that we came with */
@@ -92,9 +94,14 @@ char *variable_of(char **env, const char *name);
 /* Of a timespec, or a time of statx(2). */
 #define NS_OF(time) ((int64_t)(time).tv_sec * 1000000000 + (time).tv_nsec)
 
+static inline int is_inert(void)
+{
+	return __atomic_load_n(&guard.inert, __ATOMIC_RELAXED);
+}
+
 static inline int guard_quiet(void)
 {
-	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0;
+	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0 || is_inert();
 }
 
 /* Whether a path leads into the session's own folder, where nobody waits for anything and nothing
@@ -136,8 +143,8 @@ void guard_see_libraries(const char *path, const char *search, const char *const
 /* For a make: whether the server gives the answer itself; then `answer` holds it. */
 int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer);
 /* For who wants names alone: a folder that holds the names of the one open as `fd`, pending ones
- * included. */
-int guard_names(int fd, char *elsewhere);
+ * included; its path is given a page. */
+int guard_names(int fd, char **elsewhere);
 
 /* Whether a folder is to be shown with the time that it will have; then `answer` holds that. */
 int guard_folder(int dir, const char *path, struct wire_guard_answer *answer);

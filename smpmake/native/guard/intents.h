@@ -6,8 +6,10 @@
 #include <linux/fs.h>
 #include <string.h>
 
+#include "asking.h"
 #include "journal.h"
 #include "kernel.h"
+#include "pages.h"
 
 /* What fopen's mode means. */
 static inline int flags_of(const char *mode)
@@ -49,12 +51,22 @@ static inline enum opening opens(int dir, const char *path, int flags)
 	return undo_is_on() && undo_open(dir, path, flags) ? MAKING : FOR_WRITING;
 }
 
-/* What will be opened by others, or in the place of something open: whatever comes of it. */
-static inline void reopens(const char *path, int flags)
+/* Whoever is told of changes is to see none that are of commands before. */
+static inline void watches(int dir, const char *path)
 {
-	opens(AT_FDCWD, path, flags);
+	reads(dir, path);
+	if (!guard_quiet())
+		guard_see_listing(dir, path);
+}
+
+/* What will be opened by others, or in the place of something open: whatever comes of it. */
+static inline void reopens(int dir, const char *path, int flags)
+{
+	ANY_PAGE(led);
+	follow_process(&dir, &path, &led);
+	opens(dir, path, flags);
 	if (guard.trace != NULL)
-		guard_note(WRITES(flags) ? 'w' : 'r', AT_FDCWD, path);
+		guard_note(WRITES(flags) ? 'w' : 'r', dir, path);
 }
 
 static inline void cuts(int dir, const char *path)
@@ -143,8 +155,13 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 
 static inline void links(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
+	ANY_PAGE(led);
+	int dir = from_dir;
+	const char *file = from;
+	if (flags & AT_SYMLINK_FOLLOW)
+		follow_process(&dir, &file, &led);
 	if (!guard_quiet())
-		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
+		guard_see_move(dir, file, to_dir, to, ASK_LINK);
 	if (guard.trace != NULL)
 		guard_note('w', to_dir, to);
 	if (undo_is_on())
@@ -168,6 +185,21 @@ static inline void binds(const void *address, unsigned size)
 	} *name = address;
 	if (address != NULL && size > sizeof name->family && name->family == 1 && *name->path)
 		makes(AT_FDCWD, name->path);
+}
+
+/* Whether a timer is set to go off, and by the clock, not by the time that this process runs.  Both
+ * kinds have the time between two first, then that until the first, of two words each. */
+static inline int is_set(int which, const void *timer)
+{
+	const long *words = timer;
+	return which == 0 && words != NULL && (words[2] | words[3]) != 0;
+}
+
+/* A limit of time. */
+static inline void arms(int is_set)
+{
+	if (is_set && !guard_quiet())
+		guard_see_everything("/");
 }
 
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.

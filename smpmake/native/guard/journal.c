@@ -78,6 +78,8 @@ static uint32_t store_of(const struct undo_head *h, const struct statx *info)
 	return 0;
 }
 
+#define ITEM_SIZE (sizeof((struct undo_store *)0)->path + 24)
+
 static void item(const struct undo_head *h, uint32_t store, uint64_t at, char *to)
 {
 	char *end = stpcpy(to, h->store[store - 1].path);
@@ -149,10 +151,9 @@ void undo_commit(const char *why)
 {
 	int before = errno;
 	struct wire_guard_answer answer;
-	char full[PATH_MAX];
-	if (absolute(AT_FDCWD, why, full, sizeof full) != 0)
-		strcpy(full, "/");
-	if (ask(ASK_COMMIT, full, "", NULL, &answer) != 0 && undo_head() != NULL)
+	ON_PAGE(full);
+	int known = full != NULL && absolute(AT_FDCWD, why, full, PATH_MAX) == 0;
+	if (ask(ASK_COMMIT, known ? full : "/", "", NULL, &answer) != 0 && undo_head() != NULL)
 		undo_lose(undo_head());
 	errno = before;
 }
@@ -162,7 +163,7 @@ void undo_commit(const char *why)
 /* Returns whether there still is something to be changed. */
 static SLOW int change_data(struct change *c, int grows)
 {
-	char name[PATH_MAX];
+	char name[ITEM_SIZE];
 	struct undo_entry *entry;
 	uint64_t size = c->info.stx_size;
 	c->kind = UNDO_DATA;
@@ -195,7 +196,7 @@ static SLOW int change_data(struct change *c, int grows)
 int undo_open(int dir, const char *path, int flags)
 {
 	int before = errno, is_new = 0;
-	struct change c;
+	CHANGE(c);
 	int nofollow = flags & (O_NOFOLLOW | O_EXCL) ? AT_SYMLINK_NOFOLLOW : 0;
 	if (undo_look(&c, dir, path, nofollow)) {
 		if (c.there && matters(&c) && S_ISREG(c.info.stx_mode) && (flags & O_EXCL) == 0 &&
@@ -213,7 +214,7 @@ int undo_open(int dir, const char *path, int flags)
 void undo_data(int dir, const char *path)
 {
 	int before = errno;
-	struct change c;
+	CHANGE(c);
 	if (undo_look(&c, dir, path, 0) && matters(&c) && S_ISREG(c.info.stx_mode))
 		change_data(&c, 0);
 	errno = before;
@@ -222,7 +223,7 @@ void undo_data(int dir, const char *path)
 void undo_meta(int dir, const char *path, int follow)
 {
 	int before = errno;
-	struct change c;
+	CHANGE(c);
 	if (undo_look(&c, dir, path, follow ? 0 : AT_SYMLINK_NOFOLLOW) && matters(&c)) {
 		c.kind = UNDO_META;
 		undo_write(&c, nothing);
@@ -233,8 +234,8 @@ void undo_meta(int dir, const char *path, int follow)
 void undo_meta_of(int fd)
 {
 	int before = errno;
-	char path[PATH_MAX];
-	if (name_of(fd, path, sizeof path) > 0)
+	ON_PAGE(path);
+	if (path != NULL && name_of(fd, path, PATH_MAX) > 0)
 		undo_meta(AT_FDCWD, path, 0);
 	errno = before;
 }
@@ -242,8 +243,8 @@ void undo_meta_of(int fd)
 void undo_data_of(int fd)
 {
 	int before = errno;
-	char path[PATH_MAX];
-	if (name_of(fd, path, sizeof path) > 0)
+	ON_PAGE(path);
+	if (path != NULL && name_of(fd, path, PATH_MAX) > 0)
 		undo_data(AT_FDCWD, path);
 	errno = before;
 }
@@ -251,7 +252,7 @@ void undo_data_of(int fd)
 void undo_new(int dir, const char *path)
 {
 	int before = errno;
-	struct change c;
+	CHANGE(c);
 	if (undo_look(&c, dir, path, AT_SYMLINK_NOFOLLOW) && !c.there) {
 		c.kind = UNDO_NEW;
 		undo_write(&c, nothing);
@@ -296,7 +297,7 @@ int undo_temporary(char *path, int tail, int flags, int is_folder)
 void undo_link(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
 	int before = errno;
-	struct change c;
+	CHANGE(c);
 	int how = (flags & AT_EMPTY_PATH) | (flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW);
 	if (undo_look(&c, to_dir, to, AT_SYMLINK_NOFOLLOW) && !c.there &&
 	    kernel(SYS_statx, from_dir, from, how, STATX_BASIC_STATS, &c.info) == 0) {
@@ -310,14 +311,17 @@ void undo_link(int from_dir, const char *from, int to_dir, const char *to, int f
 /* `moved`: it need not stay, so it goes itself.  Returns whether it has gone. */
 static SLOW int change_gone(struct change *c, int moved)
 {
-	char name[PATH_MAX]; /* of what is kept; or the text of a link */
+	char name[ITEM_SIZE];
 	struct undo_entry *entry;
 	c->kind = UNDO_GONE;
 	if (S_ISLNK(c->info.stx_mode)) {
-		long size = kernel(SYS_readlinkat, AT_FDCWD, c->path, name, sizeof name - 1);
+		ON_PAGE(text);
+		long size = text != NULL
+		                ? kernel(SYS_readlinkat, AT_FDCWD, c->path, text, PATH_MAX - 1)
+		                : -1;
 		if (size > 0) {
-			name[size] = '\0';
-			undo_write(c, name);
+			text[size] = '\0';
+			undo_write(c, text);
 		}
 		return 0;
 	}
@@ -353,7 +357,7 @@ static SLOW int change_gone(struct change *c, int moved)
 int undo_remove(int dir, const char *path, unsigned kinds)
 {
 	int before = errno, gone = 0;
-	struct change c;
+	CHANGE(c);
 	if (undo_look(&c, dir, path, AT_SYMLINK_NOFOLLOW) && matters(&c) &&
 	    kinds & (S_ISDIR(c.info.stx_mode) ? UNDO_FOLDERS : UNDO_FILES))
 		gone = change_gone(&c, 1);
@@ -364,7 +368,8 @@ int undo_remove(int dir, const char *path, unsigned kinds)
 void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
 	int before = errno;
-	struct change source, target;
+	CHANGE(source);
+	CHANGE(target);
 	if (undo_look_anywhere(&source, from_dir, from, AT_SYMLINK_NOFOLLOW) && source.there &&
 	    undo_look_anywhere(&target, to_dir, to, AT_SYMLINK_NOFOLLOW) &&
 	    !(undo_is_excepted(&source) && undo_is_excepted(&target))) {

@@ -6,7 +6,7 @@
 
 static inline int undo_is_on(void)
 {
-	return guard.board->journal != 0;
+	return guard.board->journal != 0 && !is_inert();
 }
 
 /* `path` is about to be opened for writing; 1 where that makes it: then undo_opened follows. */

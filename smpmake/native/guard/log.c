@@ -20,7 +20,7 @@ static char *segments[SEGMENTS];
 
 static void *map_file(const char *name, uint64_t at, size_t size)
 {
-	char path[PATH_MAX];
+	char path[sizeof guard.variables[V_BOARD] + 16];
 	const char *board = guard.values[V_BOARD];
 	size_t folder = (size_t)(strrchr(board, '/') - board);
 	memcpy(path, board, folder);
@@ -155,31 +155,6 @@ static int starts(const char *path, const char *prefix)
 	return strncmp(path, prefix, strlen(prefix)) == 0;
 }
 
-/* Names that mean another file by way of a process: what is open, its folder. */
-static int resolve(int dir, const char *path, char *full)
-{
-	const char *open = starts(path, "/dev/fd/")           ? path + 8
-	                   : starts(path, "/proc/self/fd/")   ? path + 14
-	                   : strcmp(path, "/dev/stdout") == 0 ? "1"
-	                   : strcmp(path, "/dev/stderr") == 0 ? "2"
-	                                                      : NULL;
-	if (open != NULL && strlen(open) < 12)
-		return name_of_open(open, full, PATH_MAX) < 0 ? -1 : 0;
-	if (starts(path, "/proc/")) {
-		const char *slash = strrchr(path, '/');
-		char folder[PATH_MAX];
-		memcpy(folder, path, (size_t)(slash - path));
-		folder[slash - path] = '\0';
-		int fd =
-		    (int)kernel(SYS_openat, AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		int failed = fd < 0 || absolute(fd, slash + 1, full, PATH_MAX) != 0;
-		if (fd >= 0)
-			kernel(SYS_close, fd);
-		return failed ? -1 : 0;
-	}
-	return absolute(dir, path, full, PATH_MAX);
-}
-
 /* The system's own devices; what shells redirect to most often. */
 static int is_device(const char *path)
 {
@@ -196,20 +171,35 @@ static int has_no_folder(int dir, const char *path)
 	       info.stx_nlink == 0;
 }
 
+/* Whether a path is no file's own name: what is meant has none. */
+static int has_no_name(const char *path)
+{
+	return (starts(path, "/dev/") && !starts(path, "/dev/shm/")) || starts(path, "/proc/");
+}
+
 int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 {
+	ANY_PAGE(led);
+	const char *given = path;
 	c->there = 0;
 	c->flags = flags & AT_SYMLINK_NOFOLLOW ? 0 : UNDO_FOLLOW;
 	c->store = 0;
 	if (path == NULL || *path == '\0' || is_device(path) || strlen(path) >= PATH_MAX ||
 	    (c->head = undo_head()) == NULL)
 		return 0;
+	if (c->path == NULL && (c->path = pages_take(PATH_MAX)) == NULL) {
+		undo_lose(c->head);
+		return 0;
+	}
 	if (kernel(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) == 0)
 		c->there = 1;
 	else if (errno != ENOENT)
 		return 0;
-	if (resolve(dir, path, c->path) != 0) {
-		if (!starts(path, "/dev/") && !starts(path, "/proc/") && !has_no_folder(dir, path))
+	follow_process(&dir, &path, &led);
+	if (path == given && has_no_name(path))
+		return 0;
+	if (absolute(dir, path, c->path, PATH_MAX) != 0) {
+		if (!has_no_folder(dir, path))
 			undo_lose(c->head);
 		return 0;
 	}

@@ -6,6 +6,7 @@
 
 #include "../undo.h"
 #include "guard.h"
+#include "pages.h"
 
 struct change {
 	struct undo_head *head;
@@ -13,8 +14,16 @@ struct change {
 	int there; /* something is at the path */
 	uint16_t kind, flags;
 	uint32_t store;
-	char path[PATH_MAX];
+	char *path; /* a page's */
 };
+
+static inline void change_end(struct change *c)
+{
+	page_give(&c->path);
+}
+
+/* A variable that gives its page back when it ends. */
+#define CHANGE(name) struct change name __attribute__((cleanup(change_end))) = {.path = NULL}
 
 /* As in an entry. */
 static inline uint64_t device_of(const struct statx *info)

@@ -1,6 +1,8 @@
 /* Looking a name, a file or a folder up on the board. */
 #include "lookup.h"
+#include "folder.h"
 #include "kernel.h"
+#include "pages.h"
 
 #include <linux/fcntl.h>
 #include <string.h>
@@ -72,20 +74,18 @@ enum keyed { NO_KEY, NO_FOLDER, A_KEY };
 
 static enum keyed key_of(int dir, const char *path, struct key *k)
 {
-	char folder[PATH_MAX] = ".";
 	struct stat info;
+	ANY_PAGE(room);
 	const char *slash = strrchr(path, '/');
 	k->name = slash != NULL ? slash + 1 : path;
 	k->length = strlen(k->name);
 	if (k->length == 0 || strcmp(k->name, ".") == 0 || strcmp(k->name, "..") == 0)
 		return NO_KEY;
-	if (slash != NULL) {
-		size_t size = slash == path ? 1 : (size_t)(slash - path);
-		if (size >= sizeof folder)
-			return NO_KEY;
-		memcpy(folder, path, size);
-		folder[size] = '\0';
-	}
+	if (slash != NULL)
+		room = pages_take(PATH_MAX);
+	const char *folder = folder_of(path, room);
+	if (folder == NULL)
+		return NO_KEY;
 	if (kernel(SYS_newfstatat, dir, folder, &info, 0) != 0)
 		return errno == ENOENT || errno == ENOTDIR ? NO_FOLDER : NO_KEY;
 	k->device = info.st_dev;

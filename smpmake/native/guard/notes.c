@@ -2,6 +2,7 @@
 #include "asking.h"
 
 #include "kernel.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,28 +19,57 @@ static int is_foreign(const char *path)
 	return 0;
 }
 
-static char *put(struct trace *trace, char letter, const char *path)
+/* Room in the trace for a note that names `size` bytes; NULL where there is none. */
+static char *note_of(size_t size)
 {
-	uint32_t size = (uint32_t)strlen(path) + 2;
-	uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);
-	if (at >= sizeof trace->text || size > sizeof trace->text - at) {
-		__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
+	struct trace *trace = guard.trace;
+	uint32_t at = __atomic_fetch_add(&trace->used, (uint32_t)size + 2, __ATOMIC_RELAXED);
+	if (at < sizeof trace->text && size + 2 <= sizeof trace->text - at)
+		return trace->text + at;
+	__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Of a path behind a folder's name, if it has one before it. */
+static char *note_behind(char letter, const char *folder, size_t size, const char *path)
+{
+	size_t length = strlen(path), before = folder != NULL ? size + 1 : 0;
+	if (before + length >= PATH_MAX)
 		return NULL;
-	}
-	char *note = trace->text + at;
-	memcpy(note + 1, path, size - 1);
+	char *note = note_of(before + length);
+	if (note == NULL)
+		return NULL;
+	if (folder != NULL)
+		*(char *)mempcpy(note + 1, folder, size) = '/';
+	memcpy(note + 1 + before, path, length + 1);
 	__atomic_store_n(note, letter, __ATOMIC_RELEASE);
 	return note;
+}
+
+static SLOW char *note_from(char letter, int dir, const char *path)
+{
+	ON_PAGE(full);
+	if (full == NULL)
+		__atomic_fetch_add(&guard.trace->lost, 1, __ATOMIC_RELAXED);
+	else if (absolute(dir, path, full, PATH_MAX) == 0)
+		return note_behind(letter, NULL, 0, full);
+	return NULL;
 }
 
 char *guard_note(char letter, int dir, const char *path)
 {
 	int before = errno;
+	size_t size = 0;
+	const char *folder;
 	char *note = NULL;
-	char full[PATH_MAX];
-	if (path != NULL && !is_foreign(path) && !is_session(path) &&
-	    absolute_at_first(dir, path, full, sizeof full) == 0)
-		note = put(guard.trace, letter, full);
+	if (path == NULL || is_inert() || is_foreign(path) || is_session(path))
+		return NULL;
+	if (*path == '/')
+		note = note_behind(letter, NULL, 0, path);
+	else if ((folder = home_before(dir, &size)) != NULL)
+		note = note_behind(letter, folder, size, path);
+	else
+		note = note_from(letter, dir, path);
 	errno = before;
 	return note;
 }
@@ -47,11 +77,13 @@ char *guard_note(char letter, int dir, const char *path)
 /* This very program: the server learns that it takes a guard. */
 void guard_note_program(void)
 {
-	char program[PATH_MAX];
-	long size = kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1);
+	ON_PAGE(program);
+	long size = program != NULL
+	                ? kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, PATH_MAX - 1)
+	                : 0;
 	if (size > 0) {
 		program[size] = '\0';
-		put(guard.trace, 'p', program);
+		note_behind('p', NULL, 0, program);
 	}
 }
 
@@ -60,7 +92,7 @@ void guard_note_program(void)
 __attribute__((destructor)) static void note_waiting(void)
 {
 	char text[96];
-	if (guard.trace == NULL)
+	if (guard.trace == NULL || is_inert())
 		return;
 	int before = errno;
 	long fd = kernel(SYS_openat, AT_FDCWD, "/proc/self/schedstat", O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,7 @@
 #include "program.h"
 #include "guard.h"
 #include "kernel.h"
+#include "pages.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -8,14 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEADS 4 /* a script's interpreter may be a script, and so on */
+#define HEADS 6 /* a script's interpreter may be a script, and so on: Linux goes as far */
 
 /* The beginning of a file, and the file for what lies behind. */
 struct start {
 	int fd;
 	size_t size;
-	_Alignas(16) char head[8192];
+	char *head; /* of HEAD bytes */
 };
+
+#define HEAD ((size_t)2 * PATH_MAX)
 
 static int get(const struct start *file, uint64_t at, void *to, size_t size)
 {
@@ -39,9 +42,10 @@ static int has_other_rights(int fd)
 	       kernel(SYS_fgetxattr, fd, "security.capability", NULL, 0) > 0;
 }
 
-static int has_our_loader(const struct start *file)
+/* Another loader is waited for; `room`, of PATH_MAX, is for its name. */
+static int has_our_loader(const struct start *file, char *room)
 {
-	char loader[sizeof guard.interpreter];
+	char name[sizeof guard.interpreter], *loader;
 	ElfW(Ehdr) elf;
 	ElfW(Phdr) part;
 	if (get(file, 0, &elf, sizeof elf) != 0 ||
@@ -51,11 +55,17 @@ static int has_our_loader(const struct start *file)
 	for (unsigned i = 0; i < elf.e_phnum; i++) {
 		if (get(file, elf.e_phoff + i * sizeof part, &part, sizeof part) != 0)
 			return 0;
-		if (part.p_type == PT_INTERP)
-			return part.p_filesz > 0 && part.p_filesz <= sizeof loader &&
-			       get(file, part.p_offset, loader, part.p_filesz) == 0 &&
-			       loader[part.p_filesz - 1] == '\0' &&
-			       strcmp(loader, guard.interpreter) == 0;
+		if (part.p_type != PT_INTERP)
+			continue;
+		loader = part.p_filesz <= sizeof name ? name : room;
+		if (part.p_filesz == 0 || part.p_filesz > PATH_MAX ||
+		    get(file, part.p_offset, loader, part.p_filesz) != 0 ||
+		    loader[part.p_filesz - 1] != '\0')
+			return 0;
+		if (strcmp(loader, guard.interpreter) == 0)
+			return 1;
+		reads(AT_FDCWD, loader);
+		return 0;
 	}
 	return 0;
 }
@@ -75,23 +85,21 @@ static int is_script(struct start *file, char *name)
 	return 1;
 }
 
-SLOW struct nature nature_of(const char *path)
+static struct nature nature_in(char *head, char *name, int dir, const char *path)
 {
 	struct nature nature = {.takes_guard = 1};
-	struct start file;
-	char name[PATH_MAX];
+	struct start file = {.head = head};
 	for (int depth = 0; depth < HEADS; depth++) {
-		file.fd =
-		    (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		file.fd = (int)kernel(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (file.fd < 0)
 			break; /* not there, or not to be read: exec will say so */
-		long size = kernel(SYS_pread64, file.fd, file.head, sizeof file.head - 1, 0);
+		long size = kernel(SYS_pread64, file.fd, file.head, HEAD - 1, 0);
 		int script = 0;
 		file.size = size > 0 ? (size_t)size : 0;
 		if (size >= 0 && has_other_rights(file.fd))
 			nature.takes_guard = 0;
 		else if (file.size >= SELFMAG && memcmp(file.head, ELFMAG, SELFMAG) == 0) {
-			nature.takes_guard = has_our_loader(&file);
+			nature.takes_guard = has_our_loader(&file, name);
 			nature.checks_order =
 			    memmem(file.head, file.size, "libasan.so", 10) != NULL;
 		} else {
@@ -101,6 +109,18 @@ SLOW struct nature nature_of(const char *path)
 		if (!script)
 			break;
 		path = name;
+		reads(dir, path);
+	}
+	return nature;
+}
+
+SLOW struct nature nature_of(int dir, const char *path)
+{
+	char *pages = pages_take(HEAD + PATH_MAX);
+	struct nature nature = {.takes_guard = 1};
+	if (pages != NULL) {
+		nature = nature_in(pages, pages + HEAD, dir, path);
+		pages_give(pages, HEAD + PATH_MAX);
 	}
 	return nature;
 }

@@ -7,7 +7,9 @@ struct nature {
 	int checks_order; /* a sanitizer that wants to be the first library */
 };
 
-/* Follows "#!" to the program that will really run.  smpmake/disk/elf.py gives the same answers. */
-struct nature nature_of(const char *path);
+/* Follows "#!" to the program that will really run, and waits for all that the kernel opens on the
+ * way but `path` itself; relative names are of `dir`.  smpmake/disk/elf.py gives the same answers.
+ */
+struct nature nature_of(int dir, const char *path);
 
 #endif

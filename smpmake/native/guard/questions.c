@@ -2,6 +2,7 @@
 #include "asking.h"
 #include "kernel.h"
 #include "lookup.h"
+#include "pages.h"
 #include "view.h"
 
 #include <errno.h>
@@ -15,16 +16,6 @@
 #define MOMENT 20000000
 
 /* ------------------------------------------------------------------ the questions */
-
-static SLOW void ask_about(uint32_t kind, int dir, const char *path,
-                           struct wire_guard_answer *answer)
-{
-	char full[PATH_MAX];
-	if (absolute(dir, path, full, sizeof full) == 0)
-		ask(kind, full, "", NULL, answer);
-	else
-		memset(answer, 0, sizeof *answer); /* no such folder, or too long for any call */
-}
 
 /* Whether what is at a path, or where a link there leads, is an older file that a pending command
  * will replace, or already has removed; or a link leads nowhere, where one may be going to make
@@ -51,6 +42,8 @@ int guard_concerns(int dir, const char *path)
 void guard_see(int dir, const char *path)
 {
 	int before = errno;
+	ANY_PAGE(led);
+	follow_process(&dir, &path, &led);
 	if (path != NULL && *path != '\0' && guard_concerns(dir, path)) {
 		struct wire_guard_answer answer;
 		ask_about(ASK_READ, dir, path, &answer);
@@ -127,6 +120,8 @@ static int is_claimed(int dir, const char *path, unsigned roles)
 static void see_change(uint32_t kind, int dir, const char *path, unsigned roles)
 {
 	int before = errno, is_link;
+	ANY_PAGE(led);
+	follow_process(&dir, &path, &led);
 	if (path != NULL && *path != '\0' &&
 	    (roles == ~0u || is_claimed(dir, path, roles) || may_be_read(dir, path, kind) ||
 	     is_stale(dir, path, &is_link))) {
@@ -157,9 +152,11 @@ void guard_see_folder_change(int dir, const char *path, int makes)
 
 void guard_see_change_of(int fd)
 {
-	char name[PATH_MAX];
+	ON_PAGE(name);
 	int before = errno;
-	if (name_of(fd, name, sizeof name) > 0)
+	if (name == NULL)
+		guard_see_everything("/");
+	else if (name_of(fd, name, PATH_MAX) > 0)
 		guard_see_folder_change(AT_FDCWD, name, 0);
 	errno = before;
 }
@@ -183,10 +180,13 @@ void guard_see_removal(int dir, const char *path)
 static SLOW void ask_about_two(uint32_t kind, int from_dir, const char *from, int to_dir,
                                const char *to)
 {
-	char full[PATH_MAX], other[PATH_MAX];
+	ON_PAGE(full);
+	ON_PAGE(other);
 	struct wire_guard_answer answer;
-	if (absolute(from_dir, from, full, sizeof full) == 0 &&
-	    absolute(to_dir, to, other, sizeof other) == 0)
+	if (full == NULL || other == NULL)
+		ask(ASK_ALL, "/", "", NULL, &answer);
+	else if (absolute(from_dir, from, full, PATH_MAX) == 0 &&
+	         absolute(to_dir, to, other, PATH_MAX) == 0)
 		ask(kind, full, other, NULL, &answer);
 }
 
@@ -220,10 +220,13 @@ void guard_see_move(int from_dir, const char *from, int to_dir, const char *to, 
 void guard_see_alias(const char *target, int dir, const char *path)
 {
 	int before = errno;
-	char link[PATH_MAX], full[PATH_MAX];
+	ON_PAGE(link);
+	ON_PAGE(full);
 	struct wire_guard_answer answer;
-	if (target != NULL && path != NULL && absolute(dir, path, link, sizeof link) == 0 &&
-	    target_of(link, target, full)) {
+	if (link == NULL || full == NULL) {
+		ask(ASK_ALL, "/", "", NULL, &answer);
+	} else if (target != NULL && path != NULL && absolute(dir, path, link, PATH_MAX) == 0 &&
+	           target_of(link, target, full)) {
 		if (newest_undeclared() != 0)
 			ask(ASK_WRITE, link, full, NULL, &answer);
 		else
@@ -323,20 +326,26 @@ static int is_systems(const char *path)
 
 static SLOW void ask_libraries(const char *path, const char *const texts[3])
 {
-	char full[PATH_MAX], told[3 * PATH_MAX];
+	const size_t size = 3 * PATH_MAX; /* of what is told */
+	ON_PAGE(full);
+	char *told = pages_take(size);
 	struct wire_guard_answer answer;
-	if (absolute(AT_FDCWD, path, full, sizeof full) != 0 ||
-	    absolute(AT_FDCWD, ".", told, PATH_MAX) != 0)
-		return;
-	char *at = told + strlen(told);
-	for (int i = 0; i < 3; i++) {
-		at = stpcpy(at, i < 2 ? "\n" : ":");
-		if (texts[i] != NULL && strlen(texts[i]) + 2 < (size_t)(told + sizeof told - at))
-			at = stpcpy(at, texts[i]);
+	if (full == NULL || told == NULL)
+		ask(ASK_ALL, "/", "", NULL, &answer);
+	else if (absolute(AT_FDCWD, path, full, PATH_MAX) == 0 &&
+	         absolute(AT_FDCWD, ".", told, PATH_MAX) == 0) {
+		char *at = told + strlen(told);
+		for (int i = 0; i < 3; i++) {
+			at = stpcpy(at, i < 2 ? "\n" : ":");
+			if (texts[i] != NULL && strlen(texts[i]) + 2 < (size_t)(told + size - at))
+				at = stpcpy(at, texts[i]);
+		}
+		do
+			ask(ASK_LIBRARIES, full, told, NULL, &answer);
+		while (answer.state == GUARD_AGAIN);
 	}
-	do
-		ask(ASK_LIBRARIES, full, told, NULL, &answer);
-	while (answer.state == GUARD_AGAIN);
+	if (told != NULL)
+		pages_give(told, size);
 }
 
 void guard_see_libraries(const char *path, const char *search, const char *const more[2])
@@ -366,14 +375,14 @@ int guard_pretends(int dir, const char *path, struct wire_guard_answer *answer)
 	return answered;
 }
 
-int guard_names(int fd, char *elsewhere)
+int guard_names(int fd, char **elsewhere)
 {
 	int before = errno;
 	struct stat info;
 	struct wire_guard_answer answer = {0};
-	char full[PATH_MAX];
+	ON_PAGE(full);
 	if (kernel(SYS_fstat, fd, &info) == 0 && (guard.trace != NULL || is_listed(&info)) &&
-	    absolute(fd, ".", full, sizeof full) == 0)
+	    full != NULL && absolute(fd, ".", full, PATH_MAX) == 0)
 		ask(ASK_NAMES, full, "", elsewhere, &answer);
 	errno = before;
 	return answer.state == GUARD_ELSEWHERE;

@@ -3,6 +3,7 @@
 #include "tokens.h"
 #include "asking.h"
 #include "kernel.h"
+#include "pages.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -142,15 +143,16 @@ void guard_borrow(char **argv, char **env)
 	int before = errno, ends[2] = {-1, -1};
 	char fifo[PATH_MAX + sizeof LENT_BACK], variable[128], room[PATH_MAX];
 	struct wire_guard_answer answer = {0};
+	ANY_PAGE(named);
 	const char *path;
 	if (!is_among(guard.name, borrowers) || has_job_server(env) || has_number(argv, env) ||
 	    getauxval(AT_BASE) == 0 || /* somebody has called the loader, who would be called */
 	    (path = own_path(room)) == NULL)
 		return;
-	if (ask(ASK_TOKENS, "/", guard.name, fifo, &answer) == 0 &&
+	if (ask(ASK_TOKENS, "/", guard.name, &named, &answer) == 0 &&
 	    answer.state == GUARD_ELSEWHERE) {
-		ends[0] = open_high(fifo);
-		strcat(fifo, LENT_BACK);
+		ends[0] = open_high(named);
+		strcpy(stpcpy(fifo, named), LENT_BACK);
 		ends[1] = open_high(fifo);
 	}
 	if (ends[0] >= 0 && ends[1] >= 0) {

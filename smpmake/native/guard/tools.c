@@ -2,6 +2,7 @@
 #include "guard.h"
 #include "kernel.h"
 #include "lookup.h"
+#include "pages.h"
 #include "program.h"
 
 #include <fcntl.h>
@@ -18,11 +19,11 @@ int is_among(const char *name, const char *const *names)
 	return *names != NULL;
 }
 
-/* Whether there is a shim of this name; its path goes to `shim`, PATH_MAX bytes. */
-static int has_shim(const char *name, char *shim)
+/* Whether there is a shim of this name; its path goes to `shim`. */
+static int has_shim(const char *name, char shim[SHIM_SIZE])
 {
 	const char *shims = guard.values[V_SHIMS];
-	if (*name == '\0' || strlen(shims) + strlen(name) + 2 > PATH_MAX)
+	if (*name == '\0' || strlen(shims) + strlen(name) + 2 > SHIM_SIZE)
 		return 0;
 	strcpy(stpcpy(stpcpy(shim, shims), "/"), name);
 	return kernel(SYS_faccessat, AT_FDCWD, shim, X_OK) == 0;
@@ -42,7 +43,7 @@ int reads_lines(const char *name)
 
 int is_tool(void)
 {
-	char shim[PATH_MAX];
+	char shim[SHIM_SIZE];
 	return guard.is_part ||
 	       (!guard.is_make && !is_among(guard.name, printers) && has_shim(guard.name, shim));
 }
@@ -116,23 +117,24 @@ static int is_line(const char *name, char *const *argv)
 
 int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 {
-	char folder[PATH_MAX] = "";
+	ANY_PAGE(folder);
 	const char *slash = strrchr(path, '/');
 	if (is_shim(path) || slash == NULL)
 		return 0;
 	const char *name = slash + 1;
 	/* One that takes no guard waits by itself for everything. */
-	int line = is_line(name, argv) && nature_of(path).takes_guard;
+	int line = is_line(name, argv) && nature_of(AT_FDCWD, path).takes_guard;
 	if (!line && !is_tools_path(path))
 		return 0;
 	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
 	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
 		return 0;
-	if (*path != '/' && kernel(SYS_getcwd, folder, sizeof folder) < 0)
+	if (*path != '/' &&
+	    ((folder = pages_take(PATH_MAX)) == NULL || kernel(SYS_getcwd, folder, PATH_MAX) < 0))
 		return 0;
-	if (strlen(folder) + strlen(path) + 2 > PATH_MAX)
+	if ((folder != NULL ? strlen(folder) : 0) + strlen(path) + 2 > PATH_MAX)
 		return 0;
-	char *at = stpcpy(stpcpy(real, line ? "SMPMAKE_LINE=" : "SMPMAKE_REAL="), folder);
-	strcpy(stpcpy(at, *path != '/' ? "/" : ""), path);
+	char *at = stpcpy(real, line ? "SMPMAKE_LINE=" : "SMPMAKE_REAL=");
+	strcpy(folder != NULL ? stpcpy(stpcpy(at, folder), "/") : at, path);
 	return 1;
 }

@@ -17,8 +17,9 @@ int reads_lines(const char *name);
 /* A shim that was found on PATH, where a program above us has no guard. */
 int is_shim(const char *path);
 
-/* Whether a known tool is called by its path and is to be heard of: the shim's path goes to `shim`
- * (PATH_MAX bytes), a variable that says what it stands for to `real` (16 more). */
+/* Whether a known tool is called by its path and is to be heard of: the shim's path goes to `shim`,
+ * a variable that says what it stands for to `real` (16 more). */
+#define SHIM_SIZE 768 /* the variable of the shims' folder is not so long */
 int goes_to_shim(const char *path, char *const *argv, char *shim, char *real);
 
 #endif

@@ -5,6 +5,7 @@
 #include "asking.h"
 #include "kernel.h"
 #include "lookup.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <linux/fcntl.h>
@@ -18,10 +19,10 @@
  * that we have moved. */
 static int is_own(int dir, const char *path)
 {
-	char full[PATH_MAX];
+	ON_PAGE(full);
 	uint32_t used = __atomic_load_n(&guard.trace->used, __ATOMIC_RELAXED);
 	const char *note = guard.trace->text, *end;
-	if (absolute(dir, path, full, sizeof full) != 0)
+	if (full == NULL || absolute(dir, path, full, PATH_MAX) != 0)
 		return 0;
 	end = note + (used < sizeof guard.trace->text ? used : sizeof guard.trace->text);
 	while (note < end) {
@@ -34,20 +35,23 @@ static int is_own(int dir, const char *path)
 	return 0;
 }
 
-static enum view seen(int dir, const char *path, const char *how, char *elsewhere)
+static enum view seen(int dir, const char *path, const char *how, char **elsewhere)
 {
-	char full[PATH_MAX];
+	ON_PAGE(full);
 	struct wire_guard_answer answer;
-	if (absolute(dir, path, full, sizeof full) != 0)
+	if (full == NULL)
+		ask(ASK_ALL, "/", "", NULL, &answer);
+	else if (absolute(dir, path, full, PATH_MAX) != 0)
 		return AS_IT_IS;
-	ask(ASK_READ, full, how, elsewhere, &answer);
+	else
+		ask(ASK_READ, full, how, elsewhere, &answer);
 	return answer.state == GUARD_ABSENT      ? NOT_THERE
 	       : answer.state == GUARD_ELSEWHERE ? ELSEWHERE
 	                                         : AS_IT_IS;
 }
 
 /* What `path` is to us, by the age of what is there, or is open as `fd`. */
-static SLOW enum view look(int fd, int dir, const char *path, char *elsewhere)
+static SLOW enum view look(int fd, int dir, const char *path, char **elsewhere)
 {
 	struct statx info;
 	int64_t issued = guard.trace->issued_ns;
@@ -135,17 +139,20 @@ int is_same(int fd, int dir, const char *path)
 
 int leads_to_versions(int dir, const char *path)
 {
-	char link[PATH_MAX], target[PATH_MAX];
 	if (guard.board->versions == 0 || guard.trace == NULL)
 		return 0;
+	ON_PAGE(link);
+	ON_PAGE(target);
+	if (link == NULL || target == NULL)
+		return 1;
 	for (int i = 0; i < LINKS; i++) {
-		long size = kernel(SYS_readlinkat, dir, path, target, sizeof target - 1);
+		long size = kernel(SYS_readlinkat, dir, path, target, PATH_MAX - 1);
 		if (size < 0)
 			return 0;
 		target[size] = '\0';
 		if (guard_knows(target))
 			return 1;
-		if (absolute(dir, path, link, sizeof link) != 0 || !target_of(link, target, link))
+		if (absolute(dir, path, link, PATH_MAX) != 0 || !target_of(link, target, link))
 			return 1;
 		dir = AT_FDCWD;
 		path = link;
@@ -153,7 +160,7 @@ int leads_to_versions(int dir, const char *path)
 	return 0;
 }
 
-enum view view_of_named(int dir, const char *path, char *elsewhere)
+enum view view_of_named(int dir, const char *path, char **elsewhere)
 {
 	int before = errno;
 	enum view view = AS_IT_IS;
@@ -163,7 +170,7 @@ enum view view_of_named(int dir, const char *path, char *elsewhere)
 	return view;
 }
 
-enum view view_of(int dir, const char *path, char *elsewhere)
+enum view view_of(int dir, const char *path, char **elsewhere)
 {
 	int before = errno;
 	enum view view = view_of_named(dir, path, elsewhere);
@@ -174,16 +181,13 @@ enum view view_of(int dir, const char *path, char *elsewhere)
 	return view;
 }
 
-int finds(int dir, const char **path, char *elsewhere, struct wire_guard_answer *answer)
+int finds(int dir, const char *path, char **elsewhere, struct wire_guard_answer *answer)
 {
 	answer->state = GUARD_ABSENT;
-	enum view view = view_of(dir, *path, elsewhere);
-	if (view == ELSEWHERE)
-		*path = elsewhere;
-	return view != NOT_THERE;
+	return view_of(dir, path, elsewhere) != NOT_THERE;
 }
 
-enum view view_of_opened(int fd, int dir, const char *path, char *elsewhere)
+enum view view_of_opened(int fd, int dir, const char *path, char **elsewhere)
 {
 	int before = errno;
 	enum view view = AS_IT_IS;

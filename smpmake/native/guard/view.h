@@ -7,18 +7,18 @@
 enum view {
 	AS_IT_IS,
 	NOT_THERE,
-	ELSEWHERE /* `elsewhere`, of PATH_MAX, says where */
+	ELSEWHERE /* `elsewhere`, which is given a page, says where */
 };
 
 /* Before a job looks at a path: waits for who has still to write it. */
-enum view view_of(int dir, const char *path, char *elsewhere);
+enum view view_of(int dir, const char *path, char **elsewhere);
 /* The same before it is opened: its age is looked at then. */
-enum view view_of_named(int dir, const char *path, char *elsewhere);
+enum view view_of_named(int dir, const char *path, char **elsewhere);
 /* Of what it has just opened: it may have changed, or come into being, since its issue. */
-enum view view_of_opened(int fd, int dir, const char *path, char *elsewhere);
+enum view view_of_opened(int fd, int dir, const char *path, char **elsewhere);
 
-/* Whether there is something at a path; it may be another one, that is kept for us. */
-int finds(int dir, const char **path, char *elsewhere, struct wire_guard_answer *answer);
+/* Whether there is something at a path; it may be another one, that is kept for us, `elsewhere`. */
+int finds(int dir, const char *path, char **elsewhere, struct wire_guard_answer *answer);
 
 /* Most of what a job looks for is nobody's, and not there: then it is to cost little.  `turn_of`
  * says, before the file is opened or looked at, whether nothing on the board that is written is
