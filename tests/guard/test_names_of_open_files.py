@@ -68,7 +68,7 @@ def test_what_a_job_opens_by_it_is_noted(
 @pytest.mark.parametrize("code", ["os.unlink('text')", "os.dup2(os.pipe()[0], 5)"])
 def test_what_has_no_name_is_not_noted(waiting: Waiting, code: str) -> None:
     waiting.run("/dev/fd/5", f"{code}; os.open(name, os.O_RDWR | os.O_NONBLOCK)", job=True)
-    assert "w" not in [letter for letter, _ in waiting.traces.events(0).found]
+    assert "w" not in [letter for letter, _ in waiting.notes()]
 
 
 #: libc's own syscall(); machines that have no open(2) have openat(2) alone.

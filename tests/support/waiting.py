@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from smpmake import native
+from smpmake.guard import traces
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
 from smpmake.undo.journal import now_ns
@@ -70,7 +71,16 @@ class Waiting:
     def noted(self, name: str) -> list[str]:
         """The letters under which it is noted, in order."""
         path = str(self.folder / "work" / name)
-        return [letter for letter, noted in self.traces.events(0).found if noted == path]
+        return [letter for letter, noted in self.notes() if noted == path]
+
+    def notes(self) -> list[tuple[str, str]]:
+        """All of them, as they stand there: letters and paths."""
+        noted = bytes(self.traces._maps[0])[traces._HEAD :].split(b"\0")
+        return [
+            (chr(note[0]), os.path.normpath(os.fsdecode(note[1:])))
+            for note in noted
+            if note and note[:1] != b"-"
+        ]
 
     def asked(self, kind: int) -> bool:
         """Whether somebody asked so about the file."""
