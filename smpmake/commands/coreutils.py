@@ -139,7 +139,8 @@ def analyse_cp(inv: Invocation) -> Analysis:
         return _refused(Reason.MALFORMED, "operands")
     kept = request.options.get(Do.PRESERVE)
     keeps = kept is not None and (not kept or "timestamps" in kept or "all" in kept)
-    timed = not (keeps or request.has(Do.KEEP_TIME) or request.has(Do.LINKS))
+    links = request.has(Do.LINKS) or request.has(Do.SYMBOLIC)
+    timed = not (keeps or request.has(Do.KEEP_TIME) or links)
     return _copies(request, pairs, timed)
 
 
@@ -160,7 +161,10 @@ def _copies(request: Request, pairs: list[tuple[str, str]], timed: bool) -> Anal
         reads.extend(_read(source))
         there = not request.has(Do.FIRST_REMOVE) and files.exists(destination)
         in_place = request.has(Do.PERHAPS) or there
-        writes.append(Write(destination, timed=timed, in_place=in_place))
+        write = Write(destination, timed=timed, in_place=in_place)
+        if request.has(Do.SYMBOLIC):
+            write = write._replace(symbolic=True, same_as=source)
+        writes.append(write)
     if refusals.reason is not None:
         return _refused(refusals.reason, refusals.detail)
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
@@ -248,7 +252,8 @@ def analyse_touch(inv: Invocation) -> Analysis:
         if request.files.is_dir(path):
             return _refused(Reason.NOT_PENDING, path)
         vouches = Vouch.TOUCHED if timed else None
-        writes.append(Write(path, timed=timed, in_place=True, vouches=vouches))
+        perhaps = request.has(Do.NO_CREATE)
+        writes.append(Write(path, timed=timed, in_place=True, vouches=vouches, perhaps=perhaps))
     return Analysis(Kind.FILE, reads=reads, writes=tuple(writes))
 
 

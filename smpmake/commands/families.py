@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from smpmake.commands import makes, probes
+from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, callers_file, is_device
 
@@ -233,7 +234,11 @@ def analyse(inv: Invocation) -> Analysis:
     family = find(name) or (_LINE if name in SHELLS else None)
     if family is None:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=name)
-    meaning = family.analyse(inv)
+    try:
+        meaning = family.analyse(inv)
+    except PendingAnswerError as error:
+        kind, path = Kind.FILE if family.on_disk else Kind.UNKNOWN, str(error)
+        return Analysis(kind, (path,), refusal=Reason.PENDING_ANSWER, detail=path)
     for word in (*inv.argv, *meaning.reads):
         if file := callers_file(word):
             meaning = meaning.refused(Reason.CALLERS_FILE, file)

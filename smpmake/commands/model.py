@@ -60,6 +60,8 @@ class Reason(enum.StrEnum):
     MALFORMED = "malformed-command", True, "the tool itself will refuse this command line"
     WHOLE_FOLDER = "whole-folder", True, "moves, copies or removes a whole folder"
     WRITES_UNPREDICTABLE = "unpredictable-outputs", True, "the names it writes cannot be predicted"
+    # With a guard in the tool these wait for that file only.
+    PENDING_ANSWER = "pending-answer", True, "what it means depends on a file that is pending"
     # Understood, but its answer or its place matters: these wait for their operands only.
     QUERY = "query", False, "asks the tool about itself"
     READS_STDIN = "reads-stdin", False, "reads its source from standard input"
@@ -159,6 +161,14 @@ class Write(NamedTuple):
     perhaps: bool = False
     vouches: Vouch | None = None
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is as the words say when the command has ended: there, or gone."""
+        if self.removed:
+            return True
+        is_main = self.target and not self.kept
+        return not self.perhaps and (self.timed or self.replaces or is_main)
+
 
 #: Keeps a text in a private file for as long as the command needs it; returns the file's name.
 Keep = Callable[[str], str]
@@ -248,7 +258,11 @@ class Part(NamedTuple):
 
 
 class Files(Protocol):
-    """What an analysis may ask of the disk; paths are relative to the invocation's folder."""
+    """What an analysis may ask of the disk; paths are relative to the invocation's folder.
+
+    Each question is answered as it will be when what is pending has ended, and raises
+    foretold.PendingAnswerError where that cannot be told yet.
+    """
 
     def read_text(self, path: str) -> str | None:
         """The text of a response file (bytes kept by surrogateescape), or None."""

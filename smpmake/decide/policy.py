@@ -104,7 +104,10 @@ def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Cont
     # The two ends of a pipe need each other: one must not hold the slot that the other waits for.
     ends = (Reason.READS_STDIN, Reason.WRITES_STDOUT, Reason.CALLERS_FILE)
     light = reason in ends or bool(special)
-    return Decision(reason, detail, reason is not None and reason.barrier, light, exclusive)
+    barrier = reason is not None and reason.barrier
+    if reason is Reason.PENDING_ANSWER and rules.guard and context.tool_takes_guard():
+        barrier = False  # what else it touches it waits for by itself
+    return Decision(reason, detail, barrier, light, exclusive)
 
 
 def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: str) -> Decision:

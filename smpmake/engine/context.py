@@ -104,7 +104,10 @@ class Context:
             mode = os.stat(os.path.join(self._cwd, path)).st_mode
         except (OSError, ValueError):
             return False
-        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return False
+        # A job that makes or removes it leaves none: it would be no job.
+        return not self._hazards.writers(self._paths.canonical(self._cwd, path))
 
     def missing_folder(self) -> str:
         """See policy.Context.  No pending command will make one: that is done at its issue."""

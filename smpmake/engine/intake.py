@@ -13,13 +13,14 @@ from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
 from smpmake.decide.learnt import Doubt, Lesson
 from smpmake.decide.procfs import Processes
-from smpmake.disk.paths import FolderFiles, Paths
+from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.caught import Caught
 from smpmake.engine.command import Reply
 from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import Environment
+from smpmake.engine.foresight import Foresight
 from smpmake.engine.issuing import Issuing, close_all
 from smpmake.engine.learning import Learning
 from smpmake.engine.outcome import refuse
@@ -52,6 +53,7 @@ class Intake:
         self._distribution = distribution
         self._learning = learning
         self._caught = caught
+        self._foresight = Foresight(hazards, pending, paths)
         self._recipes = Recipes(hazards, paths, processes)
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
@@ -154,7 +156,7 @@ class Intake:
         out: int,
     ) -> Analysis:
         """What its words mean, and what stands around it."""
-        files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
+        files = self._foresight.files(cwd)
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
         if build.rules.recipes and not invoke.unguarded:
             analysis = self._recipes.seen(analysis, invoke, cwd, out)
@@ -192,9 +194,6 @@ class Intake:
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self._paths.canonical(cwd, path) for path in analysis.reads)
         return any(path in build.lost and not os.path.lexists(path) for path in reads)
-
-    def _is_pending(self, cwd: str, path: str) -> bool:
-        return bool(self._hazards.writers(self._paths.canonical(cwd, path)))
 
 
 def _decline(reply: Reply, out: int, err: int, notes: int = 0) -> None:

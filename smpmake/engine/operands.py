@@ -124,7 +124,7 @@ class OperandResolver:
         return tuple(dict.fromkeys(links))
 
     def _hides(self, name: str) -> bool:
-        return is_header(name) and hides(name, self._hazards.searches())
+        return is_header(name) and hides(name, self._hazards.searches(), self._hazards.is_written)
 
     def _goes_aside(self, write: Write, name: str, info: os.stat_result) -> bool:
         if not write.target or write.in_place or write.removed or write.replaces:

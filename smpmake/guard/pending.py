@@ -42,7 +42,9 @@ class Promise(NamedTuple):
     mode      its permissions.
     absent    it will be gone.
     anew      it is made anew where it is there already: its folder changes, too.
-    perhaps   it may not come at all.
+    perhaps   it may not come at all, and nobody is told a name of it.
+    unsure    it may not be there, or may be a link: only the command itself will tell.
+    leads_to  it is a symbolic link: the canonical name of what it leads to.
     """
 
     mtime_ns: int | None
@@ -50,6 +52,8 @@ class Promise(NamedTuple):
     absent: bool = False
     anew: bool = False
     perhaps: bool = False
+    unsure: bool = False
+    leads_to: str = ""
 
 
 @dataclass(slots=True)
@@ -71,7 +75,7 @@ class _Entry:
         for name, promise in self.promises:
             if name == path:
                 return promise
-        return Promise(None)
+        return Promise(None, unsure=True)  # what an output's link leads to
 
 
 class Pending:
@@ -313,7 +317,11 @@ class Pending:
     def promise_of(self, job: Job, path: str) -> Promise:
         """What a command will leave at a path that it writes."""
         entry = self._entries.get(job)
-        return entry.promise(path) if entry is not None else Promise(None)
+        return entry.promise(path) if entry is not None else Promise(None, unsure=True)
+
+    def names(self, file: File) -> Iterable[str]:
+        """The operands of pending commands that lead to a file."""
+        return self._files.names(file)
 
     def is_to_come(self, path: str, before: int) -> bool:
         """Whether a command that was issued before a number is still to write a path."""

@@ -270,9 +270,9 @@ class Questions:
         if self._writers(path, before):  # what those behind them are to read has still to come
             return waits | hazards.may_read(path, before)
         late = self._versions.keep(path, before, in_place=in_place)
-        if late and changed_ns == 0 and not (is_header(path) and hides(path, hazards.searches())):
-            return waits
-        return waits | late
+        is_new = bool(late) and changed_ns == 0
+        searches = hazards.searches() if is_new and is_header(path) else ()
+        return waits if is_new and not hides(path, searches, hazards.is_written) else waits | late
 
     def _sharers(self, path: str, before: int) -> set[Job]:
         """Who stands in the way of what a job does without having said so.

@@ -37,6 +37,15 @@ def test_a_file_of_the_same_name_on_the_search_path(tmp_path: Path, new: str, hi
     assert not hides(str(tmp_path / new), set())
 
 
+def test_a_header_that_is_to_come_is_hidden_as_one_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "near").mkdir()
+    (tmp_path / "far").mkdir()
+    searches = {(str(tmp_path), ("near", "far"))}
+    new, other = str(tmp_path / "near/v.h"), str(tmp_path / "far/v.h")
+    assert not hides(new, searches)
+    assert hides(new, searches, lambda path: path == other)
+
+
 @pytest.mark.parametrize(
     ("name", "could"),
     [
