@@ -127,7 +127,9 @@ class Context:
         """See policy.Context."""
         reads = [path for path in self._analysis.reads[:4] if not is_product(path)]
         sources = [os.path.join(self._cwd, path) for path in reads]
-        return is_fresh(self._processes, self._invoke.parent, sources, self._build.began)
+        build, undo = self._build, self._build.undo
+        about = (self._processes, self._invoke.parent, sources, build.began, os.stat)
+        return is_fresh(*about, undo.writer_of) if undo is not None else is_fresh(*about)
 
     def tool_takes_guard(self) -> bool:
         """See policy.Context."""

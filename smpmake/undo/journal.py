@@ -22,7 +22,7 @@ from smpmake.disk.shared import shared_map
 from smpmake.undo.places import excepted, store_near
 
 _MAGIC: Final = 0x4F444E55
-_VERSION: Final = 1
+_VERSION: Final = 2
 _MARK: Final = 0x59525445
 _SEGMENT: Final = 1 << 20
 _HEAD: Final = struct.Struct("<IIQQQqQQII")
@@ -30,11 +30,13 @@ _STORE: Final = struct.Struct("<Q504s")
 _EXCEPT: Final = struct.Struct("256s")
 _STORES: Final = 4
 _EXCEPTS: Final = 6
-_ENTRY: Final = struct.Struct("<IIQHHIqQQIIIIQqqqq")
+_ENTRY: Final = struct.Struct("<IIQHHIqQQIIIIQqqqqII")
 _USED, _ROOM, _START, _BASE, _KEPT = 1, 2, 3, 4, 5  # words of 64 bits
 _LOST: Final = 14  # word of 32 bits
 _ISSUES: Final = (_HEAD.size + _STORES * _STORE.size + _EXCEPTS * _EXCEPT.size) // 8
 NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
+_PROCESS: Final = slice(18, 20)  # of its numbers
+_FARTHEST: Final = 4096  # from a text in an entry back to the entry's beginning
 _GREW, _WHOLE = 2, 4
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
 
@@ -285,7 +287,18 @@ class UndoJournal:
         folder = _folder_time(path) if kind in (NEW, GONE, MOVE) else 0
         target = _folder_time(other) if kind == MOVE else 0
         return _ENTRY.pack(
-            size, _MARK, self.position, kind, flags, number + 1, now_ns(), *about, folder, target
+            size,
+            _MARK,
+            self.position,
+            kind,
+            flags,
+            number + 1,
+            now_ns(),
+            *about,
+            folder,
+            target,
+            0,
+            0,
         ) + texts.ljust(size - _ENTRY.size, b"\0")
 
     def _write(self, entries: bytes) -> None:
@@ -313,6 +326,28 @@ class UndoJournal:
         found += [(c.at, 0, c) for c in _scan(server)]
         found.sort(key=lambda each: each[:2])
         return [change for _, _, change in found]
+
+    def writer_of(self, path: str) -> tuple[int, int] | None:
+        """The process that last made or changed a file, and its parent, as numbers.
+
+        path: its name, absolute.  None where the newest part of the journal (up to two mebibytes)
+        does not tell.
+        """
+        folder, name = os.path.split(path)
+        start = max(0, self.position // _SEGMENT - 1) * _SEGMENT
+        log = os.pread(self._log, self.position - start, start)
+        sought = b"/%b\0" % os.fsencode(name)
+        found = log.rfind(sought)
+        while found >= 0:
+            at = _entry_around(log, found, start)
+            for change in _scan(log[at : at + _FARTHEST * 3]) if at >= 0 else ():
+                for made in (change.path,) if change.kind == DATA else change.made:
+                    if os.path.basename(made) == name and _is_same(os.path.dirname(made), folder):
+                        process, parent = _ENTRY.unpack_from(log, at)[_PROCESS]
+                        return process, parent
+                break
+            found = log.rfind(sought, 0, found)
+        return None
 
     def take_back(self, *, everything: bool) -> list[str]:
         """Undoes everything, or what lies behind the first promise that was not kept.
@@ -370,6 +405,22 @@ def _scan(data: bytes) -> Iterator[Change]:
             path, other = map(_path, data[at + _ENTRY.size : at + size].split(b"\0")[:2])
             yield Change(position, kind, command - 1, path, other)
         at += size
+
+
+def _entry_around(log: bytes, text: int, start: int) -> int:
+    """Where the entry of a guard's begins that has a text at a place; -1 if there is none.
+
+    start: the position of the log's first byte.
+    """
+    for at in range((text - _ENTRY.size) & ~7, max(-1, text - _ENTRY.size - _FARTHEST), -8):
+        _, mark, position, *_ = _ENTRY.unpack_from(log, at)
+        if mark == _MARK and position == start + at:
+            return at
+    return -1
+
+
+def _is_same(one: str, other: str) -> bool:
+    return one == other or os.path.realpath(one) == os.path.realpath(other)
 
 
 def _path(text: bytes) -> str:
