@@ -82,6 +82,7 @@ FAMILIES: tuple[Family, ...] = (
     _coreutil("touch", vouches=True),
     _coreutil("install"),
     _coreutil("mkdir"),
+    Family("cmake", "cmake", _in("cmake"), on_disk=True),
     *(_printer(name, f"g?{name}") for name in _FILTERS),
     _printer("awk", "|".join(_AWKS)),
     _printer("objdump", f"{_PREFIX}objdump{_VERSION}"),
@@ -137,6 +138,8 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "CHECKS": [probes.CONFTEST],
     "ASKS": [*probes.ASKS],
     "MAKE_TOOLS": sorted(makes.WMAKES),
+    "SOMETIMES_TOOLS": [*makes.SOMETIMES_TOOLS],
+    "FILE_COMMANDS": [*makes.FILE_COMMANDS],
     "MAKEFILE_TOOLS": sorted(makes.READERS),
 }
 

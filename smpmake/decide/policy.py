@@ -41,6 +41,9 @@ class Context(Protocol):
     def is_pending(self, path: str) -> bool:
         """Whether an unfinished command will write path."""
 
+    def leads_to_pending(self, path: str) -> bool:
+        """Whether path is a symbolic link to what an unfinished command will write."""
+
     def exists_already(self, path: str) -> bool:
         """Whether path is there and no unfinished command will write it."""
 
@@ -118,7 +121,8 @@ def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: st
     if special:
         return Decision(Reason.SPECIAL_FILE, special, light=True)
     paths = [*analysis.reads, *(write.path for write in analysis.writes)]
-    if not any(context.is_pending(path) for path in paths):
+    updated = [write.path for write in analysis.writes if write.in_place]
+    if not any(map(context.is_pending, paths)) and not any(map(context.leads_to_pending, updated)):
         return Decision(Reason.NOT_PENDING, light=True)
     folder = context.missing_folder()
     return Decision(Reason.NO_FOLDER, folder, light=True) if folder else Decision(None)

@@ -144,12 +144,14 @@ class OutputFile(NamedTuple):
 
     stale   where its older copy was set aside, or "".
     before  the lstat of what was there at issue, or None.
+    behind  where it leads if it was a symbolic link then, or "".
     """
 
     write: Write
     name: str
     stale: str = ""
     before: os.stat_result | None = None
+    behind: str = ""
 
     @property
     def made(self) -> bool:

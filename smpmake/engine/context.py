@@ -176,6 +176,13 @@ class Context:
         hazards = self._hazards
         return len(hazards) > 0 and hazards.is_written(self._paths.canonical(self._cwd, path))
 
+    def leads_to_pending(self, path: str) -> bool:
+        """See policy.Context."""
+        name = os.path.join(self._cwd, path)
+        if len(self._hazards) == 0 or not os.path.islink(name):
+            return False
+        return self._hazards.is_written(os.path.realpath(name))
+
     def exists_already(self, path: str) -> bool:
         """See policy.Context."""
         return not self.is_pending(path) and os.path.lexists(os.path.join(self._cwd, path))

@@ -63,7 +63,7 @@ class OperandResolver:
         outputs: list[OutputFile] = []
         for write in analysis.writes:
             name = self._paths.canonical(cwd, write.path)
-            stale = ""
+            stale = behind = ""
             info = None
             try:
                 info = os.lstat(name)
@@ -76,11 +76,12 @@ class OperandResolver:
                 if is_file and not products and not is_product(name):
                     changed.append((name, info.st_ctime_ns))
                 if stat.S_ISLNK(info.st_mode) and not write.removed:
-                    writes.append(_follow(name, files))
+                    behind = _follow(name, files)
+                    writes.append(behind)
                 if aside and self._goes_aside(write, name, info):
                     stale = self._disk.set_aside(name)
             writes.append(name)
-            outputs.append(OutputFile(write, name, stale, info))
+            outputs.append(OutputFile(write, name, stale, info, behind))
         operands = Operands(
             tuple(reads),
             tuple(writes),

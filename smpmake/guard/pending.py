@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from smpmake.guard.files import File, Files, file_of
@@ -110,25 +111,27 @@ class Pending:
         stale: Iterable[File],
         files: Mapping[str, File],
         *,
+        behind: Mapping[str, Promise] = MappingProxyType({}),
         asked: bool = False,
     ) -> None:
         """A deferred command is about to be answered for: guards must know it before.
 
         stale  older files that it will replace.
         files  what its operands were at issue, those that were there.
+        behind what is promised of files that links among its outputs lead to.
         asked  makes are to ask about its outputs, also where the board could tell.
         """
         keys = tuple(dict.fromkeys(stale))  # two names may be one file
         for key in keys:
             self._stale.setdefault(key, {})[job] = None
-        entry = self._entries[job] = _Entry(tuple(promises.items()), keys)
+        entry = self._entries[job] = _Entry((*promises.items(), *behind.items()), keys)
         self._files.entered(_operands(job), files)
         self._note_libraries(job, come=True)
         for folder in _folders(job):
             self._folders[folder] += 1
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
-        self._put_outputs(job, entry, {} if asked else promises)
+        self._put_outputs(job, entry, {} if asked else {**behind, **promises})
         self._board.put_up(job.number, [*_claims(job, entry), *self._unkeyed(job)])
         for path, promise in promises.items():
             if promise.absent or promise.anew or path not in files:

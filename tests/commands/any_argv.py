@@ -39,6 +39,7 @@ TOOLS = [
     "touch",
     "install",
     "mkdir",
+    "cmake",
     "ccache",
     "distcc",
     "icecc",

@@ -413,6 +413,23 @@ TOOLS = """
     install -t out a.c b.c
     install -s prog out/prog
     install -C a.c new.c
+    cmake -E copy a.c new.c
+    cmake -E copy a.c b.c
+    cmake -E copy a.c b.c out
+    cmake -E copy_if_different a.c new.c
+    cmake -E copy_if_different a.c b.c
+    cmake -E copy_if_different a.c out
+    cmake -E rm a.c b.c
+    cmake -E rm -f a.c
+    cmake -E rm -rf a.c
+    cmake -E touch new a.c
+    cmake -E touch_nocreate a.c
+    cmake -E create_symlink a.c soft.c
+    cmake -E create_symlink ../a.c out/soft.c
+    cmake -E create_symlink a.c b.c
+    cmake -E cmake_symlink_library a.o liba.so.1 liba.so
+    cmake -E cmake_symlink_library old.a old.a liba.so
+    cmake -E cmake_symlink_executable prog prog-1
 """
 
 
