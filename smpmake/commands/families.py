@@ -49,6 +49,10 @@ def _printer(name: str, pattern: str) -> Family:
     return Family(name, pattern, _in("printers", f"analyse_{name}"), prints=True)
 
 
+def _generator(name: str, pattern: str) -> Family:
+    return Family(name, pattern, _in("generators", f"analyse_{name}"))
+
+
 def _coreutil(name: str, *, vouches: bool = False) -> Family:
     """g is the prefix of the GNU tools where they are not the system's own."""
     analyse = _in("coreutils", f"analyse_{name}")
@@ -102,6 +106,18 @@ FAMILIES: tuple[Family, ...] = (
         alone=b"# Exit with error if a local exported symbol is found.",
         built=True,
     ),
+    *(
+        Family(name, name, _in("generators_grammars", f"analyse_{name}"))
+        for name in ("bison", "re2c", "yacc")
+    ),
+    Family("flex", "flex|lex", _in("generators_grammars", "analyse_flex")),
+    Family("protoc", "protoc", _in("protoc")),
+    *(_generator(name, name) for name in ("gperf", "moc", "pod2man", "rcc", "uic", "xxd")),
+    _generator("msgfmt", "g?msgfmt"),
+    _generator("mkenums", "glib-mkenums"),
+    _generator("genmarshal", "glib-genmarshal"),
+    _generator("gdbus", "gdbus-codegen"),
+    _generator("wayland", "wayland-scanner"),
     Family("tcc", rf"{_PREFIX}tcc", _in("tcc")),
     Family("sdcc", f"sdcc{_RELEASE}", _in("sdcc")),
     Family(

@@ -17,6 +17,7 @@ class Kind(enum.StrEnum):
 
     COMPILE = "compile"
     PREPROCESS = "preprocess"
+    GENERATE = "generate"  # makes sources and the like
     ASSEMBLE = "assemble"
     LINK = "link"
     ARCHIVE = "archive"
@@ -80,6 +81,11 @@ class Reason(enum.StrEnum):
     )
     NO_FOLDER = "no-folder", False, "the folder of what it makes is not there"
     IN_PLACE = "in-place-update", False, "updates a file in place, which only a guard could hide"
+    UNCHECKED = (
+        "unchecked-outputs",
+        False,
+        "a generator of which cannot be seen, or was seen otherwise, what it writes",
+    )
     LINK_WAITS = "link-waits", False, "links and archives run in place (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
@@ -199,6 +205,7 @@ class Analysis(NamedTuple):
     speaks      it says more on standard output than what is wrong: who gets that may count on it.
     prints      it is in the foreground because its whole result goes to standard output (the
                 refusal), and writes nothing else.
+    checked     what it is seen to write is compared with its `writes` when it has ended.
     included    a make may read what it makes as soon as it ends, as a part of its makefiles.
     only        the words of the one command that a shell's line is and that its shell becomes.
     """
@@ -222,6 +229,7 @@ class Analysis(NamedTuple):
     divides: Divides = Divides.NEVER
     folders: tuple[str, ...] = ()
     included: bool = False
+    checked: bool = False
     only: tuple[str, ...] = ()
 
     @property

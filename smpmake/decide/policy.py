@@ -53,6 +53,9 @@ class Context(Protocol):
     def tool_takes_guard(self) -> bool:
         """Whether the real tool will be guarded when it runs in the foreground."""
 
+    def can_be_checked(self) -> bool:
+        """Whether what the command writes will be seen, and can be taken back if it is wrong."""
+
     def other_mounts(self) -> bool:
         """Whether the caller's paths mean other files than ours: it has mounts of its own."""
 
@@ -106,10 +109,12 @@ def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Cont
         reason, detail = _objection(analysis, rules, context)
     # The two ends of a pipe need each other: one must not hold the slot that the other waits for.
     ends = (Reason.READS_STDIN, Reason.WRITES_STDOUT, Reason.CALLERS_FILE)
-    light = reason in ends or bool(special)
+    # A generator that is no job is what it was before it was known: a program of the driver's.
+    light = reason in ends or bool(special) or (analysis.checked and reason is not None)
     barrier = reason is not None and reason.barrier
-    if reason is Reason.PENDING_ANSWER and rules.guard and context.tool_takes_guard():
-        barrier = False  # what else it touches it waits for by itself
+    if barrier and (analysis.checked or reason is Reason.PENDING_ANSWER):
+        # With a guard it waits by itself for what it touches.
+        barrier = not (rules.guard and context.tool_takes_guard())
     return Decision(reason, detail, barrier, light, exclusive)
 
 
@@ -146,6 +151,8 @@ def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reas
     program = context.unguarded_caller()
     if program:
         return Reason.UNGUARDED, program
+    if analysis.checked and not context.can_be_checked():
+        return Reason.UNCHECKED, ""
     if context.captured():
         return Reason.CAPTURED_OUTPUT, ""
     if _makes_one_program(analysis) and context.status_is_asked():

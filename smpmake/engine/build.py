@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from smpmake.commands.model import Reason
 from smpmake.decide.known_failures import digest_of
 from smpmake.engine.environment import Environment
 
@@ -31,7 +32,7 @@ class Wrong(NamedTuple):
     argv     the command's words.
     caller   see Command.caller.
     failure  how it failed.
-    guessed  it did not fail, but did something else than before (engine/learning).
+    guessed  it did not fail, but did something else than before, or than its words say.
     """
 
     argv: bytes
@@ -44,7 +45,9 @@ class Wrong(NamedTuple):
         """What went wrong, for people."""
         command = shlex.join(os.fsdecode(word) for word in self.argv[:-1].split(b"\0"))
         if self.guessed:
-            return f"did not do what it did in an earlier build ({self.failure.why}): {command}"
+            by_words = self.failure.record.reason == Reason.UNCHECKED
+            foretold = "what its words say" if by_words else "what it did in an earlier build"
+            return f"did not do {foretold} ({self.failure.why}): {command}"
         return f"failed after its success was promised: {command}"
 
 
@@ -79,6 +82,7 @@ class Build:
     guesses        it still may be: no guess of this build was wrong.
     is_person_there  its standard input is a terminal: what a line reads there nobody has seen.
     wrong          the promises of success that were wrong, by the commands' digests.
+    distrusted     programs that did not write what their words say: they run in place from then on.
     shared         files that one command makes for many, with what those have in common.
     headers        how many of its commands wrote what could be a header.
     wmakes         there is a wmake in it: what that looks at by itself matters.
@@ -123,6 +127,7 @@ class Build:
     guesses: bool = True
     is_person_there: bool = False
     wrong: dict[str, Wrong] = field(default_factory=dict)
+    distrusted: set[str] = field(default_factory=set)
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
     wmakes: bool = False

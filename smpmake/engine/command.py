@@ -69,6 +69,7 @@ class Command:
     group         the jobs that were one command with it, whose shim waits for them all.
     sinks         files that its output goes to, whose descriptors it holds.
     prints        its stdout is an output of its own.
+    checked       what it wrote is compared with what was foretold (Analysis.checked).
     divides       whether it is lent idle slots for its own processes (engine/lending).
     sendable      its words if another machine does it, () where none can (engine/distribution).
     came_back     one has tried to, and it was of no use.
@@ -105,6 +106,7 @@ class Command:
     group: Group | None = None
     sinks: tuple[FileId, ...] = ()
     prints: bool = False
+    checked: bool = False
     divides: Divides = Divides.NEVER
     sendable: tuple[str, ...] = ()
     came_back: bool = False

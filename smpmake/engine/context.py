@@ -135,6 +135,13 @@ class Context:
         """See policy.Context."""
         return takes_guard(os.fsdecode(self._invoke.real))
 
+    def can_be_checked(self) -> bool:
+        """See policy.Context."""
+        real, undo = os.fsdecode(self._invoke.real), self._build.undo
+        if undo is None or not undo.is_whole or real in self._build.distrusted:
+            return False
+        return takes_guard(real) and not self.is_pending(real)
+
     def other_mounts(self) -> bool:
         """See policy.Context."""
         return not self._processes.sees_our_files(self._invoke.parent)

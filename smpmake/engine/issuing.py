@@ -102,7 +102,7 @@ class Issuing:
         if build.rules.guard and invoke.unguarded:
             caller = self._processes.caller(invoke.unguarded)
             record.unguarded = caller.name if caller is not None else "?"
-        return Command(build, invoke, argv, record, guarded=guarded)
+        return Command(build, invoke, argv, record, guarded=guarded, checked=analysis.checked)
 
     def replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:
         """What is run is not what was issued; records and messages show what was issued."""

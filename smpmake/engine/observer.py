@@ -54,6 +54,8 @@ class Observer:
             return False
         if command.record.kind == Kind.FILE:  # one program, that starts no other
             return True
+        if command.checked:  # it is seen whether that was so
+            return True
         if command.is_learnt:  # seen when it was learnt, and seen again
             return True
         return self._has_guard.get(_tool(command), False)

@@ -93,6 +93,7 @@ class OperandResolver:
             (cwd, analysis.search) if analysis.search else None,
             self._through(cwd, analysis),
             *places,
+            headers=not analysis.checked,
         )
         return Resolved(operands, outputs, files)
 

@@ -130,7 +130,8 @@ class Hazards:
                 if reader.issued_ns >= changed_ns and not (job.guarded and reader.guarded)
             )
         if operands.undeclared:
-            waits.update(self._headers)
+            if operands.headers:
+                waits.update(self._headers)
             guesses = set() if job.guarded else self._could_be_read.keys() - waits
             if guesses:
                 self._guesses[job] = guesses
