@@ -5,6 +5,7 @@ The oracle is the serial build: the same commands, run one after the other in a 
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -105,8 +106,12 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     assert made.close() == []
 
 
-@pytest.mark.parametrize("before", BEFORE)
-@pytest.mark.parametrize("name", WRITERS)
+#: cp writes through no link to nothing.
+FAIL = {("copied here", "a link to nothing"), ("copied here, its time kept", "a link to nothing")}
+CASES = [case for case in itertools.product(WRITERS, BEFORE) if case not in FAIL]
+
+
+@pytest.mark.parametrize(("name", "before"), CASES)
 def test_a_question_is_answered_as_the_serial_build_would(
     bench: Bench, tmp_path: Path, name: str, before: str
 ) -> None:
@@ -118,9 +123,7 @@ def test_a_question_is_answered_as_the_serial_build_would(
     shutil.rmtree(bench.folder)
     lay(bench.folder, before)
     for command in writers.commands:
-        status = subprocess.run(argv(command), cwd=twin, capture_output=True).returncode
-        if status:
-            pytest.skip("serially it fails")
+        subprocess.run(argv(command), cwd=twin, check=True)
         shim = bench.run(argv(command))
         if shim.became is not None:  # in place, and at once
             subprocess.run(argv(command), cwd=bench.folder, check=True)
