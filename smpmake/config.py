@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from smpmake.commands.custom import Custom
 
 LINKS: Final = ("wait", "defer")
-LEARNING: Final = ("learned", "all")
-RECIPES: Final = ("off", "understood", *LEARNING)
+RECIPES: Final = ("off", "understood")
+#: Older values of that setting, which have no meaning any more.
+RECIPES_BEFORE: Final = ("learned", "all")
 OUTPUTS: Final = ("live", "serial")
 ENGINES: Final = ("local", "distcc", "icecream", "auto")
 #: What a guarded process may be kept from doing too early (guard.questions.CAUSES: by question).
@@ -48,9 +49,8 @@ class Settings:
     jobs        slots; 0 means as many as usable CPUs.
     own_pool    whether they are this build's own, whatever else the user builds meanwhile.
     links       "wait" or "defer"; "" means defer where there is a guard.
-    recipes     "off", "understood", "learned" or "all": whether recipes' lines, and what prints
-                into files, are jobs; from the third on also where only earlier builds tell what
-                they do; the last one also commands of shell scripts.
+    recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs
+                where all that they do is known.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
                 one.
     remote      how many compiles are on other machines at once; 0: as many as these take.
@@ -65,6 +65,8 @@ class Settings:
     redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
     history_days, history_size  what is kept of builds: days, MiB.
     idle        s without a command after which a build through shims on PATH has ended.
+    sources     the files that these are from.
+    notices     what the user is to be told of what the files say.
     """
 
     jobs: int = 0
@@ -77,7 +79,7 @@ class Settings:
     foreground: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     output: str = "live"
-    recipes: str = "learned"
+    recipes: str = "understood"
     engine: str = "local"
     remote: int = 0
     chaos: int | None = None
@@ -94,6 +96,7 @@ class Settings:
     idle: int = 10
     tools: tuple[Custom, ...] = ()
     sources: tuple[str, ...] = field(default=(), compare=False)
+    notices: tuple[str, ...] = field(default=(), compare=False)
 
 
 def _is_count(value: Any) -> bool:
@@ -157,12 +160,20 @@ KEYS: Final[dict[str, tuple[str, Callable[[Any], bool], str]]] = {
     "nice": ("nice", _is_nice, "a whole number from 0 to 19"),
     "output": ("output", _one_of(OUTPUTS), 'one of "live", "serial"'),
     "own-pool": ("own_pool", _is_flag, "true or false"),
-    "recipes": ("recipes", _one_of(RECIPES), 'one of "off", "understood", "learned", "all"'),
+    "recipes": ("recipes", _one_of(RECIPES), 'one of "off", "understood"'),
     "remote": ("remote", _is_count, "a whole number from 0 (all that hosts take) to 4096"),
     "redact": ("redact", _is_tools, "a list of names (patterns) of secrets"),
     "undo": ("undo", _is_size, 'a size as "512M" or "2G", or "off"'),
     "status": ("status", _is_text, "a format, as SMPMAKE_STATUS"),
 }
+
+
+def notice_of_recipes(place: str, value: str) -> str:
+    """What to tell a user who still has an older value of `recipes` in a file or a variable."""
+    return (
+        f"{place}: '{value}' of 'recipes' is gone: smpmake does not run recipe lines in parallel "
+        "any more that it does not understand; 'understood' is used (remove the setting)"
+    )
 
 
 def merge(settings: Settings, path: Path) -> Settings:
@@ -188,6 +199,9 @@ def merge(settings: Settings, path: Path) -> Settings:
             raise ConfigError(
                 f"{path}: unknown key '{key}'{hint} (known: {', '.join((*KEYS, 'tools'))})"
             )
+        if key == "recipes" and value in RECIPES_BEFORE:
+            changes["notices"] = (*settings.notices, notice_of_recipes(str(path), value))
+            value = "understood"
         name, valid, wanted = KEYS[key]
         if not valid(value):
             raise ConfigError(f"{path}: '{key}' is {value!r} and must be {wanted}")

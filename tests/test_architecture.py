@@ -55,6 +55,7 @@ MAY: dict[str, set[str]] = {
         "decide",
         "disk",
         "errors",
+        "folders",
         "forecast",
         "guard",
         "native",
@@ -123,7 +124,7 @@ PURE = (
 )
 TOUCHES = {"os", "time", "asyncio", "subprocess", "socket", "threading", "pathlib", "signal"}
 #: Lines that a module may have.
-LONGEST = {".py": 400, ".js": 400, ".c": 400, ".h": 400}
+LONGEST = {".py": 600, ".c": 600, ".h": 600}
 #: Only tables of options may be long: they are data.
 TABLES = {"commands/compiler_options.py"}
 #: Words that are tools' names too, and mean something else: options and commands of ours, and what

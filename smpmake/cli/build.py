@@ -16,7 +16,7 @@ from smpmake.cli.logs import say_what_is_logged
 from smpmake.cli.plainly import go_on_plainly, plainly, refuse
 from smpmake.commands import families
 from smpmake.commands.makes import PARALLEL
-from smpmake.config import Settings, load, told
+from smpmake.config import RECIPES_BEFORE, Settings, load, notice_of_recipes, told
 from smpmake.said import say
 from smpmake.session.headstart import load_asyncio
 
@@ -65,7 +65,13 @@ def settings_from(options: dict[str, Any]) -> Settings:
     for name in ("foreground", "exclusive"):
         if name in given:
             given[name] = (*getattr(settings, name), *given[name])
+    notices = settings.notices
+    if given.get("recipes") in RECIPES_BEFORE:
+        notices += (notice_of_recipes("SMPMAKE_RECIPES", given["recipes"]),)
+        given["recipes"] = "understood"
     verbosity = int(bool(given.pop("verbose", 0))) - int(bool(given.pop("quiet", 0)))
+    for notice in notices if verbosity >= 0 else ():
+        say(notice)
     settings = replace(settings, **given, verbosity=verbosity)
     if settings.engine != "local":  # a fault in it is told before anything runs
         from smpmake.cluster.discovery import discover

@@ -7,10 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from smpmake.cli.build import start
 from smpmake.cli.names import UNNAMED
-from smpmake.config import CAUSES, COLORS, ENGINES, LINKS, OUTPUTS, RECIPES, parse_size
+from smpmake.config import (
+    CAUSES,
+    COLORS,
+    ENGINES,
+    LINKS,
+    OUTPUTS,
+    RECIPES,
+    RECIPES_BEFORE,
+    parse_size,
+)
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -30,6 +40,23 @@ def _jobs(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
             f"'{value}' is no number of jobs: 1 to 4096, or 0 for all CPUs", ctx, param
         )
     return int(value)
+
+
+class _Recipes(click.Option):
+    """Tells a user who gives it a value of older versions; in a variable that is no error."""
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """See click.Parameter."""
+        if value not in RECIPES_BEFORE:
+            return super().type_cast_value(ctx, value)
+        if ctx.get_parameter_source(self.name or "") is ParameterSource.ENVIRONMENT:
+            return value  # `settings_from` says so
+        raise click.BadParameter(
+            f"'{value}' is gone: smpmake does not run recipe lines in parallel any more that it"
+            " does not understand.  Leave the option out, or give 'understood', the default.",
+            ctx,
+            self,
+        )
 
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,11 +93,11 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--recipes",
+            cls=_Recipes,
             type=click.Choice(RECIPES),
             envvar="SMPMAKE_RECIPES",
-            help="Recipes' lines, and tools of theirs that print into files: wait for them; run"
-            " them as jobs where they are understood, or where earlier builds have seen what they"
-            " do; all: what tests do, and shell scripts call, too.  [default: learned]",
+            help="Run recipe lines, and commands that print into files, in parallel: never (off),"
+            " or when all that they do is known.  [default: understood]",
         ),
         click.option(
             "--engine",

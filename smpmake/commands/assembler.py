@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
+from smpmake.commands.model import ALONE, Analysis, Invocation, Kind, Reason, Refusals, Write
 from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand, rows
 from smpmake.commands.paths import NULL_DEVICE, is_device
 
@@ -122,14 +122,14 @@ def analyse(inv: Invocation) -> Analysis:
         return Analysis(Kind.QUERY, refusal=Reason.QUERY)
     if not line.sources or "--" in line.sources or "-" in line.sources:
         line.refusals.refuse(Reason.READS_STDIN, "")
-    writes = [Write(path, target=False) for path in line.sides]
+    writes = [Write(path, target=False, header=False) for path in line.sides]
     output = "a.out" if line.output is None else line.output
     if output == NULL_DEVICE:
         line.refusals.refuse(Reason.DISCARDED_OUTPUT, output)
     elif not output or is_device(output):
         line.refusals.refuse(Reason.UNUSUAL_OUTPUT, output)
     else:
-        writes.insert(0, Write(output))
+        writes.insert(0, Write(output, header=False))
     reads = [source for source in line.sources if source not in ("-", "--")]
     return Analysis(
         Kind.ASSEMBLE,
@@ -138,4 +138,5 @@ def analyse(inv: Invocation) -> Analysis:
         undeclared=True,
         refusal=line.refusals.reason,
         detail=line.refusals.detail,
+        programs=ALONE,
     )

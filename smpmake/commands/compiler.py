@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from smpmake.commands.compiler_dialects import GCC
 from smpmake.commands.compiler_names import (
     NAMED,
+    TEMPS,
     compiled_start,
     dependencies,
     dependency_start,
@@ -135,6 +136,8 @@ def _compile(line: Line) -> Analysis:
     _named(line, writes)
     assembler_only = sources and not any(source.language.cc for source in sources)
     kind = Kind.ASSEMBLE if assembler_only and not assembly else Kind.COMPILE
+    if not (headers or assembly) and on.isdisjoint(TEMPS):
+        writes = [write._replace(header=False) for write in writes]
     split = None
     if len(sources) > 1 and not line.sides and line.first is None:
         split = functools.partial(compile_parts, line, judge)
@@ -232,4 +235,5 @@ def _answer(
         line.refusals.detail,
         split if line.refusals.reason is None else None,
         search=(*dict.fromkeys(dirname(source.path) for source in sources), *line.search),
+        programs=line.programs(),
     )

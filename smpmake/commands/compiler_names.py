@@ -14,11 +14,12 @@ from smpmake.commands.compiler_words import Line, Source
 from smpmake.commands.model import Reason, Write
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 
-_TEMPS = frozenset({Do.TEMPS, Do.TEMPS_OBJ, Do.TEMPS_HERE})
+#: Options that keep what is made on the way.
+TEMPS = frozenset({Do.TEMPS, Do.TEMPS_OBJ, Do.TEMPS_HERE})
 #: Side outputs that a link makes anew where it optimizes, under names of its own.
 _AFTER_LTO = frozenset({Do.STACK_USAGE, Do.CALL_GRAPH, Do.RECORD, Do.SPLIT_DWARF, Do.TIME_TRACE})
 #: Side outputs that are named after the output or the source.
-NAMED = _AFTER_LTO | _TEMPS | {Do.NOTES}
+NAMED = _AFTER_LTO | TEMPS | {Do.NOTES}
 #: What the names of a source's side outputs start with: with an output (-o), in a dialect.
 Start = Callable[[str | None, Source, str], str]
 
@@ -111,7 +112,7 @@ def predict(
     linked = on.isdisjoint((Do.COMPILE, Do.ASSEMBLY))
     if Do.NAMES in on:
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-dumpbase")
-    if Do.LTO in on and on & (_AFTER_LTO | _TEMPS):
+    if Do.LTO in on and on & (_AFTER_LTO | TEMPS):
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of link-time optimization")
     if CLANG in line.tool.dialects and linked and on & _AFTER_LTO:
         line.refusals.refuse(
@@ -131,7 +132,7 @@ def predict(
                 if side.do is Do.SPLIT_DWARF and not _splits(line, dialect, source, assembly):
                     continue
                 paths.append(begin + (own_suffix if side.keeps_suffix else "") + side.suffix)
-            if on & _TEMPS:
+            if on & TEMPS:
                 paths.extend(_temps(line, dialect, source, begin, linked, assembly))
         answers.append(paths)
     if set(answers[0]) != set(answers[-1]):

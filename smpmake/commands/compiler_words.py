@@ -15,9 +15,14 @@ from smpmake.commands.compiler_options import (
     Do,
     Language,
 )
-from smpmake.commands.model import Files, Reason, Refusals
+from smpmake.commands.model import Files, Program, Reason, Refusals
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, split_suffix
+
+#: The option by which gcc and clang print what they would run, and run nothing.
+ASKS_FOR_PROGRAMS = "-###"
+#: What files are called in such a question, with a suffix.
+SUFFIXED = "any{}"
 
 
 class Source(NamedTuple):
@@ -28,6 +33,17 @@ class Source(NamedTuple):
     language: Language
 
 
+# Of these neither the word nor its value says which programs are run.
+_NAMES = frozenset(
+    {
+        *(Do.OUTPUT, Do.SEARCH, Do.READS, Do.READS_FIRST, Do.WRITES, Do.WRITES_AFTER_EQUALS),
+        *(Do.DEPS_TOO, Do.DEPS_FILE, Do.DEPS_DETAIL, Do.FOR_PREPROCESSOR, Do.X_PREPROCESSOR),
+        *(Do.FOR_ASSEMBLER, Do.X_ASSEMBLER, Do.LIBRARY, Do.LIBRARY_FOLDER, Do.SCRIPT),
+    }
+)
+#: Options by which a driver looks elsewhere for its programs: what is there may change at any time.
+LEADS_ELSEWHERE = ("-B", "-specs", "--specs")
+_RUNS_ANYTHING = ("-wrapper", "--wrapper")
 _CANCELS = {
     Do.DEBUG: Do.NO_DEBUG,
     Do.NO_DEBUG: Do.DEBUG,
@@ -262,6 +278,40 @@ class Line:
     def _hand_on(self, option: str, value: str) -> None:
         """In one word, as the driver does: an @ in it names no response file."""
         self.linker.extend((option + value,) if value else (option, value))
+
+    # What it runs.
+
+    def programs(self) -> tuple[Program, ...] | None:
+        """The driver, and how it is asked what else it runs; None where that may be anything."""
+        found = self.question()
+        return (Program("", found),) if found is not None else None
+
+    def question(self) -> tuple[str, ...] | None:
+        """The words that have a driver tell its programs (-###): these options, for files of such
+        names as `SUFFIXED.format(".c")`; None where they have it run other programs as well."""
+        find = compiler_options.TABLE.find
+        kept = [ASKS_FOR_PROGRAMS]
+        named: set[str] = set()
+        rest = iter(self.words)
+        for word in rest:
+            if word[:1] != "-":
+                name = SUFFIXED.format(split_suffix(word)[1])
+                kept += () if name in named else (name,)
+                named.add(name)
+                continue
+            hit = find(word)
+            if hit is None or word.startswith(_RUNS_ANYTHING):
+                return None
+            value = next(rest, "") if hit.wants_next else hit.value
+            if hit.do in (Do.FOR_LINKER, Do.X_LINKER):
+                if "plugin" in value:
+                    return None
+            elif word.startswith(LEADS_ELSEWHERE) or not (
+                hit.do in _NAMES or word.startswith(("-D", "-U", "-W"))
+            ):
+                kept += (word, value) if hit.wants_next else (word,)
+                named.clear()  # of another language, perhaps
+        return tuple(kept)
 
     # Words for the other stages, once all of them are there.
 

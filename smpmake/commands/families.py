@@ -49,8 +49,8 @@ def _printer(name: str, pattern: str) -> Family:
     return Family(name, pattern, _in("printers", f"analyse_{name}"), prints=True)
 
 
-def _generator(name: str, pattern: str) -> Family:
-    return Family(name, pattern, _in("generators", f"analyse_{name}"))
+def _generator(name: str, function: str, pattern: str = "") -> Family:
+    return Family(name, pattern or name, _in("generators", f"analyse_{function}"))
 
 
 def _coreutil(name: str, *, vouches: bool = False) -> Family:
@@ -113,11 +113,11 @@ FAMILIES: tuple[Family, ...] = (
     Family("flex", "flex|lex", _in("generators_grammars", "analyse_flex")),
     Family("protoc", "protoc", _in("protoc")),
     *(_generator(name, name) for name in ("gperf", "moc", "pod2man", "rcc", "uic", "xxd")),
-    _generator("msgfmt", "g?msgfmt"),
-    _generator("mkenums", "glib-mkenums"),
-    _generator("genmarshal", "glib-genmarshal"),
-    _generator("gdbus", "gdbus-codegen"),
-    _generator("wayland", "wayland-scanner"),
+    _generator("msgfmt", "msgfmt", "g?msgfmt"),
+    _generator("glib-mkenums", "mkenums"),
+    _generator("glib-genmarshal", "genmarshal"),
+    _generator("gdbus-codegen", "gdbus"),
+    _generator("wayland-scanner", "wayland"),
     Family("tcc", rf"{_PREFIX}tcc", _in("tcc")),
     Family("sdcc", f"sdcc{_RELEASE}", _in("sdcc")),
     Family(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from smpmake.commands.families import find
-from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason
+from smpmake.commands.model import ALONE, Analysis, Invocation, Kind, Part, Reason, named
 from smpmake.commands.options import names
 from smpmake.commands.paths import basename
 
@@ -77,14 +77,22 @@ def tally(log: bytes) -> dict[str, int]:
 
 
 def _prefixed(
-    word: str, split: Callable[[str], tuple[Part, ...]]
+    launcher: str, compiler: str, split: Callable[[str], tuple[Part, ...]]
 ) -> Callable[[str], tuple[Part, ...]]:
     """The same split, its commands behind the launcher."""
 
     def parts(folder: str) -> tuple[Part, ...]:
-        return tuple(Part((word, *part.argv), part.analysis) for part in split(folder))
+        return tuple(
+            Part((launcher, *part.argv), _behind(part.analysis, compiler)) for part in split(folder)
+        )
 
     return parts
+
+
+def _behind(meaning: Analysis, compiler: str) -> Analysis:
+    """What a compiler does, called by a launcher, which is a program as well."""
+    runs = named(meaning.programs, compiler)
+    return meaning._replace(programs=(*ALONE, *runs) if runs is not None else None)
 
 
 def analyse(inv: Invocation) -> Analysis:
@@ -99,5 +107,5 @@ def analyse(inv: Invocation) -> Analysis:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=word)
     meaning = inner.analyse(inv._replace(argv=inv.argv[1:]))
     if meaning.split is not None:
-        meaning = meaning._replace(split=_prefixed(launcher, meaning.split))
-    return meaning
+        meaning = meaning._replace(split=_prefixed(launcher, word, meaning.split))
+    return _behind(meaning, word)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from smpmake.commands.families import analyse as analyse_tool
 from smpmake.commands.families import is_compiler
-from smpmake.commands.model import Analysis, Invocation, Kind, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Write, named
 from smpmake.commands.options import names
 from smpmake.commands.paths import basename, dirname, join
 
@@ -124,19 +124,20 @@ def analyse(inv: Invocation, call: Call, settings: Settings) -> Analysis | None:
     inner = join(folder, settings.folder) if "/" in first.path else settings.folder
     made, folders = [first._replace(header=False)], []
     if (settings.static and only != "-shared") or only == "-static":
-        made.append(Write(f"{first.path.removesuffix('.lo')}.o"))
+        made.append(Write(f"{first.path.removesuffix('.lo')}.o", header=False))
     if only != "-static" and (settings.shared or only == "-shared"):
         if not settings.shared:  # it refuses
             return None
-        made.append(Write(f"{inner}/{name}.o"))
+        made.append(Write(f"{inner}/{name}.o", header=False))
         folders.append(inner)
-    gone = Write(f"{first.path}T", removed=True, target=False)
+    gone = Write(f"{first.path}T", removed=True, target=False, header=False)
     return meaning._replace(
         reads=(*meaning.reads, call.script),
         writes=(*made, *others, gone),
         tool=basename(call.command[0]),
         speaks=call.speaks,
         folders=tuple(folders),
+        programs=named(meaning.programs, call.command[0]),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from smpmake.commands.families import analyse as analyse_tool
 from smpmake.commands.families import is_compiler
 from smpmake.commands.libtool import Call, Settings
-from smpmake.commands.model import Analysis, Invocation, Kind, Write
+from smpmake.commands.model import Analysis, Invocation, Kind, Write, named
 from smpmake.commands.options import names
 from smpmake.commands.paths import basename, dirname, join
 
@@ -89,6 +89,7 @@ def analyse(inv: Invocation, call: Call, settings: Settings) -> Analysis | None:
         tool=basename(call.command[0]),
         speaks=call.speaks,
         folders=(inner,),
+        programs=named(meaning.programs, call.command[0]),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Refusals, Write
+from smpmake.commands.model import ALONE, Analysis, Invocation, Kind, Reason, Refusals, Write
 from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, dirname, is_device, join
 
@@ -293,4 +293,6 @@ def analyse(inv: Invocation) -> Analysis:
         refusal=link.refusals.reason,
         detail=link.refusals.detail,
         search=(*link.search(), *folders_named(inv.getenv)),
+        # A plugin may start whatever it likes.
+        programs=None if any("plugin" in word for word in words) else ALONE,
     )

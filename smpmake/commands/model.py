@@ -25,7 +25,6 @@ class Kind(enum.StrEnum):
     INSPECT = "inspect"  # reads operands, prints, writes nothing
     QUERY = "query"  # asks the tool about itself: --version, -print-search-dirs
     BUILD = "build"  # a nested make: its commands come by themselves
-    RECIPE = "recipe"  # a line of a recipe, of which only is known what it did before
     UNKNOWN = "unknown"
 
 
@@ -92,10 +91,16 @@ class Reason(enum.StrEnum):
     NAMESPACE = "other-namespace", False, "called where other file systems are mounted"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
     STATUS_MATTERS = "status-matters", False, "failed once, and the caller looked at the status"
+    FIRST_OF_SCRIPT = (
+        "first-of-a-script",
+        False,
+        "the first call of a script: it shows what it writes",
+    )
+    WRITES_MORE = "writes-more", False, "a script that writes more than its command line says"
     DRIVER_READS_BACK = "driver-reads-back", False, "its caller reads side outputs at once"
     CHECKS_TARGETS = "checks-targets", False, "wmake looks at the target when the command ends"
     NO_TARGET_CHECK = "no-target-check", False, "wmake runs with -c (promised targets) and -z"
-    MISLEARNT = "mislearnt", False, "it did something else than in earlier builds: done again"
+    MISPREDICTED = "mispredicted", False, "it was silent in an earlier build, but not in this one"
     RECIPE = "recipe-not-understood", False, "a recipe's line of which not every command is known"
 
 
@@ -143,7 +148,7 @@ class Write(NamedTuple):
     replaces the tool puts the new file there in one step and the old one is good until then (mv).
     shared   the first command of a build that names it makes it, and those that have the same `kin`
              (see Analysis) only read it: a precompiled header.
-    header   a compiler may read it although no command line names it (as far as its name tells).
+    header   a compiler may read it although no command line names it.
     kept     the tool leaves it, and its time, where it would be as it was: a Fortran module.
     symbolic it is a symbolic link: who looks at it sees what is behind it.
     printed  it is what the command prints: its stdout, which a shell has opened and emptied.
@@ -174,6 +179,29 @@ class Write(NamedTuple):
             return True
         is_main = self.target and not self.kept
         return not self.perhaps and (self.timed or self.replaces or is_main)
+
+
+class Program(NamedTuple):
+    """A program that a command runs.
+
+    name  as the command line has it; "" for the tool itself.
+    asks  the words by which it is asked which programs it would run in its turn (see
+          compiler_words.Line.question); () where it runs none.
+    """
+
+    name: str = ""
+    asks: tuple[str, ...] = ()
+
+
+#: A tool that does all of its work itself.
+ALONE: tuple[Program, ...] = (Program(),)
+
+
+def named(programs: tuple[Program, ...] | None, name: str) -> tuple[Program, ...] | None:
+    """What a tool runs, where another stands before it: then it is `name` itself that is run."""
+    if programs is None:
+        return None
+    return tuple(each if each.name else each._replace(name=name) for each in programs)
 
 
 #: Keeps a text in a private file for as long as the command needs it; returns the file's name.
@@ -208,6 +236,7 @@ class Analysis(NamedTuple):
     checked     what it is seen to write is compared with its `writes` when it has ended.
     included    a make may read what it makes as soon as it ends, as a part of its makefiles.
     only        the words of the one command that a shell's line is and that its shell becomes.
+    programs    what it runs that may read files which it does not name; None where nobody can tell.
     """
 
     kind: Kind
@@ -231,6 +260,18 @@ class Analysis(NamedTuple):
     included: bool = False
     checked: bool = False
     only: tuple[str, ...] = ()
+    programs: tuple[Program, ...] | None = None
+
+    @property
+    def compiles(self) -> bool:
+        """Whether it compiles C, C++ or Fortran: then it reads no object of another's."""
+        return self.kind is Kind.COMPILE
+
+    @property
+    def makes_objects(self) -> bool:
+        """Whether it makes objects, and what is beside them, and nothing that compilers read."""
+        made = self.kind in (Kind.COMPILE, Kind.ASSEMBLE)
+        return made and not any(write.header for write in self.writes)
 
     @property
     def printed(self) -> bool:

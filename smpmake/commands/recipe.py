@@ -17,7 +17,15 @@ from smpmake.commands.families import analyse as analyse_tool
 from smpmake.commands.foretold import Foretold, ForetoldFiles
 from smpmake.commands.line_words import NotUnderstoodError
 from smpmake.commands.lines import PIPE, PRINT, Line, Simple, read
-from smpmake.commands.model import Analysis, Invocation, Kind, Reason, Write
+from smpmake.commands.model import (
+    Analysis,
+    Invocation,
+    Kind,
+    Program,
+    Reason,
+    Write,
+    named,
+)
 from smpmake.commands.paths import basename, join
 from smpmake.commands.printers import ANSWERS, FILTERS
 
@@ -143,6 +151,7 @@ class _Together:
         self._search: list[str] = []
         self._alone: list[str] = []
         self._folders: list[str] = []
+        self._programs: tuple[Program, ...] | None = ()
         self._foretold: dict[str, Foretold] = {}
 
     def look(self, folder: str, path: str) -> Foretold | str:
@@ -161,6 +170,9 @@ class _Together:
             self._main = meaning
             self._tool = meaning.tool or basename(command.argv[0])
             self._search = [place(path) for path in meaning.search]
+        if meaning.undeclared and self._programs is not None:
+            runs = named(meaning.programs, command.argv[0])
+            self._programs = None if runs is None else (*self._programs, *runs)
         self._alone += map(place, meaning.alone)
         self._folders += map(place, meaning.folders)
         made = {path for path, write in self._writes.items() if not write.removed}
@@ -171,8 +183,10 @@ class _Together:
         if moves and (meaning.rename is None or reads[0] not in made):
             return False  # another's, which keeps its time, or one that mv may leave where it is
         self._reads |= dict.fromkeys(path for path in reads if path not in made)
+        # What is put into its place is still what it was.
+        header = not moves or self._writes[reads[0]].header
         for write in meaning.writes:
-            self._write(write, place, made)
+            self._write(write._replace(header=write.header and header), place, made)
         return True
 
     def _write(self, write: Write, place: Callable[[str], str], made: set[str]) -> None:
@@ -201,4 +215,5 @@ class _Together:
             argv=None,
             rename=None,
             tool=self._tool,
+            programs=self._programs,
         )

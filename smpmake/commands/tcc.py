@@ -139,14 +139,16 @@ class Line:
         return self._answer(Kind.LINK, [self.output or "a.out"])
 
     def _answer(self, kind: Kind, outputs: list[str]) -> Analysis:
-        writes = [Write(path) for path in outputs]
+        header = kind is not Kind.COMPILE
+        writes = [Write(path, header=header) for path in outputs]
         for path in outputs:
             if path == "-" or is_device(path):
                 self.refusals.refuse(Reason.DISCARDED_OUTPUT, path)
         if Do.DEPS in self.on and outputs:
             if len(outputs) > 1 and not self.deps:
                 self.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-MD with several sources")
-            writes.append(Write(self.deps or f"{stem(outputs[0])}.d", target=False))
+            dependencies = self.deps or f"{stem(outputs[0])}.d"
+            writes.append(Write(dependencies, target=False, header=header))
         reads = (*self.sources, *self.reads)
         return Analysis(
             kind, reads, tuple(writes), True, self.refusals.reason, self.refusals.detail

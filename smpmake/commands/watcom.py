@@ -147,16 +147,16 @@ class Compile:
             if is_device(output):
                 self.said.refusals.refuse(Reason.DISCARDED_OUTPUT, output)
             else:
-                self.writes.append(Write(output))
+                self.writes.append(Write(output, header=False))
         self._errors(own)
         dependencies = Do.DEPENDENCIES in values or Do.DEPENDENCY_DETAIL in values
         if dependencies:
             self._side(place(values.get(Do.DEPENDENCIES, ""), own, ".d"))
         elif self.tool.header:
-            gone = Write(f"{own}.d", timed=False, target=False, removed=True)
+            gone = Write(f"{own}.d", timed=False, target=False, removed=True, header=False)
             self.writes.append(gone)
         if Do.DEFINITIONS in values:
-            self._side(f"{own}.def")
+            self._side(f"{own}.def", header=True)
         if Do.BROWSE in values:
             self._side(f"{own}.mbr")
         if Do.LISTING in values:
@@ -175,13 +175,13 @@ class Compile:
         pattern = self.said.values.get(Do.ERRORS)
         if pattern != "":
             path = place(pattern or "", own, ".err")
-            self.writes.append(Write(path, timed=False, target=False))
+            self.writes.append(Write(path, timed=False, target=False, header=False))
 
-    def _side(self, path: str) -> None:
+    def _side(self, path: str, *, header: bool = False) -> None:
         if is_device(path):
             self.said.refusals.refuse(Reason.UNUSUAL_OUTPUT, path)
         else:
-            self.writes.append(Write(path, target=False))
+            self.writes.append(Write(path, target=False, header=header))
 
     def _headers(self) -> list[str]:
         """A precompiled header: made by the first that names it, without a lock.

@@ -255,8 +255,9 @@ def analyse_owcc(inv: Invocation) -> Analysis:
     for source in sources:
         base = stem(basename(source))
         own = base + OBJECT
-        writes.append(Write(output if compiles and output else own))
-        writes.append(Write(f"{base}.d", timed=False, target=False, removed=True))
+        writes.append(Write(output if compiles and output else own, header=False))
+        gone = Write(f"{base}.d", timed=False, target=False, removed=True, header=False)
+        writes.append(gone)
     return Analysis(
         Kind.COMPILE if compiles else Kind.LINK,
         reads=(*said.sources, *said.reads),

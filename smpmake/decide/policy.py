@@ -162,8 +162,7 @@ def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reas
         return Reason.CHECKS_TARGETS, looked_at
     if (analysis.included and not rules.guard) or context.driver_reads_back():
         return Reason.DRIVER_READS_BACK, ""
-    is_new = not analysis.printed and analysis.kind is not Kind.RECIPE
-    if is_new and context.fresh_source():
+    if not analysis.printed and context.fresh_source():
         return Reason.FRESH_SOURCE, analysis.reads[0] if analysis.reads else ""
     folder = context.missing_folder()
     return (Reason.NO_FOLDER, folder) if folder else (None, "")

@@ -58,6 +58,15 @@ def holds(program: str, mark: bytes) -> bool:
         return False
 
 
+def is_script(program: str) -> bool:
+    """Whether a program is run by another one, which may then run anything; or cannot be read."""
+    try:
+        info = os.stat(program)
+        return _is_script(program, info.st_ctime_ns, info.st_ino)
+    except (OSError, ValueError):
+        return True
+
+
 def is_program(file: str) -> bool:
     """Whether a file can be run, as who looks for one on a PATH asks."""
     return os.access(file, os.X_OK) and os.path.isfile(file)
@@ -76,6 +85,12 @@ def _is_static(program: str, mark: bytes, _changed: int, _inode: int) -> bool:
     with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
         is_program = content[:4] == b"\x7fELF" and not _loader_of(file.fileno())
         return is_program and content.find(mark) >= 0
+
+
+@functools.lru_cache(maxsize=256)
+def _is_script(program: str, _changed: int, _inode: int) -> bool:
+    with open(program, "rb") as file:
+        return file.read(2) == b"#!"
 
 
 @functools.lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from smpmake import cpus
+from smpmake import cpus, folders, native
 from smpmake.config import Settings
 from smpmake.disk.disk import Disk
 from smpmake.engine.admission import reserve_of
@@ -17,6 +17,7 @@ from smpmake.engine.engine import Engine
 from smpmake.engine.pool import Pool
 from smpmake.engine.tokens import Tokens
 from smpmake.errors import SmpmakeError
+from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def assemble(
             reserve=reserve,
             tokens=tokens,
             cluster=_cluster(settings, folder),
+            proofs=_proofs(),
         )
         pool.start(min(slots, _AT_ONCE))
     except BaseException as error:
@@ -78,6 +80,14 @@ def assemble(
             raise EngineError(f"no worker can be started: {error.strerror}") from None
         raise
     return engine
+
+
+def _proofs() -> Proofs:
+    """Which programs earlier builds have seen with a guard."""
+    try:
+        return Proofs(native.guard(), folders.cache() / "guarded-programs")
+    except folders.NoHomeError:
+        return Proofs(native.guard(), None)
 
 
 def _cluster(settings: Settings, folder: Path) -> Cluster | None:

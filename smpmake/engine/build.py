@@ -16,7 +16,7 @@ from smpmake.engine.environment import Environment
 
 if TYPE_CHECKING:
     from smpmake.decide.known_failures import KnownFailures
-    from smpmake.decide.lessons import Lessons
+    from smpmake.decide.known_silence import KnownSilence
     from smpmake.decide.rules import Rules
     from smpmake.engine.sinks import Transcript
     from smpmake.protocol.wire import FileId, Invoke
@@ -32,7 +32,8 @@ class Wrong(NamedTuple):
     argv     the command's words.
     caller   see Command.caller.
     failure  how it failed.
-    guessed  it did not fail, but did something else than before, or than its words say.
+    guessed  it did not fail, but was not silent as before (engine/silence), or did something else
+             than its words say.
     """
 
     argv: bytes
@@ -45,9 +46,9 @@ class Wrong(NamedTuple):
         """What went wrong, for people."""
         command = shlex.join(os.fsdecode(word) for word in self.argv[:-1].split(b"\0"))
         if self.guessed:
-            by_words = self.failure.record.reason == Reason.UNCHECKED
-            foretold = "what its words say" if by_words else "what it did in an earlier build"
-            return f"did not do {foretold} ({self.failure.why}): {command}"
+            if self.failure.record.reason == Reason.UNCHECKED:
+                return f"did not do what its words say ({self.failure.why}): {command}"
+            return f"{self.failure.why}, unlike in an earlier build: {command}"
         return f"failed after its success was promised: {command}"
 
 
@@ -78,9 +79,7 @@ class Build:
     stalls         who waited for pending commands.
     promised       what its deferred commands were to write, so far.
     known_failures the commands whose status is known to matter.
-    lessons        what recipes' lines have done in earlier builds, if that is to be used.
-    guesses        it still may be: no guess of this build was wrong.
-    is_person_there  its standard input is a terminal: what a line reads there nobody has seen.
+    silence        the commands that said nothing in earlier builds; None: nothing is predicted.
     wrong          the promises of success that were wrong, by the commands' digests.
     distrusted     programs that did not write what their words say: they run in place from then on.
     shared         files that one command makes for many, with what those have in common.
@@ -123,9 +122,7 @@ class Build:
     stalls: list[Stall] = field(default_factory=list)
     promised: set[str] = field(default_factory=set)
     known_failures: KnownFailures | None = None
-    lessons: Lessons | None = None
-    guesses: bool = True
-    is_person_there: bool = False
+    silence: KnownSilence | None = None
     wrong: dict[str, Wrong] = field(default_factory=dict)
     distrusted: set[str] = field(default_factory=set)
     shared: dict[str, str] = field(default_factory=dict)
@@ -211,7 +208,6 @@ class Build:
         self.outer = outer.outer or outer
         self.undo = outer.undo
         self.known_failures = outer.known_failures
-        self.guesses = False
         self.awaited = outer.awaited
         self.owed = outer.owed
         self.finished = outer.finished
@@ -235,7 +231,8 @@ class Build:
         self.lost.clear()
         guessed = [wrong.failure for wrong in self.wrong.values() if wrong.guessed]
         self.reported += [failure for failure in self.failures if failure not in guessed]
-        self.guesses = False
+        if self.silence is not None:
+            self.silence.forget_new()
         self.finished.clear()
         self.patient |= self.repeats > 0  # the caller's commands were waited for, in vain
         self.repeats += 1
@@ -258,24 +255,17 @@ class Build:
         invoke.build = sys.intern(invoke.build)
         return known
 
-    def hears(self, command: Invoke) -> bool:
-        """Whether a command prints where the driver does."""
-        return command.out == (self.driver_output or (None,))[0]
-
-    def to_be_told(
-        self, command: Invoke, caller: bytes, *, deferred: bool, doubted: bool = False
-    ) -> str:
+    def to_be_told(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
         """The digest of a command whose driver is to be told how it went, "" of others.
 
         One that is not deferred tells it by itself.
-        doubted: something has failed to which it belongs.
         """
-        if not (self.known_failures or self.patient or self.awaited or self.owed or doubted):
+        if not (self.known_failures or self.patient or self.awaited or self.owed):
             return ""
         digest = digest_of(command.cwd, command.argv)
         if not deferred:
             self.owed.pop(digest, None)
             return ""
         known = self.known_failures is not None and digest in self.known_failures
-        is_awaited = known or doubted or self.patient or caller in self.awaited
+        is_awaited = known or self.patient or caller in self.awaited
         return digest if is_awaited else ""

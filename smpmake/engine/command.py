@@ -26,11 +26,8 @@ class Reply(Protocol):
     def leave(self, status: int, message: bytes = b"", out: bytes = b"") -> None:
         """The shim exits with `status`, having written `out` to its stdout, `message` to stderr."""
 
-    def decline(self, notes: int = 0) -> None:
-        """The shim becomes the real tool, which is no command.
-
-        notes  the number under which what it does is noted; `Engine.line_ended(notes)` follows.
-        """
+    def decline(self) -> None:
+        """The shim becomes the real tool, which is no command."""
 
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
         """The shim becomes the real tool; `Engine.lease_ended(job)` follows when that ends."""
@@ -86,11 +83,11 @@ class Command:
     rests_on      commands that are not taken for ended before it is, carries: how many rest on it
                   (engine/settling), is_kept: it has ended well.
     caller        the command line of who called it, b"" for a make or where nobody asks.
-    caught        by what it is known whose caller catches what it says (engine/caught), or "".
+    caught        by what it is known whose caller catches what it says (engine/silence), or "".
     listens       and that caller waits for it.
-    is_learnt     a line of a recipe, promised because of what it did in an earlier build.
-    line          the line that it belongs to, while that is being watched (engine/learning).
-    events        what was noted of it in order, where that matters to a line.
+    undeclared    it may read files that it does not name,
+    programs      as may all that it runs, of which these are the files; None: nobody can tell.
+    proves        its shim waits because it is the first of a tool that may write anything.
     """
 
     build: Build
@@ -126,19 +123,14 @@ class Command:
     is_kept: bool = False
     caught: str = ""
     listens: bool = False
-    is_learnt: bool = False
-    line: object = None
-    events: tuple[tuple[str, str], ...] = ()
+    undeclared: bool = False
+    programs: tuple[str, ...] | None = None
+    proves: bool = False
 
     @property
     def is_awaited(self) -> bool:
         """Whether its shim waits for the truth about it."""
-        return bool(self.digest) or self.listens
-
-    @property
-    def teaches(self) -> bool:
-        """Whether what it does matters to a line, and is to be noted in order."""
-        return self.is_learnt or self.line is not None
+        return bool(self.digest) or self.listens or self.proves
 
 
 class OutputFile(NamedTuple):

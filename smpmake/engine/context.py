@@ -200,7 +200,12 @@ class Context:
         if len(hazards) == 0:
             return False
         name = self._paths.canonical(self._cwd, path)
-        return hazards.is_read(name) and not hazards.is_written(name) and os.path.lexists(name)
+        object_ = self._analysis.makes_objects
+        return (
+            hazards.is_read(name, object_=object_)
+            and not hazards.is_written(name)
+            and os.path.lexists(name)
+        )
 
 
 class Wmake(NamedTuple):

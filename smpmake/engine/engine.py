@@ -12,12 +12,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from smpmake import native
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import launchers
 from smpmake.engine.admission import Admission
 from smpmake.engine.build import Build
-from smpmake.engine.caught import Caught
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Reply, command_of
@@ -25,18 +25,20 @@ from smpmake.engine.distribution import Distribution
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
 from smpmake.engine.issuing import Issuing
-from smpmake.engine.learning import Learning
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers
 from smpmake.engine.priority import Priority
+from smpmake.engine.programs import Programs
+from smpmake.engine.silence import SilencePredictor
 from smpmake.engine.sinks import Printer
 from smpmake.engine.tokens import Tokens, Unlimited
 from smpmake.engine.unheard import Unheard
 from smpmake.forecast import Forecast
 from smpmake.guard.kept import Kept
 from smpmake.guard.pending import Pending
+from smpmake.guard.proofs import Proofs
 from smpmake.guard.questions import GO_ON, Questions
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
@@ -64,6 +66,7 @@ class Engine:
     board    the scoreboard, which guards look at from the driver's start.
     reserve  bytes of memory to be left free, -1 not to look at memory at all.
     cluster  other machines that compile, if there are any.
+    proofs   which programs are known to take a guard; without, those that this engine sees.
 
     build_of tells whose build a command is; a server that knows callers may set it.
     """
@@ -81,6 +84,7 @@ class Engine:
         reserve: int = -1,
         tokens: Tokens | None = None,
         cluster: Cluster | None = None,
+        proofs: Proofs | None = None,
     ) -> None:
         self.builds: dict[str, Build] = {}
         self.build_of: Callable[[Invoke], Build | None] = lambda i: self.builds.get(i.build)
@@ -122,13 +126,11 @@ class Engine:
             disk.folder,
             clock.now,
         )
-        self._notes = Traces(disk.folder, name="notes")
-        self._learning = learning = Learning(
-            self._notes, hazards, disk.paths, board, clock, processes
-        )
-        caught = Caught(hazards, disk.paths)
+        silence = SilencePredictor(hazards, disk.paths)
         self._output = JobOutput(self.printer)
-        observer = Observer(hazards, self._pending, self._traces, versions)
+        self._proofs = proofs or Proofs(native.guard(), None)
+        observer = Observer(hazards, self._pending, self._traces, versions, self._proofs)
+        programs = Programs(disk.folder / "questions", disk.paths, hazards.is_written)
         self._executor = Executor(
             self.scheduler,
             self._pending,
@@ -143,8 +145,7 @@ class Engine:
             chaos=self._chaos,
             lending=lending,
             distribution=distribution,
-            learning=learning,
-            caught=caught,
+            silence=silence,
         )
         unheard.wake = self._executor.take_another
         issuing = Issuing(
@@ -158,17 +159,17 @@ class Engine:
             observer=observer,
             chaos=self._chaos,
             distribution=distribution,
-            learning=learning,
+            programs=programs,
         )
         self._intake = Intake(
             issuing,
+            observer,
             hazards,
             self._pending,
             disk.paths,
             processes=processes,
             distribution=distribution,
-            learning=learning,
-            caught=caught,
+            silence=silence,
         )
         executor = self._executor
         distribution.connect(executor.pause, executor.resume, executor.take_another, self._tell_all)
@@ -240,10 +241,6 @@ class Engine:
         if job.number >= 0:
             self._executor.lease_ended(job)
 
-    def line_ended(self, notes: int, pid: int) -> None:
-        """A recipe's line that ran where it stands, as a process, has ended."""
-        self._learning.ended(notes, pid)
-
     def stop(self, build: Build, number: int) -> None:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""
         build.stopping = build.stopping or 128 + number
@@ -254,7 +251,6 @@ class Engine:
     def start_over(self, build: Build, *, whole: bool) -> None:
         """A build's driver is run again (Build.start_over)."""
         build.start_over(whole=whole)
-        self._learning.forget(build)
         self._pending.release()
         if build.owed:
             self._pending.hear_all()
@@ -314,5 +310,4 @@ class Engine:
         self._disk.close()
         self._pending.close()
         self._traces.close()
-        self._notes.close()
         return leftovers

@@ -15,7 +15,7 @@ _EVERYBODYS: Final = "/tmp"
 _OURS: Final = frozenset(
     f"SMPMAKE_{name}".encode()
     for name in (
-        *("SOCKET", "BOARD", "BUILD", "GUARD", "SHIMS", "COMMAND", "TRACE", "NOTES"),
+        *("SOCKET", "BOARD", "BUILD", "GUARD", "SHIMS", "COMMAND", "TRACE"),
         *("CALLER", "UNGUARDED", "REAL", "LINE", "DEPTH"),
     )
 )

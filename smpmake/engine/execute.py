@@ -13,16 +13,15 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from smpmake.commands.model import Kind
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import diagnostics, settling
 from smpmake.engine.build import Build
-from smpmake.engine.caught import Caught
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock, Timer
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.distribution import Distribution
-from smpmake.engine.learning import Learning
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.orders import order_for
@@ -31,11 +30,11 @@ from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
 from smpmake.engine.reusing import results_of
+from smpmake.engine.silence import SilencePredictor
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import working
 from smpmake.protocol.working import Result
-from smpmake.schedule.hazards import could_be_read
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
 
@@ -62,8 +61,7 @@ class Executor:
         chaos: Chaos,
         lending: Lending,
         distribution: Distribution,
-        learning: Learning,
-        caught: Caught,
+        silence: SilencePredictor,
     ) -> None:
         self._scheduler = scheduler
         self._pending = pending
@@ -71,14 +69,13 @@ class Executor:
         self._disk = disk
         self._pool = pool
         self._clock = clock
-        self._outcome = Outcome(disk, output, processes, learning, caught)
+        self._outcome = Outcome(disk, output, processes, silence)
         self._output = output
         self._observer = observer
         self._priority = priority
         self._chaos = chaos
         self._lending = lending
         self._distribution = distribution
-        self._learning = learning
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
@@ -92,7 +89,8 @@ class Executor:
         """A command enters; the actions are to be performed."""
         command = command_of(job)
         command.build.entered()
-        command.build.headers += could_be_read(job.operands)
+        made = Kind(command.record.kind)
+        command.build.headers += not job.operands.objects and made not in (Kind.LINK, Kind.ARCHIVE)
         self._lending.issued(job)
         if job.mode is Mode.DEFERRED:
             self._by_caller.setdefault(command.invoke.parent, {})[job] = None
@@ -122,7 +120,6 @@ class Executor:
         finally:
             self._performing = False
         self._pending.show()
-        self._learning.feed(enough=self._scheduler.is_fed)
         self._observer.forget()
         self._lending.settle(
             self._scheduler.busy,
@@ -235,7 +232,6 @@ class Executor:
 
     def _retire(self, job: Job, *, ok: bool, now: int, first: Iterable[Action] = ()) -> None:
         """It leaves the engine; behind `first`, what waited for it goes on or will not run."""
-        self._learning.did(command_of(job), ok=ok)
         self._leave(job)
         actions = self._scheduler.finished(job, ok=ok, now=now)
         self._find_again(command_of(job).build)
@@ -272,9 +268,9 @@ class Executor:
     def _ended(self, slot: int, result: Result) -> None:
         job = self._running.pop(slot)
         command = command_of(job)
-        if command.guarded:
-            asking = self._observer.ended(slot, job, command)
-            self.perform(self._scheduler.relax(asking, self._clock.now()))
+        if command.guarded and self._observer.ended(slot, job, command):
+            self.perform(self._scheduler.relax(self._clock.now()))
+            self.perform(self._questions.look_again())
         if self._distribution.came_to_nothing(job, result):
             self._outcome.remove(job, command)
             self.perform(self._scheduler.again(job))
@@ -318,7 +314,6 @@ class Executor:
 
     def _cancelled(self, job: Job, command: Command) -> None:
         self._outcome.cancelled(job, command)
-        self._learning.did(command, ok=False)
         self._leave(job)
         self._find_again(command.build)
         if command.reply is not None:

@@ -11,20 +11,20 @@ import os
 from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
-from smpmake.decide.learnt import Doubt, Lesson
 from smpmake.decide.procfs import Processes
+from smpmake.disk.elf import is_script
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
-from smpmake.engine.caught import Caught
 from smpmake.engine.command import Reply
 from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import Environment
 from smpmake.engine.foresight import Foresight
 from smpmake.engine.issuing import Issuing, close_all
-from smpmake.engine.learning import Learning
+from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import refuse
 from smpmake.engine.recipes import Recipes
+from smpmake.engine.silence import SilencePredictor
 from smpmake.guard.pending import Pending
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
@@ -36,23 +36,23 @@ class Intake:
     def __init__(
         self,
         issuing: Issuing,
+        observer: Observer,
         hazards: Hazards,
         pending: Pending,
         paths: Paths,
         *,
         processes: Processes,
         distribution: Distribution,
-        learning: Learning,
-        caught: Caught,
+        silence: SilencePredictor,
     ) -> None:
         self._issuing = issuing
+        self._observer = observer
         self._hazards = hazards
         self._pending = pending
         self._paths = paths
         self._processes = processes
         self._distribution = distribution
-        self._learning = learning
-        self._caught = caught
+        self._silence = silence
         self._foresight = Foresight(hazards, pending, paths)
         self._recipes = Recipes(hazards, paths, processes)
 
@@ -72,34 +72,24 @@ class Intake:
             return
         environment = build.environment_of(invoke)
         build.tells_folders |= make_tells_folders(environment)
-        learns = self._learning.concerns(build, invoke)
-        known = self._learning.known(build, invoke) if learns else None
-        printed = ""
-        if learns and not build.hears(invoke):
-            printed = self._recipes.file_of_its_alone(invoke, out)
-        if known is None:
-            analysis = self._analyse(build, invoke, words, cwd, environment, out)
-        else:
-            learnt = self._learning.meaning(build, invoke, words, known, printed)
-            if learnt is None:
-                self._one_by_one(
-                    build, invoke, known, reply, out, err, learns=learns, printed=printed
-                )
-                return
-            analysis = learnt
+        analysis = self._analyse(build, invoke, words, cwd, environment, out)
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(self._hazards, self._paths, self._processes, build, invoke, cwd, analysis)
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
-            self._one_by_one(build, invoke, known, reply, out, err, learns=learns, printed=printed)
+            build.to_be_told(invoke, b"", deferred=False)
+            _decline(reply, out, err)
             return
+        shows = decision.deferred and not is_line and self._shows_what_it_writes(invoke, analysis)
+        if shows and self._observer.writes_more(invoke.real, analysis.kind):
+            decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
-            caught = self._caught.digest(build, invoke, cwd, analysis)
+            caught = self._silence.digest(build, invoke, cwd, analysis)
         if caught:
             context.expect_silence()
-            silent = self._caught.was_silent(build, caught)
+            silent = self._silence.was_silent(build, caught)
             anyway = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
             listens = anyway.deferred and silent is None
             if anyway.deferred and silent:
@@ -107,15 +97,13 @@ class Intake:
         caller = b""
         if decision.deferred and build.undo is not None:
             caller = self._processes.calling_command(invoke.parent)
-        doubted = self._learning.doubts(invoke)
-        digest = build.to_be_told(invoke, caller, deferred=decision.deferred, doubted=doubted)
+        digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
         if not build.owed:
             self._pending.heard()
-        if digest and known is not None:  # beside others it has failed; alone it may not
-            self._one_by_one(build, invoke, known, reply, out, err, learns=learns, printed=printed)
-            return
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
+        elif shows:
+            decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
         if build.lost and self._needs_lost(build, cwd, analysis):
             close_all(out, err)
             refuse(build, reply)
@@ -124,7 +112,8 @@ class Intake:
         if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
             self._issuing.split(build, invoke, cwd, analysis, decision, reply, out, err)
             return
-        if not (decision.deferred or digest or listens):
+        awaited = bool(digest) or listens or shows
+        if not (decision.deferred or awaited):
             close_all(out, err)
             out = err = -1
         bare = None
@@ -132,8 +121,7 @@ class Intake:
             bare = self._recipes.without_shell(invoke, analysis.only, environment)
         command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
-        command.caught, command.listens = caught, listens
-        command.is_learnt = analysis.kind is Kind.RECIPE
+        command.caught, command.listens, command.proves = caught, listens, shows
         analysis = self._issuing.share(build, cwd, analysis)
         if bare is not None:
             self._issuing.replace_argv(command, lambda _: analysis.only)
@@ -141,7 +129,7 @@ class Intake:
             self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undo is None:
             self._issuing.note_stamps(invoke, cwd, analysis)
-        if decision.deferred or digest or listens:
+        if decision.deferred or awaited:
             self._issuing.defer(command, cwd, analysis, decision, out, err)
         else:
             self._issuing.in_foreground(command, cwd, analysis, decision)
@@ -164,39 +152,25 @@ class Intake:
             analysis = analysis.without_targets()
         return analysis
 
-    def _one_by_one(
-        self,
-        build: Build,
-        invoke: Invoke,
-        known: Lesson | Doubt | None,
-        reply: Reply,
-        out: int,
-        err: int,
-        *,
-        learns: bool,
-        printed: str,
-    ) -> None:
-        """A line that is no job: its commands are met one by one.
-
-        learns: whether what it does is to be known in the next build, or is.
-        printed: the file that holds what it prints, if that is its alone.
-        """
-        build.to_be_told(invoke, b"", deferred=False)
-        notes = 0
-        if learns:
-            caught = not (printed or build.hears(invoke))
-            doubted = bool(build.to_be_told(invoke, b"", deferred=True))
-            notes = self._learning.begin(build, invoke, known, caught=caught, doubted=doubted)
-        _decline(reply, out, err, notes)
-
     # ------------------------------------------------------------------ what is asked
+
+    def _shows_what_it_writes(self, invoke: Invoke, analysis: Analysis) -> bool:
+        """Whether a tool may do anything, as a script may, and has still to be seen at work; or
+        has been seen to do more than its words say."""
+        if analysis.checked:  # each of them is looked at when it has ended
+            return False
+        own = analysis.programs is None or any(not each.name for each in analysis.programs)
+        if not own or not analysis.undeclared or not is_script(os.fsdecode(invoke.real)):
+            return False
+        tool = invoke.real, analysis.kind
+        return not self._observer.has_been_seen(*tool) or self._observer.writes_more(*tool)
 
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self._paths.canonical(cwd, path) for path in analysis.reads)
         return any(path in build.lost and not os.path.lexists(path) for path in reads)
 
 
-def _decline(reply: Reply, out: int, err: int, notes: int = 0) -> None:
+def _decline(reply: Reply, out: int, err: int) -> None:
     """A line of which something is not known: its commands come one by one."""
     close_all(out, err)
-    reply.decline(notes)
+    reply.decline()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from typing import Final
 
 from smpmake.commands.model import Analysis, Keep
 from smpmake.decide import policy
@@ -23,10 +24,10 @@ from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, r
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
-from smpmake.engine.learning import Learning
 from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.output import JobOutput, logs
+from smpmake.engine.programs import Programs
 from smpmake.engine.promises import promise_of
 from smpmake.engine.terminal import terminal_of
 from smpmake.guard.pending import Pending
@@ -35,6 +36,9 @@ from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job, Mode, Operands
+
+#: Where tools are that no build replaces.
+_SYSTEM: Final = ("/usr/", "/bin/", "/sbin/", "/lib", "/opt/", "/nix/store/")
 
 
 class Issuing:
@@ -53,7 +57,7 @@ class Issuing:
         observer: Observer,
         chaos: Chaos,
         distribution: Distribution,
-        learning: Learning,
+        programs: Programs,
     ) -> None:
         self._executor = executor
         self._hazards = hazards
@@ -66,7 +70,7 @@ class Issuing:
         self._observer = observer
         self._chaos = chaos
         self._distribution = distribution
-        self._learning = learning
+        self._programs = programs
         self._resolver = OperandResolver(hazards, disk)
         self._count = 0
 
@@ -102,7 +106,15 @@ class Issuing:
         if build.rules.guard and invoke.unguarded:
             caller = self._processes.caller(invoke.unguarded)
             record.unguarded = caller.name if caller is not None else "?"
-        return Command(build, invoke, argv, record, guarded=guarded, checked=analysis.checked)
+        command = Command(build, invoke, argv, record, guarded=guarded, checked=analysis.checked)
+        command.undeclared = analysis.undeclared
+        # While nothing is pending nobody need know, and configure asks a lot.
+        if guarded and analysis.undeclared and (decision.deferred or self._hazards.deferred):
+            environment = build.environment_of(invoke)
+            runs = analysis.programs
+            if runs is not None:
+                command.programs = self._programs.of(record.program, runs, cwd, environment)
+        return command
 
     def replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:
         """What is run is not what was issued; records and messages show what was issued."""
@@ -145,6 +157,11 @@ class Issuing:
         out, err  descriptors for what it prints; ours now, also when this raises.
         """
         aside = not command.guarded  # a guard hides what is stale
+        own = command.programs or (command.record.program,)
+        # Those that a build makes for itself it may make anew.
+        own = tuple(program for program in own if not program.startswith(_SYSTEM))
+        if own and analysis.undeclared:
+            analysis = analysis._replace(reads=(*analysis.reads, *own))
         environment = command.build.environment_of(command.invoke)
         places = (cwd, temporary_folder(environment, cwd))
         try:
@@ -168,7 +185,6 @@ class Issuing:
         if analysis.rename is not None and not command.is_awaited:
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
-        self._learning.joined(command)
         job = self._job(command, Mode.DEFERRED, operands, decision)
         job.issued_ns = self._resolver.issue_time(outputs, cwd)
         command.outputs = encoded(outputs)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from typing import Final, NamedTuple
 
-from smpmake.commands.model import Kind
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.command import Command, command_of
 from smpmake.guard.pending import Pending
-from smpmake.guard.traces import Traces, surprises
+from smpmake.guard.proofs import Proofs
+from smpmake.guard.traces import Trace, Traces, surprises
 from smpmake.guard.versions import Versions
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
@@ -39,31 +39,50 @@ class Observer:
     """One per engine."""
 
     def __init__(
-        self, hazards: Hazards, pending: Pending, traces: Traces, versions: Versions
+        self,
+        hazards: Hazards,
+        pending: Pending,
+        traces: Traces,
+        versions: Versions,
+        proofs: Proofs,
     ) -> None:
         self._hazards = hazards
         self._pending = pending
         self._traces = traces
         self._versions = versions
+        self._proofs = proofs
+        # Of tools that nobody can ask what they run: whether all of it had a guard so far; and
+        # those that wrote what they had not said.
         self._has_guard: dict[_Tool, bool] = {}
+        self._writes_more: set[_Tool] = set()
+        # Of those that can be asked: answers that turned out to lack something.
+        self._doubted: set[tuple[str, ...]] = set()
         self._started_blind: set[Job] = set()
 
     def is_guarded(self, command: Command) -> bool:
-        """Whether all of a command runs with a guard, by what was seen of its tool so far."""
+        """Whether all of a command runs with a guard, by what was seen of its programs so far."""
         if not command.guarded or not takes_guard(os.fsdecode(command.invoke.real)):
             return False
-        if command.record.kind == Kind.FILE:  # one program, that starts no other
+        if not command.undeclared or command.checked:  # of that it is seen whether it was so
             return True
-        if command.checked:  # it is seen whether that was so
-            return True
-        if command.is_learnt:  # seen when it was learnt, and seen again
-            return True
-        return self._has_guard.get(_tool(command), False)
+        if command.programs is None:
+            return self._has_guard.get(_tool(command), False)
+        return command.programs not in self._doubted and all(
+            map(self._proofs.has, command.programs)
+        )
+
+    def has_been_seen(self, tool: bytes, kind: str) -> bool:
+        """Whether a tool of which nobody can tell what it runs has done such work."""
+        return (tool, kind) in self._has_guard
+
+    def writes_more(self, tool: bytes, kind: str) -> bool:
+        """Whether it has written then what its words do not say."""
+        return (tool, kind) in self._writes_more
 
     def started(self, slot: int, job: Job, command: Command) -> bytes:
         """A job is about to start; returns the file in which its guards take notes, or b""."""
-        watched = job.operands.undeclared and _can_be_watched(job)
-        if job.operands.undeclared and not watched:
+        watched = job.operands.undeclared and not command.is_awaited
+        if job.operands.undeclared and not _can_be_watched(job):
             self._started_blind.add(job)
         anew = [path for path in job.operands.writes if not self._versions.has_past(path)]
         own = self._pending.checks_of(anew)
@@ -76,7 +95,6 @@ class Observer:
             inputs=self._pending.checks_of(job.operands.reads) if watched else (),
             older_ns=earlier.newest_ns,
             asks_own=earlier.is_any_blind,
-            learns=command.teaches,
         )
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notices.append(self._traces.fault)
@@ -92,36 +110,48 @@ class Observer:
                 return _Earlier(job.issued_ns, is_any_blind=True)
         return _Earlier(newest_ns, is_any_blind=False)
 
-    def ended(self, slot: int, job: Job, command: Command) -> list[Job]:
+    def ended(self, slot: int, job: Job, command: Command) -> bool:
         """What it did, beside what its command line said.
 
-        Returns commands of which it is known now that they ask for what they read.
+        Returns whether it is known now of more commands that they ask for what they read.
         """
         trace = self._traces.end(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
-        if command.teaches:
-            wanted = command.line is not None
-            command.events = tuple(self._traces.events(slot, reads=wanted).found)
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
             command.record.delay_us = trace.waited_us
         if command.perhaps:
             missing = {path for path in command.perhaps if not os.path.lexists(path)}
             command.record.outputs = tuple(o for o in command.record.outputs if o not in missing)
         command.record.surprises = surprises(trace, job.operands, command.build.promised)
+        if not self._learn(job, command, trace):
+            return False
+        found = [
+            other
+            for other in self._hazards.present()
+            if not other.guarded
+            and isinstance(other.payload, Command)
+            and self.is_guarded(command_of(other))
+        ]
+        for other in found:
+            self._hazards.believe(other)
+        return bool(found)
+
+    def _learn(self, job: Job, command: Command, trace: Trace) -> bool:
+        """Takes in what was seen; returns whether more is known than before."""
+        is_new = self._proofs.add(trace.programs, job.issued_ns)
+        if not command.undeclared:
+            return is_new
+        if command.programs is not None:
+            if not trace.whole:
+                self._doubted.add(command.programs)
+            return is_new
         tool = _tool(command)
         before = self._has_guard.get(tool)
         self._has_guard[tool] = trace.whole and before is not False
-        if self._has_guard[tool] is before:
-            return []
-        alike = [
-            other
-            for other in self._hazards.present()
-            if isinstance(other.payload, Command) and _tool(other.payload) == tool
-        ]
-        for other in alike:
-            other.guarded = self.is_guarded(command_of(other))
-        return [other for other in alike if other.guarded]
+        if any(surprise.startswith("wrote ") for surprise in command.record.surprises):
+            self._writes_more.add(tool)
+        return is_new or self._has_guard[tool] is not before
 
     def left(self, job: Job, command: Command) -> None:
         """A command has ended, or will not run."""

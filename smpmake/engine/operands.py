@@ -6,15 +6,13 @@ import os
 import stat
 from typing import NamedTuple
 
-from smpmake.commands.model import Analysis, Kind, Write
+from smpmake.commands.model import Analysis, Write
 from smpmake.disk.disk import Disk
-from smpmake.disk.include_path import hides
 from smpmake.engine.build import Build
 from smpmake.engine.command import OutputFile
 from smpmake.guard.files import File, file_of
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Operands
-from smpmake.schedule.names import is_header, is_product
 
 
 class Resolved(NamedTuple):
@@ -55,9 +53,6 @@ class OperandResolver:
         """
         files: dict[str, File] = {}
         reads = self._reads(cwd, analysis, files)
-        products = analysis.kind in (Kind.LINK, Kind.ARCHIVE) or all(
-            is_product(write.path) or not write.header for write in analysis.writes
-        )
         writes: list[str] = []
         changed: list[tuple[str, int]] = []
         outputs: list[OutputFile] = []
@@ -68,12 +63,11 @@ class OperandResolver:
             try:
                 info = os.lstat(name)
             except (OSError, ValueError):
-                if not products and self._hides(name):
-                    changed.append((name, 0))
+                changed.append((name, 0))
             else:
                 files[name] = info.st_dev, info.st_ino
                 is_file = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)
-                if is_file and not products and not is_product(name):
+                if is_file:
                     changed.append((name, info.st_ctime_ns))
                 if stat.S_ISLNK(info.st_mode) and not write.removed:
                     behind = _follow(name, files)
@@ -88,7 +82,8 @@ class OperandResolver:
             tuple(changed),
             analysis.undeclared,
             everything,
-            products,
+            analysis.compiles,
+            analysis.makes_objects,
             tuple(self._paths.canonical(cwd, name) for name in analysis.alone),
             (cwd, analysis.search) if analysis.search else None,
             self._through(cwd, analysis),
@@ -124,9 +119,6 @@ class OperandResolver:
         folders = dict.fromkeys(map(os.path.dirname, paths))
         links = (link for folder in folders if folder for link in self._paths.links(cwd, folder))
         return tuple(dict.fromkeys(links))
-
-    def _hides(self, name: str) -> bool:
-        return is_header(name) and hides(name, self._hazards.searches(), self._hazards.is_written)
 
     def _goes_aside(self, write: Write, name: str, info: os.stat_result) -> bool:
         if not write.target or write.in_place or write.removed or write.replaces:

@@ -54,7 +54,6 @@ def order_for(
         terminal=terminal,
         environment=environment,
         lent=lent,
-        listened=command.is_learnt and command.build.is_person_there,
     )
 
 

@@ -10,12 +10,11 @@ from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import settling
 from smpmake.engine.build import Build, Wrong
-from smpmake.engine.caught import Caught
 from smpmake.engine.command import Command, Reply
 from smpmake.engine.context import make_keeps_going, wmake_above
 from smpmake.engine.environment import Environment
-from smpmake.engine.learning import Learning
 from smpmake.engine.output import JobOutput
+from smpmake.engine.silence import SilencePredictor
 from smpmake.protocol.working import Result
 from smpmake.records import Failure
 from smpmake.schedule.job import Job, Mode
@@ -30,25 +29,21 @@ class Outcome:
         disk: Disk,
         output: JobOutput,
         processes: Processes,
-        learning: Learning,
-        caught: Caught,
+        silence: SilencePredictor,
     ) -> None:
         self._disk = disk
         self._output = output
         self._processes = processes
-        self._learning = learning
-        self._caught = caught
+        self._silence = silence
 
     def ended(self, job: Job, command: Command, result: Result, why: str) -> tuple[bool, bool]:
         """A job has ended; `why` it failed, if so.
 
         Returns whether it did what was promised, and if not, whether what followed must stop.
         """
-        wrong = self._caught.ended(command, result)
-        if (result.ok or result.read_input) and not wrong:
-            wrong = self._learning.wrong(command, read_input=result.read_input)
+        wrong = self._silence.ended(command, result)
         if wrong:
-            return False, self._guessed_wrong(job, command, result, wrong, Reason.MISLEARNT)
+            return False, self._guessed_wrong(job, command, result, wrong, Reason.MISPREDICTED)
         if result.ok and command.checked:
             wrong = self._unforetold(job, command, result)
         if wrong:

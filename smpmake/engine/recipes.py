@@ -117,16 +117,6 @@ class Recipes:
         reads = [self._paths.canonical(cwd, path) for path in analysis.reads]
         return reads if any(map(self._hazards.is_written, reads)) else []
 
-    def file_of_its_alone(self, invoke: Invoke, out: int) -> str:
-        """The file that a script has opened for the output of one command, or "".
-
-        The script itself must not have it, as it has for several commands between braces (and for
-        one where its shell opens files in its own place).
-        """
-        path = fresh_file(out)
-        shell = self._processes.holds(invoke.parent, (invoke.out, invoke.out))
-        return "" if not path or shell or self._has(invoke.parent, invoke) else path
-
     def _is_no_condition(self, invoke: Invoke, analysis: Analysis) -> bool:
         """Whether nothing in the shell's text depends on the command's status."""
         caller = self._processes.command_line(invoke.parent)

@@ -187,7 +187,8 @@ class Pending:
     def show(self) -> None:
         """Brings the board's counts up to date."""
         hazards = self._hazards
-        self._board.show(hazards.deferred + self._held, hazards.newest_undeclared_ns)
+        pending = hazards.deferred + self._held
+        self._board.show(pending, hazards.newest_undeclared_ns, hazards.blind)
 
     def at_work(self, count: int) -> None:
         """How many commands hold a slot."""

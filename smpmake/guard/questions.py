@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from smpmake.disk.include_path import hides
 from smpmake.disk.paths import Paths
 from smpmake.guard.files import file_of
 from smpmake.guard.kept import Kept
@@ -31,13 +30,13 @@ from smpmake.protocol.wire import Question
 from smpmake.records import Stall
 from smpmake.schedule.hazards import EVERYBODY
 from smpmake.schedule.job import Job, Mode, Operands
-from smpmake.schedule.names import is_header, is_product
 from smpmake.schedule.scheduler import Action, Scheduler
 
 GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
 _AGAIN: Final = wire.encode_guard_answer(wire.GUARD_AGAIN)
 
 _CHANGES_NAME: Final = (wire.ASK_MOVE, wire.ASK_REMOVE)
+_CHANGES: Final = (*_CHANGES_NAME, wire.ASK_WRITE, wire.ASK_LINK)
 
 #: What a stall is called in records, by the kind of question.
 CAUSES: Final = {
@@ -172,6 +171,18 @@ class Questions:
             actions += self._scheduler.pause(job)
         return actions, waiter
 
+    def look_again(self) -> list[Action]:
+        """It is known now what more commands read: who waited because it was not may wait less."""
+        now, actions = self._now(), []
+        for carrier in self._scheduler.waiting():
+            waiter = carrier.payload
+            if isinstance(waiter, Waiter) and waiter.question.kind in _CHANGES:
+                question = waiter.question
+                before = question.command if question.command >= 0 else EVERYBODY
+                blockers = self._blockers(question, waiter.job, before)
+                actions += self._scheduler.wait_less(carrier, blockers, now)
+        return actions
+
     def granted(self, waiter: Waiter) -> list[Action]:
         """What a waiter waited for has ended."""
         waiter.stall.ended = self._now()
@@ -224,7 +235,8 @@ class Questions:
             return self._writers(path, before)
         if asker is not None and path not in asker.operands.writes and kind != wire.ASK_MOVE:
             return self._sharers(path, before)
-        waits = self._users(path, before, in_place=kind == wire.ASK_WRITE)
+        maker = asker if asker is not None and path in asker.operands.writes else None
+        waits = self._users(path, before, in_place=kind == wire.ASK_WRITE, by=maker)
         if kind == wire.ASK_REMOVE and os.path.isdir(path) and not os.path.islink(path):
             return waits | self._searches.through((path,), before)
         if kind in (wire.ASK_WRITE, wire.ASK_REMOVE):
@@ -256,23 +268,23 @@ class Questions:
             return set()
         return self._hazards.below(path, before, written=True)
 
-    def _users(self, path: str, before: int, *, in_place: bool) -> set[Job]:
-        """Who stands in the way of a change; for who may read what is there, that is kept."""
+    def _users(self, path: str, before: int, *, in_place: bool, by: Job | None = None) -> set[Job]:
+        """Who stands in the way of a change; for who may read what is there, that is kept.
+
+        by  the command that makes it, if it is an output of that.
+        """
         hazards = self._hazards
         waits = self._named(path, before)
         # What is written to is what it leads to.
         real = os.path.realpath(path) if in_place and os.path.islink(path) else path
         if real != path:
-            waits |= self._users(real, before, in_place=True)
+            waits |= self._users(real, before, in_place=True, by=by)
         changed_ns = _changed_ns(path)
         if changed_ns is None:
             return waits
         if self._writers(path, before):  # what those behind them are to read has still to come
-            return waits | hazards.may_read(path, before)
-        late = self._versions.keep(path, before, in_place=in_place)
-        is_new = bool(late) and changed_ns == 0
-        searches = hazards.searches() if is_new and is_header(path) else ()
-        return waits if is_new and not hides(path, searches, hazards.is_written) else waits | late
+            return waits | hazards.may_read(before)
+        return waits | self._versions.keep(path, before, in_place=in_place, by=by)
 
     def _sharers(self, path: str, before: int) -> set[Job]:
         """Who stands in the way of what a job does without having said so.
@@ -282,9 +294,9 @@ class Questions:
         """
         waits = self._named(path, before)
         changed_ns = _changed_ns(path)
-        if not changed_ns or is_product(path):
+        if not changed_ns:
             return waits
-        return waits | self._hazards.may_read(path, before, changed_ns)
+        return waits | self._hazards.may_read(before, changed_ns)
 
     def _named(self, path: str, before: int) -> set[Job]:
         """Who has said that it reads or writes a path, under whatever name, or something below."""

@@ -35,22 +35,20 @@ SLOTS: Final = 131072  # at most
 _FEWEST: Final = 4096  # 32 KiB
 FOLDERS: Final = 4096
 _PROMISES: Final = 16384
-_PLAIN: Final = 262144  # bits
 _STANDING: Final = 16
-_HEADER: Final = struct.Struct("<QIIIIq12I")
+_HEADER: Final = struct.Struct("<QIIIIq10I")
 _PENDING, _UNDECLARED = 0, 3  # words of 64 bits
 _FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = (4, 5, 8, 9, 10, 11)
-_VERSIONS, _NAMES, _LINES, _TURNS, _FED, _AT_WORK, _PLACES = range(12, 19)  # words of 32 bits
+_VERSIONS, _NAMES, _TURNS, _AT_WORK, _PLACES, _BLIND = range(12, 18)  # words of 32 bits
 _MAGIC: Final = 0x44524F42
-_VERSION: Final = 12
+_VERSION: Final = 14
 #: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (native/shim.c).
 CHECK: Final = "check"
 _FIRST: Final = _HEADER.size // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
 _SEVERAL: Final = 0xFFFFFF
 _FIRST_PROMISE: Final = _FIRST + SLOTS + FOLDERS
-_FIRST_PLAIN: Final = 8 * (_FIRST_PROMISE + 3 * _PROMISES)  # bytes
-_FIRST_STANDING: Final = _FIRST_PLAIN + _PLAIN // 8
+_FIRST_STANDING: Final = 8 * (_FIRST_PROMISE + 3 * _PROMISES)  # bytes
 _FIRST_FOLDER: Final = 0xFFE000 - 1
 _KEY: Final = struct.Struct("<QQ")
 _64_BITS: Final = (1 << 64) - 1
@@ -77,11 +75,6 @@ def file_hash(device: int, inode: int) -> int:
 def output_hash(folder: File, name: bytes) -> int:
     """The hash of a file that need not be there: its folder, and what it is called in it."""
     return _hash(_KEY.pack(*folder) + name.lower())
-
-
-def line_hash(folder: bytes, argv: bytes) -> int:
-    """The hash of a command in a folder; argv: its words, NUL-ended."""
-    return _hash(b"%b\0%b" % (folder, argv))
 
 
 def output_check(folder: File, name: bytes) -> int:
@@ -169,7 +162,7 @@ class Scoreboard:
         with open(path.with_name(CHECK), "wb", opener=_for_us_alone):
             pass
         self._map = shared_map(path, _FIRST_STANDING + _STANDING * _KEY.size)
-        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 15))
+        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 13))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
@@ -189,9 +182,13 @@ class Scoreboard:
         for number, folder in enumerate(islice(folders, _STANDING)):
             _KEY.pack_into(self._map, _FIRST_STANDING + number * _KEY.size, *folder)
 
-    def show(self, pending: int, undeclared_ns: int = 0) -> None:
-        """How many commands are pending, and the newest issue of one that may read anything."""
+    def show(self, pending: int, undeclared_ns: int = 0, blind: int = 0) -> None:
+        """How many commands are pending, and the newest issue of one that may read anything.
+
+        blind  how many of these nobody is sure to hear.
+        """
         self._times[_UNDECLARED] = undeclared_ns
+        self._halves[_BLIND] = blind
         self._words[_PENDING] = pending
         if pending == 0 and (self._used > self._places // 4 or self._halves[_FULL]):
             self._rebuild()
@@ -208,22 +205,6 @@ class Scoreboard:
     def keep_journal(self) -> None:
         """From now on guards write what they change into the undo journal (smpmake.undo)."""
         self._halves[_JOURNAL] = 1
-
-    def learn_lines(self, *, scripts: bool) -> None:
-        """From now on makes send every line of their recipes, and guards note more.
-
-        scripts  shell scripts send their commands, too.
-        """
-        self._halves[_LINES] = 2 if scripts else 1
-
-    def feed(self, *, enough: bool) -> None:
-        """Whether makes need send no line that is not understood, as the pool has enough to do."""
-        self._halves[_FED] = enough
-
-    def goes_plain(self, line: int) -> None:
-        """From now on makes do not send a line (`line_hash`), nor the few others of its place."""
-        place = line % _PLAIN
-        self._map[_FIRST_PLAIN + place // 8] |= 1 << place % 8
 
     def unknown_folders(self, count: int) -> None:
         """How many pending outputs will appear in folders that do not exist yet."""

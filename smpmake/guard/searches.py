@@ -41,7 +41,7 @@ class Searches:
         waits: set[Job] = set()
         for below in self._below(folder):
             if below is None:
-                return waits | self._hazards.may_read(f"{folder}/", before)
+                return waits | self._hazards.may_read(before)
             for path in (f"{folder}/{below}", f"{other}/{below}"):
                 waits |= self._versions.keep(path, before, in_place=False)
         return waits
@@ -53,7 +53,7 @@ class Searches:
         waits = self.through((link,), before)
         for below in self._below(target):
             if below is None:
-                return waits | self._hazards.may_read(f"{link}/", before)
+                return waits | self._hazards.may_read(before)
             waits |= self._versions.keep(f"{link}/{below}", before, in_place=False)
         return waits
 

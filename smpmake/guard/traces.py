@@ -2,9 +2,8 @@
 
 The layout is native/guard/guard.h's `struct trace`: two counts, the times when the job was about to
 be started and when it was issued, whether it is watched, for how many microseconds its processes
-waited for a CPU, whether it asks about its own outputs, whether more is noted for who learns, how
-litter's paths begin, by what its outputs and its inputs are known, then notes of a letter and an
-absolute path, NUL-ended.
+waited for a CPU, whether it asks about its own outputs, how litter's paths begin, by what its
+outputs and its inputs are known, then notes of a letter and an absolute path, NUL-ended.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _SIZE: Final = 1 << 18
 _OWN: Final = 8  # outputs
 _PLACES: Final = 1024  # of inputs
 _LITTER: Final = 32
-_BEGIN: Final = struct.Struct(f"<IIqqqIIIIII{_LITTER}s{_OWN}Q")
+_BEGIN: Final = struct.Struct(f"<IIqqqIIII{_LITTER}s{_OWN}Q")
 _HEAD: Final = _BEGIN.size + 8 * _PLACES
 _WAITED: Final = 6  # place of a number in it
 MOST_INPUTS: Final = _PLACES // 2
@@ -37,34 +36,26 @@ class Trace(NamedTuple):
 
     whole      nothing is missing: no note was lost, and no part of it ran without a guard.
     waited_us  how long its processes had to wait for a CPU.
+    programs   the files of those of its programs that had a guard.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     whole: bool
     waited_us: int = 0
-
-
-class Events(NamedTuple):
-    """Notes in order, as letters and paths; where they end; whether they are all."""
-
-    found: list[tuple[str, str]]
-    end: int
-    whole: bool
+    programs: tuple[str, ...] = ()
 
 
 class Traces:
     """The files, one a slot, in the session's folder.  `fault` says why there was none.
 
     litter  how the paths begin of files that are no part of the build, "" for none.
-    name    what they are called, before a number.
     """
 
     fault = ""
 
-    def __init__(self, folder: Path, litter: str = "", name: str = "trace") -> None:
+    def __init__(self, folder: Path, litter: str = "") -> None:
         self._folder = folder
-        self._name = name
         self._litter = os.fsencode(litter)
         assert len(self._litter) < _LITTER, litter
         self._maps: dict[int, mmap.mmap] = {}
@@ -80,7 +71,6 @@ class Traces:
         inputs: Sequence[int] = (),
         older_ns: int | None = None,
         asks_own: bool = True,
-        learns: bool = False,
     ) -> bytes:
         """Empties a slot's file; returns its path, b"" where there is no room for one.
 
@@ -91,9 +81,8 @@ class Traces:
         own        its outputs (scoreboard.output_check),
         asks_own   and whether it asks before it makes or changes them.
         inputs     what it finds there however young that is; at most MOST_INPUTS are told.
-        learns     everything is noted that matters to a line of a recipe (decide/learnt).
         """
-        path = self._folder / f"{self._name}-{slot}"
+        path = self._folder / f"trace-{slot}"
         known = self._maps.get(slot)
         if known is None:
             try:
@@ -103,7 +92,7 @@ class Traces:
                 return b""
         places = (*own[:_OWN], *(0 for _ in range(_OWN - len(own))))
         table = _table(inputs[:MOST_INPUTS])
-        flags = (watched, 0, asks_own, learns, len(table), 0)
+        flags = (watched, 0, asks_own, len(table))
         times = (time.time_ns(), issued_ns, issued_ns if older_ns is None else older_ns)
         known[: _BEGIN.size] = _BEGIN.pack(0, 0, *times, *flags, self._litter, *places)
         end = _BEGIN.size + 8 * len(table)
@@ -118,27 +107,15 @@ class Traces:
         end, lost = _extent(known)
         notes = dict.fromkeys(known[_HEAD:end].split(b"\0"))
         share = self._names.setdefault
-        found: dict[bytes, list[str]] = {b"r": [], b"w": [], b"u": []}
+        found: dict[bytes, list[str]] = {b"r": [], b"w": [], b"u": [], b"p": []}
         for note in notes:
             if note[:1] in found:
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
         whole = not lost and not found[b"u"]
         waited_us = _BEGIN.unpack_from(known)[_WAITED]
-        return Trace(tuple(found[b"r"]), tuple(found[b"w"]), whole, waited_us)
-
-    def events(self, slot: int, begin: int = 0, *, reads: bool = True) -> Events:
-        """What was noted from there on, in order; with reads or without."""
-        known = self._maps.get(slot)
-        if known is None:
-            return Events([], begin, whole=False)
-        end, lost = _extent(known)
-        found = []
-        left_out = (b"", b"-") if reads else (b"", b"-", b"r")
-        for note in known[_HEAD + begin : end].split(b"\0"):
-            if note[:1] not in left_out:
-                found.append((chr(note[0]), os.path.normpath(os.fsdecode(note[1:]))))
-        return Events(found, end - _HEAD, whole=not lost)
+        reads, writes, programs = (tuple(found[letter]) for letter in (b"r", b"w", b"p"))
+        return Trace(reads, writes, whole, waited_us, programs)
 
     def has_opened(self, slot: int, path: str) -> bool:
         """Whether a job that runs may have a file of that name open, in whatever folder."""

@@ -81,11 +81,12 @@ class Versions:
         self._shared: set[str] = set()
         self._count = 0
 
-    def keep(self, path: str, before: int, *, in_place: bool) -> set[Job]:
+    def keep(self, path: str, before: int, *, in_place: bool, by: Job | None = None) -> set[Job]:
         """A path is about to be changed, and some commands may still read what is there.
 
         before    the number of the command that changes it; EVERYBODY for the driver.
         in_place  the file itself is written to, rather than removed or replaced.
+        by        the command that does so, if it is an output of that.
         Returns who has to be waited for.
         """
         self._rename(path)
@@ -96,7 +97,7 @@ class Versions:
         if info is not None and not (stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)):
             return set()
         since, after = info.st_ctime_ns if info is not None else 0, self._maker(path)
-        readers = self._hazards.may_read(path, before, since, after)
+        readers = self._hazards.may_read(before, since, after, by)
         waits = {job for job in readers if not job.guarded}
         readers -= waits
         if not readers:

@@ -100,8 +100,7 @@ static char *numbered(const char *name, uint32_t value)
 int survey(struct context *s)
 {
 	static const char *const session[] = {"SOCKET", "BOARD", "BUILD"};
-	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL",
-	                                      "DEPTH",  "NOTES",     "LINE"};
+	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH", "LINE"};
 	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
 	size_t count = 0, n = 0;
 	memset(own, 0, sizeof own);
@@ -135,11 +134,10 @@ int survey(struct context *s)
 	s->socket = own[0];
 	s->board = own[1];
 	s->build = own[2];
-	s->real = come[5] != NULL ? come[5] : come[2];
-	s->is_line = come[5] != NULL;
+	s->real = come[4] != NULL ? come[4] : come[2];
+	s->is_line = come[4] != NULL;
 	if (s->has_guard)
 		s->unguarded = unguarded_above(come[1], come[0]);
-	s->notes = come[4] != NULL ? number_in(come[4]) : 0;
 	uint32_t level = come[3] != NULL ? number_in(come[3]) + 1 : 1;
 	if (level > MAX_DEPTH)
 		return -1;
@@ -150,26 +148,15 @@ int survey(struct context *s)
 	return 0;
 }
 
-static void add(struct context *s, const char *name, uint32_t value)
+void number(struct context *s, uint32_t command)
 {
 	size_t n = 0;
 	if (!s->has_guard)
 		return;
 	while (s->env[n] != NULL)
 		n++;
-	s->env[n] = numbered(name, value);
+	s->env[n] = numbered("SMPMAKE_COMMAND=", command);
 	s->env[n + 1] = NULL;
-}
-
-void number(struct context *s, uint32_t command)
-{
-	add(s, "SMPMAKE_COMMAND=", command);
-}
-
-void keep_notes(struct context *s)
-{
-	if (s->notes != 0)
-		add(s, "SMPMAKE_NOTES=", s->notes);
 }
 
 void replace_path(struct context *s)
@@ -212,12 +199,10 @@ char **driver_environment(const struct context *s, const char *real)
 	char **env = must_alloc((count + 4) * sizeof *env);
 	for (size_t i = 0; i < count; i++)
 		if (value_if(environ[i], "REAL") == NULL && value_if(environ[i], "DEPTH") == NULL &&
-		    value_if(environ[i], "NOTES") == NULL && value_if(environ[i], "LINE") == NULL &&
+		    value_if(environ[i], "LINE") == NULL &&
 		    (!unguarded || value_if(environ[i], "CALLER") == NULL))
 			env[n++] = environ[i];
 	env[n++] = s->depth;
-	if (s->notes != 0)
-		env[n++] = numbered("SMPMAKE_NOTES=", s->notes);
 	if (unguarded)
 		env[n++] = nobody;
 	env[n] = NULL;

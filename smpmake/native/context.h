@@ -18,7 +18,6 @@ struct context {
 	const char *inside; /* the command of whose tool we are a part: none of our business */
 	int has_guard;      /* this session has one */
 	uint32_t unguarded; /* the nearest process above us without one, 0: none */
-	uint32_t notes;     /* where what this process does is noted, 0: nowhere */
 	char *path;         /* "PATH=...", or NULL when there is none */
 	char *depth;
 	char **env;
@@ -35,9 +34,6 @@ int survey(struct context *s);
 /* The tool's guard will ask under the command's number, 0 the driver's own; and what it starts is a
  * part of it. */
 void number(struct context *s, uint32_t command);
-
-/* What it does is noted. */
-void keep_notes(struct context *s);
 
 /* PATH becomes s->path. */
 void replace_path(struct context *s);

@@ -149,7 +149,6 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 	    .env_len = (uint32_t)s->env_bytes,
 	    .limits_len = sizeof limits,
 	    .unguarded = s->unguarded,
-	    .notes = s->notes,
 	    .line = (uint32_t)s->is_line,
 	};
 	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len +
@@ -203,8 +202,6 @@ int hear(int connection, char ***argv, struct context *s)
 	}
 	if (answer.command != 0)
 		number(s, answer.command);
-	if (answer.notes != 0)
-		s->notes = answer.notes;
 	if (answer.keep_open)
 		fcntl(connection, F_SETFD, 0);
 	return -1;

@@ -36,13 +36,6 @@ static int execute(const char *real, char **argv, char **env)
 	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
 }
 
-/* Becomes the real tool, of which a recipe's line may be made. */
-static int become(const char *real, char **argv, struct context *s)
-{
-	keep_notes(s);
-	return execute(real, argv, s->env);
-}
-
 static int is_among(const char *tool, const char *const *names)
 {
 	while (*names != NULL && strcmp(*names, tool) != 0)
@@ -237,25 +230,22 @@ int main(int argc, char **argv)
 	if (s.real == NULL && strchr(argv[0], '/') != NULL)
 		argv[0] = real;
 	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
-		return become(real, argv, &s);
+		return execute(real, argv, s.env);
 	if (is_build(tool, argc, argv))
 		return execute(real, argv, driver_environment(&s, real));
 	int prints = is_among(tool, printers);
 	if (prints && !prints_into_file())
-		return become(real, argv, &s);
+		return execute(real, argv, s.env);
 	if (is_unheard(tool, prints, argc, argv, &s))
-		return become(real, argv, &s);
+		return execute(real, argv, s.env);
 	int connection = open_connection(s.socket);
 	if (connection < 0)
-		return become(real, argv, &s);
+		return execute(real, argv, s.env);
 	int status = -1;
-	int sent = send_invocation(connection, tool, real, argv, &s) == 0;
-	if (s.is_line) /* a line has notes of its own, or none */
-		s.notes = 0;
-	if (sent)
+	if (send_invocation(connection, tool, real, argv, &s) == 0)
 		status = hear(connection, &argv, &s);
 	/* What we do not understand of a line is a matter of the commands in it. */
 	if (status < 0 && (is_among(tool, make_tools) || s.is_line))
 		return execute(real, argv, driver_environment(&s, real));
-	return status >= 0 ? status : become(real, argv, &s);
+	return status >= 0 ? status : execute(real, argv, s.env);
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,23 +108,4 @@ int signal_descendants(int signal)
 	free(all);
 	free(ours);
 	return (int)marked - 1;
-}
-
-/* A byte is in it that is there or is not afterwards. */
-int open_input(void)
-{
-	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return -1;
-	(void)!write(ends[1], "\n", 1);
-	close(ends[1]);
-	return ends[0];
-}
-
-uint32_t is_read(int input)
-{
-	int left = 0;
-	uint32_t read = input < 0 || ioctl(input, FIONREAD, &left) != 0 || left != 1;
-	close(input);
-	return read;
 }

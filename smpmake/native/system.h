@@ -14,10 +14,4 @@ int64_t monotonic_ns(void);
  * all); returns how many there were. */
 int signal_descendants(int signal);
 
-/* An input for a tool of which nobody knows whether it reads it; -1 if there is none to be had. */
-int open_input(void);
-
-/* Whether it has been read; in doubt it has.  Closes it. */
-uint32_t is_read(int input);
-
 #endif

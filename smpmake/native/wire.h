@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x4b4d5053u /* "SPMK" */
-#define WIRE_VERSION 2u
+#define WIRE_VERSION 3u
 #define WIRE_MAX_PAYLOAD (16u << 20)
 
 /* How long whoever waits for a server that dies goes on waiting: its keeper needs less to end all
@@ -45,8 +45,8 @@ struct wire_invoke {
 	uint64_t out_dev, out_ino, err_dev, err_ino;
 	uint32_t tool_len, real_len, cwd_len, build_len, argv_len, env_len, limits_len;
 	uint32_t unguarded; /* the nearest process above without a guard, 0 where all have one */
-	uint32_t notes;     /* the recipe's line that it belongs to, if that is watched; else 0 */
-	uint32_t line;      /* it is such a line itself: what a make has started */
+	uint32_t line;      /* it is a recipe's line: what a make has started */
+	uint32_t reserved;
 };
 
 struct wire_limit {
@@ -65,14 +65,12 @@ struct wire_answer {
 	uint32_t keep_open; /* the connection stays open across exec: it is the lease on a slot */
 	uint32_t argv_len, message_len;
 	uint32_t command; /* the number under which its guard asks; 0: none */
-	uint32_t notes;   /* where guards below it note what they do; 0: nowhere */
 };
 
 #define JOB_MERGED_OUTPUT 1u /* stdout and stderr are one file: keep their order */
 #define JOB_JOURNALED 2u     /* if it does not finish, what it has changed is undone */
 #define JOB_TERMINAL_OUT 4u  /* stdout is a terminal, */
 #define JOB_TERMINAL_ERR 8u  /* stderr is one (the same, where both are) */
-#define JOB_LISTENED 16u     /* it is to be known whether it reads its standard input */
 
 /* Behind the name of a job server's FIFO: the one by which tokens come back. */
 #define LENT_BACK ".back"
@@ -106,7 +104,7 @@ struct wire_result {
 	    involuntary;
 	uint32_t missing; /* outputs made by this job that are not there although it succeeded */
 	uint32_t out_len, err_len;
-	uint32_t read_input; /* its standard input was read (JOB_LISTENED) */
+	uint32_t reserved;
 };
 
 /* What a guarded process is about to do to `path`. */

@@ -37,7 +37,6 @@ struct worker {
 	int server, children; /* connection; signalfd of SIGCHLD */
 	int out, err;         /* where a tool's output is caught */
 	int null;
-	int input;                /* the running tool's: null, or a pipe */
 	struct terminal terminal; /* the running tool's */
 	int told_to_end;          /* the server had the running tool signalled */
 	struct wire_limit own[RLIM_NLIMITS];
@@ -135,7 +134,7 @@ static int become(const struct worker *w, const struct job *job)
 	uint32_t flags = t->master >= 0 ? job->fixed.flags : job->fixed.flags & ~JOB_TERMINAL;
 	int out = flags & JOB_TERMINAL_OUT ? t->slave : w->out;
 	int err = flags & JOB_TERMINAL_ERR ? t->slave : flags & JOB_MERGED_OUTPUT ? out : w->err;
-	if (dup2(w->input, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
+	if (dup2(w->null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		return errno;
 	const char *printed = printed_into(job);
 	if (printed != NULL) {
@@ -319,9 +318,6 @@ static int run(struct worker *w, struct job *job)
 	w->terminal = (struct terminal){-1, -1};
 	if (job->fixed.flags & JOB_TERMINAL)
 		open_terminal(&w->terminal, job->fixed.rows, job->fixed.columns);
-	const int listened = job->fixed.flags & JOB_LISTENED;
-	const int input = listened ? open_input() : -1;
-	w->input = input >= 0 ? input : w->null;
 	result.start_ns = monotonic_ns();
 	pid_t tool = start(w, job, &result.error);
 	leave_slave(&w->terminal);
@@ -329,7 +325,6 @@ static int run(struct worker *w, struct job *job)
 		wait_for(w, job, tool, &result.wait_status, &usage);
 	result.end_ns = monotonic_ns();
 	close_terminal(&w->terminal);
-	result.read_input = listened ? is_read(input) : 0;
 	if (tool < 0)
 		restore_failed(job);
 	else if (WIFSIGNALED(result.wait_status) || (w->told_to_end && result.wait_status != 0)) {

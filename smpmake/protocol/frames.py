@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 MAGIC: Final = 0x4B4D5053
-VERSION: Final = 2
+VERSION: Final = 3
 MAX_PAYLOAD: Final = 16 << 20
 
 HEADER: Final = struct.Struct("<IHHI")

@@ -44,7 +44,7 @@ GUARD_AGAIN: Final = 4
 GUARD_FOLDER: Final = 5
 
 _INVOKE: Final = struct.Struct("<IIQQQQIIIIIIIIII")
-_ANSWER: Final = struct.Struct("<IiIIIII")
+_ANSWER: Final = struct.Struct("<IiIIII")
 _LIMIT: Final = struct.Struct("<QQ")
 _UNLIMITED: Final = (1 << 64) - 1
 _QUESTION: Final = struct.Struct("<IIIIII")
@@ -72,8 +72,7 @@ class Invoke:
     argv, env  NUL-ended strings; env as the real tool is to get it.
     limits     pairs of 64 bits (soft, hard), one a resource.
     unguarded  the nearest process above it that has no guard, 0 where all have one.
-    notes      the number of the recipe's line that it belongs to, if that is watched; else 0.
-    is_line    it is such a line itself: what a make has started.
+    is_line    it is a recipe's line: what a make has started.
     """
 
     parent: int
@@ -88,7 +87,6 @@ class Invoke:
     env: bytes
     limits: bytes
     unguarded: int = 0
-    notes: int = 0
     is_line: bool = False
 
     def limit(self, resource: int) -> int:
@@ -134,8 +132,8 @@ def decode_invoke(payload: bytes) -> Invoke:
         env_len,
         limits_len,
         unguarded,
-        notes,
         line,
+        _,
     ) = _INVOKE.unpack_from(payload)
     tool, real, cwd, build, argv, env, limits = blobs(
         payload,
@@ -167,7 +165,6 @@ def decode_invoke(payload: bytes) -> Invoke:
         env,
         limits,
         unguarded,
-        notes,
         bool(line),
     )
 
@@ -215,8 +212,8 @@ def encode_invoke(invoke: Invoke) -> bytes:
         len(invoke.env),
         len(invoke.limits),
         invoke.unguarded,
-        invoke.notes,
         invoke.is_line,
+        0,
     )
     return frame(
         INVOKE,
@@ -233,21 +230,15 @@ def encode_invoke(invoke: Invoke) -> bytes:
 
 def answer_exit(status: int, message: bytes = b"", out: bytes = b"") -> bytes:
     """The shim leaves with `status`; before, it prints `message` on stderr, `out` on stdout."""
-    return frame(ANSWER, _ANSWER.pack(0, status, 0, len(out), len(message), 0, 0), out, message)
+    return frame(ANSWER, _ANSWER.pack(0, status, 0, len(out), len(message), 0), out, message)
 
 
 def answer_exec(
-    argv: bytes = b"",
-    message: bytes = b"",
-    *,
-    keep_open: bool = False,
-    command: int = -1,
-    notes: int = 0,
+    argv: bytes = b"", message: bytes = b"", *, keep_open: bool = False, command: int = -1
 ) -> bytes:
     """The shim becomes the real tool, with another argv if one is given, after `message`.
 
     command  the number under which the tool's guard asks.
-    notes    that of a recipe's line, where guards note what it does.
     """
-    fixed = _ANSWER.pack(1, 0, keep_open, len(argv), len(message), command + 1, notes)
+    fixed = _ANSWER.pack(1, 0, keep_open, len(argv), len(message), command + 1)
     return frame(ANSWER, fixed, argv, message)

@@ -22,7 +22,6 @@ JOB_MERGED_OUTPUT: Final = 1
 JOB_JOURNALED: Final = 2
 JOB_TERMINAL_OUT: Final = 4
 JOB_TERMINAL_ERR: Final = 8
-JOB_LISTENED: Final = 16
 
 _JOB: Final = struct.Struct("<QqIIIIIIIIIIII")
 _RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
@@ -42,7 +41,6 @@ class Result(NamedTuple):
     wait_status  as wait(2) gives it, or -1 when the tool could not be started (see `error`, an
                  errno).
     missing      outputs that should be there after a success and are not.
-    read_input   it has read its standard input, where that was to be known (JOB_LISTENED).
     """
 
     id: int
@@ -60,7 +58,6 @@ class Result(NamedTuple):
     missing: int
     out: bytes
     err: bytes
-    read_input: bool = False
 
     @property
     def ok(self) -> bool:
@@ -95,15 +92,13 @@ def encode_job(
     environment: bytes,
     terminal: Terminal | None = None,
     lent: bytes = b"",
-    listened: bool = False,
 ) -> bytes:
     """An order for a worker: `argv` in the invocation's context, but for its environment.
 
     merged: stdout and stderr are one file; journaled: unless it finishes, it is undone; lent: the
-    FIFO of a job server for it; listened: whether it reads its input is to be known.
+    FIFO of a job server for it.
     """
     flags = (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0)
-    flags |= JOB_LISTENED if listened else 0
     flags |= terminal.flags if terminal is not None else 0
     return b"".join(
         (
@@ -160,9 +155,9 @@ def decode_result(payload: bytes) -> Result:
     """Raises WireError when lengths do not add up."""
     if len(payload) < _RESULT.size:
         raise WireError("a result is cut short")
-    *fixed, out_len, err_len, read_input = _RESULT.unpack_from(payload)
+    *fixed, out_len, err_len, _ = _RESULT.unpack_from(payload)
     out, err = blobs(payload, _RESULT.size, out_len, err_len)
-    return Result(*(*fixed, out, err, bool(read_input)))
+    return Result(*(*fixed, out, err))
 
 
 def failed_result(job_id: int, error: int) -> Result:

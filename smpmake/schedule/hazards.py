@@ -7,11 +7,12 @@ Pure: no clock, no disk.  Paths are canonical before they come here.  A command 
 - and, because compilers read headers that no command line names, a command with undeclared
   reads waits for every pending output that is called as headers are.
 
-What a command with a guard reads undeclared is asked about when it opens it, and who changes such a
-file leaves it the older one (guard/versions.py).  Of one without a guard nobody knows what it
-reads: it waits for every pending output that could be a header, and who changes a file that could
-be one waits for it.  "Could be one" is a matter of names, and of the tool: what a linker or
-archiver makes is never a header, though programs have names as some headers of C++ have them.
+What a command reads undeclared of which it is known that it asks (`Job.guarded`) is asked about
+when it opens it, and who changes such a file leaves it the older one (guard/versions.py).  Of all
+others nobody knows what they read: such a one waits for every pending output, and who makes,
+changes or removes any file waits for it.  No name makes an exception.  One thing does, which is
+what commands are: a compile of C, C++ or Fortran does not read the object that another compile or
+an assembler makes.
 """
 
 from __future__ import annotations
@@ -20,22 +21,12 @@ from collections.abc import Callable, Iterable, Iterator, KeysView
 from typing import Final
 
 from smpmake.schedule.job import Job, Mode, Operands, Search
-from smpmake.schedule.names import is_header, is_product
+from smpmake.schedule.names import is_header
 
 #: More than any command's number.
 EVERYBODY: Final = 1 << 62
 #: Commands by a name.  Nearly all names have one, which needs no dict around it.
 _Table = dict[str, Job | dict[Job, None]]
-
-
-def could_be_read(operands: Operands) -> bool:
-    """Whether what a command writes could be a header."""
-    return not operands.products and not all(map(is_product, operands.writes))
-
-
-def _is_header(operands: Operands) -> bool:
-    """Whether what a command writes is called as headers are."""
-    return not operands.products and any(map(is_header, operands.writes))
 
 
 class Hazards:
@@ -44,10 +35,16 @@ class Hazards:
     def __init__(self) -> None:
         self._writers: _Table = {}
         self._readers: _Table = {}
+        # Those that may read what they have not named; of these the ones that compile nothing, and
+        # the ones of which nobody knows what they read.
         self._undeclared: dict[Job, None] = {}
-        self._could_be_read: dict[Job, None] = {}
+        self._others: dict[Job, None] = {}
+        self._blind: dict[Job, None] = {}
+        # Those that make objects alone, and those that make or change anything else.
+        self._compiling: dict[Job, None] = {}
+        self._changing: dict[Job, None] = {}
         self._headers: dict[Job, None] = {}
-        self._guesses: dict[Job, set[Job]] = {}
+        self._assumed: dict[Job, tuple[set[Job], set[Job]]] = {}
         self._present: dict[Job, None] = {}
         self._alone: _Table = {}
         self._folders: _Table = {}
@@ -85,6 +82,16 @@ class Hazards:
         """Where the commands that may read unnamed files look for them."""
         return {job.operands.search for job in self._undeclared if job.operands.search is not None}
 
+    @property
+    def blind(self) -> int:
+        """How many commands there are of which nobody knows what they read."""
+        return len(self._blind)
+
+    def believe(self, job: Job) -> None:
+        """It is known now of a command that it asks for what it reads."""
+        job.guarded = True
+        self._blind.pop(job, None)
+
     def __len__(self) -> int:
         return len(self._present)
 
@@ -96,10 +103,13 @@ class Hazards:
         """Whether an unfinished command will write path."""
         return path in self._writers
 
-    def is_read(self, path: str) -> bool:
-        """Whether an unfinished command reads path, or may do so without having said it."""
-        product = is_product(path)
-        return path in self._readers or any(job.guarded or not product for job in self._undeclared)
+    def is_read(self, path: str, *, object_: bool = False) -> bool:
+        """Whether an unfinished command reads path, or may do so without having said it.
+
+        object_  a compile or an assembler makes it.
+        """
+        others = self._undeclared
+        return path in self._readers or any(not (object_ and j.operands.compiles) for j in others)
 
     def is_operand(self, path: str) -> bool:
         """Whether an unfinished command names path."""
@@ -122,38 +132,68 @@ class Hazards:
                 waits.update(_at(self._readers, path))
         for name in operands.alone:
             waits.update(_at(self._alone, name))
-        for _, changed_ns in operands.changed_ns:
-            # A file changed after a command's issue was not there for it: that change has waited.
-            waits.update(
-                reader
-                for reader in self._undeclared
-                if reader.issued_ns >= changed_ns and not (job.guarded and reader.guarded)
-            )
-        if operands.undeclared:
-            if operands.headers:
-                waits.update(self._headers)
-            guesses = set() if job.guarded else self._could_be_read.keys() - waits
-            if guesses:
-                self._guesses[job] = guesses
-                waits |= guesses
+        if operands.undeclared and operands.headers:
+            waits.update(self._headers)
+        self._assume(job, waits)
         self._register(job)
         return waits
 
-    def guesses(self, job: Job) -> set[Job]:
-        """Whom a command waits for only because nobody knew what it reads; asked once."""
-        return self._guesses.pop(job, set())
+    def _assume(self, job: Job, waits: set[Job]) -> None:
+        """Adds those for whom a command waits because nobody knows what it reads, or what they do.
+
+        What has changed after a command's issue was not there for it: that change has waited.
+        """
+        operands = job.operands
+        writers: set[Job] = set()
+        readers: set[Job] = set()
+        if operands.undeclared and not job.guarded:
+            tables = [self._changing] if operands.compiles else [self._changing, self._compiling]
+            writers = {other for table in tables for other in table} - waits
+        met = self._others if operands.objects else self._undeclared
+        if job.guarded and not operands.objects:
+            met = self._blind
+        oldest_ns = min((changed_ns for _, changed_ns in operands.changed_ns), default=EVERYBODY)
+        for other in reversed(met):
+            if other.issued_ns < oldest_ns:  # in the order of their issue
+                break
+            if not (job.guarded and other.guarded):
+                readers.add(other)
+        readers -= waits
+        if writers or readers:
+            self._assumed[job] = writers, readers
+            waits |= writers | readers
+
+    def resolved(self) -> Iterator[tuple[Job, set[Job]]]:
+        """Commands, and those for whom they need not wait any more, since it is known now what
+        is read; each once."""
+        for job, (writers, readers) in list(self._assumed.items()):
+            if not job.guarded:
+                continue
+            known = {other for other in readers if other.guarded}
+            left = readers - known
+            if left:
+                self._assumed[job] = set(), left
+            else:
+                del self._assumed[job]
+            gone = (writers - left) | known
+            if gone:
+                yield job, gone
 
     def _register(self, job: Job) -> None:
         operands = job.operands
         _add(self._readers, operands.reads + operands.through, job)
         _add(self._writers, operands.writes, job)
         _add(self._alone, operands.alone, job)
-        if could_be_read(operands):
-            self._could_be_read[job] = None
-            if _is_header(operands):
+        if operands.writes:
+            (self._compiling if operands.objects else self._changing)[job] = None
+            if any(map(is_header, operands.writes)):
                 self._headers[job] = None
         if operands.undeclared:
             self._undeclared[job] = None
+            if not operands.compiles:
+                self._others[job] = None
+            if not job.guarded:
+                self._blind[job] = None
         self._present[job] = None
         if job.mode is Mode.DEFERRED:
             self._deferred += 1
@@ -165,10 +205,10 @@ class Hazards:
         _drop(self._readers, job.operands.reads + job.operands.through, job)
         _drop(self._writers, job.operands.writes, job)
         _drop(self._alone, job.operands.alone, job)
-        self._undeclared.pop(job, None)
-        self._could_be_read.pop(job, None)
+        for table in (self._undeclared, self._others, self._blind, self._compiling, self._changing):
+            table.pop(job, None)
         self._headers.pop(job, None)
-        self._guesses.pop(job, None)
+        self._assumed.pop(job, None)
         if job not in self._present:
             return
         del self._present[job]
@@ -188,19 +228,26 @@ class Hazards:
         return self.writers(path, before) | _deferred(_at(self._readers, path), before)
 
     def may_read(
-        self, path: str, before: int = EVERYBODY, changed_ns: int = 0, after: int = EVERYBODY
+        self,
+        before: int = EVERYBODY,
+        changed_ns: int = 0,
+        after: int = EVERYBODY,
+        by: Job | None = None,
     ) -> set[Job]:
         """Who may read a path without having said so.
 
         changed_ns  when its inode last changed; 0 if it is not there.  Who was issued earlier has
                     nothing to do with what is there now,
         after       unless it was issued after the command of this number, which has made it.
+        by          the command whose output it is, if that is about to change it.
         """
-        product, found = is_product(path), set()
+        found = set()
         for job in reversed(self._undeclared):  # in the order of their issue
             if job.issued_ns < changed_ns and job.number < after:
                 break
-            if (job.guarded or not product) and job.number < before and job.mode is Mode.DEFERRED:
+            if job.number >= before or job.mode is not Mode.DEFERRED:
+                continue
+            if job.guarded or by is None or not (by.operands.objects and job.operands.compiles):
                 found.add(job)
         return found
 

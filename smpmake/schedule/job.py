@@ -69,12 +69,12 @@ class Operands(NamedTuple):
 
     reads        paths the command reads.
     writes       paths it makes, changes or removes.
-    changed_ns   for a written path that existed at issue and that others may read without having
-                 said so: when its inode last changed (file-system time, ns); 0 for a new file
-                 that would hide another.
+    changed_ns   for each written path: when the inode that was there at issue last changed
+                 (file-system time, ns); 0 for a new file.
     undeclared   the command may read files that it does not name.
     everything   a barrier: it may touch anything.
-    products     no compiler reads what it writes, whatever its name: programs, archives.
+    compiles     it compiles C, C++ or Fortran.
+    objects      it makes objects, and nothing else that a compile could read.
     search       where it looks for files that it does not name.
     alone        names of what no two commands use at once; they are no files.
     through      symbolic links to folders by which it gets to its operands.
@@ -88,7 +88,8 @@ class Operands(NamedTuple):
     changed_ns: tuple[tuple[str, int], ...] = ()
     undeclared: bool = False
     everything: bool = False
-    products: bool = False
+    compiles: bool = False
+    objects: bool = False
     alone: tuple[str, ...] = ()
     search: Search | None = None
     through: tuple[str, ...] = ()

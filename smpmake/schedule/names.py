@@ -21,7 +21,7 @@ _HEADER: Final = re.compile(r".*\.(?:[hH][^./]{0,3}|in[cl]|ipp|tcc|tpp|txx|def)\
 def is_product(path: str) -> bool:
     """Whether a path's name says that compilers hardly ever include it.
 
-    Where it matters for the result this is asked only for commands without a guard.
+    No result depends on that.
     """
     return _PRODUCT.match(path) is not None
 
@@ -32,5 +32,5 @@ def is_library(path: str) -> bool:
 
 
 def is_header(path: str) -> bool:
-    """Whether it is called as headers are (native/guard/questions.c has the same rule)."""
+    """Whether it is called as headers are: compiles wait for it beforehand."""
     return _HEADER.match(path) is not None

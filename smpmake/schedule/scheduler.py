@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from smpmake.schedule.hazards import Hazards
@@ -48,7 +48,6 @@ class Cancelled:
 Action = Start | Grant | Resume | Cancelled
 _UNSTARTED = (State.WAITING, State.READY)
 _WANTS_SLOT = (State.READY, State.RESUMING)
-_FED = 4  # jobs a slot
 _LOOK_AHEAD = 32  # jobs that are asked for when one is too large for now
 
 
@@ -97,11 +96,6 @@ class Scheduler:
         """Slots in use."""
         return self.slots - len(self._free)
 
-    @property
-    def is_fed(self) -> bool:
-        """Whether there is enough to start for a while, though nothing more were issued."""
-        return self.counts[State.READY] >= _FED * self.slots
-
     def issue(self, job: Job, now: int) -> list[Action]:
         """A command enters."""
         actions: list[Action] = []
@@ -144,23 +138,37 @@ class Scheduler:
         self._enter(waiter, blockers, now, actions)
         return actions
 
+    def waiting(self) -> list[Job]:
+        """Who waits in the foreground."""
+        return list(self._waiting)
+
     def withdraw(self, waiter: Job, now: int) -> list[Action]:
         """A waiter went away."""
         actions: list[Action] = []
         self._cancel(waiter, now, actions, None)
         return actions
 
-    def relax(self, jobs: Iterable[Job], now: int) -> list[Action]:
-        """Of commands it is known now that they ask for what they read."""
+    def relax(self, now: int) -> list[Action]:
+        """Of some commands it is known now that they ask for what they read."""
         actions: list[Action] = []
-        for job in jobs:
-            for blocker in self.hazards.guesses(job) & job.blockers:
-                job.blockers.discard(blocker)
-                del blocker.followers[job]
-            if job.state is State.WAITING and not job.blockers:
-                self._ready(job, now, actions)
+        for job, blockers in self.hazards.resolved():
+            self._let_go(job, blockers, now, actions)
         self._dispatch(actions)
         return actions
+
+    def wait_less(self, waiter: Job, blockers: set[Job], now: int) -> list[Action]:
+        """It has turned out that somebody in the foreground has to wait for these alone."""
+        actions: list[Action] = []
+        self._let_go(waiter, set(waiter.blockers) - blockers, now, actions)
+        self._dispatch(actions)
+        return actions
+
+    def _let_go(self, job: Job, blockers: set[Job], now: int, actions: list[Action]) -> None:
+        for blocker in blockers & job.blockers:
+            job.blockers.discard(blocker)
+            del blocker.followers[job]
+        if job.state is State.WAITING and not job.blockers:
+            self._ready(job, now, actions)
 
     def pause(self, job: Job) -> list[Action]:
         """A running command has to wait for others: they may have its slot meanwhile.

@@ -101,11 +101,6 @@ class Leases:
         self._meter.begin(pid, command_of(job).invoke.parent)
         return True
 
-    def watch_line(self, pid: int, ended: Callable[[], None]) -> None:
-        """Calls when a process has ended that is no tool."""
-        if not self._endings.watch(pid, ended):
-            self._loop.call_soon(ended)
-
     def _on_end(self, job: Job, pid: int) -> None:
         used = self._meter.end(pid)
         if used is not None:

@@ -118,10 +118,6 @@ class Server:
         """Tells the engine when the process that a shim became has ended."""
         return self._leases.watch(job, pid)
 
-    def watch_line(self, notes: int, pid: int) -> None:
-        """The same of a recipe's line that is no command."""
-        self._leases.watch_line(pid, lambda: self._engine.line_ended(notes, pid))
-
     @property
     def engine(self) -> Engine:
         """Where invocations go."""
@@ -270,11 +266,8 @@ class Connection:
         """The answer comes later; if the shim goes away before, `withdraw` is called."""
         self._waiting = withdraw
 
-    def decline(self, notes: int = 0) -> None:
+    def decline(self) -> None:
         """See command.Reply."""
-        if notes:
-            self._server.watch_line(notes, self.pid)
-            self._send(wire.answer_exec(notes=notes))
         self._leave()
 
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:

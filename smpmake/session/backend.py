@@ -28,6 +28,7 @@ class Backend(Protocol):
 
     output     the descriptor that the driver must write to, or None for our own stdout and stderr.
     on_squash  called when a promise was wrong: the driver is to be killed.
+    is_repeatable  the driver can be run again from its beginning, if all that it did is undone.
     """
 
     folder: Path
@@ -36,6 +37,7 @@ class Backend(Protocol):
     output: int | None
 
     on_squash: Callable[[], None]
+    is_repeatable: bool
 
     async def open(self, record: BuildRecord) -> None:
         """Gets ready for a driver: what it will ask can wait a moment, in a socket's queue.

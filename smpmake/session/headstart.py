@@ -25,6 +25,7 @@ from smpmake.protocol import frames, keeping
 from smpmake.protocol.keeping import DriverEvent
 from smpmake.session import limits
 from smpmake.session.keeper import ENDING, Keeper, heard
+from smpmake.session.rerun import Input
 from smpmake.session.stage import USUAL, Stage
 
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
@@ -36,6 +37,7 @@ class Headstart:
     began    when smpmake was started, monotonic clock, ns.
     soft     the limit of open files that we had, and the driver has.
     slots    how many that limit leaves room for.
+    input    the standard input as it was before the driver could read it.
     mask     the signals that our caller has blocked; until a session hears them ENDING are, too.
     """
 
@@ -50,6 +52,7 @@ class Headstart:
             given_back.callback(limits.restore_descriptor_limit, self.soft)
             self.stage = stage = Stage(command[0], USUAL)
             given_back.callback(stage.close)
+            self.input = Input()  # before the driver reads it
             self.keeper = Keeper(
                 command, stage.environment, stage.path, alive=stage.alive, soft=self.soft
             )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpmake.commands import families, wmake
 from smpmake.commands.model import Kind
-from smpmake.config import LEARNING, Settings
+from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
@@ -62,8 +62,6 @@ def terms_of(settings: Settings) -> Terms:
         budget=settings.undo,
         described=tuple(families.described()),
         output=settings.output == "serial",
-        learns=settings.recipes in LEARNING,
-        scripts=settings.recipes == "all",
     )
 
 
@@ -90,6 +88,7 @@ class LocalBackend:
         self._build.wmakes = wmake.is_wmake(os.path.basename(program))
         self.output: int | None = None
         self.on_squash: Callable[[], None] = lambda: None
+        self.is_repeatable = False
         self.environment: dict[str, str] = {}
         self.alive = -1
         self._stopped = 0  # the signal by which
@@ -152,11 +151,11 @@ class LocalBackend:
         assert self._listener is not None
         assert self._stage is not None
         from smpmake.decide.known_failures import KnownFailures
+        from smpmake.decide.known_silence import KnownSilence
         from smpmake.engine.assembly import assemble
         from smpmake.server.neighbours import neighbours
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
-        from smpmake.session.guesses import lessons_for
 
         if self._stage.jobserver is None and not self._settings.own_pool:
             self._neighbours = neighbours(self._slots)
@@ -170,10 +169,8 @@ class LocalBackend:
             tokens=self._stage.jobserver or self._neighbours,
         )
         self._build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
-        if self._settings.recipes in LEARNING and self._build.undo is not None:
-            assert self._record is not None
-            self._build.lessons = lessons_for(self._record.command, self._settings, self._board)
-            self._build.is_person_there = os.isatty(0)
+        if self.is_repeatable and self._build.undo is not None:
+            self._build.silence = KnownSilence(os.getcwd())
         engine.builds[BUILD] = self._build
         if self._stopped:
             engine.stop(self._build, self._stopped)
@@ -285,8 +282,8 @@ class LocalBackend:
         failed = {digest: w.argv for digest, w in build.wrong.items() if not w.guessed}
         build.known_failures.learn(failed)
         build.known_failures.save()
-        if build.lessons is not None:
-            build.lessons.save()
+        if build.silence is not None:
+            build.silence.save()
         return [wrong.told for wrong in build.wrong.values()]
 
     def take_back(self, *, everything: bool) -> TakenBack:
@@ -339,10 +336,10 @@ class LocalBackend:
             self._listener.close()
         if self._build.known_failures is not None:
             self._build.known_failures.save()
-        if self._build.lessons is not None and self._record is not None:
+        if self._build.silence is not None and self._record is not None:
             if not (self._record.driver_status or self._record.failures or self._stopped):
-                self._build.lessons.keep()
-            self._build.lessons.save()
+                self._build.silence.keep()
+            self._build.silence.save()
         leftovers: list[str] = []
         if self._build.transcript is not None:
             self._build.transcript.finish()  # with what came behind a failure that nobody mends

@@ -30,6 +30,7 @@ class RemoteBackend:
         self._blocking = client
         self.output: int | None = None
         self.on_squash: Callable[[], None] = lambda: None
+        self.is_repeatable = False
         self.environment: dict[str, str] = {}
         self.alive = -1
         self._lost = ""

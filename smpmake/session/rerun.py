@@ -14,19 +14,20 @@ import stat
 from itertools import pairwise
 from typing import Final
 
-_RESTARTABLE: Final = re.compile(
+# Not compiled before they are needed: a driver waits for this module.
+_RESTARTABLE: Final = (
     r"(?:make|gmake|bmake|pmake|fmake|b?wmake|remake|colormake|ninja|samu|scons|"
     r"pip(?:3(?:\.\d+)?)?|pyproject-build)\Z"
 )
-_PYTHON: Final = re.compile(r"python(?:3(?:\.\d+)?)?\Z")
+_PYTHON: Final = r"python(?:3(?:\.\d+)?)?\Z"
 
 
 def can_run_again(command: list[str]) -> bool:
     """Whether a driver does the same work, or what is left of it, when it is run once more."""
     name = _name(command[0])
-    if _RESTARTABLE.match(name):
+    if re.match(_RESTARTABLE, name):
         return True
-    if _PYTHON.match(name) and "-m" in command[1:-1]:
+    if re.match(_PYTHON, name) and "-m" in command[1:-1]:
         return command[command.index("-m") + 1] in ("pip", "build")
     return name == "cmake" and "--build" in command
 
@@ -51,11 +52,6 @@ class Input:
         if not stat.S_ISFIFO(self._mode) and not stat.S_ISSOCK(self._mode):
             return True
         return self._is_over
-
-    def says_nothing(self) -> bool:
-        """Whether what reads it without being foreseen misses nothing: a person may be there, whom
-        recipes ask as little as under make -j."""
-        return self._is_over or stat.S_ISCHR(self._mode)
 
     def rewind(self) -> None:
         """As it was; a file is read from the same place again."""

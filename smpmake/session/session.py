@@ -98,7 +98,10 @@ class Session:
         self._backend = backend
         backend.on_squash = self._squash
         self._faults: list[str] = []
-        self._input = Input()
+        self._input = ahead.input if ahead is not None else Input()
+        backend.is_repeatable = can_be_repeated(
+            command, self._input, keep_going=settings.keep_going
+        )
         self._interrupts = Interrupts(backend)
         self._killed = False
         self._refused = 0

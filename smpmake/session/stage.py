@@ -32,16 +32,12 @@ class Terms(NamedTuple):
     budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
     described  what the names of tools match that the configuration has besides.
     output     whether the driver writes into a pipe (`Stage.pipe` is its other end).
-    learns     whether recipes' lines are learnt.
-    scripts    and what shell scripts do.
     """
 
     guard: bool = True
     budget: int = 1 << 30
     described: tuple[str, ...] = ()
     output: bool = False
-    learns: bool = True
-    scripts: bool = False
 
 
 #: Those of who has no settings.
@@ -83,8 +79,6 @@ class Stage:
                 self._find_jobserver()
             if terms.guard and terms.budget >= 0 and takes_guard(program):
                 self._keep_journal(self._board, terms.budget)
-            if terms.learns and self.undo is not None:
-                self._board.learn_lines(scripts=terms.scripts)
             self.environment = driver_environment(
                 self.shims,
                 self.folder.socket,

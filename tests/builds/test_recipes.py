@@ -176,24 +176,18 @@ def held(space: Space) -> Held:
     return Held(space)
 
 
-UNDERSTOOD = "--recipes=understood"
-
-
-@pytest.mark.parametrize("option", often([UNDERSTOOD], [UNDERSTOOD, "--recipes=learned"]))
 @pytest.mark.parametrize("name", often(SOME, GOES_ON))
-def test_what_prints_into_a_file_of_its_own_is_a_job(held: Held, name: str, option: str) -> None:
+def test_what_prints_into_a_file_of_its_own_is_a_job(held: Held, name: str) -> None:
     recipe, count = GOES_ON[name]
-    ended = check(held, files(*recipe), option)
+    ended = check(held, files(*recipe))
     assert "waiting" not in ended.err, ended.err
-    if option == UNDERSTOOD:  # where lines may be learnt, all of them are looked at as a whole
-        assert jobs(ended) == count, ended.err
+    assert jobs(ended) == count, ended.err
 
 
-@pytest.mark.parametrize("option", often([UNDERSTOOD], [UNDERSTOOD, "--recipes=learned"]))
 @pytest.mark.parametrize("name", often(["a pipe", "and moved", "symbols"], PIPES))
-def test_so_is_a_line_that_prints_through_pipes(held: Held, name: str, option: str) -> None:
+def test_so_is_a_line_that_prints_through_pipes(held: Held, name: str) -> None:
     recipe, count = PIPES[name]
-    ended = check(held, files(*recipe), option)
+    ended = check(held, files(*recipe))
     assert jobs(ended) == count, ended.err
     assert "waiting" not in ended.err, ended.err
 

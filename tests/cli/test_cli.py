@@ -80,6 +80,9 @@ def test_help_and_version(space: Space) -> None:
         (["--no-such-option", "make"], ["--no-such-option"]),
         (["-j4"], ["COMMAND"]),
         (["--nice", "77", "make"], ["77"]),
+        (["--recipes=learned", "make"], ["'--recipes': 'learned' is gone", "give 'understood'"]),
+        (["--recipes", "all", "make"], ["'all' is gone", "Leave the option out"]),
+        (["--recipes=some", "make"], ["'some' is not one of 'off', 'understood'"]),
         (["shims", "install"], ["DIR"]),
     ],
 )
@@ -201,6 +204,21 @@ def test_errors_in_a_file_name_file_key_and_remedy(
         merge(Settings(), path)
     for word in [str(path), *words]:
         assert word in str(raised.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", ["learned", "all"])
+def test_an_older_value_of_recipes_is_told_and_means_the_default(space: Space, value: str) -> None:
+    """In a file or a variable, which another version may have been given for."""
+    notice = f"smpmake: {{}}: '{value}' of 'recipes' is gone"
+    by_variable = space.smpmake("true", SMPMAKE_RECIPES=value)
+    assert by_variable.err.startswith(notice.format("SMPMAKE_RECIPES")), by_variable.err
+    space.write({".smpmake.toml": f'recipes = "{value}"\n'})
+    by_file = space.smpmake("true")
+    assert by_file.err.startswith(notice.format(space.folder / ".smpmake.toml")), by_file.err
+    assert by_file.status == by_variable.status == 0
+    assert load(space.folder).recipes == "understood"
+    assert " is gone" not in space.smpmake("-q", "true").err
 
 
 @pytest.mark.slow

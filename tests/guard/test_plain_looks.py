@@ -50,7 +50,6 @@ class Job:
         self,
         *,
         issued: int = HOUR,
-        learns: bool = False,
         inputs: Sequence[int] = (),
         older: int | None = None,
     ) -> None:
@@ -60,7 +59,6 @@ class Job:
             now_ns() + issued,
             older_ns=None if older is None else now_ns() + older,
             watched=True,
-            learns=learns,
             inputs=inputs,
         )
         self._env = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
@@ -80,9 +78,9 @@ class Job:
         ours = f"{self.folder}/"
         return {path.removeprefix(ours) for path in self._traces.end(0).reads if ours in path}
 
-    def notes(self) -> list[tuple[str, str]]:
-        """Letters and paths of its notes."""
-        return self._traces.events(0).found
+    def wrote(self, path: str) -> bool:
+        """Whether it has noted that it writes there."""
+        return path in self._traces.end(0).writes
 
     def close(self) -> None:
         self._traces.close()
@@ -197,10 +195,10 @@ def test_what_is_made_is_noted_before_it_is_there(job: Job, folder: Path) -> Non
     code = "open('pipe', 'w').close()"  # waits for a reader
     writer = threading.Thread(target=job.run, args=(sys.executable, "-I", "-c", code))
     writer.start()
-    noted, end = ("w", f"{folder}/pipe"), time.monotonic() + 20
-    while noted not in job.notes() and time.monotonic() < end:
+    end = time.monotonic() + 20
+    while not job.wrote(f"{folder}/pipe") and time.monotonic() < end:
         pass
-    was_noted = noted in job.notes()
+    was_noted = job.wrote(f"{folder}/pipe")
     (folder / "pipe").read_text()
     writer.join()
     assert was_noted
@@ -357,15 +355,6 @@ def test_folders_of_the_systems_programs_stand(tmp_path: Path) -> None:
     system = file_of("/usr/bin")
     search = f"/usr/bin:{tmp_path}:bin::/usr/nowhere:/usr/../usr/bin"
     assert programs_of_system(search) == [system]
-
-
-def test_only_who_is_told_to_notes_more(job: Job, folder: Path) -> None:
-    """What matters to who learns lines costs others nothing."""
-    job.run("chmod", "700", "there")
-    assert not [note for note in job.notes() if note[0] == "c"]
-    job.begin(learns=True)
-    job.run("chmod", "700", "there")
-    assert ("c", str(folder / "there")) in job.notes()
 
 
 SEEN = """

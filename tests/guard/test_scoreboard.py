@@ -34,9 +34,9 @@ from smpmake.protocol import frames, wire
 from smpmake.undo.journal import now_ns
 from tests.support.guarded import Answering, guarded, look, output
 
-_HEADER = struct.Struct("<QIIIIq12I")
+_HEADER = struct.Struct("<QIIIIq10I")
 OTHERS = 64
-_TURNS, _PLACES = 13, 16  # places in it
+_TURNS, _PLACES = 12, 14  # places in it
 FEWEST = 4096
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 MARK = "XDG_PACKAGE_TEST_RUN"
-"""One of those that differ from login to login: what is learnt does not depend on it."""
+"""One of those that differ from login to login: what earlier builds tell does not depend on it."""
 BUILD_SECONDS = 900
 LINGER_SECONDS = 2.0
 """How long a process that was told to go may take for it."""

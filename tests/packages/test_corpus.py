@@ -23,8 +23,7 @@ pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
 LAST_LINES = 20
 Ended = list[tuple[Trial, list[Verdict]]]
-LEARNS = "--recipes=all"
-ROUNDS = ("", "-learnt")
+ROUNDS = ("", "-again")
 
 STEPS = {
     f"{project.name}-{step.name}{round_}": (project, number, known)
@@ -54,7 +53,7 @@ def ended(
 ) -> Ended:
     """The trials under smpmake (with the options of SMPMAKE_TESTS_OPTIONS), and the verdicts.
 
-    In the second one it knows what the lines of the first have done.
+    In the second one it knows which commands failed, and which said nothing, in the first.
     """
     if project.name in all_ended:
         return all_ended[project.name]
@@ -63,7 +62,7 @@ def ended(
         with stand(project) as place:
             serial = place.serial()
             place.forget()
-            trials = [place.trial([smpmake, LEARNS, *options]) for _ in ROUNDS]
+            trials = [place.trial([smpmake, *options]) for _ in ROUNDS]
             found = [(trial, verdicts(place, trial)) for trial in trials]
     except fetch.UnavailableError as error:
         pytest.skip(f"{project.name}: {error}")
@@ -100,7 +99,7 @@ def test_disorder_changes_nothing(name: str, smpmake: str) -> None:
         with stand(project) as place:
             place.forget()
             for seed in range(10):
-                trial = place.trial([smpmake, LEARNS, "--chaos", str(seed)])
+                trial = place.trial([smpmake, "--chaos", str(seed)])
                 for verdict in verdicts(place, trial):
                     assert not verdict.problems, f"seed {seed}\n{explained(project, verdict)}"
     except fetch.UnavailableError as error:

@@ -34,10 +34,10 @@ def test_write_after_read_and_write() -> None:
 
 def test_unrelated_commands_do_not_wait() -> None:
     table = Hazards()
-    table.enter(job(0, Operands(reads=("/a.c",), writes=("/a.o",), undeclared=True)))
-    assert (
-        table.enter(job(1, Operands(reads=("/b.c",), writes=("/b.o",), undeclared=True))) == set()
-    )
+    compiling = Operands(undeclared=True, compiles=True, objects=True)
+    table.enter(job(0, compiling._replace(reads=("/a.c",), writes=("/a.o",))))
+    other = compiling._replace(reads=("/b.c",), writes=("/b.o",))
+    assert table.enter(job(1, other)) == set()
 
 
 def test_two_readers_share_a_file() -> None:
@@ -68,14 +68,47 @@ def test_a_compile_waits_for_what_could_be_its_header() -> None:
     generator = job(0, Operands(writes=("/gen.h",)))
     table.enter(generator)
     table.enter(job(1, Operands(writes=("/other.o",))))
-    assert table.enter(job(2, Operands(reads=("/a.c",), undeclared=True))) == {generator}
+    asking = job(2, Operands(reads=("/a.c",), undeclared=True))
+    asking.guarded = True
+    assert table.enter(asking) == {generator}
 
 
-def test_a_program_is_no_header_whatever_its_name() -> None:
-    """The headers of C++ have such names; what a linker makes is none of them."""
+def test_nobody_knows_what_a_command_reads_that_was_never_seen_to_ask() -> None:
+    """It waits for whatever is pending, of whatever name, and who changes anything waits for it."""
     table = Hazards()
-    table.enter(job(0, Operands(writes=("/bin/vector",), products=True)))
-    assert table.enter(job(1, Operands(writes=("/a.o",), undeclared=True))) == set()
+    packed = job(0, Operands(writes=("/page.gz",)))
+    assembling = job(1, Operands(writes=("/a.o",), undeclared=True))
+    change = job(2, Operands(writes=("/b.gz",), changed_ns=(("/b.gz", 0),)))
+    table.enter(packed)
+    assert table.enter(assembling) == {packed}
+    assert table.enter(change) == {assembling}
+    assert table.blind == 1
+
+
+def test_a_compile_does_not_read_what_another_compile_makes() -> None:
+    table = Hazards()
+    made = (("/a.o", 0),)
+    first = job(0, Operands(writes=("/a.o",), undeclared=True, compiles=True, objects=True))
+    link = job(1, Operands(writes=("/p",), undeclared=True))
+    table.enter(first)
+    assert table.enter(link) == {first}  # by a library that names it
+    again = Operands(("/b.c",), ("/b.o",), made, undeclared=True, compiles=True, objects=True)
+    assert table.enter(job(2, again)) == {link}
+
+
+def test_what_is_known_by_now_need_not_be_waited_for() -> None:
+    table = Hazards()
+    packed = job(0, Operands(writes=("/page.gz",)))
+    assembling = job(1, Operands(("/x.S",), ("/a.o",), undeclared=True))
+    change = job(2, Operands(writes=("/b.gz",), changed_ns=(("/b.gz", 0),)))
+    packed.guarded = change.guarded = True
+    for each in (packed, assembling, change):
+        table.enter(each)
+    assert dict(table.resolved()) == {}
+    table.believe(assembling)
+    assert table.blind == 0
+    assert dict(table.resolved()) == {assembling: {packed}, change: {assembling}}
+    assert dict(table.resolved()) == {}
 
 
 def test_changing_a_header_waits_for_compiles_that_were_issued_before() -> None:

@@ -100,6 +100,21 @@ def test_a_script_whose_input_is_gone_ends_where_it_failed(space: Space) -> None
     assert "again" not in ended.err
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-v",)], ids=["begun ahead", "with options"])
+def test_so_it_is_when_it_has_read_the_pipe_to_its_end(
+    space: Space, options: tuple[str, ...]
+) -> None:
+    """However late we look: the driver of a plain build runs before a session is there."""
+    script = "read name\necho $name > log\ngcc -c bad.c\ngcc -c f0.c\n"
+    space.write({**TOLERANT, "build.sh": script})
+    smpmake = " ".join([SMPMAKE, *options])
+    ended = space.run("sh", "-c", f"echo said once | {smpmake} sh build.sh")
+    assert ended.status == 1
+    assert (space.folder / "log").read_text() == "said once\n"
+    assert "is run again" not in ended.err
+
+
 @pytest.mark.parametrize(
     ("command", "again"),
     [

@@ -5,7 +5,9 @@ Everything that a test starts is in a process group of its own and ends with the
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import hashlib
 import os
 import shlex
@@ -15,13 +17,16 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
+from smpmake import native
 from smpmake.errors import SmpmakeError
+from smpmake.guard.proofs import Proofs
 from smpmake.protocol.client import Client
 
 SMPMAKE = str(Path(sys.executable).parent / "smpmake")
@@ -68,8 +73,20 @@ class Space:
             "XDG_CACHE_HOME": str(root / "cache"),
             "LC_ALL": "C",
         }
+        self.forget_programs()
+        shutil.copy(_seen(), self.programs)
         self.stdin = subprocess.DEVNULL
         self._running: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def programs(self) -> Path:
+        """Where smpmake remembers which programs it has seen with a guard."""
+        return self.root / "cache" / "smpmake" / "guarded-programs"
+
+    def forget_programs(self) -> None:
+        """From now on it is as if nothing was ever built here."""
+        self.programs.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.programs.unlink(missing_ok=True)
 
     # ------------------------------------------------------------------ files
 
@@ -211,6 +228,28 @@ class Space:
                 if stream is not None:
                     stream.close()
         shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+@functools.cache
+def _seen() -> Path:
+    """The usual compilers, as an earlier build has seen them."""
+    found: dict[str, None] = {}
+    for name in ("cc", "gcc", "c++", "g++", "gfortran", "clang", "clang++", "as", "ld", "make"):
+        tool = shutil.which(name)
+        if tool is None:
+            continue
+        found[tool] = None
+        for part in ("cc1", "cc1plus", "f951", "as", "collect2", "ld", "lto1", "lto-wrapper"):
+            asked = [tool, f"-print-prog-name={part}"]
+            said = subprocess.run(asked, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            path = shutil.which(said.stdout.strip()) if said.returncode == 0 else None
+            if path is not None:
+                found[path] = None
+        found[os.path.realpath(tool)] = None
+    file = Path(tempfile.mkdtemp(prefix="smp-seen-")) / "programs"
+    atexit.register(shutil.rmtree, file.parent, ignore_errors=True)
+    assert Proofs(native.guard(), file).add(found, time.time_ns())
+    return file
 
 
 def objects(count: int, prefix: str = "f") -> dict[str, str]:

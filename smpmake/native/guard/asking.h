@@ -6,9 +6,6 @@
 
 #include <sys/types.h>
 
-/* Writes a number before `end`; returns where it begins. */
-char *digits_before(char *end, unsigned number);
-
 /* The name of an open file, by its number or by the digits of that; its length, -1 for none. */
 ssize_t name_of(int fd, char *name, size_t size);
 ssize_t name_of_open(const char *digits, char *name, size_t size);

@@ -12,11 +12,10 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 12u
+#define BOARD_VERSION 14u
 #define BOARD_SLOTS 131072u
 #define BOARD_FOLDERS 4096u
 #define BOARD_PROMISES 16384u
-#define BOARD_PLAIN 262144u /* bits */
 #define BOARD_STANDING 16u
 
 /* A slot: hash of the name (32 bits), the command that put it there, or is the
@@ -44,9 +43,6 @@ struct promise {
 	int64_t mtime_ns;
 };
 
-#define LINES_OF_MAKES 1u   /* all that a make starts */
-#define LINES_OF_SCRIPTS 2u /* and what a shell script does */
-
 struct board {
 	uint64_t pending; /* commands that have not ended; 0: nothing below matters */
 	uint32_t magic;
@@ -61,18 +57,14 @@ struct board {
 	uint32_t libraries; /* pending outputs that are called as shared libraries are */
 	uint32_t versions;  /* names of files that were changed, or made, under pending commands */
 	uint32_t names;     /* folders of pending outputs may have become others: keys are void */
-	uint32_t lines;     /* LINES_: what may be learnt, and so is the server's concern */
 	uint32_t turns;     /* how often ROLE_STALE or ROLE_KEPT were given or taken */
-	uint32_t fed;       /* there is enough to run: nothing is gained by learning, or guessing */
 	uint32_t at_work;   /* commands that hold a slot, and slots that are lent */
 	uint32_t places;    /* slots in use, a power of two: whoever looks touches few pages */
-	uint32_t unused;
+	uint32_t blind;     /* pending commands of which nobody knows what they read, or look for */
 	uint64_t slots[BOARD_SLOTS];
 	int64_t
 	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */
 	struct promise promises[BOARD_PROMISES];
-	/* Lines by the hash of folder and words, of which it is no use that the server hears. */
-	uint32_t plain[BOARD_PLAIN / 32];
 	/* Folders of programs that were there before anything was pending, by device and inode: no
 	 * output of ROLE_ANYWHERE lies there.  Zeros end them. */
 	struct {

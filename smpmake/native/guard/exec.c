@@ -41,8 +41,8 @@ static size_t count_of(char *const *list)
 static int is_ours(const char *variable)
 {
 	static const char *const names[] = {
-	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=", "TRACE=",
-	    "NOTES=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  NULL};
+	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=",
+	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  NULL};
 	if (strncmp(variable, "SMPMAKE_", 8) != 0)
 		return 0;
 	for (const char *const *name = names; *name != NULL; name++)
@@ -170,7 +170,6 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
 	int tool = is_tool();
 	plan->path = path;
 	reads(dir, path);
-	learns('r', dir, path);
 	if (dir == AT_FDCWD && !tool && goes_to_shim(path, argv, plan->shim, plan->real)) {
 		plan_environment(plan, env, (struct nature){.takes_guard = 1}, 0, 1);
 		plan->path = plan->shim;
@@ -183,7 +182,7 @@ static SLOW void make_plan(struct plan *plan, int dir, const char *path, char *c
 			nature.takes_guard = 1;
 		if (!nature.takes_guard && !tool)
 			leaves(path);
-		if (!nature.takes_guard && guard.notes != NULL)
+		if (!nature.takes_guard && guard.trace != NULL)
 			guard_note('u', dir, path);
 		if (guard.board->libraries != 0 && dir == AT_FDCWD)
 			see_libraries(path, env);

@@ -32,7 +32,7 @@ static int copy_variables(char **env)
 {
 	static const char *const names[V_COUNT] = {
 	    "SMPMAKE_SOCKET", "SMPMAKE_BOARD",   "SMPMAKE_GUARD", "SMPMAKE_SHIMS",
-	    "SMPMAKE_BUILD",  "SMPMAKE_COMMAND", "SMPMAKE_TRACE", "SMPMAKE_NOTES"};
+	    "SMPMAKE_BUILD",  "SMPMAKE_COMMAND", "SMPMAKE_TRACE"};
 	for (int i = 0; i < V_COUNT; i++) {
 		const char *text = variable_of(env, names[i]);
 		size_t size = text != NULL ? strlen(text) + 1 : 0;
@@ -93,18 +93,6 @@ static int parent_is_guarded(char *caller)
 	return number == kernel(SYS_getpid) || number == kernel(SYS_getppid);
 }
 
-/* Where a recipe's line is watched that is no job; NULL where none is. */
-static struct trace *notes_of_line(void)
-{
-	char path[PATH_MAX];
-	if (guard.values[V_NOTES] == NULL || guard.own_size + 64 > sizeof path ||
-	    strlen(guard.values[V_NOTES]) > 10)
-		return NULL;
-	char *at = mempcpy(path, guard.values[V_SOCKET], guard.own_size);
-	strcpy(stpcpy(at, "notes-"), guard.values[V_NOTES]);
-	return mapped(path, 0, sizeof(struct trace), PROT_READ | PROT_WRITE);
-}
-
 static void know_the_program(char **argv)
 {
 	static const char *const readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", NULL};
@@ -112,17 +100,10 @@ static void know_the_program(char **argv)
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
 	guard.is_make = reads_makefiles(name);
-	guard.is_shell = reads_lines(name);
 	guard.lists_names = guard.is_make || is_among(name, readers) ||
 	                    (!guard.is_part && strncmp(name, "python", 6) == 0);
 	if (strlen(name) < sizeof guard.name)
 		strcpy(guard.name, name);
-}
-
-static void on_end(int status, void *unused)
-{
-	(void)unused;
-	guard_note_end(status);
 }
 
 __attribute__((constructor)) static void stand_guard(int argc, char **argv, char **env)
@@ -151,13 +132,10 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 			if (guard.values[V_TRACE] != NULL)
 				guard.trace = mapped(guard.values[V_TRACE], 0, sizeof(struct trace),
 				                     PROT_READ | PROT_WRITE);
-			if (guard.trace != NULL)
+			if (guard.trace != NULL) {
 				guard.litter_size = strnlen(guard.trace->litter, TRACE_LITTER);
-			guard.notes = guard.trace != NULL ? guard.trace : notes_of_line();
-			if (guard_learns())
-				on_exit(on_end, NULL);
-			if (guard.is_make)
-				learns('m', AT_FDCWD, "/");
+				guard_note_program();
+			}
 			guard_borrow(argv, env);
 		}
 	}

@@ -34,7 +34,6 @@ enum variable {
 	V_NEEDED, /* without the ones before there is no session */
 	V_COMMAND = V_NEEDED,
 	V_TRACE,
-	V_NOTES,
 	V_COUNT
 };
 
@@ -43,12 +42,10 @@ enum variable {
 struct guard {
 	const struct board *board; /* never NULL: without a session it is an empty one */
 	struct trace *trace;       /* where this job's reads and writes are noted, or NULL */
-	struct trace *notes;       /* the same, or where those of a recipe's line are */
 	uint32_t command;          /* what process of which command we are, 0: the driver */
 	uint32_t unguarded;        /* the nearest process above without a guard, 0: none */
 	int active;                /* there is a session */
 	int is_make;               /* this program reads makefiles */
-	int is_shell;              /* or scripts */
 	int is_part;               /* this process is part of a command */
 	int lists_names;       /* what it wants of a listing are names: make, a shell's pattern */
 	char name[64];         /* this program's */
@@ -62,15 +59,14 @@ struct guard {
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
 /* A job's notes: `used` bytes of text, each a letter (r read, w written, u a program without a
- * guard; and those of `learns`) and an absolute path, NUL-ended.
+ * guard, p one that has it) and an absolute path, NUL-ended.
  * Began: when the job was about to be started, by a clock that no file's time is ahead of.  Issued:
  * when its command was.  Older: when the newest of those was that were issued before, and may read
  * what they have not named; 0 for none.  Watched: what was made later it does not find unasked.
- * Waited: for a CPU, all the processes that have left.  Learns: all is noted.  Own: what the job
- * has said that it writes, by check_of_key; it asks about changes to that only if told so.  Inputs:
- * what it has said that it reads, in as many places as are used, a power of two; each lies where
- * its lowest bits say, or behind.  Litter: how paths begin of files that are no part of the build;
- * "" for none. */
+ * Waited: for a CPU, all the processes that have left.  Own: what the job has said that it writes,
+ * by check_of_key; it asks about changes to that only if told so.  Inputs: what it has said that it
+ * reads, in as many places as are used, a power of two; each lies where its lowest bits say, or
+ * behind.  Litter: how paths begin of files that are no part of the build; "" for none. */
 #define TRACE_SIZE (1u << 18)
 #define TRACE_OWN 8
 #define TRACE_INPUTS 1024u
@@ -79,12 +75,11 @@ struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
 	int64_t began_ns, issued_ns, older_ns;
-	uint32_t watched, waited_us, asks_own, learns;
-	uint32_t places, unused;
+	uint32_t watched, waited_us, asks_own, places;
 	char litter[TRACE_LITTER];
 	uint64_t own[TRACE_OWN];
 	uint64_t inputs[TRACE_INPUTS];
-	char text[TRACE_SIZE - 56 - TRACE_LITTER - 8 * (TRACE_OWN + TRACE_INPUTS)];
+	char text[TRACE_SIZE - 48 - TRACE_LITTER - 8 * (TRACE_OWN + TRACE_INPUTS)];
 };
 
 /* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
@@ -151,24 +146,7 @@ int guard_concerns(int dir, const char *path);
 /* A note of a letter and a path; NULL where there was no room, or no need. */
 char *guard_note(char letter, int dir, const char *path);
 void guard_unnote(char *note);
-char *guard_note_open(char letter, int fd);
-void guard_note_end(int status);
-void guard_note_link(const char *target, int dir, const char *path);
-
-/* What matters only to who learns what recipes' lines do (smpmake/decide/learnt.py): x gone, X not
- * there to be removed, n moved away, d made a folder (or what is no file), c changed but for its
- * time, t given a time, l made a link, L listed, m runs a make, s talks to others or outlives its
- * caller, e has ended (of a process's number and its status). */
-static inline int guard_learns(void)
-{
-	return guard.notes != NULL && guard.notes->learns;
-}
-
-static inline void learns(char letter, int dir, const char *path)
-{
-	if (guard_learns())
-		guard_note(letter, dir, path);
-}
+void guard_note_program(void);
 
 static inline void reads(int dir, const char *path)
 {
@@ -197,14 +175,12 @@ static inline void moves(int from_dir, const char *from, int to_dir, const char 
 static inline void walks(const char *path) /* which may go where it walks */
 {
 	guard_moves_about();
-	learns('L', -100 /* AT_FDCWD */, path);
 	if (!guard_quiet())
 		guard_see_tree(path);
 }
 
 static inline void lists(int dir, const char *path)
 {
-	learns('L', dir, path);
 	if (!guard_quiet())
 		guard_see_listing(dir, path);
 }

@@ -119,7 +119,7 @@ static int showx(struct statx *info, const struct wire_guard_answer *answer)
 static void walk_all(char *const *paths)
 {
 	guard_moves_about();
-	for (; (!guard_quiet() || guard_learns()) && paths != NULL && *paths != NULL; paths++)
+	for (; !guard_quiet() && paths != NULL && *paths != NULL; paths++)
 		walks(*paths);
 }
 
@@ -145,8 +145,6 @@ static SLOW void expand_in(const char *pattern)
 
 static inline void expands(const char *pattern, int flags)
 {
-	if (!(flags & ALTERNATIVE))
-		learns('L', AT_FDCWD, ".");
 	if (!guard_quiet() && pattern != NULL && !(flags & ALTERNATIVE))
 		expand_in(pattern);
 }
@@ -279,7 +277,7 @@ extern int fclose(void *file);
 		}                                                                                  \
 		enum opening aim = opens(dir, path, how);                                          \
 		/* Before it is there: who lists its folder may be told of it. */                  \
-		char *note = guard.notes != NULL                                                   \
+		char *note = guard.trace != NULL                                                   \
 		                 ? guard_note(aim == FOR_READING ? 'r' : 'w', dir, path)           \
 		                 : NULL;                                                           \
 		type opened;                                                                       \
@@ -299,7 +297,7 @@ extern int fclose(void *file);
 		WITH_FOLDER(1, AT_FDCWD, path,                                                     \
 		            made = undo_is_on() ? undo_temporary(path, tail, flags, 0)             \
 		                                : LIBC(name) args);                                \
-		if (guard.notes != NULL && made >= 0)                                              \
+		if (guard.trace != NULL && made >= 0)                                              \
 			guard_note('w', AT_FDCWD, path);                                           \
 		return made;                                                                       \
 	}
@@ -339,8 +337,6 @@ EXPORT void *opendir(const char *path);
 EXPORT void *opendir(const char *path)
 {
 	void *folder = LIBC(opendir)(path);
-	if (folder != NULL && !guard.lists_names)
-		learns('L', AT_FDCWD, path);
 	if (folder == NULL || guard_quiet())
 		return folder;
 	char elsewhere[PATH_MAX];
@@ -360,7 +356,6 @@ EXPORT void *opendir(const char *path)
 EXPORT void *fdopendir(int fd);
 EXPORT void *fdopendir(int fd)
 {
-	learns('L', fd, ".");
 	if (!guard_quiet())
 		guard_see_folder(fd);
 	return LIBC(fdopendir)(fd);

@@ -34,18 +34,8 @@ static inline int is_there(int dir, const char *path)
 
 enum opening { FOR_READING, FOR_WRITING, MAKING };
 
-/* The terminal, by its name: where it is opened to wait for a person.  (bash opens it in any case,
- * to see whether there is one.) */
-static inline void asks_person(const char *path, int flags)
-{
-	if (guard_learns() && path != NULL && !(flags & O_NONBLOCK) &&
-	    strcmp(path, "/dev/tty") == 0)
-		learns('s', AT_FDCWD, "/");
-}
-
 static inline enum opening opens(int dir, const char *path, int flags)
 {
-	asks_person(path, flags);
 	if ((flags & O_TMPFILE) == O_TMPFILE)
 		return FOR_WRITING;
 	if (!WRITES(flags)) {
@@ -63,7 +53,7 @@ static inline enum opening opens(int dir, const char *path, int flags)
 static inline void reopens(const char *path, int flags)
 {
 	opens(AT_FDCWD, path, flags);
-	if (guard.notes != NULL)
+	if (guard.trace != NULL)
 		guard_note(WRITES(flags) ? 'w' : 'r', AT_FDCWD, path);
 }
 
@@ -83,38 +73,19 @@ static inline void cuts_open(int fd)
 static inline void touches(int dir, const char *path, int follow)
 {
 	changes(dir, path);
-	learns('c', dir, path);
 	if (undo_is_on())
 		undo_meta(dir, path, follow);
 }
 
-/* Its time, too, to what the caller says, or to now. */
-static inline void dates(int dir, const char *path, int follow, const void *times)
-{
-	touches(dir, path, follow);
-	learns(times != NULL ? 't' : 'w', dir, path);
-}
-
 static inline void touches_open(int fd)
 {
-	if (guard_learns())
-		guard_note_open('c', fd);
 	if (undo_is_on())
 		undo_meta_of(fd);
-}
-
-static inline void dates_open(int fd, const void *times)
-{
-	touches_open(fd);
-	if (guard_learns())
-		guard_note_open(times != NULL ? 't' : 'w', fd);
 }
 
 static inline void makes(int dir, const char *path)
 {
 	changes(dir, path);
-	if (guard_learns() && !is_there(dir, path))
-		guard_note('d', dir, path);
 	if (undo_is_on())
 		undo_new(dir, path);
 }
@@ -123,8 +94,6 @@ static inline void makes(int dir, const char *path)
 static inline int goes(int dir, const char *path, unsigned kinds)
 {
 	removes(dir, path);
-	if (guard_learns())
-		guard_note(is_there(dir, path) ? 'x' : 'X', dir, path);
 	return undo_is_on() && undo_remove(dir, path, kinds);
 }
 
@@ -141,13 +110,8 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 	if (guard_quiet() || !fails(from_dir, from, to_dir, to, flags) || guard_knows(to))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
-	/* What is in the way decides what becomes of it (mv -n), so it is not to come meanwhile. */
-	if (guard_learns() && fails(from_dir, from, to_dir, to, flags)) {
-		guard_note('t', to_dir, to);
-	} else if (guard.notes != NULL) {
-		learns('n', from_dir, from);
+	if (guard.trace != NULL)
 		guard_note('w', to_dir, to);
-	}
 	if (undo_is_on())
 		undo_move(from_dir, from, to_dir, to, flags);
 }
@@ -156,10 +120,8 @@ static inline void links(int from_dir, const char *from, int to_dir, const char 
 {
 	if (!guard_quiet())
 		guard_see_move(from_dir, from, to_dir, to, ASK_LINK);
-	if (guard.notes != NULL)
+	if (guard.trace != NULL)
 		guard_note('w', to_dir, to);
-	learns('r', from_dir, from);
-	learns('l', to_dir, to);
 	if (undo_is_on())
 		undo_link(from_dir, from, to_dir, to, flags);
 }
@@ -168,8 +130,6 @@ static inline void aliases(const char *target, int dir, const char *path)
 {
 	if (!guard_quiet())
 		guard_see_alias(target, dir, path);
-	if (guard_learns())
-		guard_note_link(target, dir, path);
 	if (undo_is_on())
 		undo_new(dir, path);
 }
@@ -181,24 +141,8 @@ static inline void binds(const void *address, unsigned size)
 		unsigned short family;
 		char path[108];
 	} *name = address;
-	learns('s', AT_FDCWD, "/");
 	if (address != NULL && size > sizeof name->family && name->family == 1 && *name->path)
 		makes(AT_FDCWD, name->path);
-}
-
-/* Somebody who may be no part of the build. */
-static inline void meets(const void *address, unsigned size)
-{
-	const unsigned short *family = address;
-	if (address != NULL && size >= sizeof *family && *family != 0)
-		learns('s', AT_FDCWD, "/");
-}
-
-/* daemon(3) */
-static inline void departs(void)
-{
-	guard_moves_about();
-	learns('s', AT_FDCWD, "/");
 }
 
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.

@@ -282,16 +282,3 @@ int folder_time(const struct stat *info, struct wire_guard_answer *answer)
 	answer->mtime_ns = newest > changed ? newest : changed;
 	return slot_of_file(info) == slot; /* else that may be another's by now */
 }
-
-int goes_plain(char *const *argv)
-{
-	char folder[PATH_MAX];
-	long size = guard.board->lines != 0 ? kernel(SYS_getcwd, folder, sizeof folder) : 0;
-	if (size < 1)
-		return 0;
-	uint32_t crc = crc_of(0xffffffffu, folder, (size_t)size, 0);
-	for (; *argv != NULL; argv++)
-		crc = crc_of(crc, *argv, strlen(*argv) + 1, 0);
-	uint32_t place = hash_from(crc) & (BOARD_PLAIN - 1);
-	return (guard.board->plain[place / 32] >> place % 32) & 1;
-}

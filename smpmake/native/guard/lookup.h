@@ -45,9 +45,6 @@ uint64_t slot_of_file(const struct stat *info);
 /* Whether a file is an older one that a pending command other than ours will replace. */
 int is_to_be_replaced(const struct stat *info);
 
-/* Whether it is no use that the server hears of a recipe's line. */
-int goes_plain(char *const *argv);
-
 /* Whether the board itself tells what time a folder will have, that is looked at so often. */
 int folder_time(const struct stat *info, struct wire_guard_answer *answer);
 

@@ -18,62 +18,41 @@ static int is_foreign(const char *path)
 	return 0;
 }
 
+static char *put(struct trace *trace, char letter, const char *path)
+{
+	uint32_t size = (uint32_t)strlen(path) + 2;
+	uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);
+	if (at >= sizeof trace->text || size > sizeof trace->text - at) {
+		__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	char *note = trace->text + at;
+	memcpy(note + 1, path, size - 1);
+	__atomic_store_n(note, letter, __ATOMIC_RELEASE);
+	return note;
+}
+
 char *guard_note(char letter, int dir, const char *path)
 {
 	int before = errno;
 	char *note = NULL;
 	char full[PATH_MAX];
 	if (path != NULL && !is_foreign(path) && !is_session(path) &&
-	    absolute_at_first(dir, path, full, sizeof full) == 0) {
-		struct trace *trace = guard.notes;
-		uint32_t size = (uint32_t)strlen(full) + 2;
-		uint32_t at = __atomic_fetch_add(&trace->used, size, __ATOMIC_RELAXED);
-		if (at < sizeof trace->text && size <= sizeof trace->text - at) {
-			note = trace->text + at;
-			memcpy(note + 1, full, size - 1);
-			__atomic_store_n(note, letter, __ATOMIC_RELEASE);
-		} else {
-			__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
-		}
-	}
+	    absolute_at_first(dir, path, full, sizeof full) == 0)
+		note = put(guard.trace, letter, full);
 	errno = before;
 	return note;
 }
 
-/* By the name of what is open. */
-char *guard_note_open(char letter, int fd)
+/* This very program: the server learns that it takes a guard. */
+void guard_note_program(void)
 {
-	char name[PATH_MAX];
-	int before = errno;
-	int known = name_of(fd, name, sizeof name) > 0;
-	errno = before;
-	return known ? guard_note(letter, AT_FDCWD, name) : NULL;
-}
-
-/* A symbolic link, and what is reached by it. */
-void guard_note_link(const char *target, int dir, const char *path)
-{
-	char full[PATH_MAX];
-	int before = errno;
-	if (target != NULL && path != NULL && absolute(dir, path, full, sizeof full) == 0 &&
-	    target_of(full, target, full))
-		guard_note('r', AT_FDCWD, full);
-	errno = before;
-	guard_note('l', dir, path);
-}
-
-/* How this process ends: nobody but its parent is told otherwise. */
-void guard_note_end(int status)
-{
-	char text[32], *at = text + sizeof text - 1;
-	if (!guard_learns())
-		return;
-	*at = '\0';
-	at = digits_before(at, (unsigned)status & 0xff);
-	*--at = '/';
-	at = digits_before(at, (unsigned)kernel(SYS_getpid));
-	*--at = '/';
-	guard_note('e', AT_FDCWD, at);
+	char program[PATH_MAX];
+	long size = kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1);
+	if (size > 0) {
+		program[size] = '\0';
+		put(guard.trace, 'p', program);
+	}
 }
 
 /* How long this process had to wait for a CPU: nobody can ask for it later, as compilers reap their
@@ -101,10 +80,10 @@ __attribute__((destructor)) static void note_waiting(void)
 void guard_unnote(char *note)
 {
 	if (note != NULL) {
-		uint32_t at = (uint32_t)(note - guard.notes->text);
+		uint32_t at = (uint32_t)(note - guard.trace->text);
 		uint32_t end = at + (uint32_t)strlen(note) + 1;
 		*note = '-';
-		__atomic_compare_exchange_n(&guard.notes->used, &end, at, 0, __ATOMIC_RELAXED,
+		__atomic_compare_exchange_n(&guard.trace->used, &end, at, 0, __ATOMIC_RELAXED,
 		                            __ATOMIC_RELAXED);
 	}
 }

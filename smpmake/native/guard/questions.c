@@ -58,23 +58,6 @@ void guard_see(int dir, const char *path)
 	errno = before;
 }
 
-/* Whether a file is called as headers are (schedule/names.py has the same rule). */
-static int could_hide(const char *path)
-{
-	static const char *const others[] = {".inc", ".inl", ".ipp", ".tcc",
-	                                     ".tpp", ".txx", ".def"};
-	const char *slash = strrchr(path, '/');
-	const char *dot = strrchr(slash != NULL ? slash : path, '.');
-	if (dot == NULL)
-		return 0;
-	if (dot[1] == 'h' || dot[1] == 'H')
-		return strlen(dot) <= 5;
-	for (unsigned n = 0; n < sizeof others / sizeof *others; n++)
-		if (strcmp(dot, others[n]) == 0)
-			return 1;
-	return 0;
-}
-
 /* The newest issue of a command that may read what it has not named, and is not to see what we do:
  * those that were issued after a job are. */
 static int64_t newest_undeclared(void)
@@ -94,8 +77,8 @@ static int is_of_the_same_moment(int64_t issued)
 }
 
 /* Whether pending commands may still read a file though nothing here says so: it was there when the
- * newest of them was issued, and has not changed since, or is new (a command without a guard could
- * take it for a header, one with a guard looks at its age), or it has another name.  What is
+ * newest of them was issued, and has not changed since, or it has another name; or it is new, and
+ * may be found by who does not look at its age.  Jobs say at their issue what they make.  What is
  * written to is what a link leads to; what is not there cannot be removed. */
 static int may_be_read(int dir, const char *path, uint32_t kind)
 {
@@ -105,7 +88,8 @@ static int may_be_read(int dir, const char *path, uint32_t kind)
 	for (int flags = AT_SYMLINK_NOFOLLOW;; flags = 0) {
 		if (kernel(SYS_newfstatat, dir, path, &info, flags) != 0)
 			return kind != ASK_REMOVE && newest != 0 &&
-			       (could_hide(path) || is_of_the_same_moment(newest));
+			       ((guard.trace == NULL && guard.board->blind > 0) ||
+			        is_of_the_same_moment(newest));
 		if (S_ISREG(info.st_mode) && info.st_nlink > 1)
 			return 1;
 		int link = S_ISLNK(info.st_mode);

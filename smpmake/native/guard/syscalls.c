@@ -152,17 +152,3 @@ EXPORT long syscall(long number, ...)
 	}
 	return kernel(number, word[0], word[1], word[2], word[3], word[4], word[5]);
 }
-
-EXPORT _Noreturn void _exit(int status);
-EXPORT _Noreturn void _exit(int status)
-{
-	guard_note_end(status);
-	for (;;)
-		kernel(SYS_exit_group, status);
-}
-
-EXPORT _Noreturn void _Exit(int status);
-EXPORT _Noreturn void _Exit(int status)
-{
-	_exit(status);
-}

@@ -98,39 +98,6 @@ static int is_tools_path(const char *path)
 	return *path == '/' || (slash != NULL && is_among(slash + 1, built));
 }
 
-/* Whether what a shell starts could as well run without what it has inherited: its input is no file
- * or pipe of the script's, nor has this opened others for it. */
-static int inherits_nothing(void)
-{
-	struct stat info;
-	if (kernel(SYS_fstat, 0, &info) != 0 || !S_ISCHR(info.st_mode))
-		return 0;
-	for (int fd = 3; fd < 20; fd++) {
-		long flags = kernel(SYS_fcntl, fd, F_GETFD);
-		if (flags >= 0 && !(flags & FD_CLOEXEC))
-			return 0;
-	}
-	return 1;
-}
-
-/* Whether a file is the same program by its whole path, as a script is told the one that it was
- * started by.  And whether it is one: of others a shell makes a script, each in its way. */
-static int is_program(const char *path)
-{
-	char head[4] = "";
-	long fd = kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	long size = fd >= 0 ? kernel(SYS_read, fd, head, sizeof head) : 0;
-	kernel(SYS_close, fd);
-	return (size == 4 && memcmp(head, "\177ELF", 4) == 0) ||
-	       (size >= 2 && memcmp(head, "#!", 2) == 0 && *path == '/');
-}
-
-/* Which lines go to the server though nobody understands them. */
-static uint32_t lines_learnt(void)
-{
-	return guard.board->fed ? 0 : guard.board->lines;
-}
-
 /* Whether a shell's line may print into a file what comes through a pipe or from another. */
 static int has_pipe_into_file(const char *line)
 {
@@ -145,23 +112,16 @@ static int has_pipe_into_file(const char *line)
 }
 
 /* Whether a make gives a shell a line that compiles something, has libtool link it or prints by a
- * pipe: it may be understood as a whole.  Where lines are learnt any may be known; so may a
- * script's commands. */
-static int is_line(const char *path, const char *name, char *const *argv)
+ * pipe: it may be understood as a whole. */
+static int is_line(const char *name, char *const *argv)
 {
-	char shim[PATH_MAX];
-	int step = guard.is_shell && lines_learnt() >= LINES_OF_SCRIPTS && !guard.is_part &&
-	           guard.notes == NULL && !reads_lines(name) && inherits_nothing();
-	if (!(guard.is_make || step) || argv == NULL || argv[0] == NULL)
+	if (!guard.is_make || argv == NULL || argv[0] == NULL)
 		return 0;
-	if (lines_learnt() != 0 && !reads_lines(name))
-		return !reads_makefiles(name) && !is_among(name, printers) &&
-		       !has_shim(name, shim) && is_program(path);
 	if (!reads_lines(name) || argv[1] == NULL || argv[2] == NULL)
 		return 0;
 	if (strcmp(argv[1], "-c") == 0)
 		return argv[3] == NULL &&
-		       (lines_learnt() != 0 || strstr(argv[2], " -c ") != NULL ||
+		       (strstr(argv[2], " -c ") != NULL ||
 		        strstr(argv[2], "--mode=link ") != NULL || has_pipe_into_file(argv[2]));
 	const char *slash = strrchr(argv[1], '/');
 	return strcmp(slash != NULL ? slash + 1 : argv[1], "libtool") == 0;
@@ -175,8 +135,8 @@ int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 		return 0;
 	const char *name = slash + 1;
 	/* One that takes no guard waits by itself for everything. */
-	int line = is_line(path, name, argv) && nature_of(path).takes_guard;
-	if (line ? goes_plain(argv) : !is_tools_path(path) || is_build(name, argv))
+	int line = is_line(name, argv) && nature_of(path).takes_guard;
+	if (!line && (!is_tools_path(path) || is_build(name, argv)))
 		return 0;
 	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
 	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)

@@ -1,8 +1,9 @@
-"""Commands whose output somebody catches, and what is promised of them: that they say nothing.
+"""Predicts that a command whose output is captured prints nothing.
 
-Who catches a compiler's messages acts on what he reads, so its shim waits.  But nearly all compiles
-say nothing, and one that did so before, of the same source, most likely will: it is answered at
-once, and if it has something to say after all everything is undone, as behind a wrong promise.
+A process that captures a compiler's messages acts on what it reads, so its shim waits.  But nearly
+all compiles print nothing, and one that printed nothing before, of the same source, most likely
+will again: it is answered at once.  If it prints something after all, everything is undone, as
+after a wrong promise of success.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 from typing import Final
 
 from smpmake.commands.model import Analysis
-from smpmake.decide.learnt import digest_of_line
+from smpmake.decide.known_silence import digest_in_environment
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.command import Command
@@ -24,7 +25,7 @@ _MOST: Final = 4  # sources that are looked at
 _LONGEST: Final = 1 << 20  # bytes of each
 
 
-class Caught:
+class SilencePredictor:
     """One per engine."""
 
     def __init__(self, hazards: Hazards, paths: Paths) -> None:
@@ -32,14 +33,15 @@ class Caught:
         self._paths = paths
 
     def digest(self, build: Build, invoke: Invoke, cwd: str, analysis: Analysis) -> str:
-        """By what a command is known; "" where nothing is to be promised of it.
+        """What a command is known by; "" where nothing is predicted of it.
 
         Its status is an answer about its source, so another source makes another command.
         """
         undo = build.undo
-        if build.lessons is None or undo is None or not undo.is_whole or invoke.unguarded:
+        if build.silence is None or undo is None or not undo.is_whole or invoke.unguarded:
             return ""
-        whole = hashlib.sha256(digest_of_line(invoke.cwd, invoke.argv, invoke.env).encode())
+        known_by = digest_in_environment(invoke.cwd, invoke.argv, invoke.env)
+        whole = hashlib.sha256(known_by.encode())
         for path in analysis.reads[:_MOST]:
             name = self._paths.canonical(cwd, path)
             if is_product(name):
@@ -55,21 +57,24 @@ class Caught:
 
     @staticmethod
     def was_silent(build: Build, digest: str) -> bool | None:
-        """Whether it said nothing and was content in earlier builds; None: not known yet."""
-        assert build.lessons is not None
-        known = build.lessons.was_silent(digest)
-        return False if known and not build.guesses else known
+        """Whether it printed nothing and succeeded in earlier builds; None: not known yet."""
+        assert build.silence is not None
+        known = build.silence.was_silent(digest)
+        return False if known and build.repeats else known
 
     @staticmethod
     def ended(command: Command, result: Result) -> str:
-        """What it did that was not foreseen, in words; "" for all that are as promised."""
-        lessons = command.build.lessons
-        if not command.caught or lessons is None or command.signalled:
+        """What it did against the prediction, in words; "" where nothing was predicted, or it held.
+
+        What a caller has waited for is remembered.
+        """
+        silence = command.build.silence
+        if not command.caught or silence is None or command.signalled:
             return ""
         silent = result.ok and not result.out and not result.err
         if command.listens:
-            lessons.heard(command.caught, silent=silent)
+            silence.heard(command.caught, silent=silent)
         elif result.ok and not silent and not command.is_awaited:
-            lessons.distrust_silence(command.caught)
+            silence.distrust(command.caught)
             return "printed something"
         return ""

@@ -1,13 +1,12 @@
-"""Compiles whose caller catches what they say: silence is promised where it was heard (P1, P2)."""
+"""Compiles whose caller captures what they print: silence is predicted where it was (P1, P2)."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from tests.support.lessons import jobs
-from tests.support.space import Ended, Space
-
-LEARNS = "--recipes=learned"
+from tests.support.space import SMPMAKE, Ended, Space
 
 #: Compiles one after the other, as cargo's cc does, and acts on what it hears.
 BUILD = """
@@ -30,6 +29,12 @@ FILES = {
 DRIVER = ("python3", "build.py", *COMPILES)
 
 
+def jobs(ended: Ended) -> int:
+    """Commands that were jobs."""
+    words = ended.err.partition(" in parallel")[0].split()
+    return int(words[-1]) if " in parallel" in ended.err else 0
+
+
 def again(space: Space, *changes: dict[str, str], driver: tuple[str, ...] = DRIVER) -> list[Ended]:
     """The plain driver as oracle: a build, and one more for each change, in the same tree."""
     expected = []
@@ -43,7 +48,7 @@ def again(space: Space, *changes: dict[str, str], driver: tuple[str, ...] = DRIV
     found = []
     for change, (status, out, tree) in zip(({}, *changes), expected, strict=True):
         space.write(change)
-        ended = space.smpmake(LEARNS, "-j2", "--", *driver)
+        ended = space.smpmake("-j2", "--", *driver)
         assert ended.status == status, ended.err
         assert space.tree() == tree, ended.err
         assert ended.out.endswith(out), ended.out
@@ -73,7 +78,8 @@ def test_what_speaks_is_heard_and_not_promised(space: Space) -> None:
 
 def test_one_that_speaks_now_is_undone_and_heard(space: Space) -> None:
     _, second, third = again(space, {"a.h": "#define A 0\n#warning now\n"}, {})
-    assert "did not do what it did in an earlier build (printed something)" in second.err
+    assert "printed something, unlike in an earlier build: gcc -c a.c;" in second.err
+    assert "mispredicted" in space.run(SMPMAKE, "why", "2").out
     assert "True" in (space.folder / "log").read_text()
     assert "earlier build" not in third.err
 
@@ -93,12 +99,27 @@ def test_both_outputs_come_to_who_catches_them(space: Space) -> None:
     assert jobs(second) == 2
 
 
-@pytest.mark.parametrize("unwanted", ["--recipes=understood", "--no-guard", 'undo = "off"'])
-def test_nothing_is_promised_where_that_is_not_wanted_or_could_not_be_undone(
-    space: Space, unwanted: str
-) -> None:
+@pytest.mark.parametrize("unwanted", ["--no-guard", 'undo = "off"'])
+def test_nothing_is_predicted_that_could_not_be_undone(space: Space, unwanted: str) -> None:
+    again(space)
     options = [unwanted] if unwanted.startswith("-") else []
-    space.write({**FILES, ".smpmake.toml": "" if options else unwanted})
+    space.write({".smpmake.toml": "" if options else unwanted})
     for _ in range(2):
-        ended = space.smpmake(LEARNS, *options, "--", *DRIVER)
+        ended = space.smpmake(*options, "--", *DRIVER)
         assert (ended.status, jobs(ended)) == (0, 0)
+
+
+@pytest.mark.parametrize(("is_over", "found"), [(True, len(COMPILES)), (False, 0)])
+def test_nor_where_the_driver_could_not_be_run_again(
+    space: Space, is_over: bool, found: int
+) -> None:
+    """What it reads from a pipe comes once."""
+    again(space)
+    space.stdin, end = os.pipe()
+    if is_over:
+        os.close(end)
+    ended = space.smpmake("--", *DRIVER)
+    assert (ended.status, jobs(ended)) == (0, found)
+    os.close(space.stdin)
+    if not is_over:
+        os.close(end)

@@ -1,0 +1,114 @@
+"""Which programs are known to take a guard: those that have been seen to run with one.
+
+That a file looks as if it did is no proof, and a name is none at all.  A program that was seen is
+remembered beyond the build, as long as its file is the very same: a build's first compile would
+otherwise be one of which nobody knows what it reads.  Another build of the guard begins anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_LARGEST: Final = 1 << 18  # bytes of the file; beyond that it begins anew
+_LINE: Final = re.compile(rb"(?:-?\d{1,20} ){9}-?\d{1,20}")
+
+
+class _Identity(NamedTuple):
+    """A file and its state; times in ns."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+
+def _identity(path: str) -> _Identity | None:
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return _Identity(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+
+
+class Proofs:
+    """One per engine.
+
+    guard  the library that is preloaded.
+    file   where programs are remembered, None for nowhere.  What cannot be read or written there
+           is done without: it costs the next build's first moments, and no more.
+    """
+
+    def __init__(self, guard: str, file: Path | None) -> None:
+        self._guard = _identity(guard)
+        self._file = file
+        self._seen: set[_Identity] | None = None
+
+    def has(self, program: str) -> bool:
+        """Whether a program, as it is now, has been seen with a guard."""
+        itself = _identity(program)
+        return itself is not None and itself in self._known()
+
+    def add(self, programs: Iterable[str], begun_ns: int) -> bool:
+        """Programs have run with a guard.  Returns whether any of them is new.
+
+        begun_ns  before which time: a file that has changed since may be another one.
+        """
+        found = {_identity(program) for program in programs}
+        new = {each for each in found if each is not None and each.changed < begun_ns}
+        new -= self._known()
+        if not new:
+            return False
+        self._known().update(new)
+        self._write(new)
+        return True
+
+    def _known(self) -> set[_Identity]:
+        if self._seen is None:
+            self._seen = set()
+            with contextlib.suppress(OSError):
+                self._seen = self._read()
+        return self._seen
+
+    def _read(self) -> set[_Identity]:
+        """Raises OSError."""
+        if self._file is None or self._guard is None:
+            return set()
+        with open(self._file, "rb", opener=_opened) as file:
+            lines = file.read(2 * _LARGEST).split(b"\n")[:-1]
+        rows = [tuple(map(int, line.split())) for line in lines if _LINE.fullmatch(line)]
+        return {_Identity(*row[5:]) for row in rows if row[:5] == self._guard}
+
+    def _write(self, new: set[_Identity]) -> None:
+        if self._file is None or self._guard is None:
+            return
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fd = _opened(os.fspath(self._file), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            try:
+                if os.fstat(fd).st_size > _LARGEST:
+                    os.ftruncate(fd, 0)
+                # In one piece: several builds may write.
+                os.write(fd, b"".join(_line(self._guard, each) for each in sorted(new)))
+            finally:
+                os.close(fd)
+
+
+def _line(guard: _Identity, program: _Identity) -> bytes:
+    return (" ".join(map(str, (*guard, *program))) + "\n").encode()
+
+
+def _opened(path: str, flags: int) -> int:
+    """Raises OSError for what is no file of ours alone."""
+    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
+        os.close(fd)
+        raise PermissionError(path)
+    return fd
