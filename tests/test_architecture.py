@@ -137,6 +137,7 @@ OTHER_MEANINGS = {
     "cluster/distcc.py": {"distcc"},
     "cluster/icecream.py": {"icecc"},
     "reports/trace.py": {"cat"},
+    "session/rerun.py": {"cmake"},
     "undo/journal.py": {"head"},
     "native/guard/log.c": {"head"},
     "exports/ninja.py": {"mkdir", "rm"},

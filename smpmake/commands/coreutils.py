@@ -13,6 +13,8 @@ How their results are described, so that the server may put them among the jobs:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smpmake.commands.coreutils_options import CP, INSTALL, LN, MKDIR, MV, RM, TOUCH, Do
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Vouch, Write
 from smpmake.commands.options import Getopt, Parsed
@@ -139,13 +141,38 @@ def analyse_cp(inv: Invocation) -> Analysis:
         return _refused(Reason.MALFORMED, "operands")
     kept = request.options.get(Do.PRESERVE)
     keeps = kept is not None and (not kept or "timestamps" in kept or "all" in kept)
-    timed = not (keeps or request.has(Do.KEEP_TIME) or request.has(Do.LINKS))
+    links = request.has(Do.LINKS) or request.has(Do.SYMBOLIC)
+    timed = not (keeps or request.has(Do.KEEP_TIME) or links)
     return _copies(request, pairs, timed)
 
 
 def _copies(request: Request, pairs: list[tuple[str, str]], timed: bool) -> Analysis:
     """What cp does once its options are known."""
-    files = request.files
+    return copies(
+        request.files,
+        pairs,
+        timed=timed,
+        first_remove=request.has(Do.FIRST_REMOVE),
+        perhaps=request.has(Do.PERHAPS),
+        symbolic=request.has(Do.SYMBOLIC),
+    )
+
+
+def copies(
+    files: Files,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    timed: bool,
+    first_remove: bool = False,
+    perhaps: bool = False,
+    symbolic: bool = False,
+    kept: bool = False,
+) -> Analysis:
+    """Copies of files, each with its destination; for the flags see model.Write.
+
+    first_remove: what is there is removed, not written over.
+    perhaps: a destination may be left as it is.
+    """
     reads: list[str] = []
     writes: list[Write] = []
     refusals = Refusals()
@@ -158,9 +185,11 @@ def _copies(request: Request, pairs: list[tuple[str, str]], timed: bool) -> Anal
         if files.is_dir(source):
             refusals.refuse(Reason.WHOLE_FOLDER, source)
         reads.extend(_read(source))
-        there = not request.has(Do.FIRST_REMOVE) and files.exists(destination)
-        in_place = request.has(Do.PERHAPS) or there
-        writes.append(Write(destination, timed=timed, in_place=in_place))
+        there = not first_remove and files.exists(destination)
+        write = Write(destination, timed=timed, in_place=perhaps or there, kept=kept)
+        if symbolic:
+            write = write._replace(symbolic=True, same_as=source)
+        writes.append(write)
     if refusals.reason is not None:
         return _refused(refusals.reason, refusals.detail)
     return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
@@ -182,14 +211,20 @@ def analyse_ln(inv: Invocation) -> Analysis:
         pairs = request.pairs()
     if pairs is None:
         return _refused(Reason.MALFORMED, "operands")
+    return links(files, pairs, symbolic=request.has(Do.SYMBOLIC), force=request.has(Do.FORCE))
+
+
+def links(
+    files: Files, pairs: Sequence[tuple[str, str]], *, symbolic: bool, force: bool
+) -> Analysis:
+    """Links, each as (what it is given, its own name).  force: in the place of what is there."""
     reads: list[str] = []
     writes: list[Write] = []
     for source, destination in pairs:
         odd = _odd(destination)
         if odd is not None:
             return _refused(odd, destination)
-        force = request.has(Do.FORCE)
-        if files.exists(destination) and not force:
+        if not force and files.exists(destination):
             return Analysis(
                 Kind.FILE,
                 reads=(source, destination),
@@ -197,7 +232,7 @@ def analyse_ln(inv: Invocation) -> Analysis:
                 detail=destination,
             )
         behind = source
-        if request.has(Do.SYMBOLIC):
+        if symbolic:
             slash = destination.rfind("/")
             if slash >= 0 and not source.startswith("/"):
                 behind = join(destination[:slash] or "/", source)
@@ -206,10 +241,9 @@ def analyse_ln(inv: Invocation) -> Analysis:
                 return _refused(Reason.NOT_PENDING, source)
         # A link of its target's own name is as pending as that; under another name nobody would
         # know, so it waits for the target.
-        if not request.has(Do.SYMBOLIC) or _name(source) != _name(destination):
+        if not symbolic or _name(source) != _name(destination):
             reads.append(behind)
         # A symbolic link has a time of its own.
-        symbolic = request.has(Do.SYMBOLIC)
         writes.append(
             Write(destination, timed=symbolic, replaces=force, symbolic=symbolic, same_as=behind)
         )
@@ -226,10 +260,15 @@ def analyse_rm(inv: Invocation) -> Analysis:
         return request
     if request.options.get(Do.ASK_WHEN, "never") not in ("never", "no", "none"):
         return _refused(Reason.READS_STDIN, "--interactive")
-    for path in request.operands:
-        if request.files.is_dir(path):
+    return removals(request.files, request.operands)
+
+
+def removals(files: Files, paths: Sequence[str]) -> Analysis:
+    """Files that are removed."""
+    for path in paths:
+        if files.is_dir(path):
             return _refused(Reason.WHOLE_FOLDER, path)
-    writes = (Write(p, timed=False, removed=True, target=False) for p in request.operands)
+    writes = (Write(path, timed=False, removed=True, target=False) for path in paths)
     return Analysis(Kind.FILE, writes=tuple(writes))
 
 
@@ -240,16 +279,26 @@ def analyse_touch(inv: Invocation) -> Analysis:
         return request
     reference = request.options.get(Do.REFERENCE)
     timed = reference is None and not request.has(Do.KEEP_TIME) and not request.has(Do.ACCESS_ONLY)
-    reads = () if reference is None else (reference,)
+    meaning = touches(
+        request.files, request.operands, timed=timed, create=not request.has(Do.NO_CREATE)
+    )
+    return meaning._replace(reads=() if reference is None else (reference,))
+
+
+def touches(
+    files: Files, paths: Sequence[str], *, timed: bool = True, create: bool = True
+) -> Analysis:
+    """Files that are touched.  timed: by the time that it is now; create: made if need be."""
     writes: list[Write] = []
-    for path in request.operands:
+    for path in paths:
         if path == "-" or is_device(path):
             return _refused(Reason.WRITES_STDOUT, path)
-        if request.files.is_dir(path):
+        if files.is_dir(path):
             return _refused(Reason.NOT_PENDING, path)
         vouches = Vouch.TOUCHED if timed else None
-        writes.append(Write(path, timed=timed, in_place=True, vouches=vouches))
-    return Analysis(Kind.FILE, reads=reads, writes=tuple(writes))
+        perhaps = not (create or files.exists(path))
+        writes.append(Write(path, timed=timed, in_place=True, vouches=vouches, perhaps=perhaps))
+    return Analysis(Kind.FILE, writes=tuple(writes))
 
 
 def analyse_install(inv: Invocation) -> Analysis:

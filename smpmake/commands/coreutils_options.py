@@ -77,7 +77,7 @@ CP: Getopt[Do] = Getopt(
         Opt("-L --dereference", Do.NOTHING),
         Opt("-P --no-dereference", Do.NOTHING),
         Opt("-l --link", Do.LINKS),
-        Opt("-s --symbolic-link", Do.LINKS),
+        Opt("-s --symbolic-link", Do.SYMBOLIC),
         Opt("-n --no-clobber", Do.PERHAPS),
         Opt("-u", Do.PERHAPS),
         Opt("--update", Do.PERHAPS, MAYBE),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from smpmake.commands import makes, probes
+from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, callers_file, is_device
 
@@ -48,6 +49,10 @@ def _printer(name: str, pattern: str) -> Family:
     return Family(name, pattern, _in("printers", f"analyse_{name}"), prints=True)
 
 
+def _generator(name: str, function: str, pattern: str = "") -> Family:
+    return Family(name, pattern or name, _in("generators", f"analyse_{function}"))
+
+
 def _coreutil(name: str, *, vouches: bool = False) -> Family:
     """g is the prefix of the GNU tools where they are not the system's own."""
     analyse = _in("coreutils", f"analyse_{name}")
@@ -81,6 +86,7 @@ FAMILIES: tuple[Family, ...] = (
     _coreutil("touch", vouches=True),
     _coreutil("install"),
     _coreutil("mkdir"),
+    Family("cmake", "cmake", _in("cmake"), on_disk=True),
     *(_printer(name, f"g?{name}") for name in _FILTERS),
     _printer("awk", "|".join(_AWKS)),
     _printer("objdump", f"{_PREFIX}objdump{_VERSION}"),
@@ -100,6 +106,18 @@ FAMILIES: tuple[Family, ...] = (
         alone=b"# Exit with error if a local exported symbol is found.",
         built=True,
     ),
+    *(
+        Family(name, name, _in("generators_grammars", f"analyse_{name}"))
+        for name in ("bison", "re2c", "yacc")
+    ),
+    Family("flex", "flex|lex", _in("generators_grammars", "analyse_flex")),
+    Family("protoc", "protoc", _in("protoc")),
+    *(_generator(name, name) for name in ("gperf", "moc", "pod2man", "rcc", "uic", "xxd")),
+    _generator("msgfmt", "msgfmt", "g?msgfmt"),
+    _generator("glib-mkenums", "mkenums"),
+    _generator("glib-genmarshal", "genmarshal"),
+    _generator("gdbus-codegen", "gdbus"),
+    _generator("wayland-scanner", "wayland"),
     Family("tcc", rf"{_PREFIX}tcc", _in("tcc")),
     Family("sdcc", f"sdcc{_RELEASE}", _in("sdcc")),
     Family(
@@ -136,6 +154,8 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "CHECKS": [probes.CONFTEST],
     "ASKS": [*probes.ASKS],
     "MAKE_TOOLS": sorted(makes.WMAKES),
+    "SOMETIMES_TOOLS": [*makes.SOMETIMES_TOOLS],
+    "FILE_COMMANDS": [*makes.FILE_COMMANDS],
     "MAKEFILE_TOOLS": sorted(makes.READERS),
 }
 
@@ -233,7 +253,11 @@ def analyse(inv: Invocation) -> Analysis:
     family = find(name) or (_LINE if name in SHELLS else None)
     if family is None:
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=name)
-    meaning = family.analyse(inv)
+    try:
+        meaning = family.analyse(inv)
+    except PendingAnswerError as error:
+        kind, path = Kind.FILE if family.on_disk else Kind.UNKNOWN, str(error)
+        return Analysis(kind, (path,), refusal=Reason.PENDING_ANSWER, detail=path)
     for word in (*inv.argv, *meaning.reads):
         if file := callers_file(word):
             meaning = meaning.refused(Reason.CALLERS_FILE, file)

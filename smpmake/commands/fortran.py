@@ -190,7 +190,6 @@ def _with_modules(
     """The meaning with the module files of one source."""
     text = files.read_text(source)
     if text is None:
-        # It is to be written first: then it is read again.
         return meaning.refused(Reason.UNREADABLE_SOURCE, source)
     own = source[: source.rfind("/") + 1]
     fixed = split_suffix(source)[1].lower() in _FIXED if words.fixed is None else words.fixed
@@ -237,7 +236,7 @@ def _includer(own: str, words: Words, files: Files) -> Include:
             if text is not None:
                 return text, path[: path.rfind("/") + 1]
             if files.exists(path):
-                return None  # a pending job is still to write it
+                return None  # and is no text
         system = any(files.exists(join(place, name)) for place in _SYSTEM)
         return ("", "") if system else None
 

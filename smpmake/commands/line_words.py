@@ -34,6 +34,7 @@ class Words:
     """Of one line.
 
     moved  its shell is in another folder by now.
+    asked  files whose being there has decided what is substituted.
     """
 
     def __init__(self, files: Files, getenv: Callable[[str], str | None]) -> None:
@@ -42,6 +43,7 @@ class Words:
         self._variables: dict[str, str] = {}
         self._substitutions: list[tuple[int, int, str]] = []
         self.moved = False
+        self.asked: list[str] = []
 
     def replaced(self, text: str) -> str:
         """The line, once all its words are known, with what was substituted in its place."""
@@ -137,6 +139,7 @@ class Words:
             return f"{head}{slash}{deps}/{name}".removesuffix(f".{suffix}")
         if (found := _SOURCE.fullmatch(text)) and not self.moved:
             name, otherwise = map(bytes.decode, found.groups())
+            self.asked.append(name)
             is_file = self._files.exists(name) and not self._files.is_dir(name)
             return "" if is_file else otherwise
         raise NotUnderstoodError("a substitution")

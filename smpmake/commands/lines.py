@@ -49,12 +49,14 @@ class Line(NamedTuple):
     prints    some of it prints what is no message.
     text      the same with what was substituted in its place: that is so when a make issues it.
     is_bare   it is one command and nothing else, which its shell becomes.
+    asked     files whose being there has decided what is substituted.
     """
 
     commands: tuple[Simple, ...]
     prints: bool
     text: str
     is_bare: bool = False
+    asked: tuple[str, ...] = ()
 
 
 #: Builtins that only print.
@@ -71,7 +73,7 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
 
     getenv  the shell's environment: what is set there would be set for its commands, too.
 
-    Raises NotUnderstoodError.
+    Raises NotUnderstoodError, or PendingAnswerError.
     """
     reader = _Reader(text, files, getenv)
     if _WORDS.fullmatch(text):  # as most of wmake's are, and no grammar is needed
@@ -87,7 +89,7 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
         raise NotUnderstoodError("the grammar leaves something out")
     commands = tuple(reader.statements(root))
     is_bare = len(commands) == 1 and [node.type for node in root.children] == ["command"]
-    return Line(commands, reader.prints, reader.text(), is_bare)
+    return Line(commands, reader.prints, reader.text(), is_bare, reader.asked())
 
 
 @functools.cache
@@ -131,6 +133,10 @@ class _Reader:
     def text(self) -> str:
         """The text, once it has been walked, with what was substituted in its place."""
         return self._words.replaced(self._source)
+
+    def asked(self) -> tuple[str, ...]:
+        """See Line."""
+        return tuple(self._words.asked)
 
     def words(self, text: str) -> Iterator[Simple]:
         """The whole text, where it is one command of words that mean nothing but themselves."""

@@ -15,6 +15,19 @@ PARALLEL: Final = READ_BACK | {"n2"}
 #: All that do not read a recipe's output themselves.
 MAKES: Final = READERS | READ_BACK | {"colormake"}
 
+#: Programs that are tools only with -E and one of these words (commands.cmake).
+SOMETIMES_TOOLS: Final = ("cmake",)
+FILE_COMMANDS: Final = (
+    "cmake_symlink_executable",
+    "cmake_symlink_library",
+    "copy",
+    "copy_if_different",
+    "create_symlink",
+    "make_directory",
+    "rm",
+    "touch",
+    "touch_nocreate",
+)
 
 #: How MAKEFLAGS names a job server; the second before make 4.2.
 JOBSERVER: Final = ("--jobserver-auth=", "--jobserver-fds=")

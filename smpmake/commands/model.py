@@ -17,6 +17,7 @@ class Kind(enum.StrEnum):
 
     COMPILE = "compile"
     PREPROCESS = "preprocess"
+    GENERATE = "generate"  # makes sources and the like
     ASSEMBLE = "assemble"
     LINK = "link"
     ARCHIVE = "archive"
@@ -59,6 +60,8 @@ class Reason(enum.StrEnum):
     MALFORMED = "malformed-command", True, "the tool itself will refuse this command line"
     WHOLE_FOLDER = "whole-folder", True, "moves, copies or removes a whole folder"
     WRITES_UNPREDICTABLE = "unpredictable-outputs", True, "the names it writes cannot be predicted"
+    # With a guard in the tool these wait for that file only.
+    PENDING_ANSWER = "pending-answer", True, "what it means depends on a file that is pending"
     # Understood, but its answer or its place matters: these wait for their operands only.
     QUERY = "query", False, "asks the tool about itself"
     READS_STDIN = "reads-stdin", False, "reads its source from standard input"
@@ -77,6 +80,11 @@ class Reason(enum.StrEnum):
     )
     NO_FOLDER = "no-folder", False, "the folder of what it makes is not there"
     IN_PLACE = "in-place-update", False, "updates a file in place, which only a guard could hide"
+    UNCHECKED = (
+        "unchecked-outputs",
+        False,
+        "a generator of which cannot be seen, or was seen otherwise, what it writes",
+    )
     LINK_WAITS = "link-waits", False, "links and archives run in place (--links=wait)"
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
@@ -164,6 +172,14 @@ class Write(NamedTuple):
     perhaps: bool = False
     vouches: Vouch | None = None
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is as the words say when the command has ended: there, or gone."""
+        if self.removed:
+            return True
+        is_main = self.target and not self.kept
+        return not self.perhaps and (self.timed or self.replaces or is_main)
+
 
 class Program(NamedTuple):
     """A program that a command runs.
@@ -217,6 +233,7 @@ class Analysis(NamedTuple):
     speaks      it says more on standard output than what is wrong: who gets that may count on it.
     prints      it is in the foreground because its whole result goes to standard output (the
                 refusal), and writes nothing else.
+    checked     what it is seen to write is compared with its `writes` when it has ended.
     included    a make may read what it makes as soon as it ends, as a part of its makefiles.
     only        the words of the one command that a shell's line is and that its shell becomes.
     programs    what it runs that may read files which it does not name; None where nobody can tell.
@@ -241,6 +258,7 @@ class Analysis(NamedTuple):
     divides: Divides = Divides.NEVER
     folders: tuple[str, ...] = ()
     included: bool = False
+    checked: bool = False
     only: tuple[str, ...] = ()
     programs: tuple[Program, ...] | None = None
 
@@ -289,7 +307,11 @@ class Part(NamedTuple):
 
 
 class Files(Protocol):
-    """What an analysis may ask of the disk; paths are relative to the invocation's folder."""
+    """What an analysis may ask of the disk; paths are relative to the invocation's folder.
+
+    Each question is answered as it will be when what is pending has ended, and raises
+    foretold.PendingAnswerError where that cannot be told yet.
+    """
 
     def read_text(self, path: str) -> str | None:
         """The text of a response file (bytes kept by surrogateescape), or None."""

@@ -218,8 +218,8 @@ class UnreadableError(Exception):
 def expand(words: Sequence[str], files: Files) -> tuple[list[str], list[str]]:
     """The words with their @files put in place, and the response files read on the way.
 
-    A GNU tool takes an @file that does not exist literally.  We cannot tell that from one that a
-    pending job still has to write, so both are refused.
+    A GNU tool takes an @file that does not exist literally: that is refused.  Raises
+    UnreadableError.
     """
     out: list[str] = []
     read: list[str] = []

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason
 from smpmake.commands.options import Getopt, Marker, Opt, Parsed, Want
 
@@ -214,7 +215,10 @@ def _programmed(
         if not operands:
             return _in_place()
         programs, operands = operands[:1], operands[1:]
-    texts = [*programs, *_texts(inv.files, files)]
+    try:
+        texts = [*programs, *_texts(inv.files, files)]
+    except PendingAnswerError:  # it waits for that by itself, and may stand in a pipe
+        return _in_place("its program")
     if len(texts) < len(programs) + len(files) or not all(map(is_harmless, texts)):
         return _in_place("its program")
     return _prints(inv, operands, files)

@@ -7,17 +7,18 @@ what one of them makes for the next (a dependency file that is moved into place)
 from __future__ import annotations
 
 import functools
+import posixpath
 from collections.abc import Callable
 from typing import Final
 
 from smpmake.commands import libtool, libtool_link
 from smpmake.commands.families import SHELLS, find
 from smpmake.commands.families import analyse as analyse_tool
+from smpmake.commands.foretold import Foretold, ForetoldFiles
 from smpmake.commands.line_words import NotUnderstoodError
 from smpmake.commands.lines import PIPE, PRINT, Line, Simple, read
 from smpmake.commands.model import (
     Analysis,
-    Files,
     Invocation,
     Kind,
     Program,
@@ -34,29 +35,6 @@ _COMPILES: Final = (Kind.COMPILE, Kind.ASSEMBLE)
 _MAIN: Final = (*_COMPILES, Kind.LINK)  # a link by libtool
 _MOVES: Final = frozenset({"mv", "gmv", "rm", "grm"})
 _NOT: Final = Analysis(Kind.UNKNOWN, refusal=Reason.RECIPE)
-
-
-class _Elsewhere:
-    """The disk as a command sees it that runs in a folder below."""
-
-    def __init__(self, files: Files, folder: str) -> None:
-        self._files = files
-        self._folder = folder
-
-    def _at(self, path: str) -> str:
-        return placed(self._folder, path)
-
-    def read_text(self, path: str) -> str | None:
-        """See model.Files."""
-        return self._files.read_text(self._at(path))
-
-    def is_dir(self, path: str) -> bool:
-        """See model.Files."""
-        return self._files.is_dir(self._at(path))
-
-    def exists(self, path: str) -> bool:
-        """See model.Files."""
-        return self._files.exists(self._at(path))
 
 
 def placed(folder: str, path: str) -> str:
@@ -83,9 +61,12 @@ def analyse(inv: Invocation) -> Analysis:
     """The meaning of a shell's command line; refused with Reason.RECIPE if not all is known."""
     line, together = line_of(inv), _Together()
     for command in line.commands:
-        meaning = _meaning(inv, command)
+        meaning = _meaning(inv, command, together.look)
         if meaning is None or not together.add(meaning, command):
             return _NOT
+    # What was substituted was read before any of it ran.
+    if any(isinstance(together.look("", path), Foretold) for path in line.asked):
+        return _NOT
     found = together.meaning()
     if line.prints:
         found = found._replace(speaks=True)
@@ -96,18 +77,22 @@ def analyse(inv: Invocation) -> Analysis:
     return found
 
 
-def placed_at(inv: Invocation, command: Simple) -> Invocation:
-    """One of a line's commands, as if it were met alone."""
+#: What the commands before have made of a name, seen from a folder (see foretold.Look).
+_LookFrom = Callable[[str, str], Foretold | str]
+
+
+def placed_at(inv: Invocation, command: Simple, look: _LookFrom = placed) -> Invocation:
+    """One of a line's commands, as if it were met alone, behind the others."""
     called = inv._replace(argv=command.argv, fed=bool(command.stdin))
     if command.folder:
-        files = _Elsewhere(inv.files, command.folder)
-        called = called._replace(cwd=placed(inv.cwd, command.folder), files=files)
-    return called
+        called = called._replace(cwd=placed(inv.cwd, command.folder))
+    files = ForetoldFiles(inv.files, functools.partial(look, command.folder))
+    return called._replace(files=files)
 
 
-def _meaning(inv: Invocation, command: Simple) -> Analysis | None:
+def _meaning(inv: Invocation, command: Simple, look: _LookFrom) -> Analysis | None:
     """What one of the commands means, None if it may be no part of a line."""
-    called = placed_at(inv, command)
+    called = placed_at(inv, command, look)
     name = basename(command.argv[0])
     if not (command.stdin or command.stdout) and (name in SHELLS or name == "libtool"):
         return _by_libtool(called)
@@ -167,6 +152,12 @@ class _Together:
         self._alone: list[str] = []
         self._folders: list[str] = []
         self._programs: tuple[Program, ...] | None = ()
+        self._foretold: dict[str, Foretold] = {}
+
+    def look(self, folder: str, path: str) -> Foretold | str:
+        """See foretold.Look: what a name is behind the commands so far."""
+        path = placed(folder, path)
+        return self._foretold.get(posixpath.normpath(path), path)
 
     def add(self, meaning: Analysis, command: Simple) -> bool:
         """One more command; False if that cannot be said of both together."""
@@ -200,6 +191,8 @@ class _Together:
 
     def _write(self, write: Write, place: Callable[[str], str], made: set[str]) -> None:
         path = place(write.path)
+        told = Foretold.GONE if write.removed else Foretold.THERE
+        self._foretold[posixpath.normpath(path)] = told if write.is_sure else Foretold.UNSURE
         if write.removed:
             write = write._replace(target=False)
         elif made and not write.timed and not write.in_place:

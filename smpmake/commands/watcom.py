@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Refusals, Write
 from smpmake.commands.options import UnreadableError
 from smpmake.commands.paths import basename, is_device, split_suffix
@@ -204,7 +205,10 @@ class Compile:
         """What must agree for a precompiled header to be of use, and not made anew."""
         first = ""
         for path in sources:
-            text = self.inv.files.read_text(path)
+            try:
+                text = self.inv.files.read_text(path)
+            except PendingAnswerError:
+                text = None
             if text is None:
                 return f"{self.inv.argv}"  # not there yet: nobody's kin
             found = _INCLUDE.search(text)

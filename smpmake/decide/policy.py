@@ -41,6 +41,9 @@ class Context(Protocol):
     def is_pending(self, path: str) -> bool:
         """Whether an unfinished command will write path."""
 
+    def leads_to_pending(self, path: str) -> bool:
+        """Whether path is a symbolic link to what an unfinished command will write."""
+
     def exists_already(self, path: str) -> bool:
         """Whether path is there and no unfinished command will write it."""
 
@@ -49,6 +52,9 @@ class Context(Protocol):
 
     def tool_takes_guard(self) -> bool:
         """Whether the real tool will be guarded when it runs in the foreground."""
+
+    def can_be_checked(self) -> bool:
+        """Whether what the command writes will be seen, and can be taken back if it is wrong."""
 
     def inherits_otherwise(self) -> bool:
         """Whether it is run with rights, priorities or namespaces that a job would not have."""
@@ -103,8 +109,13 @@ def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Cont
         reason, detail = _objection(analysis, rules, context)
     # The two ends of a pipe need each other: one must not hold the slot that the other waits for.
     ends = (Reason.READS_STDIN, Reason.WRITES_STDOUT, Reason.CALLERS_FILE)
-    light = reason in ends or bool(special)
-    return Decision(reason, detail, reason is not None and reason.barrier, light, exclusive)
+    # A generator that is no job is what it was before it was known: a program of the driver's.
+    light = reason in ends or bool(special) or (analysis.checked and reason is not None)
+    barrier = reason is not None and reason.barrier
+    if barrier and (analysis.checked or reason is Reason.PENDING_ANSWER):
+        # With a guard it waits by itself for what it touches.
+        barrier = not (rules.guard and context.tool_takes_guard())
+    return Decision(reason, detail, barrier, light, exclusive)
 
 
 def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: str) -> Decision:
@@ -115,7 +126,8 @@ def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: st
     if special:
         return Decision(Reason.SPECIAL_FILE, special, light=True)
     paths = [*analysis.reads, *(write.path for write in analysis.writes)]
-    if not any(context.is_pending(path) for path in paths):
+    updated = [write.path for write in analysis.writes if write.in_place]
+    if not any(map(context.is_pending, paths)) and not any(map(context.leads_to_pending, updated)):
         return Decision(Reason.NOT_PENDING, light=True)
     folder = context.missing_folder()
     return Decision(Reason.NO_FOLDER, folder, light=True) if folder else Decision(None)
@@ -139,6 +151,8 @@ def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reas
     program = context.unguarded_caller()
     if program:
         return Reason.UNGUARDED, program
+    if analysis.checked and not context.can_be_checked():
+        return Reason.UNCHECKED, ""
     if context.captured():
         return Reason.CAPTURED_OUTPUT, ""
     if _makes_one_program(analysis) and context.status_is_asked():

@@ -253,12 +253,17 @@ def _name(path: bytes) -> bytes:
     return path.rpartition(b"/")[2]
 
 
+#: By whom a file was last written, as far as that is known: a process and its parent.
+Writer = Callable[[str], tuple[int, int] | None]
+
+
 def is_fresh(
     processes: Processes,
     parent: int,
     sources: list[str],
     since: float,
     stat: Callable[[str], os.stat_result] = os.stat,
+    writer: Writer = lambda path: None,
 ) -> bool:
     """Whether a small source was written by the script that now has it compiled, as probes do.
 
@@ -275,6 +280,20 @@ def is_fresh(
         if caller is None:
             return True
         # /proc counts in hundredths of a second.
-        if caller.name not in MAKES and info.st_mtime >= caller.started - 0.02:
+        if caller.name in MAKES or info.st_mtime < caller.started - 0.02:
+            continue
+        wrote = writer(source)
+        if wrote is None or not _same_script(processes, parent).isdisjoint(wrote):
             return True
     return False
+
+
+def _same_script(processes: Processes, pid: int) -> set[int]:
+    """A process, and those above it that it is a fork of: a shell's `(...)`."""
+    found: set[int] = set()
+    text = processes.command_line(pid)
+    for caller in processes.above(pid, _LONGEST_CHAIN):
+        if found and processes.command_line(caller.pid) != text:
+            break
+        found.add(caller.pid)
+    return found

@@ -1,4 +1,4 @@
-"""What the server asks of the file system: canonical names, and response files.
+"""What the server asks of the file system: canonical names, and texts.
 
 Every question here costs a system call or two on the path of each command, so answers that can be
 checked cheaply are remembered.
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
+from smpmake.commands.foretold import PendingAnswerError
 from smpmake.disk.elf import is_program
 
 _LONGEST_RESPONSE_FILE: Final = 8 << 20
@@ -65,6 +66,8 @@ class Paths:
             is_plain = folder.startswith("/") and "%" not in folder
             if not is_plain or is_pending(self.canonical("/", file)):
                 return ""
+            if os.path.islink(file) and is_pending(os.path.realpath(file)):
+                return ""
             if is_program(file):
                 return file
         return ""
@@ -88,24 +91,30 @@ class Paths:
 
 
 class FolderFiles:
-    """The disk as a command line's analysis sees it: names relative to one folder.
+    """The disk as it is, for a command line's analysis: names relative to one folder.
 
-    pending  whether a file is still to be written; what stands in it is then not to be believed.
+    is_pending  of a file, by device and inode: whether its text is still to be written.
     """
 
-    __slots__ = ("_cwd", "_pending")
+    __slots__ = ("_cwd", "_is_pending")
 
-    def __init__(self, cwd: str, pending: Callable[[str], bool] = lambda path: False) -> None:
+    def __init__(
+        self, cwd: str, is_pending: Callable[[tuple[int, int]], bool] = lambda file: False
+    ) -> None:
         self._cwd = cwd
-        self._pending = pending
+        self._is_pending = is_pending
 
     def read_text(self, path: str) -> str | None:
-        """A response file's text, or None where it cannot be read (or is no plain file)."""
-        if self._pending(path):
-            return None
+        """A file's text, or None where it cannot be read (or is no plain file).
+
+        Raises PendingAnswerError.
+        """
         try:
             with open(os.path.join(self._cwd, path), "rb", opener=_open_at_once) as file:
-                return _text(file)
+                info = os.fstat(file.fileno())
+                if self._is_pending((info.st_dev, info.st_ino)):
+                    raise PendingAnswerError(path)
+                return _text(file, info)
         except (OSError, ValueError):
             return None
 
@@ -121,9 +130,8 @@ class FolderFiles:
 _texts: dict[tuple[int, ...], str] = {}
 
 
-def _text(file: BinaryIO) -> str | None:
+def _text(file: BinaryIO, info: os.stat_result) -> str | None:
     """A regular file's text.  A libtool script is asked for with each command, and is long."""
-    info = os.fstat(file.fileno())
     if not stat.S_ISREG(info.st_mode):
         return None
     key = (info.st_dev, info.st_ino, info.st_mtime_ns, info.st_ctime_ns, info.st_size)

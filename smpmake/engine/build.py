@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from smpmake.commands.model import Reason
 from smpmake.decide.known_failures import digest_of
 from smpmake.engine.environment import Environment
 
@@ -31,7 +32,8 @@ class Wrong(NamedTuple):
     argv     the command's words.
     caller   see Command.caller.
     failure  how it failed.
-    guessed  it did not fail, but was not silent as before (engine/silence).
+    guessed  it did not fail, but was not silent as before (engine/silence), or did something else
+             than its words say.
     """
 
     argv: bytes
@@ -44,6 +46,8 @@ class Wrong(NamedTuple):
         """What went wrong, for people."""
         command = shlex.join(os.fsdecode(word) for word in self.argv[:-1].split(b"\0"))
         if self.guessed:
+            if self.failure.record.reason == Reason.UNCHECKED:
+                return f"did not do what its words say ({self.failure.why}): {command}"
             return f"{self.failure.why}, unlike in an earlier build: {command}"
         return f"failed after its success was promised: {command}"
 
@@ -77,6 +81,7 @@ class Build:
     known_failures the commands whose status is known to matter.
     silence        the commands that said nothing in earlier builds; None: nothing is predicted.
     wrong          the promises of success that were wrong, by the commands' digests.
+    distrusted     programs that did not write what their words say: they run in place from then on.
     shared         files that one command makes for many, with what those have in common.
     headers        how many of its commands wrote what could be a header.
     wmakes         there is a wmake in it: what that looks at by itself matters.
@@ -119,6 +124,7 @@ class Build:
     known_failures: KnownFailures | None = None
     silence: KnownSilence | None = None
     wrong: dict[str, Wrong] = field(default_factory=dict)
+    distrusted: set[str] = field(default_factory=set)
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
     wmakes: bool = False

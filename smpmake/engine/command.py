@@ -66,6 +66,7 @@ class Command:
     group         the jobs that were one command with it, whose shim waits for them all.
     sinks         files that its output goes to, whose descriptors it holds.
     prints        its stdout is an output of its own.
+    checked       what it wrote is compared with what was foretold (Analysis.checked).
     divides       whether it is lent idle slots for its own processes (engine/lending).
     sendable      its words if another machine does it, () where none can (engine/distribution).
     came_back     one has tried to, and it was of no use.
@@ -102,6 +103,7 @@ class Command:
     group: Group | None = None
     sinks: tuple[FileId, ...] = ()
     prints: bool = False
+    checked: bool = False
     divides: Divides = Divides.NEVER
     sendable: tuple[str, ...] = ()
     came_back: bool = False
@@ -136,12 +138,14 @@ class OutputFile(NamedTuple):
 
     stale   where its older copy was set aside, or "".
     before  the lstat of what was there at issue, or None.
+    behind  where it leads if it was a symbolic link then, or "".
     """
 
     write: Write
     name: str
     stale: str = ""
     before: os.stat_result | None = None
+    behind: str = ""
 
     @property
     def made(self) -> bool:

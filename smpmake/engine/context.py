@@ -108,7 +108,10 @@ class Context:
             mode = os.stat(os.path.join(self._cwd, path)).st_mode
         except (OSError, ValueError):
             return False
-        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return False
+        # A job that makes or removes it leaves none: it would be no job.
+        return not self._hazards.writers(self._paths.canonical(self._cwd, path))
 
     def missing_folder(self) -> str:
         """See policy.Context.  No pending command will make one: that is done at its issue."""
@@ -128,11 +131,20 @@ class Context:
         """See policy.Context."""
         reads = [path for path in self._analysis.reads[:4] if not is_product(path)]
         sources = [os.path.join(self._cwd, path) for path in reads]
-        return is_fresh(self._processes, self._invoke.parent, sources, self._build.began)
+        build, undo = self._build, self._build.undo
+        about = (self._processes, self._invoke.parent, sources, build.began, os.stat)
+        return is_fresh(*about, undo.writer_of) if undo is not None else is_fresh(*about)
 
     def tool_takes_guard(self) -> bool:
         """See policy.Context."""
         return takes_guard(os.fsdecode(self._invoke.real))
+
+    def can_be_checked(self) -> bool:
+        """See policy.Context."""
+        real, undo = os.fsdecode(self._invoke.real), self._build.undo
+        if undo is None or not undo.is_whole or real in self._build.distrusted:
+            return False
+        return takes_guard(real) and not self.is_pending(real)
 
     def inherits_otherwise(self) -> bool:
         """See policy.Context."""
@@ -177,6 +189,13 @@ class Context:
         """See policy.Context."""
         hazards = self._hazards
         return len(hazards) > 0 and hazards.is_written(self._paths.canonical(self._cwd, path))
+
+    def leads_to_pending(self, path: str) -> bool:
+        """See policy.Context."""
+        name = os.path.join(self._cwd, path)
+        if len(self._hazards) == 0 or not os.path.islink(name):
+            return False
+        return self._hazards.is_written(os.path.realpath(name))
 
     def exists_already(self, path: str) -> bool:
         """See policy.Context."""

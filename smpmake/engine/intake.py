@@ -13,12 +13,13 @@ from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
 from smpmake.decide.procfs import Processes
 from smpmake.disk.elf import is_script
-from smpmake.disk.paths import FolderFiles, Paths
+from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.command import Reply
 from smpmake.engine.context import Context, make_tells_folders
 from smpmake.engine.distribution import Distribution
 from smpmake.engine.environment import Environment
+from smpmake.engine.foresight import Foresight
 from smpmake.engine.issuing import Issuing, close_all
 from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import refuse
@@ -55,6 +56,7 @@ class Intake:
         self._workers = workers
         self._distribution = distribution
         self._silence = silence
+        self._foresight = Foresight(hazards, pending, paths)
         self._recipes = Recipes(hazards, paths, processes)
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
@@ -148,7 +150,7 @@ class Intake:
         out: int,
     ) -> Analysis:
         """What its words mean, and what stands around it."""
-        files = FolderFiles(cwd, lambda path: self._is_pending(cwd, path))
+        files = self._foresight.files(cwd)
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
         if build.rules.recipes and not invoke.unguarded:
             analysis = self._recipes.seen(analysis, invoke, cwd, out)
@@ -161,6 +163,8 @@ class Intake:
     def _shows_what_it_writes(self, invoke: Invoke, analysis: Analysis) -> bool:
         """Whether a tool may do anything, as a script may, and has still to be seen at work; or
         has been seen to do more than its words say."""
+        if analysis.checked:  # each of them is looked at when it has ended
+            return False
         own = analysis.programs is None or any(not each.name for each in analysis.programs)
         if not own or not analysis.undeclared or not is_script(os.fsdecode(invoke.real)):
             return False
@@ -170,9 +174,6 @@ class Intake:
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self._paths.canonical(cwd, path) for path in analysis.reads)
         return any(path in build.lost and not os.path.lexists(path) for path in reads)
-
-    def _is_pending(self, cwd: str, path: str) -> bool:
-        return bool(self._hazards.writers(self._paths.canonical(cwd, path)))
 
 
 def _decline(reply: Reply, out: int, err: int) -> None:

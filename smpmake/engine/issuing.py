@@ -106,7 +106,7 @@ class Issuing:
         if build.rules.guard and invoke.unguarded:
             caller = self._processes.caller(invoke.unguarded)
             record.unguarded = caller.name if caller is not None else "?"
-        command = Command(build, invoke, argv, record, guarded=guarded)
+        command = Command(build, invoke, argv, record, guarded=guarded, checked=analysis.checked)
         command.undeclared = analysis.undeclared
         # While nothing is pending nobody need know, and configure asks a lot.
         if guarded and analysis.undeclared and (decision.deferred or self._hazards.deferred):
@@ -206,7 +206,10 @@ class Issuing:
         settling.issued(command, operands.reads, self._hazards)
         actions = self._executor.issue(job)
         asked = bool(build.rules.ignored)
-        self._pending.entered(job, promises, replaced(outputs) + logs(command), files, asked=asked)
+        # What is updated through a link is what the link leads to.
+        behind = {o.behind: promises[o.name] for o in outputs if o.behind and o.write.in_place}
+        stale = replaced(outputs) + logs(command)
+        self._pending.entered(job, promises, stale, files, behind=behind, asked=asked)
         if command.is_awaited:
             assert command.reply is not None
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it

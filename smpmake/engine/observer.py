@@ -63,7 +63,7 @@ class Observer:
         """Whether all of a command runs with a guard, by what was seen of its programs so far."""
         if not command.guarded or not takes_guard(os.fsdecode(command.invoke.real)):
             return False
-        if not command.undeclared:
+        if not command.undeclared or command.checked:  # of that it is seen whether it was so
             return True
         if command.programs is None:
             return self._has_guard.get(_tool(command), False)

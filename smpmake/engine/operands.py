@@ -58,7 +58,7 @@ class OperandResolver:
         outputs: list[OutputFile] = []
         for write in analysis.writes:
             name = self._paths.canonical(cwd, write.path)
-            stale = ""
+            stale = behind = ""
             info = None
             try:
                 info = os.lstat(name)
@@ -70,11 +70,12 @@ class OperandResolver:
                 if is_file:
                     changed.append((name, info.st_ctime_ns))
                 if stat.S_ISLNK(info.st_mode) and not write.removed:
-                    writes.append(_follow(name, files))
+                    behind = _follow(name, files)
+                    writes.append(behind)
                 if aside and self._goes_aside(write, name, info):
                     stale = self._disk.set_aside(name)
             writes.append(name)
-            outputs.append(OutputFile(write, name, stale, info))
+            outputs.append(OutputFile(write, name, stale, info, behind))
         operands = Operands(
             tuple(reads),
             tuple(writes),
@@ -87,6 +88,7 @@ class OperandResolver:
             (cwd, analysis.search) if analysis.search else None,
             self._through(cwd, analysis),
             *places,
+            headers=not analysis.checked,
         )
         return Resolved(operands, outputs, files)
 

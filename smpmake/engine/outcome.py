@@ -43,7 +43,12 @@ class Outcome:
         """
         wrong = self._silence.ended(command, result)
         if wrong:
-            return False, self._guessed_wrong(job, command, result, wrong)
+            return False, self._guessed_wrong(job, command, result, wrong, Reason.MISPREDICTED)
+        if result.ok and command.checked:
+            wrong = self._unforetold(job, command, result)
+        if wrong:
+            command.build.distrusted.add(os.fsdecode(command.invoke.real))
+            return False, self._guessed_wrong(job, command, result, wrong, Reason.UNCHECKED)
         if not result.ok:
             return False, self._failed(job, command, result, why)
         self._succeeded(job, command, result)
@@ -103,11 +108,27 @@ class Outcome:
         _breaks(build, job)
         return True
 
-    def _guessed_wrong(self, job: Job, command: Command, result: Result, why: str) -> bool:
-        """A prediction of silence did not hold; returns True: all is to be undone."""
+    def _unforetold(self, job: Job, command: Command, result: Result) -> str:
+        """What a command has done that its words do not say; "" if nothing."""
+        if command.signalled:
+            return ""
+        if not command.traced:
+            return "not all of it was seen"
+        if result.missing:
+            return f"without {result.missing} of its outputs"
+        for path in command.wrote:
+            name = self._disk.paths.canonical("/", path)
+            if name not in job.operands.writes and os.path.lexists(name):
+                return f"wrote {name}"
+        return ""
+
+    def _guessed_wrong(
+        self, job: Job, command: Command, result: Result, why: str, reason: Reason
+    ) -> bool:
+        """A command did something else than was foretold; returns True: all is to be undone."""
         build = command.build
         command.record.state = "failed"
-        command.record.reason, command.record.detail = Reason.MISPREDICTED.value, why
+        command.record.reason, command.record.detail = reason.value, why
         self._withdraw_stamps(command)
         build.lost.update(command.makes)
         if build.undo is None:

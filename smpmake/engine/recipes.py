@@ -104,9 +104,13 @@ class Recipes:
         reads = self._reads_if_pending(analysis, cwd)
         kept = [write.path for write in analysis.writes if not write.removed]
         made = [self._paths.canonical(cwd, path) for path in kept]
-        if reads and not any(path in reads or os.path.lexists(path) for path in made):
+        if reads and not any(path in reads or self._is_older(path) for path in made):
             return analysis
         return analysis.refused(Reason.RECIPE, "")
+
+    def _is_older(self, path: str) -> bool:
+        """Whether there is a file that a later command would write into."""
+        return self._hazards.is_written(path) or os.path.lexists(path)
 
     def _reads_if_pending(self, analysis: Analysis, cwd: str) -> list[str]:
         """What a command reads; nothing if it need not wait for any of it."""

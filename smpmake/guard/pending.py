@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from smpmake.guard.files import File, Files, file_of
@@ -42,7 +43,9 @@ class Promise(NamedTuple):
     mode      its permissions.
     absent    it will be gone.
     anew      it is made anew where it is there already: its folder changes, too.
-    perhaps   it may not come at all.
+    perhaps   it may not come at all, and nobody is told a name of it.
+    unsure    it may not be there, or may be a link: only the command itself will tell.
+    leads_to  it is a symbolic link: the canonical name of what it leads to.
     """
 
     mtime_ns: int | None
@@ -50,6 +53,8 @@ class Promise(NamedTuple):
     absent: bool = False
     anew: bool = False
     perhaps: bool = False
+    unsure: bool = False
+    leads_to: str = ""
 
 
 @dataclass(slots=True)
@@ -71,7 +76,7 @@ class _Entry:
         for name, promise in self.promises:
             if name == path:
                 return promise
-        return Promise(None)
+        return Promise(None, unsure=True)  # what an output's link leads to
 
 
 class Pending:
@@ -106,25 +111,27 @@ class Pending:
         stale: Iterable[File],
         files: Mapping[str, File],
         *,
+        behind: Mapping[str, Promise] = MappingProxyType({}),
         asked: bool = False,
     ) -> None:
         """A deferred command is about to be answered for: guards must know it before.
 
         stale  older files that it will replace.
         files  what its operands were at issue, those that were there.
+        behind what is promised of files that links among its outputs lead to.
         asked  makes are to ask about its outputs, also where the board could tell.
         """
         keys = tuple(dict.fromkeys(stale))  # two names may be one file
         for key in keys:
             self._stale.setdefault(key, {})[job] = None
-        entry = self._entries[job] = _Entry(tuple(promises.items()), keys)
+        entry = self._entries[job] = _Entry((*promises.items(), *behind.items()), keys)
         self._files.entered(_operands(job), files)
         self._note_libraries(job, come=True)
         for folder in _folders(job):
             self._folders[folder] += 1
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
-        self._put_outputs(job, entry, {} if asked else promises)
+        self._put_outputs(job, entry, {} if asked else {**behind, **promises})
         self._board.put_up(job.number, [*_claims(job, entry), *self._unkeyed(job)])
         for path, promise in promises.items():
             if promise.absent or promise.anew or path not in files:
@@ -314,7 +321,11 @@ class Pending:
     def promise_of(self, job: Job, path: str) -> Promise:
         """What a command will leave at a path that it writes."""
         entry = self._entries.get(job)
-        return entry.promise(path) if entry is not None else Promise(None)
+        return entry.promise(path) if entry is not None else Promise(None, unsure=True)
+
+    def names(self, file: File) -> Iterable[str]:
+        """The operands of pending commands that lead to a file."""
+        return self._files.names(file)
 
     def is_to_come(self, path: str, before: int) -> bool:
         """Whether a command that was issued before a number is still to write a path."""

@@ -58,6 +58,16 @@ static int prints_into_file(void)
 /* Makes that we stand for because they need options of us.  Their commands are the build's. */
 static const char *const make_tools[] = {MAKE_TOOLS, NULL};
 
+/* Programs that are tools with some words, and a part of the build with others: cmake -E copy. */
+static const char *const sometimes[] = {SOMETIMES_TOOLS, NULL};
+static const char *const file_commands[] = {FILE_COMMANDS, NULL};
+
+static int is_build(const char *tool, int argc, char *const *argv)
+{
+	return is_among(tool, sometimes) &&
+	       (argc < 3 || strcmp(argv[1], "-E") != 0 || !is_among(argv[2], file_commands));
+}
+
 /* The names of configure scripts' checks begin so; and words by which a tool tells of itself. */
 static const char *const checks[] = {CHECKS, NULL};
 static const char *const asks[] = {ASKS, NULL};
@@ -221,6 +231,8 @@ int main(int argc, char **argv)
 		argv[0] = real;
 	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
 		return execute(real, argv, s.env);
+	if (is_build(tool, argc, argv))
+		return execute(real, argv, driver_environment(&s, real));
 	int prints = is_among(tool, printers);
 	if (prints && !prints_into_file())
 		return execute(real, argv, s.env);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define UNDO_MAGIC 0x4f444e55u
-#define UNDO_VERSION 1u
+#define UNDO_VERSION 2u
 #define UNDO_MARK 0x59525445u   /* an entry that was written to its end */
 #define UNDO_SEGMENT (1u << 20) /* no entry crosses a multiple of it */
 #define UNDO_TICK 12000000      /* ns: file times are as coarse as a tick of the kernel's */
@@ -73,6 +73,7 @@ struct undo_entry {
 	uint64_t bytes;
 	int64_t accessed_ns, modified_ns;
 	int64_t folder_ns, other_ns; /* when the folders of path and `other` were last changed */
+	uint32_t process, parent;    /* whose change it is; 0: the server's */
 	                             /* path, NUL, other, NUL */
 };
 

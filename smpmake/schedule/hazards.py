@@ -132,7 +132,7 @@ class Hazards:
                 waits.update(_at(self._readers, path))
         for name in operands.alone:
             waits.update(_at(self._alone, name))
-        if operands.undeclared:
+        if operands.undeclared and operands.headers:
             waits.update(self._headers)
         self._assume(job, waits)
         self._register(job)

@@ -80,6 +80,7 @@ class Operands(NamedTuple):
     through      symbolic links to folders by which it gets to its operands.
     cwd          where it works, "" if that does not matter.
     temporary    where its temporary files go, "" if that does not matter.
+    headers      among what it reads without having named it are headers.
     """
 
     reads: tuple[str, ...] = ()
@@ -94,6 +95,7 @@ class Operands(NamedTuple):
     through: tuple[str, ...] = ()
     cwd: str = ""
     temporary: str = ""
+    headers: bool = True
 
 
 #: The blockers of a job that has none: one set for all, never changed.

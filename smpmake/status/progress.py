@@ -116,7 +116,8 @@ class Progress:
         still = []
         for command in (*self._open, *fresh):
             if command.state:
-                place = self._places.get(command.outputs[0])
+                # What an output that need not come was is not known any more.
+                place = self._places.get(command.outputs[0]) if command.outputs else None
                 self._done += self._seconds[place] if place is not None else 0.0
             else:
                 still.append(command)

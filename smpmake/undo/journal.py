@@ -13,54 +13,41 @@ import os
 import stat
 import struct
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from smpmake import native
 from smpmake.disk.shared import shared_map
+from smpmake.undo.entries import (
+    DATA,
+    ENDED,
+    ENTRY,
+    GONE,
+    ISSUED,
+    MARK,
+    MOVE,
+    NEW,
+    SEGMENT,
+    STAYS,
+    Change,
+    scan,
+    writer_of,
+)
 from smpmake.undo.places import excepted, store_near
 
 _MAGIC: Final = 0x4F444E55
-_VERSION: Final = 1
-_MARK: Final = 0x59525445
-_SEGMENT: Final = 1 << 20
+_VERSION: Final = 2
 _HEAD: Final = struct.Struct("<IIQQQqQQII")
 _STORE: Final = struct.Struct("<Q504s")
 _EXCEPT: Final = struct.Struct("256s")
 _STORES: Final = 4
 _EXCEPTS: Final = 6
-_ENTRY: Final = struct.Struct("<IIQHHIqQQIIIIQqqqq")
 _USED, _ROOM, _START, _BASE, _KEPT = 1, 2, 3, 4, 5  # words of 64 bits
 _LOST: Final = 14  # word of 32 bits
 _ISSUES: Final = (_HEAD.size + _STORES * _STORE.size + _EXCEPTS * _EXCEPT.size) // 8
-NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
 _GREW, _WHOLE = 2, 4
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
-
-
-class Change(NamedTuple):
-    """An entry: at which position, what kind of change, by whose process (-1: the driver's)."""
-
-    at: int
-    kind: int
-    command: int
-    path: str
-    other: str
-
-    @property
-    def made(self) -> tuple[str, ...]:
-        """Names that are new by it."""
-        if self.kind == NEW:
-            return (self.path,)
-        if self.kind == MOVE:
-            return (self.other,)
-        return (self.path, self.other) if self.kind == SWAP else ()
-
-    @property
-    def paths(self) -> set[str]:
-        """The names that it changes."""
-        return {self.path, self.other} - {"", "/"}
 
 
 class UndoJournal:
@@ -83,7 +70,7 @@ class UndoJournal:
         self._written = 0
         self._moved = False
         try:
-            os.posix_fallocate(self._log, 0, _SEGMENT)
+            os.posix_fallocate(self._log, 0, SEGMENT)
         except OSError:
             os.close(self._log)
             os.close(self._server)
@@ -92,7 +79,7 @@ class UndoJournal:
         stores = [kept, *store_near(tree, kept)]
         self._stores = [os.fspath(store) for store in stores]
         _HEAD.pack_into(
-            self._map, 0, _MAGIC, _VERSION, 0, _SEGMENT, 0, now_ns(), 0, budget, 0, len(stores)
+            self._map, 0, _MAGIC, _VERSION, 0, SEGMENT, 0, now_ns(), 0, budget, 0, len(stores)
         )
         at = _HEAD.size
         self._devices = []
@@ -138,13 +125,13 @@ class UndoJournal:
     def grow(self, *, wanted: bool = False) -> None:
         """Makes room for what guards will write, before they need it."""
         used, room = self._words[_USED], self._words[_ROOM]
-        while used + _SEGMENT // 2 > room or (wanted and used >= room - _SEGMENT):
+        while used + SEGMENT // 2 > room or (wanted and used >= room - SEGMENT):
             try:
-                os.posix_fallocate(self._log, room, _SEGMENT)
+                os.posix_fallocate(self._log, room, SEGMENT)
             except OSError:
                 self.lose()
                 return
-            room += _SEGMENT
+            room += SEGMENT
             self._words[_ROOM] = room
             wanted = False
 
@@ -268,7 +255,7 @@ class UndoJournal:
         store: int = 0,
     ) -> bytes:
         texts = b"%b\0%b\0" % (os.fsencode(path), os.fsencode(other))
-        size = (_ENTRY.size + len(texts) + 7) & ~7
+        size = (ENTRY.size + len(texts) + 7) & ~7
         about = (0,) * 9
         if info is not None:
             about = (
@@ -284,9 +271,20 @@ class UndoJournal:
             )
         folder = _folder_time(path) if kind in (NEW, GONE, MOVE) else 0
         target = _folder_time(other) if kind == MOVE else 0
-        return _ENTRY.pack(
-            size, _MARK, self.position, kind, flags, number + 1, now_ns(), *about, folder, target
-        ) + texts.ljust(size - _ENTRY.size, b"\0")
+        return ENTRY.pack(
+            size,
+            MARK,
+            self.position,
+            kind,
+            flags,
+            number + 1,
+            now_ns(),
+            *about,
+            folder,
+            target,
+            0,
+            0,
+        ) + texts.ljust(size - ENTRY.size, b"\0")
 
     def _write(self, entries: bytes) -> None:
         try:
@@ -309,10 +307,19 @@ class UndoJournal:
         start, written = max(since[0], self._words[_START]), min(since[1], self._written)
         log = os.pread(self._log, self.position - start, start)
         server = os.pread(self._server, self._written - written, written)
-        found = [(c.at, 1, c) for c in _scan(log)]
-        found += [(c.at, 0, c) for c in _scan(server)]
+        found = [(c.at, 1, c) for c in scan(log)]
+        found += [(c.at, 0, c) for c in scan(server)]
         found.sort(key=lambda each: each[:2])
         return [change for _, _, change in found]
+
+    def writer_of(self, path: str) -> tuple[int, int] | None:
+        """The process that last made or changed a file, and its parent, as numbers.
+
+        path: its name, absolute.  None where the newest part of the journal (up to two mebibytes)
+        does not tell.
+        """
+        start = max(0, self.position // SEGMENT - 1) * SEGMENT
+        return writer_of(path, os.pread(self._log, self.position - start, start), start)
 
     def take_back(self, *, everything: bool) -> list[str]:
         """Undoes everything, or what lies behind the first promise that was not kept.
@@ -357,23 +364,6 @@ class UndoJournal:
         self._map.close()
         os.close(self._log)
         os.close(self._server)
-
-
-def _scan(data: bytes) -> Iterator[Change]:
-    at = 0
-    while at + _ENTRY.size <= len(data):
-        size, mark, position, kind, _, command, *_ = _ENTRY.unpack_from(data, at)
-        if size < _ENTRY.size or size % 8 or at + size > len(data):
-            at += 8
-            continue
-        if mark == _MARK:
-            path, other = map(_path, data[at + _ENTRY.size : at + size].split(b"\0")[:2])
-            yield Change(position, kind, command - 1, path, other)
-        at += size
-
-
-def _path(text: bytes) -> str:
-    return os.path.normpath(os.fsdecode(text)) if text.startswith(b"/") else ""
 
 
 def now_ns() -> int:

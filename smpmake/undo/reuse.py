@@ -22,18 +22,8 @@ from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Result
 from smpmake.records import CommandRecord
 from smpmake.schedule.names import is_product
-from smpmake.undo.journal import (
-    DATA,
-    ENDED,
-    ISSUED,
-    META,
-    MOVE,
-    NEW,
-    STAYS,
-    SWAP,
-    Change,
-    UndoJournal,
-)
+from smpmake.undo.entries import DATA, ENDED, ISSUED, META, MOVE, NEW, STAYS, SWAP, Change
+from smpmake.undo.journal import UndoJournal
 
 Print = tuple[int, int, int] | None
 """What a file was: its inode, size and time; None where there was none."""

@@ -11,7 +11,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from smpmake.undo.journal import ENDED, ISSUED, Change
+from smpmake.undo.entries import ENDED, ISSUED, Change
 
 
 def staying(changes: Sequence[Change], read: Mapping[int, tuple[str, ...]]) -> list[int]:

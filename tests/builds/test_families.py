@@ -105,7 +105,7 @@ def test_a_source_that_is_still_to_be_made(space: Space) -> None:
     status, expected = held.serial(files, command)
     ended, tree = held.parallel(files, command, "--links=defer", command_waits=True)
     assert (ended.status, tree) == (status, expected), ended.err
-    assert "1 unreadable-source" in ended.err
+    assert "1 pending-answer" in ended.err
     assert "without making" not in ended.err
     assert (space.folder / "fresh.mod").exists()
 

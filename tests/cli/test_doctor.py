@@ -153,6 +153,28 @@ def test_fresh_sources(parent: int, size: int, mtime: float, fresh: bool) -> Non
     assert is_fresh(processes, parent, ["a.c"], 500.0, stat) is fresh
 
 
+@pytest.mark.parametrize(
+    ("wrote", "fresh"),
+    [
+        ((103, 102), True),  # the script itself
+        ((200, 103), True),  # a program of its
+        ((200, 102), True),  # of the script that a fork of has it compiled
+        ((200, 101), False),  # another recipe of the make
+        ((200, 201), False),  # somebody's who is gone
+        (None, True),  # nobody knows
+    ],
+)
+def test_a_fresh_source_is_that_of_who_wrote_it(wrote: tuple[int, int] | None, fresh: bool) -> None:
+    def stat(path: str) -> os.stat_result:
+        return os.stat_result((0o644, 1, 1, 1, 0, 0, 100, 0, 1001, 0))
+
+    class Forks(FakeProcesses):
+        def command_line(self, pid: int) -> list[bytes]:
+            return [b"make"] if pid == 101 else [b"sh", b"./configure"]
+
+    assert is_fresh(Forks(TREE, []), 103, ["a.c"], 500.0, stat, lambda path: wrote) is fresh
+
+
 def test_paths_are_canonical(tmp_path: Path) -> None:
     (tmp_path / "real" / "sub").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")

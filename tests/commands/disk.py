@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smpmake.commands.families import analyse
-from smpmake.commands.model import Analysis, Invocation
+from smpmake.commands.model import Analysis, Files, Invocation
 
 
 @dataclass
@@ -56,7 +56,7 @@ class RealFiles:
 
 def meaning(
     line: str | Sequence[str],
-    files: FakeFiles | RealFiles | None = None,
+    files: Files | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str = "/build",
 ) -> Analysis:
@@ -98,6 +98,29 @@ SOURCES = {
     "      end\n",
     "main.f90": "program main\n  print *, 'use nothing'\nend program\n",
     "w.asm": "\t.module w\n\t.area CSEG (CODE)\n_low::\n\tret\n",
+    "g.y": "%{\nint yylex(void);\nvoid yyerror(const char *);\n%}\n%token N\n%%\nall: N ;\n",
+    "h.y": "%defines\n%token N\n%code { int yylex(void); void yyerror(const char *); }\n%%\n"
+    "all: N ;\n",
+    "sub/g.yy": "%token N\n%%\nall: N ;\n",
+    "g.l": "%option noyywrap\n%%\n[0-9]+ return 1;\n%%\n",
+    "words.gperf": "%%\none\ntwo\n%%\n",
+    "g.re": "/*!re2c\n  re2c:define:YYCTYPE = char;\n  re2c:yyfill:enable = 0;\n"
+    "  [a-z]+ { return 1; }\n  * { return 0; }\n*/\n",
+    "g.po": 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "a"\n'
+    'msgstr "b"\n',
+    "qt.h": '#include "inc.h"\nclass Q {\n    Q_GADGET\n};\n',
+    "qt.ui": '<ui version="4.0"><class>F</class><widget class="QWidget" name="F"/></ui>\n',
+    "qt.qrc": "<RCC><qresource><file>inc.h</file></qresource></RCC>\n",
+    "marks.list": "VOID:INT\n",
+    "enums.h": "typedef enum { G_ONE, G_TWO } GNumber;\n",
+    "enums.in": "/*** BEGIN enumeration-production ***/\n@EnumName@\n"
+    "/*** END enumeration-production ***/\n",
+    "bus.xml": '<node><interface name="a.b.C"><method name="D"/></interface></node>\n',
+    "way.xml": '<protocol name="p"><interface name="i" version="1"><request name="r"/></interface>'
+    "</protocol>\n",
+    "m.proto": 'syntax = "proto3";\nimport "sub/n-o.proto";\nmessage M { O o = 1; }\n',
+    "sub/n-o.proto": 'syntax = "proto3";\nmessage O { int32 n = 1; }\n',
+    "page.pod": "=head1 NAME\n\npage - a page\n",
     "script.map": "{ global: a; local: *; };\n",
 }
 OLD = 1_000_000_000

@@ -277,8 +277,9 @@ NAMES = {
     "assembler": "as arm-none-eabi-as",
     "launcher": "ccache distcc icecc sccache",
     "mv": "mv gmv",
+    "cmake": "cmake",
     "": """
-        clang-format clang-tidy clang-cl gccgo gcc-12-x distccd cmake make sh ldd asan git python3
+        clang-format clang-tidy clang-cl gccgo gcc-12-x distccd ctest make sh ldd asan git python3
         libtool ld.so mvn rmdir remove cpp
         """,
 }

@@ -413,6 +413,76 @@ TOOLS = """
     install -t out a.c b.c
     install -s prog out/prog
     install -C a.c new.c
+    cmake -E copy a.c new.c
+    cmake -E copy a.c b.c
+    cmake -E copy a.c b.c out
+    cmake -E copy_if_different a.c new.c
+    cmake -E copy_if_different a.c b.c
+    cmake -E copy_if_different a.c out
+    cmake -E rm a.c b.c
+    cmake -E rm -f a.c
+    cmake -E rm -rf a.c
+    cmake -E touch new a.c
+    cmake -E touch_nocreate a.c
+    cmake -E create_symlink a.c soft.c
+    cmake -E create_symlink ../a.c out/soft.c
+    cmake -E create_symlink a.c b.c
+    cmake -E cmake_symlink_library a.o liba.so.1 liba.so
+    cmake -E cmake_symlink_library old.a old.a liba.so
+    cmake -E cmake_symlink_executable prog prog-1
+"""
+
+GENERATORS = """
+    bison g.y
+    bison -d g.y
+    bison -dv -o out/p.c g.y
+    bison -d sub/g.yy
+    bison h.y
+    bison --defines=out/tokens.h -o p.cc g.y
+    bison --header -bq g.y
+    bison -y -d g.y
+    bison -ydv -bq g.y
+    bison -Wno-yacc -p other -t -l -o p.c g.y
+    yacc g.y
+    yacc -d -v g.y
+    yacc -d -b q g.y
+    yacc -d -o out/p.c g.y
+    flex g.l
+    flex -o out/l.c g.l
+    flex -olx.c --header-file=lx.h g.l
+    flex -Pzz g.l
+    flex -Cfe -i -L -p g.l
+    lex g.l
+    gperf --output-file=out/w.c words.gperf
+    gperf -L ANSI-C -N find --output-file w.c words.gperf
+    re2c -o out/r.c g.re
+    re2c -i -W --output r.c g.re
+    re2c -bis --depfile r.d -o r.c g.re
+    msgfmt -o out/g.mo g.po
+    msgfmt -c --statistics -og.mo g.po
+    moc qt.h -o out/moc_qt.cpp
+    moc -I. -DX=1 -I sub --include inc.h -o moc_qt.cpp qt.h
+    moc --output-json qt.h -o moc_qt.cpp
+    uic qt.ui -o out/ui_qt.h
+    uic -o ui_qt.h -n -p qt.ui
+    rcc -name q qt.qrc -o out/qrc.cpp
+    rcc --binary -o q.rcc qt.qrc
+    glib-genmarshal --header --prefix=m --output=out/m.h marks.list
+    glib-genmarshal --body --prefix m --output m.c marks.list
+    glib-mkenums --template enums.in --output out/e.c enums.h
+    gdbus-codegen --generate-c-code out/bus bus.xml
+    gdbus-codegen --generate-c-code bus --output-directory out --pragma-once bus.xml
+    gdbus-codegen --header --output out/bus.h bus.xml
+    wayland-scanner client-header way.xml out/way.h
+    wayland-scanner -s private-code way.xml way.c
+    protoc --cpp_out=. m.proto
+    protoc --cpp_out=out m.proto
+    protoc --cpp_out=out --python_out=out sub/n-o.proto
+    protoc -Isub --cpp_out=dllexport_decl=X:out sub/n-o.proto
+    protoc --proto_path=. --proto_path=sub -oout/d.pb --dependency_out=d.d m.proto
+    xxd -i inc.h out/inc.c
+    pod2man page.pod out/page.1
+    pod2man --section=1 -c center page.pod page.1
 """
 
 
@@ -433,6 +503,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def objects(built: Path, tmp_path: Path) -> Path:
     """A copy of that for one test."""
     return shutil.copytree(built, tmp_path / "objects")
+
+
+@pytest.mark.parametrize("line", lines(GENERATORS))
+def test_a_generator_writes_what_was_foretold(line: str, folder: Path) -> None:
+    (folder / "out/sub").mkdir(
+        exist_ok=True
+    )  # as the folders of outputs are there where it is a job
+    check(line, folder)
 
 
 @pytest.mark.parametrize("line", lines(TOOLS))

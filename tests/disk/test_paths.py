@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.commands.foretold import PendingAnswerError
 from smpmake.disk import paths
 from smpmake.disk.paths import FolderFiles, Paths
 
@@ -62,9 +63,11 @@ def test_few_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_is_no_text(tmp_path: Path) -> None:
-    files = FolderFiles(str(tmp_path), lambda path: path == "pending")
     (tmp_path / "pending").write_text("")
-    assert files.read_text("pending") is None
+    info = (tmp_path / "pending").stat()
+    files = FolderFiles(str(tmp_path), lambda file: file == (info.st_dev, info.st_ino))
+    with pytest.raises(PendingAnswerError):
+        files.read_text("pending")
     assert files.read_text(".") is None
     assert files.read_text("none") is None
     assert files.read_text("a\0b") is None
@@ -97,8 +100,9 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path) -> None:
     assert found(path, str(tmp_path / "zero/tool"), nothing) == ""
 
 
-@pytest.mark.parametrize("pending", ["none/tool", "one/tool"])
+@pytest.mark.parametrize("pending", ["none/tool", "one/tool", "one/itself"])
 def test_a_program_that_is_being_made_is_not_looked_for(tmp_path: Path, pending: str) -> None:
-    program(tmp_path / "one/tool")
+    program(tmp_path / "one/itself")
+    (tmp_path / "one/tool").symlink_to("itself")
     path = f"{tmp_path}/none:{tmp_path}/one"
     assert Paths().on_path(path, "tool", lambda name: name == f"{tmp_path}/{pending}") == ""

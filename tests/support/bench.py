@@ -11,13 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smpmake.cluster.cluster import Cluster
+from smpmake.commands.families import runs_lines
+from smpmake.commands.model import Files
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import Caller, Processes
 from smpmake.decide.rules import Rules
 from smpmake.disk.disk import Disk
+from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.clock import Timer
 from smpmake.engine.engine import Engine
+from smpmake.engine.foresight import Foresight
 from smpmake.engine.pool import OnLost, OnResult
 from smpmake.engine.tokens import Tokens
 from smpmake.guard.proofs import Proofs
@@ -227,13 +231,13 @@ class Bench:
 
     def invocation(
         self,
-        line: str,
+        line: str | Sequence[str],
         build: str = "b",
         environment: Sequence[str] = (),
         parent: int = MAKE,
     ) -> Invoke:
         """What a shim would send."""
-        words = line.split(" ")
+        words = line.split(" ") if isinstance(line, str) else line
         return Invoke(
             parent,
             0o022,
@@ -246,11 +250,12 @@ class Bench:
             frames.join_strings(word.encode() for word in words),
             frames.join_strings(word.encode() for word in (*environment, "PATH=/usr/bin")),
             b"",
+            is_line=runs_lines(words[0]),
         )
 
     def run(
         self,
-        line: str,
+        line: str | Sequence[str],
         build: str = "b",
         environment: Sequence[str] = (),
         parent: int = MAKE,
@@ -269,6 +274,11 @@ class Bench:
         question = Question(kind, os.getpid(), command, "b", *paths)
         guard.withdraw = self.engine.ask(question, guard.settle)
         return guard
+
+    def foreseen(self) -> Files:
+        """The disk as the analysis of a command that is issued now sees it."""
+        hazards, pending = self.engine.scheduler.hazards, self.engine._pending
+        return Foresight(hazards, pending, Paths()).files(str(self.folder))
 
     def states(self) -> list[str]:
         """What became of each command so far."""

@@ -62,6 +62,9 @@ _WORK = {
     "ld.gold": "gcc -c one.c && ld.gold -r one.o -o all.o",
     "ld.lld": "gcc -c one.c && ld.lld -r one.o -o all.o",
     "bmake": "bmake made",
+    "xxd": "xxd -i one.c",
+    "gdbus-codegen": "gdbus-codegen --help",
+    "pod2man": "pod2man --help",
     "cargo": "cargo init -q --vcs none --name one . && cargo build -q --offline",
     "git": f"git -C '{ROOT}' ls-files --error-unmatch README.md",
 }
@@ -71,6 +74,14 @@ _PACKAGES = {
     "ld.lld": "lld",
     "sdas8051": "sdcc",
     "sdar": "sdcc",
+    **dict.fromkeys(("moc", "uic", "rcc"), "qtbase5-dev-tools"),
+    **dict.fromkeys(("glib-mkenums", "glib-genmarshal", "gdbus-codegen"), "libglib2.0-dev-bin"),
+    "lex": "flex",
+    "yacc": "bison",
+    "msgfmt": "gettext",
+    "pod2man": "perl",
+    "protoc": "protobuf-compiler",
+    "wayland-scanner": "libwayland-bin",
     "git": "git; and this is to be a clone",
 }
 

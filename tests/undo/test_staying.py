@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smpmake.undo.journal import ENDED, ISSUED, MOVE, NEW, Change
+from smpmake.undo.entries import ENDED, ISSUED, MOVE, NEW, Change
 from smpmake.undo.staying import staying
 
 UNFINISHED = [Change(0, ISSUED, 0, "", "")]

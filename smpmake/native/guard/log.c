@@ -111,6 +111,8 @@ struct undo_entry *undo_write(struct change *c, char *other)
 	entry->flags = c->flags;
 	entry->command = guard.command;
 	entry->now_ns = NS_OF(now);
+	entry->process = (uint32_t)kernel(SYS_getpid);
+	entry->parent = (uint32_t)kernel(SYS_getppid);
 	if (c->there) {
 		const struct statx *info = &c->info;
 		entry->device = device_of(info);

@@ -19,6 +19,19 @@ int is_among(const char *name, const char *const *names)
 	return *names != NULL;
 }
 
+/* Programs that are tools with some words, and a part of the build with others: cmake -E copy. */
+static const char *const sometimes[] = {SOMETIMES_TOOLS, NULL};
+static const char *const commands[] = {FILE_COMMANDS, NULL};
+
+static int is_build(const char *name, char *const *argv)
+{
+	if (!is_among(name, sometimes))
+		return 0;
+	if (argv == NULL || argv[0] == NULL || argv[1] == NULL || argv[2] == NULL)
+		return 1;
+	return strcmp(argv[1], "-E") != 0 || !is_among(argv[2], commands);
+}
+
 /* Whether there is a shim of this name; its path goes to `shim`. */
 static int has_shim(const char *name, char shim[SHIM_SIZE])
 {
@@ -44,8 +57,8 @@ int reads_lines(const char *name)
 int is_tool(void)
 {
 	char shim[SHIM_SIZE];
-	return guard.is_part ||
-	       (!guard.is_make && !is_among(guard.name, printers) && has_shim(guard.name, shim));
+	return guard.is_part || (!guard.is_make && !is_among(guard.name, printers) &&
+	                         !is_among(guard.name, sometimes) && has_shim(guard.name, shim));
 }
 
 static int prints_into_file(void)
@@ -124,7 +137,7 @@ int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 	const char *name = slash + 1;
 	/* One that takes no guard waits by itself for everything. */
 	int line = is_line(name, argv) && nature_of(AT_FDCWD, path).takes_guard;
-	if (!line && !is_tools_path(path))
+	if (!line && (!is_tools_path(path) || is_build(name, argv)))
 		return 0;
 	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
 	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)

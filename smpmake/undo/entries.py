@@ -1,0 +1,93 @@
+"""The entries of the undo journal, as native/undo.h lays them out, and what they tell."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+MARK: Final = 0x59525445
+SEGMENT: Final = 1 << 20  # no entry crosses a multiple of it
+ENTRY: Final = struct.Struct("<IIQHHIqQQIIIIQqqqqII")
+NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
+_PROCESS: Final = slice(18, 20)  # of an entry's numbers
+_FARTHEST: Final = 4096  # from a text in an entry back to the entry's beginning
+
+
+class Change(NamedTuple):
+    """An entry: at which position, what kind of change, by whose process (-1: the driver's)."""
+
+    at: int
+    kind: int
+    command: int
+    path: str
+    other: str
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Names that are new by it."""
+        if self.kind == NEW:
+            return (self.path,)
+        if self.kind == MOVE:
+            return (self.other,)
+        return (self.path, self.other) if self.kind == SWAP else ()
+
+    @property
+    def paths(self) -> set[str]:
+        """The names that it changes."""
+        return {self.path, self.other} - {"", "/"}
+
+
+def scan(data: bytes) -> Iterator[Change]:
+    """The entries in a log, from one that begins where it does."""
+    at = 0
+    while at + ENTRY.size <= len(data):
+        size, mark, position, kind, _, command, *_ = ENTRY.unpack_from(data, at)
+        if size < ENTRY.size or size % 8 or at + size > len(data):
+            at += 8
+            continue
+        if mark == MARK:
+            path, other = map(_path, data[at + ENTRY.size : at + size].split(b"\0")[:2])
+            yield Change(position, kind, command - 1, path, other)
+        at += size
+
+
+def writer_of(path: str, log: bytes, start: int) -> tuple[int, int] | None:
+    """The process that last made or changed a file, and its parent, as a piece of a log tells.
+
+    start: the position of the piece's first byte.
+    """
+    folder, name = os.path.split(path)
+    sought = b"/%b\0" % os.fsencode(name)
+    found = log.rfind(sought)
+    while found >= 0:
+        at = _entry_around(log, found, start)
+        for change in scan(log[at : at + _FARTHEST * 3]) if at >= 0 else ():
+            for made in (change.path,) if change.kind == DATA else change.made:
+                if os.path.basename(made) == name and _is_same(os.path.dirname(made), folder):
+                    process, parent = ENTRY.unpack_from(log, at)[_PROCESS]
+                    return process, parent
+            break
+        found = log.rfind(sought, 0, found)
+    return None
+
+
+def _entry_around(log: bytes, text: int, start: int) -> int:
+    """Where the entry of a guard's begins that has a text at a place; -1 if there is none.
+
+    start: the position of the log's first byte.
+    """
+    for at in range((text - ENTRY.size) & ~7, max(-1, text - ENTRY.size - _FARTHEST), -8):
+        _, mark, position, *_ = ENTRY.unpack_from(log, at)
+        if mark == MARK and position == start + at:
+            return at
+    return -1
+
+
+def _is_same(one: str, other: str) -> bool:
+    return one == other or os.path.realpath(one) == os.path.realpath(other)
+
+
+def _path(text: bytes) -> str:
+    return os.path.normpath(os.fsdecode(text)) if text.startswith(b"/") else ""
