@@ -1,7 +1,7 @@
 """How gcc and clang name what a command line leaves unnamed: objects, dependencies, side outputs.
 
 The names follow gcc since 11 and clang since 12; where a tool's name (cc, c89) does not tell which
-of the two it is, a side output that they would name differently is refused.
+of the two it is, or releases differ, a side output that would be named differently is refused.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from smpmake.commands.compiler_words import Line, Source
 from smpmake.commands.model import Reason, Write
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 
-_TEMPS = frozenset({Do.TEMPS, Do.TEMPS_OBJ, Do.TEMPS_HERE})
+#: -save-temps in its forms.
+TEMPS = frozenset({Do.TEMPS, Do.TEMPS_OBJ, Do.TEMPS_HERE})
 #: Side outputs that a link makes anew where it optimizes, under names of its own.
 _AFTER_LTO = frozenset({Do.STACK_USAGE, Do.CALL_GRAPH, Do.RECORD, Do.SPLIT_DWARF, Do.TIME_TRACE})
 #: Side outputs that are named after the output or the source.
-NAMED = _AFTER_LTO | _TEMPS | {Do.NOTES}
+NAMED = _AFTER_LTO | TEMPS | {Do.NOTES}
 #: What the names of a source's side outputs start with: with an output (-o), in a dialect.
 Start = Callable[[str | None, Source, str], str]
 
@@ -38,13 +39,12 @@ def dependency_start(output: str | None, source: Source, dialect: str) -> str:
 
 def linked_start(output: str | None, source: Source, dialect: str) -> str:
     """What side outputs start with where the command goes on to link several inputs."""
-    own = stem(basename(source.path))
-    return own if dialect == CLANG else f"{_program(output)}-{own}"
+    return f"{_program(output)}-{stem(basename(source.path))}"
 
 
 def linked_alone_start(output: str | None, source: Source, dialect: str) -> str:
     """The same for one input: gcc does not say its name twice where the program bears it."""
-    if dialect == GCC and basename(_program(output)) == stem(basename(source.path)):
+    if basename(_program(output)) == stem(basename(source.path)):
         return _program(output)
     return linked_start(output, source, dialect)
 
@@ -111,9 +111,9 @@ def predict(
     linked = on.isdisjoint((Do.COMPILE, Do.ASSEMBLY))
     if Do.NAMES in on:
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-dumpbase")
-    if Do.LTO in on and on & (_AFTER_LTO | _TEMPS):
+    if Do.LTO in on and on & (_AFTER_LTO | TEMPS):
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of link-time optimization")
-    if CLANG in line.tool.dialects and linked and on & _AFTER_LTO:
+    if CLANG in line.tool.dialects and linked and on & (_AFTER_LTO | {Do.NOTES}):
         line.refusals.refuse(
             Reason.WRITES_UNPREDICTABLE, "side outputs of a compilation that links"
         )
@@ -131,7 +131,7 @@ def predict(
                 if side.do is Do.SPLIT_DWARF and not _splits(line, dialect, source, assembly):
                     continue
                 paths.append(begin + (own_suffix if side.keeps_suffix else "") + side.suffix)
-            if on & _TEMPS:
+            if on & TEMPS:
                 paths.extend(_temps(line, dialect, source, begin, linked, assembly))
         answers.append(paths)
     if set(answers[0]) != set(answers[-1]):
