@@ -74,7 +74,8 @@ def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
     record.started = time.monotonic_ns() - 5 * S
     recorder = Recorder(history, record, Redactor())
     recorder.turn()
-    recorder._thread.shutdown()
+    assert recorder._turn is not None
+    recorder._turn.result()
     last = history.last("/src")
     assert last is not None
     assert (last.complete, last.running) == (False, True)
@@ -84,6 +85,7 @@ def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
         connection.execute("update build set pid_start = pid_start - 1")
     (head,) = history.heads()
     assert (head.complete, head.running) == (False, False)
+    recorder.end()
 
 
 def test_a_turn_writes_only_what_changed(tmp_path: Path) -> None:
