@@ -271,6 +271,8 @@ class LocalBackend:
             from smpmake.engine import launchers
 
             record.launchers = launchers.read(build)
+            if build.failures or self._stopped:  # to undo takes a process: there may be few
+                self._engine.rest()
         others = self._neighbours
         if others is not None and others.shared and SHARED not in build.notices:
             build.notices.append(SHARED)
@@ -302,7 +304,10 @@ class LocalBackend:
         if whole:
             reusable = self._build.reusable = self._build.reusable or Reusable(undo.shelf)
             reusable.collect(self._build.finished, undo.changes())
-        complaints = undo.take_back(everything=everything)
+        try:
+            complaints = undo.take_back(everything=everything)
+        except OSError as error:
+            return TakenBack(done=False, complaints=(f"no process for it: {error.strerror}",))
         if reusable is not None:
             reusable.undone()
         return TakenBack(done=True, whole=whole, complaints=tuple(complaints))

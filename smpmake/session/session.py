@@ -242,7 +242,7 @@ class Session:
         again = can_be_repeated(record.command, self._input, keep_going=self._settings.keep_going)
         again = again and bool(wrong) and (is_make or backend.reaches_back)
         taken_back = await self._take_back(everything=again)
-        if not again:
+        if not again or not (taken_back.done or is_make):
             if self._killed:
                 record.driver_status = 1
             if not taken_back.done:

@@ -36,6 +36,8 @@ _LOST: Final = 14  # word of 32 bits
 _ISSUES: Final = (_HEAD.size + _STORES * _STORE.size + _EXCEPTS * _EXCEPT.size) // 8
 NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
 _GREW, _WHOLE = 2, 4
+_PATIENCE: Final = 10.0  # s for a process to be had
+_PAUSE: Final = 0.05  # s between two tries
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
 
 
@@ -318,13 +320,21 @@ class UndoJournal:
         """Undoes everything, or what lies behind the first promise that was not kept.
 
         Nobody of the build may run meanwhile.  Returns complaints: what could not be undone.
+        Raises OSError where no process can be had for it, in a while.
         """
         import subprocess  # few builds need it, all would wait for it
 
-        command = [native.program("keeper"), "undo", os.fspath(self._folder)]
-        done = subprocess.run(
-            [*command, "all" if everything else "stop"], stdout=subprocess.PIPE, check=False
-        )
+        extent = "all" if everything else "stop"
+        command = [native.program("keeper"), "undo", os.fspath(self._folder), extent]
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+                break
+            except BlockingIOError:  # the user has as many as he may
+                if time.monotonic() >= end:
+                    raise
+                time.sleep(_PAUSE)
         lines = done.stdout.decode(errors="replace").splitlines()
         was_whole = self.is_whole
         self.commit()
