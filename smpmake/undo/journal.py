@@ -36,8 +36,7 @@ _LOST: Final = 14  # word of 32 bits
 _ISSUES: Final = (_HEAD.size + _STORES * _STORE.size + _EXCEPTS * _EXCEPT.size) // 8
 NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
 _GREW, _WHOLE = 2, 4
-_PATIENCE: Final = 10.0  # s for a process to be had
-_PAUSE: Final = 0.05  # s between two tries
+_TRIES, _PAUSE = 200, 0.05  # to have a process; s between two
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
 
 
@@ -326,13 +325,12 @@ class UndoJournal:
 
         extent = "all" if everything else "stop"
         command = [native.program("keeper"), "undo", os.fspath(self._folder), extent]
-        end = time.monotonic() + _PATIENCE
-        while True:
+        for left in reversed(range(_TRIES)):
             try:
                 done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
                 break
             except BlockingIOError:  # the user has as many as he may
-                if time.monotonic() >= end:
+                if not left:
                     raise
                 time.sleep(_PAUSE)
         lines = done.stdout.decode(errors="replace").splitlines()

@@ -93,7 +93,7 @@ def test_where_no_process_is_ever_to_be_had_nothing_is_undone(
         raise BlockingIOError(errno.EAGAIN, "not now")
 
     monkeypatch.setattr(subprocess, "run", refuse)
-    monkeypatch.setattr(journals, "_PATIENCE", 0.0)
+    monkeypatch.setattr(journals, "_TRIES", 1)
     product.unlink()
     with pytest.raises(BlockingIOError):
         journal.take_back(everything=True)
