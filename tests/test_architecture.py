@@ -299,3 +299,10 @@ def test_what_may_be_long_holds_tables_and_no_logic(name: str) -> None:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     lines = sum((node.end_lineno or 0) - node.lineno + 1 for node in functions)
     assert lines <= 10  # a rule for names that no list could hold
+
+
+def test_threads_are_started_in_one_place() -> None:
+    """Whose end is always seen; whoever waits for another may wait for one that never came."""
+    started = re.compile(r"threading\.|ThreadPool|to_thread|run_in_executor|start_new_thread")
+    found = [path.name for path in PACKAGE.rglob("*.py") if started.search(path.read_text())]
+    assert found == ["threads.py"]
