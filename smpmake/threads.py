@@ -1,9 +1,9 @@
 """Threads whose end is always seen, or that are not there.
 
-A thread may die before it has run a line of ours, where there is no memory for its first call; who
-starts a threading.Thread then waits for ever.  Here a new thread says that it has come before
-anything is expected of it.  One that does not is given up, as if the system had given none; should
-it come after all, it leaves at once.  What it does then lies between a `try` and a `finally`.
+A thread may die before it has run a line of ours, where there is no memory for its first call;
+threading.Thread.start then waits for ever.  Here a new thread says that it has come before anything
+is expected of it.  The starter gives up a thread that does not come, as if the system had refused
+it; such a thread leaves at once, should it come later.  Its work lies between `try` and `finally`.
 """
 
 from __future__ import annotations

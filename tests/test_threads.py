@@ -141,6 +141,22 @@ def test_a_record_is_lost_and_no_more(late: list[Callable[[], None]], tmp_path: 
     assert "did not start" in recorder.fault
 
 
+def test_a_record_outlives_its_thread(tmp_path: Path) -> None:
+    """What it had been given to write is written, and its connection closed."""
+    history = History(tmp_path / "h.db")
+    recorder = Recorder(history, build(ran(0, 0, 1, 2)), Redactor())
+    recorder.turn()
+    assert recorder._worker is not None
+    go = threading.Event()
+    recorder._worker.submit(lambda: (go.wait(), sys.exit()))
+    recorder._submit(lambda: recorder._write(last=True))
+    go.set()
+    recorder._close()
+    assert recorder.fault == ""
+    last = history.last()
+    assert last is not None and last.complete
+
+
 @pytest.mark.slow
 def test_p5_a_build_whose_threads_die_at_their_start(space: Space) -> None:
     space.write({"a.c": "int a;\n", "b.c": "int b = 1;\n#warning so\n"})

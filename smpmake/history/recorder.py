@@ -87,6 +87,7 @@ class Recorder:
         if self._worker is not None:
             self._worker.close()
             self._worker = None
+        self._disconnect()
 
     # ------------------------------------------------------------------ in the thread
 

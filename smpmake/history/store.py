@@ -88,7 +88,8 @@ class History:
         """A connection to tables of our version, to be used inside `errors`."""
         patience = self._patience if patience is None else patience
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        connection = sqlite3.connect(self.path, timeout=patience)
+        # Another thread may go on where one has died.
+        connection = sqlite3.connect(self.path, timeout=patience, check_same_thread=False)
         try:
             connection.execute("pragma foreign_keys = on")
             connection.execute("pragma synchronous = normal")
