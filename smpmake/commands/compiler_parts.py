@@ -12,7 +12,6 @@ from smpmake.commands.paths import basename, join, stem
 
 #: With one of these g++ links no library that nobody names.
 _NO_LIBRARIES = frozenset({"-nostdlib", "-nodefaultlibs", "-nostdlib++"})
-_MATHS = _NO_LIBRARIES | {"-lm", "m"}
 #: What a line that was read means.
 Judge = Callable[[Line], Analysis]
 
@@ -25,12 +24,13 @@ def compile_parts(line: Line, judge: Judge, folder: str) -> tuple[Part, ...]:
 def link_parts(line: Line, judge: Judge, folder: str) -> tuple[Part, ...]:
     """Each source compiled into the folder, and the link of what was made there."""
     words = list(line.words)
-    implied = _implied(line)
+    moved, implied = _implied(line)
+    dropped = output_places(line) | moved
     parts = []
     for number, source in enumerate(line.sources):
         name = f"{number}-{stem(basename(source.path))}.o"
         out = join(folder, name)
-        own = [*_compiling(line, source, output_places(line)), *implied, "-c", "-o", out]
+        own = [*_compiling(line, source, dropped), *implied, "-c", "-o", out]
         parts.append(_part(line, judge, own, intermediate=True))
         words[source.at] = out
     parts.append(_part(line, judge, words))
@@ -58,10 +58,14 @@ def _compiling(line: Line, source: Source, dropped: set[int]) -> list[str]:
     return _without(line, source, (line.linking - line.libraries) | dropped)
 
 
-def _implied(line: Line) -> list[str]:
-    """Such a library that g++ links without being told."""
-    named = {line.words[at] for at in line.libraries} | set(line.words) & _NO_LIBRARIES
-    return ["-lm"] if line.tool.suffixes is CXX_SUFFIXES and named.isdisjoint(_MATHS) else []
+def _implied(line: Line) -> tuple[set[int], list[str]]:
+    """Libraries that g++ links without being told, and where the first -lm is: it comes last."""
+    if line.tool.suffixes is not CXX_SUFFIXES or not _NO_LIBRARIES.isdisjoint(line.words):
+        return set(), []
+    for at in sorted(line.libraries):
+        if line.words[at] in ("-lm", "m"):
+            return {at} if line.words[at] == "-lm" else {at - 1, at}, ["-lstdc++", "-lm"]
+    return set(), ["-lstdc++", "-lm"]
 
 
 def _without(line: Line, source: Source, dropped: set[int]) -> list[str]:

@@ -34,6 +34,7 @@ SPLIT = """
     g++ -g -O2 -std=c++17 -o prog c.cpp d.cc
     g++ -shared -fPIC -g -o l.so a.c d.cc
     g++ -g -O2 c.cpp d.cc -lm -O1 -o prog
+    g++ -g -O2 c.cpp d.cc -l m -O1 -lstdc++ -lm -fPIC -o prog
     g++ -g -nodefaultlibs -shared -fPIC -o l.so c.cpp d.cc
     gcc -g -c a.c b.c -lm
     gcc -g -shared -fPIC -o l.so a.c b.c -L. -lold -l stdc++
@@ -168,8 +169,8 @@ def test_parts_know_the_libraries_of_the_link() -> None:
     found = meaning("g++ -g a.cc -lx -L. b.cc -Wl,-ly -o prog")
     assert found.split is not None
     first, second, _ = found.split("tmp")
-    assert first.argv == ("g++", "-g", "a.cc", "-lx", "-lm", "-c", "-o", "tmp/0-a.o")
-    assert second.argv == ("g++", "-g", "-lx", "b.cc", "-lm", "-c", "-o", "tmp/1-b.o")
+    assert first.argv == ("g++", "-g", "a.cc", "-lx", "-lstdc++", "-lm", "-c", "-o", "tmp/0-a.o")
+    assert second.argv == ("g++", "-g", "-lx", "b.cc", "-lstdc++", "-lm", "-c", "-o", "tmp/1-b.o")
 
 
 def test_parts_behind_a_launcher() -> None:
