@@ -22,6 +22,8 @@ PROGRAMS = {
     "probe": ("probe.c", "system.c"),
 }
 SHARED = ("util.c",)
+#: Beside them, a line for each that was compiled otherwise than it should be (native/__init__.py).
+FALLBACKS = "smpmake-fallbacks"
 #: What stands in for libc in the shim, which is started for each command of a build.
 BARE = {"shim": "bare.c"}
 BARE_FLAGS = [
@@ -63,8 +65,11 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     """Compiles smpmake/native/*.c to smpmake/_bin/, statically where libc allows, and the guard.
 
     $CC (default cc), $CPPFLAGS, $CFLAGS and $LDFLAGS are respected; $SMPMAKE_STATIC_CC compiles
-    what is static, where that is another one.  Raises SystemExit with the compiler's own words.
+    what is static, where that is another one.  What could not be compiled as it should be, and was
+    otherwise, is said on stderr, and written down for `smpmake doctor`.  Raises SystemExit with the
+    compiler's own words.
     """
+    fallbacks = []
     source, target = root / "smpmake" / "native", root / "smpmake" / "_bin"
     target.mkdir(exist_ok=True)
     compiler = _words("CC") or ["cc"]
@@ -83,10 +88,13 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
         if program in BARE:
             bare = [*words, str(source / BARE[program]), *BARE_FLAGS]
             tried.insert(0, [*(static or compiler), *bare])
-        _first_to_succeed(f"the {program}", *tried)
+        fallbacks += _first_to_succeed(f"the {program}", *tried)
     parts = [str(path) for path in sorted((source / "guard").glob("*.c"))]
     library = str(target / "smpmake-guard.so")
     _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts])
+    (target / FALLBACKS).write_text("".join(f"{line}\n" for line in fallbacks), encoding="utf-8")
+    for line in fallbacks:
+        print(f"smpmake: {line}", file=sys.stderr)
 
 
 def require_glibc(root: Path) -> None:
@@ -132,14 +140,20 @@ def _names_of_tools(root: Path) -> list[str]:
     ]
 
 
-def _first_to_succeed(what: str, *commands: list[str]) -> None:
+def _first_to_succeed(what: str, *commands: list[str]) -> list[str]:
+    """Runs one command after the other until one succeeds; returns why that is not the first."""
+    why: list[str] = []
     for command in commands:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except FileNotFoundError:
             sys.exit(f"smpmake: no C compiler '{command[0]}': install gcc or set CC")
         if done.returncode == 0:
-            return
+            return why
+        if not why:
+            errors = [line for line in done.stderr.splitlines() if "error" in line]
+            reason = (errors or done.stderr.splitlines() or [f"status {done.returncode}"])[0]
+            why = [f"{what} was not compiled as it should be, and starts later: {reason.strip()}"]
     sys.exit(f"smpmake: compiling {what} failed:\n{done.stderr}")
 
 

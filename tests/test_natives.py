@@ -7,12 +7,15 @@ import os
 import platform
 import re
 import runpy
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from smpmake import native
+from smpmake.cli.doctor import doctor
 
 SOURCES = Path(native.__file__).parent
 ROOT = SOURCES.parent.parent
@@ -24,6 +27,29 @@ def test_the_shim_is_started_without_a_libc() -> None:
     """One that fell back to libc would do the same, but take four times as long to start."""
     shim, keeper = (os.stat(native.program(name)).st_size for name in ("shim", "keeper"))
     assert shim < 100_000 < keeper
+
+
+def test_nothing_was_compiled_otherwise_than_it_should_be() -> None:
+    """What falls back at the installation is said there, and by `smpmake doctor`."""
+    assert native.fallbacks() == []
+
+
+def test_a_fallback_is_said_with_its_reason(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiler that does not get over the code which stands in for libc."""
+    shutil.copytree(ROOT / "smpmake", tmp_path / "smpmake", ignore=shutil.ignore_patterns("_bin"))
+    with (tmp_path / "smpmake" / "native" / "bare.c").open("a") as file:
+        file.write("#error so it is\n")
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))
+    hook["compile_programs"](tmp_path)
+    told = capfd.readouterr().err
+    monkeypatch.setattr(native, "_FOLDER", tmp_path / "smpmake" / "_bin")
+    (line,) = native.fallbacks()
+    assert re.fullmatch("the shim was not compiled as it should be, .*: .*so it is", line)
+    assert told == f"smpmake: {line}\n"
+    said = CliRunner().invoke(doctor).output
+    assert f"\nbuilt     {line}\n" in said
 
 
 def test_the_shim_words_errors_as_libc_does() -> None:

@@ -65,6 +65,28 @@ def test_the_bare_machine_reads_either_form_of_source_list(line: str, stanza: st
     assert BARE["stanza"](line) == stanza.replace("|", "\n")
 
 
+STANZA = "Types: deb\nURIs: http://host/debian\nSuites: {}\nComponents: main"
+
+
+@pytest.mark.parametrize(
+    ("suites", "suite", "others"),
+    [
+        ("bookworm bookworm-updates", "trixie", "trixie trixie-updates"),
+        ("bookworm-security", "trixie", "trixie-security"),
+        ("bookworm bookworm-updates", "sid", "sid"),
+        ("bookworm-security", "sid", ""),
+        ("bookworm-backports bookworm", "trixie", "trixie"),
+        ("bookworms", "trixie", ""),
+        ("other", "trixie", ""),
+    ],
+)
+def test_the_bare_machine_finds_other_suites_where_its_own_is(
+    suites: str, suite: str, others: str
+) -> None:
+    expected = STANZA.format(others) if others else ""
+    assert BARE["of_suite"](STANZA.format(suites), "bookworm", suite) == expected
+
+
 def test_the_bare_machine_counts_tests_by_the_closing_line() -> None:
     text = "9 passed\n5 passed in 0.10s\n1 failed, 1905 passed, 2 skipped in 197.74s (0:03:17)\n"
     assert BARE["passed"](text) == 1905

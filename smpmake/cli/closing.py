@@ -71,7 +71,7 @@ def _figures(record: BuildRecord, *, remembered: bool) -> Timing:
     from smpmake.history import History, past
 
     if remembered:
-        record.calibration = past.calibration(record, History())
+        record.calibration = past.calibration(record, History(patience=0.0))
         _note_compilers(record)
     return timing.analyse(record)
 
@@ -81,7 +81,7 @@ def _note_compilers(record: BuildRecord) -> None:
     from smpmake.session import surroundings
 
     try:
-        known = History().compilers()
+        known = History(patience=0.0).compilers()
     except HistoryError:  # the recorder says so
         return
     place = surroundings.with_compilers(record.surroundings, record.commands, known)

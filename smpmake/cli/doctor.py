@@ -32,7 +32,7 @@ def doctor(verbose: bool, no_probe: bool) -> int:
 
     It builds one file in a folder of its own to find out.  The status is 0 if that works, else 1.
     """
-    from smpmake import __version__, cpus
+    from smpmake import __version__, cpus, native
     from smpmake.commands import families
     from smpmake.config import Settings, load
     from smpmake.errors import SmpmakeError
@@ -54,6 +54,8 @@ def doctor(verbose: bool, no_probe: bool) -> int:
             faults.append(f"guard: {guard}")
         show(f"smpmake {__version__} {_verdict(faults, usable.count)}")
         show(f"guard     {guard}")
+        for fallback in native.fallbacks():
+            show(f"built     {fallback}")
         for line in _versions(compilers, place):
             show(line)
     show(f"CPUs      {usable.count} usable ({usable.explanation})")

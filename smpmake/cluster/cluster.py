@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,6 +16,7 @@ from smpmake.cluster.places import HostState, Place, Places
 from smpmake.cluster.sources import Sources
 from smpmake.commands.launchers import keeps_nothing
 from smpmake.disk.watch import Watch
+from smpmake.threads import in_a_thread
 
 _FOLLOWED: Final = 1.0  # s between looks at hosts that change
 FOLDER: Final = "cluster"  # its own, in a session's
@@ -166,11 +168,10 @@ class Cluster:
 
     async def _follow(self) -> None:
         """Hosts come and go."""
-        loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_FOLLOWED)
             for host in self._places.hosts:
-                slots = await loop.run_in_executor(None, self._client.slots, host)
+                slots = await in_a_thread(functools.partial(self._client.slots, host))
                 if slots is not None:
                     self._places.resize(host, slots)
             self._wake()

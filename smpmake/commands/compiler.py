@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
-from smpmake.commands.compiler_dialects import GCC
+from smpmake.commands.compiler_dialects import CLANG, GCC
 from smpmake.commands.compiler_names import (
     NAMED,
     TEMPS,
@@ -127,6 +127,8 @@ def _compile(line: Line) -> Analysis:
     headers = any(source.language.header for source in sources)
     if headers and (on & NAMED or assembly):
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of a precompiled header")
+    if headers and line.output is None and CLANG in line.tool.dialects:
+        line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "a precompiled header: .gch or .pch")
     # A header without -c counts as something to be linked where its dependency file is named.
     alone = not on.isdisjoint((Do.COMPILE, Do.ASSEMBLY, Do.SYNTAX_ONLY))
     start = compiled_start if alone else dependency_start

@@ -1,7 +1,7 @@
 """How gcc and clang name what a command line leaves unnamed: objects, dependencies, side outputs.
 
 The names follow gcc since 11 and clang since 12; where a tool's name (cc, c89) does not tell which
-of the two it is, a side output that they would name differently is refused.
+of the two it is, or releases differ, a side output that would be named differently is refused.
 """
 
 from __future__ import annotations
@@ -39,13 +39,12 @@ def dependency_start(output: str | None, source: Source, dialect: str) -> str:
 
 def linked_start(output: str | None, source: Source, dialect: str) -> str:
     """What side outputs start with where the command goes on to link several inputs."""
-    own = stem(basename(source.path))
-    return own if dialect == CLANG else f"{_program(output)}-{own}"
+    return f"{_program(output)}-{stem(basename(source.path))}"
 
 
 def linked_alone_start(output: str | None, source: Source, dialect: str) -> str:
     """The same for one input: gcc does not say its name twice where the program bears it."""
-    if dialect == GCC and basename(_program(output)) == stem(basename(source.path)):
+    if basename(_program(output)) == stem(basename(source.path)):
         return _program(output)
     return linked_start(output, source, dialect)
 
@@ -114,7 +113,7 @@ def predict(
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-dumpbase")
     if Do.LTO in on and on & (_AFTER_LTO | TEMPS):
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "side outputs of link-time optimization")
-    if CLANG in line.tool.dialects and linked and on & _AFTER_LTO:
+    if CLANG in line.tool.dialects and linked and on & (_AFTER_LTO | {Do.NOTES}):
         line.refusals.refuse(
             Reason.WRITES_UNPREDICTABLE, "side outputs of a compilation that links"
         )

@@ -69,6 +69,7 @@ class Line:
         "files",
         "first",
         "language",
+        "libraries",
         "linker",
         "linking",
         "objects",
@@ -105,6 +106,7 @@ class Line:
         self.sources: list[Source] = []
         self.objects: list[tuple[int, str]] = []
         self.linking: set[int] = set()  # the places of words that only the linker wants
+        self.libraries: set[int] = set()  # those of -l among them
         self.linker: list[str] = []
         self.assembler: list[str] = []
         self.cpp: list[str] = []
@@ -147,6 +149,8 @@ class Line:
                     action(self, word, value)
                     if do in _LINK_WORDS:
                         self.linking.update(range(start, at))
+                    if do is Do.LIBRARY:
+                        self.libraries.update(range(start, at))
 
     def _operand(self, at: int, word: str) -> None:
         if word == "-":

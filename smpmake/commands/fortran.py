@@ -15,6 +15,7 @@ from typing import Final
 from smpmake.commands import compiler_options
 from smpmake.commands.compiler import judge
 from smpmake.commands.compiler_dialects import GCC, Tool
+from smpmake.commands.compiler_names import TEMPS
 from smpmake.commands.compiler_options import SUFFIXES, UNUSUAL_VARIABLES, Language
 from smpmake.commands.compiler_words import Line
 from smpmake.commands.fortran_modules import Form, Include, Modules, modules_of
@@ -88,7 +89,7 @@ TABLE: Final[Table[Do]] = Table(
     otherwise=_harmless_f,
 )
 
-_PLAIN, _CPP = Language(False, True), Language(True, True, ".f90")
+_PLAIN, _CPP = Language(False, True), Language(True, True)
 _FREE: Final = names(".f90 .f95 .f03 .f08")
 _FIXED: Final = names(".f .for .ftn .fpp")
 _ALWAYS_CPP: Final = names(".F90 .F95 .F03 .F08 .F .FOR .FTN .fpp .FPP")
@@ -172,6 +173,8 @@ def analyse(inv: Invocation) -> Analysis:
     line.scan()
     if words.prints:
         line.refusals.refuse(Reason.WRITES_STDOUT, words.prints)
+    if not line.on.isdisjoint(TEMPS) and any(source.language is _CPP for source in line.sources):
+        line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-save-temps: .f90 before gfortran 14")
     meaning = judge(line)._replace(split=None)
     if meaning.kind is Kind.PREPROCESS and compiler_options.Do.DEPS_ONLY in line.on:
         return meaning.refused(Reason.WRITES_UNPREDICTABLE, "-M writes modules too")

@@ -106,7 +106,6 @@ class Line:
     reads: list[str] = field(default_factory=list)
     libraries: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
-    sides: list[str] = field(default_factory=list)
     refusals: Refusals = field(default_factory=Refusals)
 
     def scan(self, words: tuple[str, ...]) -> None:
@@ -151,11 +150,9 @@ class Line:
             self._for_tools(word)
 
     def _for_tools(self, word: str) -> None:
-        """-Wp,-MMD,f.d is the way to a named dependency file; -Wa and -Wl could name any file."""
+        """They could name any file.  -Wp,-MMD,f.d names one until 4.5, which removes the source."""
         stage, *inner = word.split(",")
-        if stage == "-Wp" and len(inner) == 2 and inner[0] in ("-MD", "-MMD"):
-            self.sides.append(inner[1])
-        elif stage != "-Wl" or not all(w.startswith(("-b", "-r", "-g")) for w in inner):
+        if stage != "-Wl" or not all(w.startswith(("-b", "-r", "-g")) for w in inner):
             self.refusals.refuse(Reason.UNKNOWN_OPTION, word)
 
     # Judging.
@@ -203,7 +200,6 @@ class Line:
             sides.append(f"{base}.adb")
         if Do.DEPS in self.on:
             sides.append(f"{base}.d")
-        sides += self.sides
         return _writes(output, sides)
 
     def _linked(self, base: str, output: str) -> list[Write]:

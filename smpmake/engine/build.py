@@ -89,6 +89,7 @@ class Build:
     undo           the journal by which what it did can be taken back; None where nothing can.
     finished       commands that have succeeded, as long as what they made may be needed again.
     tells_folders  a make has said which folder it enters, as an inner one does.
+    makes         which were looked at for that: environments with folders, hashed.
     reusable       results of a run that was undone.
     on_squash      called once, when a promise was wrong and what followed is to be taken back.
     squashed       that has happened.
@@ -132,6 +133,7 @@ class Build:
     undo: UndoJournal | None = None
     finished: list[Finished] = field(default_factory=list)
     tells_folders: bool = False
+    makes: set[int] = field(default_factory=set)
     reusable: Reusable | None = None
     on_squash: Callable[[], None] | None = None
     squashed: bool = False

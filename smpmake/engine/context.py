@@ -26,7 +26,7 @@ from smpmake.protocol.working import Inherited
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.names import is_product
 
-_MOST_ABOVE: Final = 6  # processes between a wmake and a command of its recipes
+_MOST_ABOVE: Final = 6  # processes between a make and a command of its recipes
 
 
 class Context:
@@ -246,24 +246,46 @@ def wmake_above(processes: Processes, pid: int) -> Wmake | None:
     return None
 
 
+_GNU_MAKES: Final = frozenset({"make", "gmake"})
 _WITH_VALUE: Final = "CEfIjloOW"  # make's letters whose rest of the word is a value
 
 
 def make_keeps_going(environment: Environment) -> bool:
     """Whether the make that issued a command was told -k or -i."""
-    return _make_was_told(environment, "ki", ("--keep-going", "--ignore-errors"))
+    return _was_told(_makeflags(environment), "ki", ("--keep-going", "--ignore-errors"))
 
 
-def make_tells_folders(environment: Environment) -> bool:
-    """Whether the make that issued a command says which folder it enters: -w, or an inner one."""
-    return _make_was_told(environment, "w", ("--print-directory",))
+def make_tells_folders(environment: Environment, processes: Processes, parent: int) -> bool:
+    """Whether the make that issued a command says which folder it enters: it was told -w, or -C, or
+    it is an inner one.
+
+    parent  the command's, by which the make is found.
+    """
+    flags = _makeflags(environment)
+    if _was_told(flags, "w", ("--print-directory",)):
+        return True
+    # GNU make 4.4 and newer writes there only what a person has said.
+    level = environment.get("MAKELEVEL") or ""
+    if level in ("", "0") or _was_told(flags, "s", ("--silent", "--no-print-directory")):
+        return False
+    for caller in processes.above(parent, _MOST_ABOVE):
+        if caller.name in _GNU_MAKES and level == "1":
+            words = [os.fsdecode(word) for word in processes.command_line(caller.pid)]
+            return _was_told(["", *words[1:]], "C", ("--directory",))
+        if caller.name in MAKES:
+            return caller.name in _GNU_MAKES
+    return False
 
 
-def _make_was_told(environment: Environment, letters: str, names: tuple[str, ...]) -> bool:
-    """MAKEFLAGS has options among the letters of its first word, or with dashes, each a word."""
-    for at, word in enumerate(options_of(environment.get("MAKEFLAGS") or "")):
+def _makeflags(environment: Environment) -> list[str]:
+    return options_of(environment.get("MAKEFLAGS") or "")
+
+
+def _was_told(words: list[str], letters: str, names: tuple[str, ...]) -> bool:
+    """Options are among the letters of the first word, or behind dashes, each a word."""
+    for at, word in enumerate(words):
         if word.startswith("--"):
-            if word in names:
+            if word.partition("=")[0] in names:
                 return True
         elif word.startswith("-") or (at == 0 and "=" not in word):
             for letter in word.removeprefix("-"):

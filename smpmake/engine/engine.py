@@ -280,6 +280,10 @@ class Engine:
         """Kills all that was started, keepers included: the driver's own was killed."""
         self._pool.end_strays(keep_keepers=False)
 
+    def rest(self) -> None:
+        """Keeps no process that has nothing to do."""
+        self._pool.rest()
+
     @property
     def counts(self) -> tuple[int, int, int]:
         """Commands that run, commands that wait, and those of them that wait for memory."""

@@ -74,7 +74,8 @@ class Intake:
             _decline(reply, out, err)
             return
         environment = build.environment_of(invoke)
-        build.tells_folders |= make_tells_folders(environment)
+        if not build.tells_folders:
+            self._look_for_folders(build, environment, invoke)
         analysis = self._analyse(build, invoke, words, cwd, environment, out)
         build.wmakes |= analysis.kind is Kind.BUILD
         context = Context(
@@ -139,6 +140,14 @@ class Intake:
             self._issuing.defer(command, cwd, analysis, decision, out, err)
         else:
             self._issuing.in_foreground(command, cwd, analysis, decision)
+
+    def _look_for_folders(self, build: Build, environment: Environment, invoke: Invoke) -> None:
+        """A make has one environment for all that it calls: it is looked at once in each folder."""
+        make = hash((environment.blob, invoke.cwd))
+        if make not in build.makes:
+            build.makes.add(make)
+            parent = invoke.parent
+            build.tells_folders = make_tells_folders(environment, self._processes, parent)
 
     def _analyse(
         self,

@@ -52,6 +52,9 @@ class Workers(Protocol):
     def end_strays(self, *, keep_keepers: bool = True) -> None:
         """Kills descendants that nobody holds any more: their worker or keeper was killed."""
 
+    def rest(self) -> None:
+        """Ends workers that have nothing to do; they are started again when they are needed."""
+
     def close(self) -> list[str]:
         """Ends all workers; returns complaints about those that had to be killed."""
 
@@ -236,6 +239,14 @@ class Pool:
         """See Workers."""
         workers = {worker.process.pid for worker in self._workers.values()}
         _end_strays(workers | (self.keepers if keep_keepers else set()))
+
+    def rest(self) -> None:
+        """See Workers."""
+        idle = [self._workers.pop(slot) for slot in set(self._workers) - self._busy]
+        for worker in idle:
+            worker.close()
+        for worker in idle:
+            worker.reap()
 
     def close(self) -> list[str]:
         """See Workers."""

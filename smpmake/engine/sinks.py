@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import select
-import threading
 from collections.abc import Callable
 from typing import Final
 
 from smpmake.protocol.wire import FileId
+from smpmake.threads import Worker
 
 _MOST_REMEMBERED: Final = 16 << 20  # bytes
 
@@ -27,43 +26,38 @@ class Printer:
     fault = ""
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[tuple[int, bytes | None] | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._worker: Worker | None = None
+        self._has_begun = False
 
     def write(self, fd: int, data: bytes) -> None:
         """Queues a piece."""
-        if self._thread is None:
-            thread = threading.Thread(target=self._run, name="printer", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # the system gives none: then the server waits for the reader
-                self._write(fd, data)
-                return
-            self._thread = thread
-        self._queue.put((fd, data))
+        self._do(lambda: self._write(fd, data))
 
     def discard(self, fd: int) -> None:
         """Closes a descriptor once everything queued for it is written."""
-        if self._thread is None:
-            os.close(fd)
+        if self._has_begun:
+            self._do(lambda: _close(fd))
         else:
-            self._queue.put((fd, None))
+            os.close(fd)
 
     def close(self) -> None:
         """Waits until everything is written."""
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
-            self._thread = None
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
 
-    def _run(self) -> None:
-        while (piece := self._queue.get()) is not None:
-            fd, data = piece
-            if data is None:
-                with contextlib.suppress(OSError):
-                    os.close(fd)
-            else:
-                self._write(fd, data)
+    def _do(self, what: Callable[[], None]) -> None:
+        """Where the system gives no thread, or its thread dies, the server waits for the reader."""
+        try:
+            if not self._has_begun:
+                self._has_begun = True
+                self._worker = Worker()
+            if self._worker is not None:
+                self._worker.submit(what)
+                return
+        except RuntimeError:
+            self.close()
+        what()
 
     def _write(self, fd: int, data: bytes) -> None:
         """A reader that went away (a closed pipe) takes its own output with it, nobody else's."""
@@ -73,6 +67,11 @@ class Printer:
             return
         except OSError as error:
             self.fault = self.fault or error.strerror or str(error)
+
+
+def _close(fd: int) -> None:
+    with contextlib.suppress(OSError):
+        os.close(fd)
 
 
 def write_all(fd: int, data: bytes) -> None:

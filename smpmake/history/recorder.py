@@ -11,16 +11,19 @@ import logging
 import os
 import sqlite3
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from smpmake.history import rows
-from smpmake.history.store import KEPT_BYTES, KEPT_DAYS, History, HistoryError
+from smpmake.history.store import KEPT_BYTES, KEPT_DAYS, History, HistoryError, LockedError
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.redact import Redactor
+from smpmake.threads import Worker
 
 log = logging.getLogger(__name__)
 _LONGEST_OUTPUT: Final = 1 << 18
+_MEANWHILE: Final = 0.1  # s that a turn waits for others: there will be another
+_AT_LAST: Final = 2.0  # s, and the user with us
 
 
 class Recorder:
@@ -40,9 +43,9 @@ class Recorder:
         self._record = record
         self._redactor = redactor
         self._days, self._size = days, size
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="history")
+        self._worker: Worker | None = None
         self._connection: sqlite3.Connection | None = None
-        self._turn: Future[None] | None = None
+        self._is_writing = False
         self._build = 0
         self._low = 0  # everything before it is written in its last state
         self._runs = record.runs
@@ -56,45 +59,52 @@ class Recorder:
 
     def turn(self) -> None:
         """Writes what is new, unless the last turn is still under way."""
-        if not self.fault and (self._turn is None or self._turn.done()):
-            self._turn = self._submit(last=False)
+        if not self.fault and not self._is_writing:
+            self._is_writing = True
+            self._submit(lambda: self._write(last=False))
 
     def end(self) -> int:
         """Writes the rest and prunes; returns the build's number, 0 if it was not written."""
         if not self.fault:
-            self._submit(last=True)
-        self._thread.shutdown()
+            self._submit(lambda: self._write(last=True))
+        self._close()
         return self._build if not self.fault else 0
 
     def forget(self) -> None:
         """Ends without this build in the history."""
         if not self.fault:
-            with contextlib.suppress(RuntimeError):  # the system gives no thread
-                self._thread.submit(self._remove)
-        self._thread.shutdown()
+            self._submit(self._remove)
+        self._close()
 
-    def _submit(self, *, last: bool) -> Future[None] | None:
+    def _submit(self, what: Callable[[], None]) -> None:
         try:
-            return self._thread.submit(self._write, last)
-        except RuntimeError as error:  # the system gives no thread
+            self._worker = self._worker or Worker()
+            self._worker.submit(what)
+        except RuntimeError as error:  # the system gives no thread, or took it away
             self.fault = str(error)
-            return None
+
+    def _close(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+        self._disconnect()
 
     # ------------------------------------------------------------------ in the thread
 
     def _write(self, last: bool) -> None:
         try:
-            with self._history.errors():
-                # Kept: who is the last to close a history waits for the disk.
-                self._connection = self._connection or self._history.connect()
-                with self._connection as connection:
-                    self._write_build(connection, last)
-                    self._write_commands(connection)
-                    self._write_stalls(connection)
-                    self._write_samples(connection)
-                    self._write_failures(connection)
+            patience = _AT_LAST if last else _MEANWHILE
+            with self._history.errors(), self._locked(patience) as connection:
+                self._write_build(connection, last)
+                self._write_commands(connection)
+                self._write_stalls(connection)
+                self._write_samples(connection)
+                self._write_failures(connection)
             if last:
-                self._history.prune(self._days, self._size)
+                with contextlib.suppress(LockedError):  # another build's end does it
+                    self._history.prune(self._days, self._size, patience)
+        except LockedError as error:
+            self.fault = str(error) if last else ""
         except HistoryError as error:
             self.fault = str(error)
         except MemoryError:
@@ -103,23 +113,35 @@ class Recorder:
             log.exception("the history could not be written")
             self.fault = f"internal error: {error!r}"
         finally:
-            if self._connection is not None and (last or self.fault):
-                self._connection.close()
-                self._connection = None
+            self._is_writing = False
+            if last or self.fault:
+                self._disconnect()
+
+    @contextlib.contextmanager
+    def _locked(self, patience: float) -> Iterator[sqlite3.Connection]:
+        """A transaction.  Nothing is written before the lock is ours."""
+        # Kept: who is the last to close a history waits for the disk.
+        self._connection = self._connection or self._history.connect(patience)
+        self._connection.execute(f"pragma busy_timeout = {int(patience * 1000)}")
+        with self._connection as connection:
+            connection.execute("begin immediate")
+            yield connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _remove(self) -> None:
         if not self._build:
             return
         try:
-            with self._history.errors():
-                self._connection = self._connection or self._history.connect()
-                with self._connection as connection:
-                    connection.execute("delete from build where id = ?", (self._build,))
+            with self._history.errors(), self._locked(_AT_LAST) as connection:
+                connection.execute("delete from build where id = ?", (self._build,))
         except HistoryError as error:
             self.fault = str(error)
         finally:
-            if self._connection is not None:
-                self._connection.close()
+            self._disconnect()
 
     def _write_build(self, connection: sqlite3.Connection, last: bool) -> None:
         pid = 0 if last else os.getpid()

@@ -21,7 +21,7 @@ KEPT_DAYS: Final = 180
 KEPT_BYTES: Final = 256 << 20
 _PAST_BUILDS: Final = 5
 _PAST_SINGLE: Final = 3
-_PATIENCE: Final = 10.0  # s for others who write
+_PATIENCE: Final = 10.0  # s for others who write, where nobody waits for us
 #: Builds that ran some tool, and not only to ask it about itself.
 _WORKED: Final = (
     "exists (select 1 from command where command.build = build.id and reason != 'query')"
@@ -30,6 +30,10 @@ _WORKED: Final = (
 
 class HistoryError(SmpmakeError):
     """The history cannot be read or written; the message says where and why."""
+
+
+class LockedError(HistoryError):
+    """Another program keeps everybody else out, for longer than we wait."""
 
 
 def default_path() -> Path:
@@ -41,10 +45,14 @@ def default_path() -> Path:
 
 
 class History:
-    """One history file; made, and looked for, when it is first needed."""
+    """One history file; made, and looked for, when it is first needed.
 
-    def __init__(self, path: Path | None = None) -> None:
+    patience  seconds that others may have it locked for.
+    """
+
+    def __init__(self, path: Path | None = None, patience: float = _PATIENCE) -> None:
         self._path = path
+        self._patience = patience
 
     @property
     def path(self) -> Path:
@@ -53,10 +61,10 @@ class History:
         return self._path
 
     @contextlib.contextmanager
-    def open(self) -> Iterator[sqlite3.Connection]:
+    def open(self, patience: float | None = None) -> Iterator[sqlite3.Connection]:
         """A connection and a transaction.  Raises HistoryError for whatever goes wrong in it."""
         with self.errors():
-            connection = self.connect()
+            connection = self.connect(patience)
             try:
                 with connection:
                     yield connection
@@ -70,24 +78,28 @@ class History:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
             # The file cannot be reached or written now, or there is something wrong with it.
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise LockedError(f"{self.path}: another program has it locked") from None
             is_outside = isinstance(error, (OSError, sqlite3.OperationalError))
             what = "" if is_outside else " (move the file away to start a new history)"
             raise HistoryError(f"{self.path}: {error}{what}") from None
 
-    def connect(self) -> sqlite3.Connection:
+    def connect(self, patience: float | None = None) -> sqlite3.Connection:
         """A connection to tables of our version, to be used inside `errors`."""
+        patience = self._patience if patience is None else patience
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        connection = sqlite3.connect(self.path, timeout=_PATIENCE)
+        # Another thread may go on where one has died.
+        connection = sqlite3.connect(self.path, timeout=patience, check_same_thread=False)
         try:
             connection.execute("pragma foreign_keys = on")
             connection.execute("pragma synchronous = normal")
-            self._bring_up_to_date(connection)
+            self._bring_up_to_date(connection, patience)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
+    def _bring_up_to_date(self, connection: sqlite3.Connection, patience: float) -> None:
         (version,) = connection.execute("pragma user_version").fetchone()
         if version == VERSION:
             return
@@ -96,7 +108,7 @@ class History:
                 f"{self.path}: written by a newer smpmake (version {version}, this knows {VERSION})"
             )
         if version == 0:
-            _write_ahead(connection)
+            _write_ahead(connection, patience)
         connection.execute("begin immediate")  # two builds may come here at once
         with connection:
             (version,) = connection.execute("pragma user_version").fetchone()
@@ -244,12 +256,14 @@ class History:
         with self.open() as connection:
             connection.execute("update build set serial_s = ? where id = ?", (seconds, number))
 
-    def prune(self, days: int = KEPT_DAYS, size: int = KEPT_BYTES) -> None:
+    def prune(
+        self, days: int = KEPT_DAYS, size: int = KEPT_BYTES, patience: float | None = None
+    ) -> None:
         """Forgets builds older than `days`, then the oldest until `size` bytes are enough.
 
-        The newest build stays, whatever its size.
+        The newest build stays, whatever its size.  patience: see History.
         """
-        with self.open() as connection:
+        with self.open(patience) as connection:
             (newest,) = connection.execute("select coalesce(max(id), 0) from build").fetchone()
             horizon = time.time() - days * 86400
             connection.execute(
@@ -271,9 +285,9 @@ class History:
         return int((values[0] - values[1]) * values[2])
 
 
-def _write_ahead(connection: sqlite3.Connection) -> None:
+def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
     """For this change SQLite does not wait for others (first builds at once), so we do."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + patience
     while True:
         try:
             connection.execute("pragma journal_mode = wal")

@@ -39,6 +39,14 @@ def guard() -> str:
     return str(path)
 
 
+def fallbacks() -> list[str]:
+    """What could not be compiled as it should be at the installation, and why, a line each."""
+    try:
+        return (_FOLDER / "smpmake-fallbacks").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
 def is_preloadable(path: str | os.PathLike[str]) -> bool:
     """Whether LD_PRELOAD can hold a path: blanks and colons part its entries, $ORIGIN is read."""
     return not re.search(r"[\s:;$]", os.fspath(path))

@@ -10,9 +10,10 @@
  *
  * only watches over a server that has no driver.
  *
- *     smpmake-keeper clean FOLDER
+ *     smpmake-keeper clean DESCRIPTOR FOLDER
  *
- * undoes, puts back and removes what a session left whose processes were all killed.
+ * undoes, puts back and removes what a session left whose processes were all killed: in the open
+ * folder, whatever is at its path by now.
  *
  *     smpmake-keeper undo FOLDER all|stop
  *
@@ -189,57 +190,60 @@ static void undo_journal(const char *folder)
 	free(text);
 }
 
-static char *below(const char *folder, const char *name)
+/* Removes what is in the working folder.  What says how to undo goes first and the lock last: if we
+ * are killed on the way, the next session removes the rest, and does nothing else with it. */
+static void empty_folder(void)
 {
-	char *path = must_alloc(strlen(folder) + strlen(name) + 2);
-	stpcpy(stpcpy(stpcpy(path, folder), "/"), name);
-	return path;
-}
-
-/* What says how to undo goes first and the lock last: if we are killed on the way, the next session
- * removes the rest, and does nothing else with it. */
-static void remove_folder(const char *folder)
-{
-	static const char *const first[] = {"journal", "undo/head"};
-	for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
-		char *path = below(folder, first[i]);
-		unlink(path);
-		free(path);
-	}
-	DIR *entries = opendir(folder);
+	unlink("journal");
+	unlink("undo/head");
+	DIR *entries = opendir(".");
 	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
 		const char *name = entry->d_name;
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0)
-			continue;
-		char *path = below(folder, name);
-		remove_tree(path);
-		free(path);
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, "lock") != 0)
+			remove_tree(name);
 	}
 	if (entries != NULL)
 		closedir(entries);
-	remove_tree(folder);
+	unlink("lock");
 }
 
-/* The folder goes out of the way first: a named server may come to its place meanwhile. */
-static void clean(const char *folder)
+static int is_at(int folder, const char *path)
+{
+	struct stat held, found;
+	return fstat(folder, &held) == 0 && lstat(path, &found) == 0 &&
+	       held.st_ino == found.st_ino && held.st_dev == found.st_dev;
+}
+
+/* The folder is entered first: others may write where it lies, and put another thing under its
+ * path. It then goes out of the way, as a named server may come to its place meanwhile. */
+static void clean(int folder, const char *path)
 {
 	char gone[PATH_MAX];
-	undo_journal(folder);
-	take_back(folder, UNDO_STOP);
-	forget_stores(folder);
-	if (snprintf(gone, sizeof gone, "%s.gone", folder) < (int)sizeof gone &&
-	    rename(folder, gone) == 0)
-		folder = gone;
-	remove_folder(folder);
+	if (fchdir(folder) != 0)
+		return;
+	undo_journal(".");
+	take_back(".", UNDO_STOP);
+	forget_stores(".");
+	if (is_at(folder, path) &&
+	    snprintf(gone, sizeof gone, "%s.gone", path) < (int)sizeof gone &&
+	    rename(path, gone) == 0)
+		path = gone;
+	empty_folder();
+	if (is_at(folder, path))
+		rmdir(path);
+}
+
+static int open_folder(const char *path)
+{
+	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* Whether it is for us to clean up: not if the next session or server does, or has the folder. */
-static int has_lock(const char *folder)
+static int has_lock(int folder)
 {
 	static int lock = -1;
-	char name[PATH_MAX];
-	if (lock < 0 && snprintf(name, sizeof name, "%s/lock", folder) < (int)sizeof name)
-		lock = open(name, O_RDWR | O_CLOEXEC);
+	if (lock < 0)
+		lock = openat(folder, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	return lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -260,23 +264,23 @@ static void give_back_tokens(const char *folder)
 	free(text);
 }
 
-static void server_died(int alive, const char *folder)
+static void server_died(int alive, const char *path)
 {
 	char byte;
 	ssize_t got;
-	int ours = has_lock(folder);
+	int folder = open_folder(path), ours = has_lock(folder);
 	end_descendants();
 	do /* until the last worker has left */
 		got = read(alive, &byte, 1);
 	while (got > 0 || (got < 0 && errno == EINTR));
-	give_back_tokens(folder);
+	give_back_tokens(path);
 	/* A server that is being killed may hold its lock a moment longer than its connection. */
 	for (int tries = 0; !ours && tries < 100; tries++) {
 		poll(NULL, 0, 10);
 		ours = has_lock(folder);
 	}
 	if (ours)
-		clean(folder);
+		clean(folder, path);
 	_exit(125);
 }
 
@@ -326,8 +330,8 @@ static void hear(int control, int alive, const char *folder, pid_t *driver)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && strcmp(argv[1], "clean") == 0) {
-		clean(argv[2]);
+	if (argc == 4 && strcmp(argv[1], "clean") == 0) {
+		clean(atoi(argv[2]), argv[3]);
 		return 0;
 	}
 	if (argc == 4 && strcmp(argv[1], "undo") == 0) {

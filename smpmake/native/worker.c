@@ -94,10 +94,11 @@ static void prepare(struct worker *w, int cpu, int niceness)
 	w->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* A FIFO at a descriptor that none of ours has. */
+/* A FIFO at a descriptor that none of ours has.  A read of it never waits, as of make's own: lto1
+ * of gcc 13 and newer takes tokens until it is told that there are none. */
 static int open_high(const char *fifo)
 {
-	int fd = open(fifo, O_RDWR | O_CLOEXEC);
+	int fd = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LENT_WRITE + 1);
 }
 

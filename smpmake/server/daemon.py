@@ -29,7 +29,7 @@ from smpmake.records import BuildRecord
 from smpmake.server.guests import Guests, Notebook, State
 from smpmake.server.neighbours import neighbours
 from smpmake.server.requests import Requests
-from smpmake.server.rundir import is_suitable, listen
+from smpmake.server.rundir import clean, is_suitable, listen, open_folder
 from smpmake.server.shim_cache import shims_for
 from smpmake.server.socket import Server
 
@@ -150,9 +150,14 @@ class Service:
                 if not (self._path / "journal").exists():
                     return lock
                 # The lock goes with the rest, and a new one is taken.
-                clean = [native.program("keeper"), "clean", os.fspath(self._path)]
-                subprocess.run(clean, check=False)
-                os.close(lock)
+                try:
+                    folder = open_folder(self._path)
+                    clean(folder, self._path)
+                    os.close(folder)
+                except OSError as error:
+                    raise self._unusable(error) from None
+                finally:
+                    os.close(lock)
             elif self._answers() or time.monotonic() > end:
                 raise ServiceError(
                     f"a server named '{self._name}' is already running (smpmake stop ends it)"
@@ -172,13 +177,16 @@ class Service:
                 self._path.is_dir() or not os.path.lexists(self._path)
             ):
                 return -1  # it went meanwhile
-            raise ServiceError(f"{self._path}: no folder for a server: {error.strerror}") from None
+            raise self._unusable(error) from None
         with contextlib.suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(lock), os.stat(self._path / "lock")):
                 return lock
         os.close(lock)
         return -1
+
+    def _unusable(self, error: OSError) -> ServiceError:
+        return ServiceError(f"{self._path}: no folder for a server: {error.strerror}")
 
     def _answers(self) -> bool:
         try:

@@ -29,6 +29,7 @@ from smpmake.forecast import Forecast
 from smpmake.protocol.wire import Invoke
 from smpmake.records import BuildRecord, Failure, Sample
 from smpmake.server.callers import SHELL_BUILD, Origin, is_above, origin_of
+from smpmake.threads import in_a_thread
 
 log = logging.getLogger("smpmake")
 TURN: Final = 0.5  # s
@@ -192,7 +193,7 @@ class Guests:
 
     async def _look_back(self, guest: Guest) -> None:
         with contextlib.suppress(OSError, RuntimeError):  # no thread is left: then without
-            known = await asyncio.to_thread(guest.notebook.past)
+            known = await in_a_thread(guest.notebook.past)
             if known is not None:
                 self._engine.expect(known)
 
@@ -321,7 +322,7 @@ class Guests:
         for failure in record.failures:  # before all that took time
             log.error("failed: %s (%s)", failure.record.command, failure.why)
         try:
-            summary = await asyncio.to_thread(guest.notebook.end)
+            summary = await in_a_thread(guest.notebook.end)
         except Exception as error:  # a fault of ours costs the summary, never the build
             summary = [f"no summary: {error!r}"]
         for line in summary:

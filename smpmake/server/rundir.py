@@ -164,25 +164,53 @@ def clean_up_after_the_dead() -> int:
         except OSError:
             continue
         for name in names:
-            folder = Path(place, name)
-            lock = _lock_of_the_dead(folder)
-            if lock < 0:
-                _remove_stillborn(folder)
+            path = Path(place, name)
+            folder = _open_ours(path)
+            if folder < 0:
                 continue
-            import subprocess
-
-            subprocess.run([native.program("keeper"), "clean", os.fspath(folder)], check=False)
-            os.close(lock)  # until now: so that only one cleans
-            cleaned += 1
+            lock = _lock_of_the_dead(folder)
+            if lock >= 0:
+                clean(folder, path)
+                os.close(lock)  # until now: so that only one cleans
+                cleaned += 1
+            else:
+                _remove_stillborn(folder, path)
+            os.close(folder)
     return cleaned
 
 
-def _lock_of_the_dead(folder: Path) -> int:
+def clean(folder: int, path: Path) -> None:
+    """Undoes, puts back and removes what was left in an open folder, whose path it was."""
+    import subprocess
+
+    command = [native.program("keeper"), "clean", str(folder), os.fspath(path)]
+    subprocess.run(command, pass_fds=[folder], check=False)
+
+
+def open_folder(path: Path) -> int:
+    """A folder for what has to be the same one throughout.  Raises OSError, also for a link."""
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _open_ours(path: Path) -> int:
+    """The same if it is this user's, else -1.
+
+    Others may write where it lies: whatever is under its name a moment later, nobody looks.
+    """
+    try:
+        folder = open_folder(path)
+    except OSError:
+        return -1
+    if os.fstat(folder).st_uid == os.getuid():
+        return folder
+    os.close(folder)
+    return -1
+
+
+def _lock_of_the_dead(folder: int) -> int:
     """The lock of a folder of ours that was locked once, and is by nobody now; or -1."""
     try:
-        if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-            return -1
-        fd = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open("lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
     except OSError:
         return -1
     try:
@@ -193,11 +221,11 @@ def _lock_of_the_dead(folder: Path) -> int:
     return fd
 
 
-def _remove_stillborn(folder: Path) -> None:
+def _remove_stillborn(folder: int, path: Path) -> None:
     """A folder that has had no lock for an hour belongs to a session that was killed before."""
     with contextlib.suppress(OSError):
-        info = folder.lstat()
-        if info.st_uid == os.getuid() and time.time() - info.st_mtime > _STILLBORN:
-            if not (folder / "lock").exists():
-                (folder / "lock.new").unlink(missing_ok=True)
-            folder.rmdir()  # only an empty one goes
+        if time.time() - os.fstat(folder).st_mtime > _STILLBORN:
+            if "lock" not in os.listdir(folder):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink("lock.new", dir_fd=folder)
+            path.rmdir()  # only an empty one goes, and no link

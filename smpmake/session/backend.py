@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from smpmake.records import BuildRecord
 from smpmake.session.driver import Driver
+
+BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
 
 
 class TakenBack(NamedTuple):

@@ -35,6 +35,8 @@ def most_slots() -> int:
         return sys.maxsize
     try:
         left = most - len(os.listdir("/proc/self/fd"))
+    except FileNotFoundError:
+        raise ScarceError("/proc is not mounted") from None
     except OSError:  # it takes a descriptor to look
         left = 0
     if left <= _FEWEST_DESCRIPTORS:

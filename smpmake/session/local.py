@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -24,12 +23,12 @@ from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.records import BuildRecord
-from smpmake.session.backend import TakenBack
+from smpmake.session.backend import BREATH, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import output_ids
 from smpmake.session.limits import SHORT
-from smpmake.session.means import BREATH
 from smpmake.session.stage import BUILD, Stage, Terms
+from smpmake.threads import Thread
 
 if TYPE_CHECKING:
     from smpmake.engine.engine import Engine
@@ -195,7 +194,7 @@ class LocalBackend:
 
     def _begin_to_look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
         with contextlib.suppress(RuntimeError):  # no thread is left: then without
-            threading.Thread(target=self._look_back, args=(loop, cwd), daemon=True).start()
+            Thread(lambda: self._look_back(loop, cwd))
 
     def _look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
         """What earlier builds tell, in a thread: the build does not wait for it, nor need it."""
@@ -269,6 +268,8 @@ class LocalBackend:
             from smpmake.engine import launchers
 
             record.launchers = launchers.read(build)
+            if build.failures or self._stopped:  # to undo takes a process: there may be few
+                self._engine.rest()
         others = self._neighbours
         if others is not None and others.shared and SHARED not in build.notices:
             build.notices.append(SHARED)
@@ -300,7 +301,10 @@ class LocalBackend:
         if whole:
             reusable = self._build.reusable = self._build.reusable or Reusable(undo.shelf)
             reusable.collect(self._build.finished, undo.changes())
-        complaints = undo.take_back(everything=everything)
+        try:
+            complaints = undo.take_back(everything=everything)
+        except OSError as error:
+            return TakenBack(done=False, complaints=(f"no process for it: {error.strerror}",))
         if reusable is not None:
             reusable.undone()
         return TakenBack(done=True, whole=whole, complaints=tuple(complaints))

@@ -22,14 +22,14 @@ from smpmake.protocol import keeping
 from smpmake.protocol.keeping import DriverEvent
 from smpmake.records import BuildRecord, Failure
 from smpmake.said import say
-from smpmake.session.backend import Backend, TakenBack
+from smpmake.session.backend import BREATH, Backend, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.headstart import Headstart
 from smpmake.session.interrupts import PATIENCE, Interrupts
 from smpmake.session.keeper import Keeper
 from smpmake.session.limits import SHORT, raise_descriptor_limit, restore_descriptor_limit
-from smpmake.session.means import BREATH, in_a_thread
 from smpmake.session.rerun import Input, can_be_repeated, can_run_again
+from smpmake.threads import in_a_thread
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -245,7 +245,7 @@ class Session:
         again = can_be_repeated(record.command, self._input, keep_going=self._settings.keep_going)
         again = again and bool(wrong) and (is_make or backend.reaches_back)
         taken_back = await self._take_back(everything=again)
-        if not again:
+        if not again or not (taken_back.done or is_make):
             if self._killed:
                 record.driver_status = 1
             if not taken_back.done:

@@ -47,6 +47,7 @@ _USED, _ROOM, _START, _BASE, _KEPT = 1, 2, 3, 4, 5  # words of 64 bits
 _LOST: Final = 14  # word of 32 bits
 _ISSUES: Final = (_HEAD.size + _STORES * _STORE.size + _EXCEPTS * _EXCEPT.size) // 8
 _GREW, _WHOLE = 2, 4
+_TRIES, _PAUSE = 200, 0.05  # to have a process; s between two
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
 
 
@@ -325,13 +326,20 @@ class UndoJournal:
         """Undoes everything, or what lies behind the first promise that was not kept.
 
         Nobody of the build may run meanwhile.  Returns complaints: what could not be undone.
+        Raises OSError where no process can be had for it, in a while.
         """
         import subprocess  # few builds need it, all would wait for it
 
-        command = [native.program("keeper"), "undo", os.fspath(self._folder)]
-        done = subprocess.run(
-            [*command, "all" if everything else "stop"], stdout=subprocess.PIPE, check=False
-        )
+        extent = "all" if everything else "stop"
+        command = [native.program("keeper"), "undo", os.fspath(self._folder), extent]
+        for left in reversed(range(_TRIES)):
+            try:
+                done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+                break
+            except BlockingIOError:  # the user has as many as he may
+                if not left:
+                    raise
+                time.sleep(_PAUSE)
         lines = done.stdout.decode(errors="replace").splitlines()
         was_whole = self.is_whole
         self.commit()

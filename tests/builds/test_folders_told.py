@@ -46,14 +46,18 @@ def opened(output: str, pattern: str, start: str) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("flags", ["", "MAKEFLAGS= "])
 @pytest.mark.parametrize("editor", EDITORS)
-def test_p8_an_editor_opens_the_right_file(held: Held, editor: str) -> None:
-    """The first two compiles end when make is in the third folder, or behind it."""
+def test_p8_an_editor_opens_the_right_file(held: Held, editor: str, flags: str) -> None:
+    """The first two compiles end when make is in the third folder, or behind it.
+
+    flags  before each command: make 4.4 does not write there that it is an inner one.
+    """
     space = held.space
-    files = {"Makefile": TOP.format(cc="gcc -Wall -Dheld -c"), "top.c": WARNS}
+    files = {"Makefile": TOP.format(cc=f"{flags}gcc -Wall -Dheld -c"), "top.c": WARNS}
     for name, word in (("quiet", ""), ("a", "-Dheld"), ("b", "")):
         files |= {f"{name}/{name}.c": WARNS}
-        files |= {f"{name}/Makefile": f"all:\n\t@gcc -Wall {word} -c {name}.c\n"}
+        files |= {f"{name}/Makefile": f"all:\n\t@{flags}gcc -Wall {word} -c {name}.c\n"}
     files["b/Makefile"] += "\t@touch ../after\n"
     space.write(files)
     process = held.start("-j4", "sh", "-c", "make 2>&1")

@@ -31,6 +31,30 @@ ls "$AT_WORK" | wc -l >> "$SAID"
 rm "$AT_WORK/$$"
 exit $status
 """
+#: Takes tokens as lto1 of gcc 13 and newer does, which is a client by itself: until a read finds
+#: none and says so.
+TAKING = r"""
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    const char *named = strstr(getenv("MAKEFLAGS"), "--jobserver-auth=");
+    int from, to, count = 0;
+    char tokens[64];
+    if (argc < 1 || named == NULL || sscanf(named, "--jobserver-auth=%d,%d", &from, &to) != 2)
+        return 1;
+    while (count < 64 && read(from, tokens + count, 1) == 1)
+        count++;
+    if (errno != EAGAIN || write(to, tokens, (size_t)count) != count)
+        return 1;
+    execvp("make", argv);
+    return 1;
+}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +82,18 @@ def test_p1_a_link_with_a_job_server_of_its_own(space: Space, option: str) -> No
     assert "0 in place" in ended.err
     said = (space.root / "said").read_text().splitlines()
     assert " -j --jobserver-auth=3,4" in said[-1]
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_who_takes_tokens_until_there_is_none(space: Space, slots: int) -> None:
+    source = space.root / "taking.c"
+    source.write_text(TAKING)
+    space.ok("gcc", "-o", str(space.root / "taking"), str(source))
+    script = f"export MAKE={space.root / 'taking'}; make -e LTO=-flto"
+    space.write(FILES)
+    ended = space.smpmake(f"-j{slots}", "--", "sh", "-c", script)
+    assert ended.status == 0, ended.err
+    assert (space.folder / "prog").exists()
 
 
 @pytest.mark.parametrize("slots", often([2], [1, 2, 4]))

@@ -84,18 +84,20 @@ BOTH = """
     -gsplit-dwarf -c big.S
     -gsplit-dwarf -gno-split-dwarf -g -c a.c
     -flto -c a.c -o x.o
-    -c inc.h
-    inc.h
     inc.h -o out/inc.gch
-    sub/deep.h
     -x c-header inc.h -o out/k
-    -x c++-header -c inc.h
+    -x c++-header -c inc.h -o out/k.pch
     -MMD inc.h -o out/inc.h.gch
-    -MMD -c inc.h
+    -MMD -c inc.h -o out/inc.h.gch
     -pipe -pthread -O2 -Wall -std=gnu11 -fno-strict-aliasing -c a.c
 """
 
 GCC_ONLY = """
+    -c inc.h
+    inc.h
+    sub/deep.h
+    -x c++-header -c inc.h
+    -MMD -c inc.h
     -MD one.c
     -MD a.c b.c
     -MD inc.h
@@ -159,10 +161,6 @@ GCC_ONLY = """
 CLANG_ONLY = """
     -MD one.c
     -MD a.c b.c
-    -MD inc.h
-    --coverage one.c
-    --coverage a.c b.c
-    --coverage one.c -o out/prog
     -gsplit-dwarf -c a.c
     -g -g0 -gsplit-dwarf -c a.c
     -g -gsplit-dwarf -S a.c
@@ -243,10 +241,8 @@ OTHERS = """
     sdcc -S one.c
     sdcc -S one.c -o out/y.asm
     sdcc -MMD -c one.c
-    sdcc -Wp,-MMD,f.d -c one.c
     sdcc --model-large -I. -DX=1 -c one.c
     sdcc -S -MMD --debug one.c
-    sdcc -S -Wp,-MMD,f.d one.c
     sdcc -mz80 --callee-saves-bc -o out/x.rel -c one.c
     sdcc -mhc08 one.c
     sdcc one.c
@@ -263,7 +259,7 @@ OTHERS = """
     gfortran -cpp -MD -c sub/two.F90
     gfortran -cpp -MMD -c low.f90
     gfortran -cpp -MD -MF f.d -c low.f90
-    gfortran -cpp -save-temps -c low.f90 -o y.o
+    gfortran -save-temps -c low.f90 -o y.o
     gfortran -c old.f main.f90
     gfortran -S mod.f90
     gfortran -E sub/two.F90 -o x.f90

@@ -33,6 +33,11 @@ SPLIT = """
     g++ -o prog c.cpp d.cc
     g++ -g -O2 -std=c++17 -o prog c.cpp d.cc
     g++ -shared -fPIC -g -o l.so a.c d.cc
+    g++ -g -O2 c.cpp d.cc -lm -O1 -o prog
+    g++ -g -O2 c.cpp d.cc -l m -O1 -lstdc++ -lm -fPIC -o prog
+    g++ -g -nodefaultlibs -shared -fPIC -o l.so c.cpp d.cc
+    gcc -g -c a.c b.c -lm
+    gcc -g -shared -fPIC -o l.so a.c b.c -L. -lold -l stdc++
     g++ -static -o prog c.cpp d.cc
     g++ -fno-plt -static-libgcc -static-libstdc++ c.cpp d.cc s.o
 """
@@ -140,8 +145,8 @@ def test_parts_of_a_link() -> None:
     found = meaning("gcc -Wall -o prog a.c x.o b.c -lm -Wl,-O1")
     assert found.split is not None
     first, second, link = found.split("tmp")
-    assert first.argv == ("gcc", "-Wall", "a.c", "-c", "-o", "tmp/0-a.o")
-    assert second.argv == ("gcc", "-Wall", "b.c", "-c", "-o", "tmp/1-b.o")
+    assert first.argv == ("gcc", "-Wall", "a.c", "-lm", "-c", "-o", "tmp/0-a.o")
+    assert second.argv == ("gcc", "-Wall", "b.c", "-lm", "-c", "-o", "tmp/1-b.o")
     assert link.argv == (
         "gcc",
         "-Wall",
@@ -157,6 +162,15 @@ def test_parts_of_a_link() -> None:
     assert [(w.path, w.target) for w in first.analysis.writes] == [("tmp/0-a.o", False)]
     assert link.analysis.reads == ("tmp/0-a.o", "x.o", "tmp/1-b.o")
     assert [(w.path, w.target) for w in link.analysis.writes] == [("prog", True)]
+
+
+def test_parts_know_the_libraries_of_the_link() -> None:
+    """Debug information has some of them."""
+    found = meaning("g++ -g a.cc -lx -L. b.cc -Wl,-ly -o prog")
+    assert found.split is not None
+    first, second, _ = found.split("tmp")
+    assert first.argv == ("g++", "-g", "a.cc", "-lx", "-lstdc++", "-lm", "-c", "-o", "tmp/0-a.o")
+    assert second.argv == ("g++", "-g", "-lx", "b.cc", "-lstdc++", "-lm", "-c", "-o", "tmp/1-b.o")
 
 
 def test_parts_behind_a_launcher() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.decide.procfs import Caller, Processes
+from smpmake.engine.context import make_tells_folders
 from smpmake.engine.environment import Environment
 
 
@@ -50,3 +52,49 @@ def test_what_dash_does_with_others_is_for_dash_to_do(tmp_path: Path, variables:
     given = [f"PWD={tmp_path}", *variables]
     blob = b"".join(each.encode() + b"\0" for each in given)
     assert Environment(blob).handed_on(str(tmp_path)) is None
+
+
+class Above(Processes):
+    """A shell, and above it a make that was called so."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self._words = [word.encode() for word in line.split()]
+
+    def caller(self, pid: int) -> Caller | None:
+        name = {3: "sh", 2: self._words[0].decode()}.get(pid)
+        return Caller(pid, name, pid - 1, 0.0) if name else None
+
+    def command_line(self, pid: int) -> list[bytes]:
+        assert pid == 2
+        return self._words
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "flags", "tells"),
+    [
+        ("make", "1", "", False),
+        ("make -kC sub", "1", "k", True),
+        ("make -Csub", "1", "", True),
+        ("make -f C -j2", "1", " -j2", False),
+        ("make -fC", "1", "", False),
+        ("gmake --directory=sub", "1", "", True),
+        ("make all", "2", "", True),
+        ("make all", "3", "k -- A=s", True),
+        ("make all", "2", "s", False),
+        ("make all", "2", "ks", False),
+        ("make all", "2", " --no-print-directory", False),
+        ("make -C sub", "1", "s", False),
+        ("make", "1", "w", True),
+        ("make", "2", "sw", True),
+        ("make", "1", " --print-directory", True),
+        ("bmake all", "2", "", False),
+        ("bash x", "2", "", False),
+    ],
+)
+def test_which_makes_say_which_folder_they_enter(
+    line: str, level: str, flags: str, tells: bool
+) -> None:
+    """As make 4.3 and 4.4 do, which write different MAKEFLAGS."""
+    environment = Environment(f"MAKELEVEL={level}\0MAKEFLAGS={flags}\0".encode())
+    assert make_tells_folders(environment, Above(line), 3) == tells

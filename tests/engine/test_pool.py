@@ -38,7 +38,7 @@ class System:
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         on_result = args[1]
         assert callable(on_result)
-        self.workers.append(FakeWorker(slot, on_result))
+        self.workers.append(FakeWorker(slot, on_result, self.workers.remove))
         return self.workers[-1]
 
     def running(self) -> list[int]:
@@ -51,10 +51,21 @@ class System:
 
 
 class FakeWorker:
-    def __init__(self, slot: int, on_result: Callable[[int, Result], None]) -> None:
+    def __init__(
+        self,
+        slot: int,
+        on_result: Callable[[int, Result], None],
+        on_close: Callable[[FakeWorker], None],
+    ) -> None:
         self.slot = slot
         self.on_result = on_result
         self.jobs: list[int] = []
+        self._on_close = on_close
+
+    def close(self) -> None:
+        self._on_close(self)
+
+    def reap(self) -> None: ...
 
     def hear(self) -> Inherited:
         return Inherited()
@@ -102,6 +113,21 @@ def test_jobs_without_a_worker_wait_for_the_next_that_is_free(
     system = play(monkeypatch, 2, part)
     assert system.ended == [(1, 11), (0, 10), (2, 12), (3, 13)]
     assert caplog.text.count("worker processes: 2, and no more") == 1
+
+
+def test_workers_that_have_nothing_to_do_may_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They leave what processes there are to others, and come back."""
+
+    async def part(system: System, pool: Pool) -> None:
+        pool.start(3)
+        pool.send(1, order(10))
+        pool.rest()
+        assert [worker.slot for worker in system.workers] == [1]
+        assert system.running() == [10]
+        pool.send(0, order(11))
+        assert sorted(system.running()) == [10, 11]
+
+    play(monkeypatch, 3, part)
 
 
 def test_a_worker_that_can_be_started_later_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,7 +227,7 @@ LEAVE = (
 def test_who_has_no_descriptor_left_does_not_wait_for_good(space: Space) -> None:
     code = LEAVE + "open('after', 'w')"
     process = space.start(SMPMAKE, "-q", sys.executable, "-I", "-c", code)
-    assert space.finish(process, timeout=20).status == 0
+    assert space.finish(process).status == 0
     assert "after" in space.tree()
 
 
@@ -241,7 +241,7 @@ def test_a_job_that_has_no_descriptor_left_does_not_wait_for_itself(space: Space
     space.write(objects(1))
     path = f"{space.root}:{space.environment['PATH']}"
     process = space.start(SMPMAKE, "-q", "sh", "-c", "gcc -c f0.c", PATH=path)
-    assert space.finish(process, timeout=20).status == 0
+    assert space.finish(process).status == 0
     assert "f0.o" in space.tree()
 
 

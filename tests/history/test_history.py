@@ -16,7 +16,9 @@ import pytest
 
 from smpmake.forecast import Forecast
 from smpmake.history import VERSION, History, HistoryError, Recorder, past
+from smpmake.history import recorder as recording
 from smpmake.history.schema import MIGRATIONS, SCHEMA
+from smpmake.history.store import LockedError
 from smpmake.records import CommandRecord, Compiler, Failure, Sample, Stall, Surroundings
 from smpmake.redact import SHOWN, Redactor
 from tests.support.made import S, build, command, keep, ran
@@ -66,6 +68,14 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     assert History(tmp_path / "h.db").compilers() == [compiler]
 
 
+def turned(recorder: Recorder) -> None:
+    """Waits until a turn is over."""
+    assert recorder._worker is not None
+    over = threading.Event()
+    recorder._worker.submit(over.set)
+    over.wait()
+
+
 def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
     """What a killed build leaves: all up to its last turn, and that it never ended."""
     history = History(tmp_path / "h.db")
@@ -74,7 +84,7 @@ def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
     record.started = time.monotonic_ns() - 5 * S
     recorder = Recorder(history, record, Redactor())
     recorder.turn()
-    recorder._thread.shutdown()
+    turned(recorder)
     last = history.last("/src")
     assert last is not None
     assert (last.complete, last.running) == (False, True)
@@ -84,6 +94,7 @@ def test_it_is_written_while_the_build_runs(tmp_path: Path) -> None:
         connection.execute("update build set pid_start = pid_start - 1")
     (head,) = history.heads()
     assert (head.complete, head.running) == (False, False)
+    recorder.end()
 
 
 def test_a_turn_writes_only_what_changed(tmp_path: Path) -> None:
@@ -91,8 +102,7 @@ def test_a_turn_writes_only_what_changed(tmp_path: Path) -> None:
     record = build(ran(0, 0, 1, 2), command(1))
     recorder = Recorder(history, record, Redactor())
     recorder.turn()
-    assert recorder._turn is not None
-    recorder._turn.result()
+    turned(recorder)
     assert [c.number for c in recorder._changed()] == []
     record.commands[1].state = "done"
     record.commands.append(command(2))
@@ -117,6 +127,41 @@ def test_two_builds_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
         back = History(path).load(number)
         assert back is not None
         assert len(back.commands) == 50
+
+
+def held(path: Path, how: str) -> sqlite3.Connection:
+    """Another program, which keeps a history for itself."""
+    other = sqlite3.connect(path, isolation_level=None)
+    if how == "all":
+        other.execute("pragma locking_mode = exclusive")
+    other.execute("begin exclusive")
+    other.execute("update build set cwd = cwd")
+    return other
+
+
+@pytest.mark.parametrize("how", ["writing", "all"])
+def test_a_history_that_another_program_has_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Nobody waits for it at a turn; what was new then is written at the next."""
+    path = tmp_path / "h.db"
+    keep(path, build())
+    monkeypatch.setattr(recording, "_MEANWHILE", 0.0)
+    monkeypatch.setattr(recording, "_AT_LAST", 0.0)
+    recorders = [Recorder(History(path), build(ran(0, 0, 1, 2)), Redactor()) for _ in range(2)]
+    with contextlib.closing(held(path, how)) as other:
+        for recorder in recorders:
+            recorder.turn()
+            turned(recorder)
+            assert recorder.fault == ""
+        assert recorders[0].end() == 0
+        assert recorders[0].fault == f"{path}: another program has it locked"
+        with pytest.raises(LockedError):
+            History(path, patience=0.0).prune(patience=0.0)
+        other.execute("rollback")
+    assert recorders[1].end() == 2
+    last = History(path).last()
+    assert last is not None and len(last.commands) == 1
 
 
 def test_old_builds_go_and_the_newest_stays(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 import re
@@ -56,9 +57,11 @@ class Interrupted:
             (os, "open"), (os, "rename"), (os, "mkdir"), (os, "chmod"), (os, "stat"),
             (fcntl, "flock"), (tempfile, "mkdtemp"),
         ):  # fmt: skip
-            monkeypatch.setattr(place, name, self._before(getattr(place, name)))
+            monkeypatch.setattr(place, name, self.before(getattr(place, name)))
 
-    def _before(self, call: Callable[..., Any]) -> Callable[..., Any]:
+    def before(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """That call, with what is done before it."""
+
         def wrapped(*arguments: Any, **options: Any) -> Any:
             if not self._busy:
                 self._busy = True
@@ -135,6 +138,46 @@ def test_p9_a_session_that_is_killed_while_it_leaves(
         clean_up_after_the_dead()
         assert list(temporary.iterdir()) == [], f"killed at {moment}"
     assert moment > 5
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Each has the other's name from now on."""
+    done = ctypes.CDLL(None).renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2)
+    assert done == 0
+
+
+@pytest.mark.parametrize("moment", range(8))
+@pytest.mark.parametrize("age", [0, 7200])
+def test_p9_a_name_that_leads_elsewhere_at_any_moment(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch, moment: int, age: int
+) -> None:
+    """Another user may put a link to a folder of ours where a folder stood, between two looks."""
+    precious = temporary / "precious"
+    bait = temporary / f"smpmake-{os.getuid()}-bait"
+    for folder in (precious, bait):
+        (folder / "undo").mkdir(parents=True)
+        for name in ("lock", "lock.new", "journal", "undo/head", "data"):
+            (folder / name).touch()
+        if age:
+            (folder / "lock").unlink()  # as one that was killed before it had one
+        os.utime(folder, (time.time() - age,) * 2)
+    link = temporary / "link"
+    link.symlink_to(precious)
+    there = sorted(precious.rglob("*"))
+    seen = 0
+
+    def swap() -> None:
+        nonlocal seen
+        if seen == moment:
+            exchange(bait, link)
+        seen += 1
+
+    with monkeypatch.context() as patch:
+        interrupted = Interrupted(patch, swap)
+        patch.setattr(subprocess, "run", interrupted.before(subprocess.run))
+        patch.setattr(os, "rmdir", interrupted.before(os.rmdir))
+        clean_up_after_the_dead()
+    assert sorted(precious.rglob("*")) == there
 
 
 @pytest.mark.parametrize("age", [0, 7200])

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.held import Held
 from tests.support.space import SMPMAKE, Space, objects
+from tests.support.variants import often
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +80,26 @@ def test_p5_too_little_memory_for_us(space: Space, kilobytes: int) -> None:
     short_of(space, f"ulimit -v {kilobytes}", "sh", "-c", "echo > made")
 
 
+#: Root has no limit: another user, who may open what the test has made, has one.
+ANOTHER = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
+ANOTHER += [f"--{kind}-caps=+dac_override,+dac_read_search" for kind in ("inh", "ambient")]
+
+
+@pytest.mark.parametrize("count", often([5], [4, 5, 6, 8]))
+def test_p3_few_processes(space: Space, count: int) -> None:
+    """What followed a promise that was not kept is undone: that takes a process."""
+    if os.getuid() != 0 or space.run(*ANOTHER, "true").status != 0:
+        pytest.skip("only root can become a user who has no process")
+    space.fake("gcc", "#!/bin/sh\nexit 1\n")  # the real one waits for processes
+    script = "gcc -c bad.c || exit 3; echo > on"
+    space.write({"bad.c": "int bad = 1 +;\n"})
+    limited = ["bash", "-c", f'ulimit -u {count}; exec "$@"', "bash"]
+    ended = space.run(*ANOTHER, *limited, SMPMAKE, "sh", "-c", script)
+    assert "Traceback" not in ended.err, ended.err
+    assert ended.status == 3, ended.err
+    assert list(space.tree()) == ["bad.c"]
+
+
 @pytest.mark.parametrize("output", ["live", "serial"])
 @pytest.mark.parametrize(
     "script",
@@ -131,6 +152,16 @@ def test_p8_output_that_cannot_be_written_is_no_success(space: Space, driver: st
     ended = space.run("sh", "-c", f"{SMPMAKE} --output=serial sh -c '{driver}' >/dev/full")
     assert ended.status == 125
     assert "output that could not be written: No space left on device" in ended.err
+
+
+def test_p5_without_proc(space: Space) -> None:
+    hidden = ["unshare", "--mount", "sh", "-ec", 'umount -l /proc; exec "$@"', "sh"]
+    if space.run(*hidden, "true").status != 0:
+        pytest.skip("/proc cannot be hidden here: that takes a namespace of mounts")
+    ended = space.run(*hidden, SMPMAKE, "sh", "-c", "echo > made")
+    assert ended.status == 0
+    assert ended.err == "smpmake: /proc is not mounted; running the build plainly\n"
+    assert "made" in space.tree()
 
 
 def test_p5_the_state_folder_is_a_file(space: Space) -> None:

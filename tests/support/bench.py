@@ -61,6 +61,8 @@ class FakeWorkers:
     def signal(self, slot: int, number: int) -> None:
         self.signals.append((slot, number))
 
+    def rest(self) -> None: ...
+
     def end_strays(self, *, keep_keepers: bool = True) -> None:
         self.ended_strays += 1
 

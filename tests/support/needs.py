@@ -70,7 +70,7 @@ _WORK = {
 }
 _PACKAGES = {
     "clang": "clang and libclang-rt-dev",
-    "ld.gold": "binutils",
+    "ld.gold": "binutils, from 13 on binutils-gold",
     "ld.lld": "lld",
     "sdas8051": "sdcc",
     "sdar": "sdcc",

@@ -13,7 +13,6 @@ import os
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -173,11 +172,13 @@ class Space:
                 call = Path(f"/proc/{each.pid}/syscall").read_text().strip()
                 line = shlex.join(each.cmdline())
                 lines.append(f"{each.pid} {each.status()} in {wait} ({call}): {line[:200]}")
-        for path in self.temporary.rglob("socket"):
-            socket.setdefaulttimeout(5)
-            with contextlib.suppress(SmpmakeError, OSError):
-                lines.append(str(Client(path).ask("state")))
-            socket.setdefaulttimeout(None)
+        for path in self.temporary.glob("*/socket"):
+            with (
+                contextlib.suppress(SmpmakeError, OSError),
+                contextlib.closing(Client(path)) as client,
+            ):
+                client.socket.settimeout(5)
+                lines.append(str(client.ask("state")))
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from smpmake.undo import journal as journals
 from smpmake.undo.journal import UndoJournal, now_ns
 
 TICK = 12_000_000  # undo.h's UNDO_TICK
@@ -61,6 +64,43 @@ def test_a_copy_that_comes_back_is_what_the_file_was(journal: UndoJournal, produ
     info = product.stat()
     assert product.read_bytes() == OLD
     assert (info.st_mode & 0o7777, info.st_atime, info.st_mtime) == (0o751, 1000, 2000)
+
+
+@pytest.mark.parametrize("refusals", [0, 3])
+def test_a_process_that_is_not_to_be_had_is_waited_for(
+    journal: UndoJournal, product: Path, monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    run, left = subprocess.run, refusals
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise BlockingIOError(errno.EAGAIN, "not now")
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(subprocess, "run", refuse)
+    monkeypatch.setattr(journals, "_PAUSE", 0.0)
+    product.unlink()
+    assert journal.take_back(everything=True) == []
+    assert product.read_bytes() == OLD
+
+
+def test_where_no_process_is_ever_to_be_had_nothing_is_undone(
+    journal: UndoJournal, product: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise BlockingIOError(errno.EAGAIN, "not now")
+
+    monkeypatch.setattr(subprocess, "run", refuse)
+    monkeypatch.setattr(journals, "_TRIES", 1)
+    product.unlink()
+    with pytest.raises(BlockingIOError):
+        journal.take_back(everything=True)
+    monkeypatch.undo()
+    assert journal.is_whole
+    assert journal.take_back(everything=True) == []
+    assert product.read_bytes() == OLD
 
 
 def test_where_there_is_no_room_nothing_is_left_near_the_tree(

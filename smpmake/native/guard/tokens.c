@@ -89,10 +89,13 @@ static int has_job_server(char **env)
 	return named != NULL && is_there(named);
 }
 
-/* For reading and writing: who survives the server finds neither an end nor a broken pipe. */
+/* For reading and writing: a process that survives the server finds neither an end nor a broken
+ * pipe. Without waiting: there may be a link below that takes tokens until there are none
+ * (worker.c). */
 static int open_high(const char *fifo)
 {
-	int high = -1, fd = (int)kernel(SYS_openat, AT_FDCWD, fifo, O_RDWR | O_CLOEXEC);
+	const int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC;
+	int high = -1, fd = (int)kernel(SYS_openat, AT_FDCWD, fifo, flags);
 	if (fd < 0)
 		return -1;
 	for (int from = HIGH; high < 0 && from > 2; from /= 2)
