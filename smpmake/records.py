@@ -23,7 +23,8 @@ class CommandRecord:
     state       "done", "failed", "cancelled", or "undone": done in a run that was taken back.
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.
-    unguarded   the program above it that has no guard, "" where all have one.
+    unguarded   the program above it that has no guard, or its own where that takes none; "" where
+                all have one.
     inputs      what its command line says that it reads.
     delay_us    how long its processes, together, waited for a CPU; -1 where nobody measured it.
     reads       files of its own that a guarded job was seen to read (not the system's).

@@ -141,7 +141,9 @@ def _verdict(command: CommandRecord) -> str:
         text = f"{how}: {command.reason}, {Reason.text_of(command.reason)}"
         if command.detail:
             text += f" [{command.detail}]"
-    if command.unguarded:
+    if command.unguarded and command.program.endswith(f"/{command.unguarded}"):
+        text += "; it takes no guard: others waited, since nobody knows what it reads"
+    elif command.unguarded:
         text += f"; called by {command.unguarded}, which takes no guard"
     if command.detail == REUSED:
         text += "; reused, from before the build was run again"

@@ -298,14 +298,11 @@ def test_nothing_is_compiled_twice(space: Space) -> None:
         "OBJECTS = $(patsubst %.c,%.o,$(sort $(wildcard *.c)))\nprog: $(OBJECTS)\n"
         "\tgcc -o $@ $(OBJECTS)\n%.o: %.c\n\tgcc -c $< -o $@\n"
     )
-    tools = space.root / "tools"
-    tools.mkdir()
     log = space.root / "cache" / "log"  # beside the tree: it is not undone
     log.parent.mkdir(exist_ok=True)
-    (tools / "gcc").write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which("gcc")} "$@"\n')
-    (tools / "gcc").chmod(0o755)
+    space.fake("gcc", f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which("gcc")} "$@"\n')
     space.write(files)
-    ended = space.smpmake("make", PATH=f"{tools}:{space.environment['PATH']}")
+    ended = space.smpmake("make")
     assert ended.status == 2, ended.err
     assert "is run again" in ended.err
     lines = log.read_text().splitlines()
@@ -538,7 +535,7 @@ def test_p3_what_a_tool_that_was_killed_has_half_written_goes(
     held: Held, option: list[str]
 ) -> None:
     """By itself, as the system does when memory is short; gcc's own make would delete it."""
-    tool = held.space.root / "tools" / "gcc"
+    tool = held.space.root / "tools" / "gcc.sh"
     tool.write_text("#!/bin/sh\necho half > good.o; kill -9 $$\n")
     files = make("gcc -c good.c", "echo ok > stamp", head="good.o: again", more="again:\n")
     files |= {"good.o": "older\n"}
@@ -590,7 +587,7 @@ def test_what_goes_past_libc_is_undone(held: Held) -> None:
 def test_what_moves_to_and_from_a_cache_is_undone(held: Held, move: str) -> None:
     """What is changed inside is not, but a name in the tree is the tree's."""
     cache = held.space.root / "cache"
-    cache.mkdir()
+    cache.mkdir(exist_ok=True)
     moves = f"python3 -c 'import os, sys; os.rename(*sys.argv[1:])' {move}".replace(
         "C/", f"{cache}/"
     )

@@ -183,6 +183,7 @@ def test_compiles_by_a_static_compiler_run_side_by_side(space: Space, static: st
     lines = "".join(f"{static} -c s.c -o {n}.o; " for n in range(6))
     space.expect_same(files, ["sh", "-c", lines], "-j4")
     assert [command["verdict"] for command in commands_of(space)] == ["deferred"] * 6
+    assert "takes no guard" in space.smpmake("why", "0.o").out
 
 
 WRAPPER = """\

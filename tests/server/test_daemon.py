@@ -49,11 +49,7 @@ def shell(text: str) -> tuple[str, str, str]:
 
 
 def test_p6_two_builds_share_the_slots(space: Space) -> None:
-    tools = space.root / "tools"
-    tools.mkdir()
-    (tools / "gcc").write_text(COUNTING_GCC)
-    (tools / "gcc").chmod(0o755)
-    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    space.fake("gcc", COUNTING_GCC)
     space.write({"count": "0\n", "counts": "", "lock": ""})
     os.mkfifo(space.folder / "go")
     space.write({f"{n}.c": "" for n in range(16)})
@@ -145,11 +141,7 @@ def test_without_a_server_env_wait_and_stop_say_so(space: Space) -> None:
 
 
 def test_p3_a_killed_client_takes_its_build_with_it(space: Space) -> None:
-    tools = space.root / "tools"
-    tools.mkdir()
-    (tools / "gcc").write_text("#!/bin/sh\necho half > 0.o\necho up > started\nread word < never\n")
-    (tools / "gcc").chmod(0o755)
-    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    space.fake("gcc", "#!/bin/sh\necho half > 0.o\necho up > started\nread word < never\n")
     space.write({"0.c": "", "1.c": "", "1.o": "stale"})
     for fifo in ("started", "never"):
         os.mkfifo(space.folder / fifo)
@@ -171,11 +163,7 @@ def test_p3_a_killed_client_takes_its_build_with_it(space: Space) -> None:
 
 def a_build_that_only_waits(space: Space) -> tuple[Server, subprocess.Popen[bytes]]:
     """Its driver has ended; its job would run for ever."""
-    tools = space.root / "tools"
-    tools.mkdir()
-    (tools / "gcc").write_text("#!/bin/sh\necho up > started\nread word < never\n")
-    (tools / "gcc").chmod(0o755)
-    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    space.fake("gcc", "#!/bin/sh\necho up > started\nread word < never\n")
     space.write({"0.c": ""})
     for fifo in ("started", "never"):
         os.mkfifo(space.folder / fifo)

@@ -37,11 +37,7 @@ def waiting_build(space: Space) -> None:
     `issued` is made when all have been answered: a server that is killed before that leaves the
     last to the plain tool, which leaves what it leaves.
     """
-    tools = space.root / "tools"
-    tools.mkdir()
-    (tools / "gcc").write_text(WAITING_GCC)
-    (tools / "gcc").chmod(0o755)
-    space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
+    space.fake("gcc", WAITING_GCC)
     os.mkfifo(space.folder / "started")
     os.mkfifo(space.folder / "go")
     os.mkfifo(space.folder / "never")
@@ -130,7 +126,7 @@ def test_what_the_caller_ignores_ends_nothing(space: Space, number: signal.Signa
 
 def test_p2_a_second_ctrl_c_is_immediate(space: Space) -> None:
     waiting_build(space)
-    tool = space.root / "tools" / "gcc"
+    tool = space.root / "tools" / "gcc.sh"
     tool.write_text(WAITING_GCC.replace("trap 'rm -f /nowhere; exit 7' TERM", "trap '' TERM INT"))
     space.write({"build.sh": "trap '' INT TERM\ngcc -c 0.c\ngcc -c 1.c\nread x < never\n"})
     process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
