@@ -195,6 +195,27 @@ def test_a_known_failure_is_told_to_the_driver(bench: Bench) -> None:
     assert [failure.record.number for failure in bench.build.reported] == [0, 1]
 
 
+def test_what_the_driver_waits_for_goes_first_with_all_that_it_needs(tmp_path: Path) -> None:
+    """Its driver issues nothing meanwhile: behind a long queue it would stand for as long."""
+    bench = Bench(tmp_path, slots=1)
+    bench.write("a.c", "b.c", "c.c", "d.c")
+    known = bench.build.known_failures
+    assert known is not None
+    awaited = [bench.invocation(line) for line in ("gcc -o p d.o", "gcc -c a.c -o e.o")]
+    for each in awaited:
+        known.add(digest_of(each.cwd, each.argv), each.argv)
+    for name in ("a", "b", "c", "d"):
+        assert bench.run(f"gcc -c {name}.c").status == 0
+    needs, alone = bench.run("gcc -o p d.o"), bench.run("gcc -c a.c -o e.o")
+    order = []
+    while bench.workers.running:
+        order.append(bench.workers.running[0])
+        bench.workers.end(order[-1])
+    assert order == [0, 3, 4, 5, 1, 2]
+    assert (needs.status, alone.status) == (0, 0)
+    assert bench.close() == []
+
+
 @pytest.mark.parametrize("status", [0, FAILED])
 def test_whose_truth_is_waited_for_is_told_it_when_nothing_of_it_is_pending(
     bench: Bench, status: int, monkeypatch: pytest.MonkeyPatch
