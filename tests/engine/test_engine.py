@@ -75,13 +75,33 @@ def test_keep_going_cancels_only_what_needs_what_failed(bench: Bench) -> None:
     bench.workers.end(0, FAILED)
     bench.workers.end(1)
     assert bench.states() == ["failed", "done", "cancelled", ""]
-    refused = bench.run("gcc -o r a.o")
-    assert refused.status == 1
-    assert b"gcc -c a.c" in refused.message
+    needs = bench.run("gcc -o r a.o")
+    assert not needs.is_answered
     assert bench.run("gcc -c c.c").status == 0
     bench.workers.end(3)
-    bench.workers.end(4)
+    bench.workers.end(4, FAILED, err=b"no a.o\n")
+    assert (needs.status, needs.message) == (1, b"no a.o\n")
+    bench.workers.end(5)
     assert bench.build.empty.is_set()
+
+
+def test_what_uses_what_failed_runs_where_the_driver_was_told(bench: Bench) -> None:
+    """It fails with words of its own, or does not mind, as it does serially."""
+    known = bench.build.known_failures
+    assert known is not None
+    each = bench.invocation("gcc -c a.c")
+    known.add(digest_of(each.cwd, each.argv), each.argv)
+    told = bench.run("gcc -c a.c")
+    assert bench.run("gcc -o p a.o b.o").status == 0  # of a part of the script that does not wait
+    bench.workers.end(0, FAILED, err=b"no\n")
+    assert (told.status, told.message) == (1, b"no\n")
+    bench.workers.end(1)
+    needs = bench.run("gcc -o r a.o")
+    assert not needs.is_answered
+    bench.workers.end(2, FAILED, err=b"no a.o\n")
+    assert (needs.status, needs.message) == (1, b"no a.o\n")
+    assert bench.states() == ["failed", "done", "failed"]
+    assert not bench.build.failures
 
 
 @pytest.mark.parametrize(
