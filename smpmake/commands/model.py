@@ -82,6 +82,12 @@ class Reason(enum.StrEnum):
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
     NAMESPACE = "other-namespace", False, "called where other file systems are mounted"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
+    TIME_LIMIT = "time-limit", False, "called by `timeout`: how long it takes matters"
+    BACKGROUND = (
+        "background",
+        False,
+        "a shell runs it in the background, and may wait for or end it",
+    )
     STATUS_MATTERS = "status-matters", False, "failed once, and the caller looked at the status"
     FIRST_OF_SCRIPT = (
         "first-of-a-script",

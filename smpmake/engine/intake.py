@@ -95,7 +95,7 @@ class Intake:
                 decision = anyway
         caller = b""
         if decision.deferred and build.undo is not None:
-            caller = self._processes.calling_command(invoke.parent)
+            caller = context.calling_command()
         digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
         if not build.owed:
             self._pending.heard()

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "guard/kernel.h"
 #include "util.h"
 
 /* Descriptors as high as these are nobody's: a build may have closed 0, 1 or 2, or use 3 itself. */
@@ -104,6 +106,23 @@ static int send_with_descriptors(int connection, struct iovec *parts, int count,
 	return 0;
 }
 
+/* A shell without job control has what it starts in the background ignore these two. */
+static uint32_t ignored_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGQUIT};
+	uint32_t ignored = 0;
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		struct { /* the kernel's */
+			uintptr_t handler;
+			uint64_t more[3];
+		} action = {.handler = 0};
+		kernel(SYS_rt_sigaction, signals[i], NULL, &action, 8);
+		if (action.handler == (uintptr_t)SIG_IGN)
+			ignored |= UINT32_C(1) << (signals[i] - 1);
+	}
+	return ignored;
+}
+
 static char *joined(char **list, size_t size)
 {
 	char *blob = must_alloc(size), *at = blob;
@@ -150,6 +169,7 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 	    .limits_len = sizeof limits,
 	    .unguarded = s->unguarded,
 	    .line = (uint32_t)s->is_line,
+	    .ignored = ignored_signals(),
 	};
 	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len +
 	              fixed.build_len + argv_bytes + s->env_bytes + sizeof limits;

@@ -46,7 +46,7 @@ struct wire_invoke {
 	uint32_t tool_len, real_len, cwd_len, build_len, argv_len, env_len, limits_len;
 	uint32_t unguarded; /* the nearest process above without a guard, 0 where all have one */
 	uint32_t line;      /* it is a recipe's line: what a make has started */
-	uint32_t reserved;
+	uint32_t ignored;   /* of SIGINT and SIGQUIT, as bits: 0 is signal 1 */
 };
 
 struct wire_limit {

@@ -73,6 +73,7 @@ class Invoke:
     limits     pairs of 64 bits (soft, hard), one a resource.
     unguarded  the nearest process above it that has no guard, 0 where all have one.
     is_line    it is a recipe's line: what a make has started.
+    ignored    which of SIGINT and SIGQUIT are, as bits (0 is signal 1).
     """
 
     parent: int
@@ -88,6 +89,7 @@ class Invoke:
     limits: bytes
     unguarded: int = 0
     is_line: bool = False
+    ignored: int = 0
 
     def limit(self, resource: int) -> int:
         """The soft one of a resource (resource.RLIMIT_NOFILE ...); no limit where none came."""
@@ -133,7 +135,7 @@ def decode_invoke(payload: bytes) -> Invoke:
         limits_len,
         unguarded,
         line,
-        _,
+        ignored,
     ) = _INVOKE.unpack_from(payload)
     tool, real, cwd, build, argv, env, limits = blobs(
         payload,
@@ -166,6 +168,7 @@ def decode_invoke(payload: bytes) -> Invoke:
         limits,
         unguarded,
         bool(line),
+        ignored,
     )
 
 
@@ -213,7 +216,7 @@ def encode_invoke(invoke: Invoke) -> bytes:
         len(invoke.limits),
         invoke.unguarded,
         invoke.is_line,
-        0,
+        invoke.ignored,
     )
     return frame(
         INVOKE,
