@@ -107,6 +107,8 @@ class Executor:
 
         What follows is put behind, never done within: chains of renames may be long.
         """
+        if not self._scheduler.hazards.deferred:  # an umount has waited for that
+            self._disk.let_go()
         self._todo.extend(actions)
         if self._performing:
             return

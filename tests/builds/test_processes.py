@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.space import Space
+from tests.support.needs import require_mounts
+from tests.support.space import SMPMAKE, Space
 
 pytestmark = pytest.mark.slow
 
@@ -38,3 +39,24 @@ def test_what_has_a_limit_and_runs_in_the_background_has_named_reasons(space: Sp
     assert "time-limit" in reasons[0]
     assert "background" in reasons[1]
     assert "time-limit" not in reasons[2]  # a make's limit is for all of its work
+
+
+def test_what_the_build_mounts_it_can_unmount(space: Space) -> None:
+    """Commands have read and written there, so its clock was looked at."""
+    require_mounts()
+    script = """
+set -e
+mkdir mnt
+mount -t tmpfs none mnt
+cp a.c mnt
+(cd mnt && gcc -c a.c && gcc -c a.c -o b.o)
+gcc -c mnt/a.c -o mnt/c.o
+cp mnt/*.o .
+cat a.o b.o c.o > all
+umount mnt
+"""
+    space.write({"a.c": "int a;\n", "build.sh": script})
+    ended = space.run("unshare", "-m", SMPMAKE, "sh", "build.sh")
+    assert ended.status == 0, ended.err
+    assert {"a.o", "b.o", "c.o"} <= set(space.tree())
+    space.expect_clean()
