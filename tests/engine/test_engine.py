@@ -12,6 +12,7 @@ import pytest
 
 from smpmake.decide.known_failures import digest_of
 from smpmake.disk.disk import Disk
+from smpmake.guard.traces import Trace, Traces
 from smpmake.protocol import wire
 from tests.support.bench import Bench
 
@@ -626,3 +627,29 @@ def test_who_asks_for_room_where_nothing_can_be_undone_is_answered(bench: Bench)
     bench.run("gcc -c a.c")
     assert bench.ask(wire.ASK_ROOM, "a.o").answers == [wire.GUARD_GO_ON]
     bench.workers.end(0)
+
+
+def test_a_question_looks_once_at_what_each_job_was_seen_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listing of many new names stood the server still for seconds."""
+    slots = 8
+    bench = Bench(tmp_path, slots=slots)
+    for number in range(slots):
+        bench.write(f"{number}.c")
+        bench.run(f"gcc -c {number}.c")
+    bench.write(*(f"new{number}.h" for number in range(50)))
+    looks: list[int] = []
+    end = Traces.end
+
+    def counted(self: Traces, slot: int) -> Trace:
+        looks.append(slot)
+        return end(self, slot)
+
+    monkeypatch.setattr(Traces, "end", counted)
+    answers = bench.ask(wire.ASK_NAMES, ".", command=slots - 1).answers
+    assert answers == [wire.GUARD_ELSEWHERE]
+    assert slots <= len(looks) <= 2 * slots  # for what was made since, and behind the listing
+    for number in range(slots):
+        bench.workers.end(number)
+    assert bench.close() == []
