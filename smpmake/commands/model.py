@@ -59,6 +59,8 @@ class Reason(enum.StrEnum):
     MALFORMED = "malformed-command", True, "the tool itself will refuse this command line"
     WHOLE_FOLDER = "whole-folder", True, "moves, copies or removes a whole folder"
     WRITES_UNPREDICTABLE = "unpredictable-outputs", True, "the names it writes cannot be predicted"
+    # Of all that is pending: it may go through the launcher by whatever name.
+    LAUNCHER_QUERY = "launcher-query", True, "asks a launcher what it has done for other commands"
     # Understood, but its answer or its place matters: these wait for their operands only.
     QUERY = "query", False, "asks the tool about itself"
     READS_STDIN = "reads-stdin", False, "reads its source from standard input"

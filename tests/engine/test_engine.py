@@ -346,6 +346,20 @@ def test_a_barrier_waits_for_everything_and_its_shim_runs(bench: Bench) -> None:
     assert bench.states() == ["done", "done"]
 
 
+@pytest.mark.parametrize("asks", ["ccache -s", "sccache --show-stats", "distcc --show-hosts"])
+def test_a_launcher_that_is_asked_what_it_has_done_waits(bench: Bench, asks: str) -> None:
+    """For all: a compiler's name may be the launcher's as well."""
+    bench.run("ccache gcc -c a.c")
+    bench.run("gcc -c b.c")
+    shim = bench.run(asks)
+    bench.workers.end(0)
+    assert not shim.is_answered
+    bench.workers.end(1)
+    assert shim.became is not None
+    bench.engine.lease_ended(shim.became)
+    assert bench.build.records[-1].reason == "launcher-query"
+
+
 def test_a_shim_that_goes_away_takes_its_command_with_it(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     shim = bench.run("gcc -c --mystery b.c")
