@@ -8,6 +8,7 @@
 
 #include "journal.h"
 #include "kernel.h"
+#include "peers.h"
 
 /* What fopen's mode means. */
 static inline int flags_of(const char *mode)
@@ -143,6 +144,12 @@ static inline void binds(const void *address, unsigned size)
 	} *name = address;
 	if (address != NULL && size > sizeof name->family && name->family == 1 && *name->path)
 		makes(AT_FDCWD, name->path);
+}
+
+static inline void meets(int fd, const void *address, unsigned size)
+{
+	if (!guard_quiet())
+		guard_meets(fd, address, size);
 }
 
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.
