@@ -76,7 +76,8 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
             is_flag=True,
             default=None,
             envvar="SMPMAKE_KEEP_GOING",
-            help="After a failure go on with what does not depend on it.",
+            help="For scripts: after a failure go on with what does not depend on it."
+            "  A make is told so itself: `smpmake make -k`.",
         ),
         click.option(
             "--guard/--no-guard",

@@ -23,6 +23,9 @@ QUERIES: dict[str, frozenset[str]] = {
     "sccache": names("--help --show-adv-stats --show-stats --version -V -h -s"),
 }
 
+#: Of these what tells of itself, whatever it has done.
+_ABOUT_ITSELF = names("--help --version --print-version -V -h")
+
 #: The variable that names a log in which each of a launcher's calls adds how its cache did, beside
 #: the statistics that its user sees.  sccache counts for its server alone, not for a build.
 LOGS: dict[str, str] = {"ccache": "CCACHE_STATSLOG"}
@@ -103,7 +106,8 @@ def analyse(inv: Invocation) -> Analysis:
     inner = find(basename(word))
     if inner is None or inner.name != "compiler":
         if word.partition("=")[0] in QUERIES[basename(launcher)]:
-            return Analysis(Kind.QUERY, refusal=Reason.QUERY, detail=word)
+            waits = Reason.QUERY if word in _ABOUT_ITSELF else Reason.LAUNCHER_QUERY
+            return Analysis(Kind.QUERY, refusal=waits, detail=word)
         return Analysis(Kind.UNKNOWN, refusal=Reason.UNKNOWN_OPTION, detail=word)
     meaning = inner.analyse(inv._replace(argv=inv.argv[1:]))
     if meaning.split is not None:

@@ -62,6 +62,8 @@ class Reason(enum.StrEnum):
     WRITES_UNPREDICTABLE = "unpredictable-outputs", True, "the names it writes cannot be predicted"
     # With a guard in the tool these wait for that file only.
     PENDING_ANSWER = "pending-answer", True, "what it means depends on a file that is pending"
+    # Of all that is pending: it may go through the launcher by whatever name.
+    LAUNCHER_QUERY = "launcher-query", True, "asks a launcher what it has done for other commands"
     # Understood, but its answer or its place matters: these wait for their operands only.
     QUERY = "query", False, "asks the tool about itself"
     READS_STDIN = "reads-stdin", False, "reads its source from standard input"
@@ -90,6 +92,12 @@ class Reason(enum.StrEnum):
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
     INHERITED = "inherited", False, "its caller has another group, right, priority or namespace"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
+    TIME_LIMIT = "time-limit", False, "called by `timeout`: how long it takes matters"
+    BACKGROUND = (
+        "background",
+        False,
+        "a shell runs it in the background, and may wait for or end it",
+    )
     STATUS_MATTERS = "status-matters", False, "failed once, and the caller looked at the status"
     FIRST_OF_SCRIPT = (
         "first-of-a-script",

@@ -59,6 +59,12 @@ class Context(Protocol):
     def inherits_otherwise(self) -> bool:
         """Whether it is run with rights, priorities or namespaces that a job would not have."""
 
+    def is_limited(self) -> bool:
+        """Whether the command has a limited time: it is called by `timeout`."""
+
+    def is_in_background(self) -> bool:
+        """Whether a shell has started it in the background, and so knows its process."""
+
     def unguarded_caller(self) -> str:
         """The program above the command that has no guard and is no make; "" for none."""
 
@@ -129,6 +135,9 @@ def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: st
     updated = [write.path for write in analysis.writes if write.in_place]
     if not any(map(context.is_pending, paths)) and not any(map(context.leads_to_pending, updated)):
         return Decision(Reason.NOT_PENDING, light=True)
+    awaited = _process_matters(context)
+    if awaited is not None:
+        return Decision(awaited, light=True)
     folder = context.missing_folder()
     return Decision(Reason.NO_FOLDER, folder, light=True) if folder else Decision(None)
 
@@ -137,6 +146,13 @@ def _makes_one_program(analysis: Analysis) -> bool:
     """Whether it goes from one source to a program in one step, as checks do."""
     reads = analysis.reads
     return analysis.kind is Kind.LINK and len(reads) == 1 and not is_product(reads[0])
+
+
+def _process_matters(context: Context) -> Reason | None:
+    """Why the command's own process is looked at: it must be there for as long as the work."""
+    if context.is_limited():
+        return Reason.TIME_LIMIT
+    return Reason.BACKGROUND if context.is_in_background() else None
 
 
 def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reason | None, str]:
@@ -155,6 +171,9 @@ def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reas
         return Reason.UNCHECKED, ""
     if context.captured():
         return Reason.CAPTURED_OUTPUT, ""
+    awaited = _process_matters(context)
+    if awaited is not None:
+        return awaited, ""
     if _makes_one_program(analysis) and context.status_is_asked():
         return Reason.STATUS_ASKED, analysis.reads[0]
     looked_at = context.target_checked()

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import re
+import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -19,6 +20,11 @@ from smpmake.protocol.wire import FileId
 
 _SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"ksh", b"zsh"})
 _NULL: Final = FileId(os.stat(os.devnull).st_dev, os.stat(os.devnull).st_ino)
+_LIMITS: Final = frozenset({"timeout", "gtimeout"})
+#: What stands above a build's driver: limits above it are no part of the build.
+_KEEPER: Final = "smpmake-keeper"
+#: What a shell without job control has its background commands ignore, as bits.
+_BACKGROUND: Final = 1 << signal.SIGINT - 1 | 1 << signal.SIGQUIT - 1
 _SMALL_SOURCE: Final = 4096
 _LONGEST_CHAIN: Final = 32
 
@@ -104,6 +110,15 @@ class Processes:
         except OSError:
             return None
         return FileId(out.st_dev, out.st_ino), FileId(err.st_dev, err.st_ino)
+
+    def ignored(self, pid: int) -> int:
+        """Which signals a process ignores, as bits (0 is signal 1); all where it is gone."""
+        try:
+            with open(f"/proc/{pid}/status", "rb") as file:
+                text = file.read()
+        except OSError:
+            return -1
+        return int(text.partition(b"\nSigIgn:")[2].split(None, 1)[0], 16)
 
     def holds(self, pid: int, files: tuple[FileId, FileId]) -> bool:
         """Whether a process has one of two files open, beside its own input and output."""
@@ -231,6 +246,29 @@ def shell_text(command: list[bytes]) -> str:
         if not word.startswith(b"--") and b"c" in word:
             return os.fsdecode(following)
     return ""
+
+
+def is_limited(processes: Processes, caller: Caller) -> bool:
+    """Whether a command is called by `timeout`, or by what that runs, up to the next make.
+
+    A make's own limit is for all of its work, which takes less time with us than without.
+    """
+    return any(
+        each.name in _LIMITS
+        for each in itertools.takewhile(
+            lambda each: each.name != _KEEPER and each.name not in MAKES,
+            itertools.chain((caller,), processes.above(caller.parent, _LONGEST_CHAIN)),
+        )
+    )
+
+
+def is_in_background(processes: Processes, caller: Caller, ignored: int) -> bool:
+    """Whether a shell runs a command, which ignores such signals, in the background."""
+    return (
+        ignored & _BACKGROUND == _BACKGROUND
+        and os.fsencode(caller.name) in _SHELLS
+        and processes.ignored(caller.pid) & _BACKGROUND != _BACKGROUND
+    )
 
 
 _PARTS: Final = re.compile(rb"(&&|\|\||[;&|\n])")

@@ -10,6 +10,7 @@ class FileClock:
 
     The kernel's clock for files is not the one that programs read, so a file of ours is touched on
     the file system in question and its time read.  It has no name: nothing is ever left behind.
+    As long as it is open the file system cannot be unmounted.
     """
 
     def __init__(self) -> None:
@@ -25,7 +26,7 @@ class FileClock:
         return os.fstat(stamp).st_mtime_ns
 
     def close(self) -> None:
-        """Gives the descriptors back."""
+        """Gives the descriptors back; the next question makes new ones."""
         for stamp in self._stamps.values():
             os.close(stamp)
         self._stamps.clear()

@@ -68,7 +68,7 @@ class Build:
     broken         the first command whose promised success was wrong.
     stopping       128+n once signal n ended the build.
     refused        a shim has been told why nothing is run any more: it is said once.
-    lost           outputs that were promised and will not come (matters under keep_going).
+    lost           outputs of commands that have failed: who needs one is waited for.
     present        commands of this build that have not left the engine.
     done           jobs that have ended.
     empty          set while none is present.

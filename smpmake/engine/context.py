@@ -11,11 +11,14 @@ from smpmake.commands.makes import MAKES, READ_BACK, options_of
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
 from smpmake.decide.procfs import (
+    Caller,
     Processes,
     are_messages_captured,
     asks_for_status,
     is_captured,
     is_fresh,
+    is_in_background,
+    is_limited,
 )
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
@@ -35,6 +38,7 @@ class Context:
     __slots__ = (
         "_analysis",
         "_build",
+        "_caller",
         "_cwd",
         "_hazards",
         "_inherited",
@@ -64,6 +68,19 @@ class Context:
         self._cwd = cwd
         self._analysis = analysis
         self._silent = False
+        self._caller: Caller | None = None
+
+    def caller(self) -> Caller | None:
+        """Who called the shim, None where it is gone."""
+        self._caller = self._caller or self._processes.caller(self._invoke.parent)
+        return self._caller
+
+    def calling_command(self) -> bytes:
+        """See Processes.calling_command."""
+        caller = self.caller()
+        if caller is None or caller.name in MAKES:
+            return b""
+        return self._processes.calling_command(caller.pid)
 
     def expect_silence(self) -> None:
         """The command will say nothing, so that it is no matter who catches it."""
@@ -153,6 +170,18 @@ class Context:
             return False
         return invoke.inherited != own.number or invoke.nice < own.nice
 
+    def is_limited(self) -> bool:
+        """See policy.Context."""
+        caller = self.caller()
+        return caller is not None and is_limited(self._processes, caller)
+
+    def is_in_background(self) -> bool:
+        """See policy.Context."""
+        caller = self.caller()
+        return caller is not None and is_in_background(
+            self._processes, caller, self._invoke.ignored
+        )
+
     def unguarded_caller(self) -> str:
         """See policy.Context."""
         if not self._build.rules.guard or not self._invoke.unguarded:
@@ -173,7 +202,7 @@ class Context:
         sides = self._analysis.included or not all(w.target for w in self._analysis.writes)
         if not sides:
             return False
-        caller = self._processes.caller(self._invoke.parent)
+        caller = self.caller()
         return caller is not None and caller.name in READ_BACK
 
     def target_checked(self) -> str:

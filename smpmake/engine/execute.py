@@ -107,6 +107,8 @@ class Executor:
 
         What follows is put behind, never done within: chains of renames may be long.
         """
+        if not self._scheduler.hazards.deferred:  # an umount has waited for that
+            self._disk.let_go()
         self._todo.extend(actions)
         if self._performing:
             return
@@ -234,7 +236,8 @@ class Executor:
     def _retire(self, job: Job, *, ok: bool, now: int, first: Iterable[Action] = ()) -> None:
         """It leaves the engine; behind `first`, what waited for it goes on or will not run."""
         self._leave(job)
-        actions = self._scheduler.finished(job, ok=ok, now=now)
+        told = command_of(job).is_awaited
+        actions = self._scheduler.finished(job, ok=ok, now=now, told=told)
         self._find_again(command_of(job).build)
         self.perform([*first, *actions])
 

@@ -11,6 +11,7 @@ import os
 from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
+from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.elf import is_script
 from smpmake.disk.paths import Paths
@@ -103,18 +104,16 @@ class Intake:
                 decision = anyway
         caller = b""
         if decision.deferred and build.undo is not None:
-            caller = self._processes.calling_command(invoke.parent)
+            caller = context.calling_command()
         digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
         if not build.owed:
             self._pending.heard()
+        if build.lost and decision.deferred and self._needs_lost(build, cwd, analysis):
+            digest = digest or digest_of(invoke.cwd, invoke.argv)  # it fails, as a rule
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
         elif shows:
             decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
-        if build.lost and self._needs_lost(build, cwd, analysis):
-            close_all(out, err)
-            refuse(build, reply)
-            return
         waits_to_link = decision.reason is Reason.LINK_WAITS
         if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
             self._issuing.split(build, invoke, cwd, analysis, decision, reply, out, err)

@@ -190,6 +190,7 @@ class Issuing:
             command.rename = (source, destination)
         job = self._job(command, Mode.DEFERRED, operands, decision)
         job.issued_ns = self._resolver.issue_time(outputs, cwd)
+        job.urgent = command.is_awaited
         command.outputs = encoded(outputs)
         command.makes = tuple(output.name for output in outputs if output.made)
         command.perhaps = tuple(output.name for output in outputs if output.write.perhaps)

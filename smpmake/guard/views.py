@@ -21,6 +21,34 @@ MADE_SINCE: Final = "made since"
 NOT_THERE: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
 
 
+class _Seen:
+    """What jobs that run were seen to do, each looked at once: for one question."""
+
+    def __init__(self, pending: Pending, traces: Traces) -> None:
+        self._pending = pending
+        self._traces = traces
+        self._known: dict[Job, Trace] = {}
+        self._unsaid: set[str] | None = None
+
+    def of(self, job: Job) -> Trace:
+        """A job's notes."""
+        known = self._known.get(job)
+        if known is None:
+            nothing = Trace((), (), whole=False)
+            known = self._traces.end(job.slot) if job.slot is not None else nothing
+            self._known[job] = known
+        return known
+
+    def unsaid(self) -> set[str]:
+        """What commands that are at work were seen to write, without having said so."""
+        if self._unsaid is None:
+            self._unsaid = set()
+            for job in self._pending.running_jobs():
+                written = set(map(os.path.realpath, self.of(job).writes))
+                self._unsaid |= written.difference(job.operands.writes)
+        return self._unsaid
+
+
 class Views:
     """One per engine."""
 
@@ -42,6 +70,9 @@ class Views:
 
     def of(self, question: Question, job: Job) -> bytes | None:
         """The answer to a job that is about to read something; None: what is there."""
+        return self._view(question, job, _Seen(self._pending, self._traces))
+
+    def _view(self, question: Question, job: Job, seen: _Seen) -> bytes | None:
         path = self._paths.canonical("/", question.path)
         kept = self._versions.of(job, path)
         if kept is None:  # by a link to a folder that was not there
@@ -49,7 +80,7 @@ class Views:
         if (
             kept is None
             and question.other == MADE_SINCE
-            and not self._is_its_own(question, job, path)
+            and not self._is_its_own(question, job, path, seen)
         ):
             kept = ABSENT
         if kept is None:
@@ -61,12 +92,13 @@ class Views:
     def has_more(self, listing: str, folder: str, jobs: Iterable[Job]) -> bool:
         """Whether a folder's listing has what jobs have made there and not said, be it for a
         moment.  To be asked behind the look: such names are noted before they are there."""
+        seen = _Seen(self._pending, self._traces)
         return any(
             os.path.dirname(path) == folder
             and path not in job.operands.writes
             and os.path.lexists(f"{listing}/{os.path.basename(path)}")
             for job in jobs
-            for path in (self._seen_of(job).writes if job.slot is not None else ())
+            for path in seen.of(job).writes
         )
 
     def made_since(
@@ -77,16 +109,17 @@ class Views:
         A link that was there counts, wherever it led to.
         """
         found = set()
+        seen = _Seen(self._pending, self._traces)
         for entry in entries:
             with contextlib.suppress(OSError):  # it is gone
                 young = entry.stat(follow_symlinks=False).st_ctime_ns >= job.issued_ns
                 if young and not self._versions.has_older(job, entry.path):
                     each = question._replace(path=entry.path, other=MADE_SINCE)
-                    if self.of(each, job) == NOT_THERE:
+                    if self._view(each, job, seen) == NOT_THERE:
                         found.add(entry.name)
         return found
 
-    def _is_its_own(self, question: Question, job: Job, path: str) -> bool:
+    def _is_its_own(self, question: Question, job: Job, path: str, seen: _Seen) -> bool:
         """Whether a file that is younger than a job is there for it all the same.
 
         By it, or by an earlier command, which may be at work on it; or in common use, or who made
@@ -96,8 +129,8 @@ class Views:
             path in job.operands.writes
             or self._pending.is_to_come(path, job.number)
             or self._versions.was_made_before(job, path)
-            or self._is_shared(path)
-            or not self._seen_of(job).whole
+            or path in seen.unsaid()
+            or not seen.of(job).whole
             or not self._is_by_later_ones(question, job, path)
         )
 
@@ -117,14 +150,3 @@ class Views:
                 self._makers.setdefault(self._paths.canonical("/", name), set()).add(change.command)
         makers = self._makers.get(path, set())
         return bool(makers) and all(number < 0 or number > job.number for number in makers)
-
-    def _is_shared(self, path: str) -> bool:
-        """Whether a command that is at work was seen to write it, without having said so."""
-        return any(
-            path not in other.operands.writes
-            and path in map(os.path.realpath, self._seen_of(other).writes)
-            for other in self._pending.running_jobs()
-        )
-
-    def _seen_of(self, job: Job) -> Trace:
-        return self._traces.end(job.slot) if job.slot is not None else Trace((), (), whole=False)

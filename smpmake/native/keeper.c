@@ -3,8 +3,9 @@
  *     smpmake-keeper CONTROL ALIVE NOFILE FOLDER COMMAND [ARG ...]
  *
  * CONTROL is the connection to the server; ALIVE the read end of a pipe whose other end all workers
- * hold; NOFILE the driver's own soft limit of descriptors; FOLDER the session's folder.  The
- * driver stays in the terminal's foreground process group, as if the keeper were not there.
+ * hold; NOFILE the driver's own soft limit of descriptors; FOLDER the session's folder.  At a
+ * terminal the driver stays in the foreground process group, as if the keeper were not there. Where
+ * there is none it has a group of its own: what it sends to that (kill -TERM 0) is not for us.
  *
  *     smpmake-keeper CONTROL ALIVE NOFILE FOLDER
  *
@@ -91,14 +92,25 @@ static int tell(int control, uint32_t event, int status, const struct rusage *us
 	return send_frame(control, WIRE_DRIVER, &message, sizeof message);
 }
 
+static int has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static pid_t start(char **command, rlim_t descriptors, int *error)
 {
 	volatile int trouble = 0;
+	int alone = !has_terminal();
 	pid_t pid = vfork();
 	if (pid == 0) {
 		struct rlimit limit;
 		sigset_t none;
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		if (alone)
+			setpgid(0, 0);
 		if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 			limit.rlim_cur = descriptors;
 			setrlimit(RLIMIT_NOFILE, &limit);
@@ -351,6 +363,8 @@ int main(int argc, char **argv)
 		unsetenv("SMPMAKE_CALLER");
 	fcntl(control, F_SETFD, FD_CLOEXEC);
 	fcntl(alive, F_SETFD, FD_CLOEXEC);
+	if (!has_terminal())
+		setpgid(0, 0); /* who kills the server's group is not to kill who cleans up */
 	stand_signals();
 	default_hidden_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -77,6 +77,7 @@ class Invoke:
     limits     pairs of 64 bits (soft, hard), one a resource.
     unguarded  the nearest process above it that has no guard, 0 where all have one.
     is_line    it is a recipe's line: what a make has started.
+    ignored    which of SIGINT and SIGQUIT are, as bits (0 is signal 1).
     """
 
     parent: int

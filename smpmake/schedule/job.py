@@ -115,7 +115,8 @@ class Job:
     exclusive   runs while nothing else does.
     payload     what the caller of the scheduler keeps with it.
     state       where it is; set by the scheduler alone.
-    urgent      somebody in the foreground waits for it, or for what needs it.
+    urgent      somebody in the foreground waits for it, or for what needs it; set at its issue
+                where its own shim does.
     slot        the slot that it holds, None without one.
     ready_at    when its last hazard cleared (the caller's clock), and `waited_for` the job that
                 cleared it, None where nothing had to be waited for.

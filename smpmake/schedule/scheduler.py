@@ -106,12 +106,13 @@ class Scheduler:
             self._dispatch(actions)
         return actions
 
-    def finished(self, job: Job, *, ok: bool, now: int) -> list[Action]:
-        """A running command ended; what needs its outputs is cancelled if it failed."""
+    def finished(self, job: Job, *, ok: bool, now: int, told: bool = False) -> list[Action]:
+        """A running command ended; what needs its outputs is cancelled if it failed, unless its
+        driver is told that: then it runs, and fails by itself."""
         actions: list[Action] = []
         self._release(job)
         self._set(job, State.DONE if ok else State.FAILED)
-        self._retire(job, now, actions, cause=None if ok else job)
+        self._retire(job, now, actions, cause=None if ok or told else job)
         self._dispatch(actions)
         return actions
 

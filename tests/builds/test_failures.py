@@ -102,6 +102,28 @@ def test_keep_going_builds_what_does_not_depend_on_the_failure(space: Space) -> 
     space.expect_clean()
 
 
+@pytest.mark.parametrize("way", ["make", "make -i", "a script"])
+def test_p1_behind_a_failure_that_is_tolerated_the_next_command_speaks_for_itself(
+    space: Space, way: str
+) -> None:
+    files = {
+        "bad.c": "int x = oops;\n",
+        "Makefile": "all:\n\t-gcc -c bad.c\n\t-gcc -o p bad.o\n\techo on > on\n",
+        "build.sh": "gcc -c bad.c\ngcc -o p bad.o\necho $? > status\n",
+    }
+    command = ["sh", "build.sh"] if way == "a script" else way.split()
+    plain_files = {**files, "Makefile": files["Makefile"].replace("-gcc", "gcc")}
+    files = plain_files if way == "make -i" else files
+    space.write(files)
+    plain = space.run(*command)
+    space.clear()
+    ended = space.expect_same(files, command)
+    own = [line for line in plain.err.splitlines() if "cannot find bad.o" in line]
+    assert own
+    assert set(own) <= set(ended.err.splitlines())
+    assert "not run" not in ended.err
+
+
 def test_make_k_keeps_going_without_our_option(space: Space) -> None:
     space.write({**objects(4), "bad.c": "int x = oops;\n", "Makefile": FLAT})
     plain = space.run("make", "-k")

@@ -213,7 +213,7 @@ def test_p7_the_time_of_issue_is_the_file_systems_own(tmp_path: Path) -> None:
         after = tmp_path / "after"
         after.write_text("x")
         assert before.stat().st_mtime_ns <= issued <= after.stat().st_mtime_ns
-    clock.close()
+        clock.close()  # it is asked again behind that
     assert sorted(p.name for p in tmp_path.iterdir()) == ["after", "before"]
 
 

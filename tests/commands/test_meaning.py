@@ -43,8 +43,11 @@ REFUSED = {
     "strip --help": Reason.QUERY,
     "mv --vers": Reason.QUERY,
     "ccache": Reason.QUERY,
-    "ccache -s": Reason.QUERY,
-    "ccache --get-config=cache_dir": Reason.QUERY,
+    "ccache --version": Reason.QUERY,
+    "ccache -s": Reason.LAUNCHER_QUERY,
+    "sccache --show-stats": Reason.LAUNCHER_QUERY,
+    "distcc --show-hosts": Reason.LAUNCHER_QUERY,
+    "ccache --get-config=cache_dir": Reason.LAUNCHER_QUERY,
     # The tool's own mistakes.
     "gcc": Reason.MALFORMED,
     "gcc -c a.c -o": Reason.MALFORMED,

@@ -12,6 +12,7 @@ import pytest
 
 from smpmake.decide.known_failures import digest_of
 from smpmake.disk.disk import Disk
+from smpmake.guard.traces import Trace, Traces
 from smpmake.protocol import wire
 from tests.support.bench import Bench
 
@@ -75,13 +76,33 @@ def test_keep_going_cancels_only_what_needs_what_failed(bench: Bench) -> None:
     bench.workers.end(0, FAILED)
     bench.workers.end(1)
     assert bench.states() == ["failed", "done", "cancelled", ""]
-    refused = bench.run("gcc -o r a.o")
-    assert refused.status == 1
-    assert b"gcc -c a.c" in refused.message
+    needs = bench.run("gcc -o r a.o")
+    assert not needs.is_answered
     assert bench.run("gcc -c c.c").status == 0
     bench.workers.end(3)
-    bench.workers.end(4)
+    bench.workers.end(4, FAILED, err=b"no a.o\n")
+    assert (needs.status, needs.message) == (1, b"no a.o\n")
+    bench.workers.end(5)
     assert bench.build.empty.is_set()
+
+
+def test_what_uses_what_failed_runs_where_the_driver_was_told(bench: Bench) -> None:
+    """It fails with words of its own, or does not mind, as it does serially."""
+    known = bench.build.known_failures
+    assert known is not None
+    each = bench.invocation("gcc -c a.c")
+    known.add(digest_of(each.cwd, each.argv), each.argv)
+    told = bench.run("gcc -c a.c")
+    assert bench.run("gcc -o p a.o b.o").status == 0  # of a part of the script that does not wait
+    bench.workers.end(0, FAILED, err=b"no\n")
+    assert (told.status, told.message) == (1, b"no\n")
+    bench.workers.end(1)
+    needs = bench.run("gcc -o r a.o")
+    assert not needs.is_answered
+    bench.workers.end(2, FAILED, err=b"no a.o\n")
+    assert (needs.status, needs.message) == (1, b"no a.o\n")
+    assert bench.states() == ["failed", "done", "failed"]
+    assert not bench.build.failures
 
 
 @pytest.mark.parametrize(
@@ -195,6 +216,27 @@ def test_a_known_failure_is_told_to_the_driver(bench: Bench) -> None:
     assert [failure.record.number for failure in bench.build.reported] == [0, 1]
 
 
+def test_what_the_driver_waits_for_goes_first_with_all_that_it_needs(tmp_path: Path) -> None:
+    """Its driver issues nothing meanwhile: behind a long queue it would stand for as long."""
+    bench = Bench(tmp_path, slots=1)
+    bench.write("a.c", "b.c", "c.c", "d.c")
+    known = bench.build.known_failures
+    assert known is not None
+    awaited = [bench.invocation(line) for line in ("gcc -o p d.o", "gcc -c a.c -o e.o")]
+    for each in awaited:
+        known.add(digest_of(each.cwd, each.argv), each.argv)
+    for name in ("a", "b", "c", "d"):
+        assert bench.run(f"gcc -c {name}.c").status == 0
+    needs, alone = bench.run("gcc -o p d.o"), bench.run("gcc -c a.c -o e.o")
+    order = []
+    while bench.workers.running:
+        order.append(bench.workers.running[0])
+        bench.workers.end(order[-1])
+    assert order == [0, 3, 4, 5, 1, 2]
+    assert (needs.status, alone.status) == (0, 0)
+    assert bench.close() == []
+
+
 @pytest.mark.parametrize("status", [0, FAILED])
 def test_whose_truth_is_waited_for_is_told_it_when_nothing_of_it_is_pending(
     bench: Bench, status: int, monkeypatch: pytest.MonkeyPatch
@@ -302,6 +344,20 @@ def test_a_barrier_waits_for_everything_and_its_shim_runs(bench: Bench) -> None:
     assert bench.engine.counts == (1, 0, 0)
     bench.engine.lease_ended(shim.became)
     assert bench.states() == ["done", "done"]
+
+
+@pytest.mark.parametrize("asks", ["ccache -s", "sccache --show-stats", "distcc --show-hosts"])
+def test_a_launcher_that_is_asked_what_it_has_done_waits(bench: Bench, asks: str) -> None:
+    """For all: a compiler's name may be the launcher's as well."""
+    bench.run("ccache gcc -c a.c")
+    bench.run("gcc -c b.c")
+    shim = bench.run(asks)
+    bench.workers.end(0)
+    assert not shim.is_answered
+    bench.workers.end(1)
+    assert shim.became is not None
+    bench.engine.lease_ended(shim.became)
+    assert bench.build.records[-1].reason == "launcher-query"
 
 
 def test_a_shim_that_goes_away_takes_its_command_with_it(bench: Bench) -> None:
@@ -585,3 +641,29 @@ def test_who_asks_for_room_where_nothing_can_be_undone_is_answered(bench: Bench)
     bench.run("gcc -c a.c")
     assert bench.ask(wire.ASK_ROOM, "a.o").answers == [wire.GUARD_GO_ON]
     bench.workers.end(0)
+
+
+def test_a_question_looks_once_at_what_each_job_was_seen_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listing of many new names stood the server still for seconds."""
+    slots = 8
+    bench = Bench(tmp_path, slots=slots)
+    for number in range(slots):
+        bench.write(f"{number}.c")
+        bench.run(f"gcc -c {number}.c")
+    bench.write(*(f"new{number}.h" for number in range(50)))
+    looks: list[int] = []
+    end = Traces.end
+
+    def counted(self: Traces, slot: int) -> Trace:
+        looks.append(slot)
+        return end(self, slot)
+
+    monkeypatch.setattr(Traces, "end", counted)
+    answers = bench.ask(wire.ASK_NAMES, ".", command=slots - 1).answers
+    assert answers == [wire.GUARD_ELSEWHERE]
+    assert slots <= len(looks) <= 2 * slots  # for what was made since, and behind the listing
+    for number in range(slots):
+        bench.workers.end(number)
+    assert bench.close() == []

@@ -91,6 +91,12 @@ def test_p2_ctrl_c_reaches_everybody_at_once(space: Space) -> None:
     space.expect_clean()
 
 
+def test_what_a_driver_sends_to_its_process_group_is_not_for_us(space: Space) -> None:
+    files = {"a.c": "int a;\n", "build.sh": "trap '' TERM; gcc -c a.c; kill -TERM 0; echo > on"}
+    space.expect_same(files, ["sh", "build.sh"])
+    assert {"a.o", "on"} <= set(space.tree())
+
+
 def test_a_script_does_not_go_on_behind_ctrl_c(space: Space) -> None:
     """bash does behind a command that leaves by itself, whatever its status."""
     waiting_build(space)

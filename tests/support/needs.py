@@ -144,3 +144,11 @@ def _package(tool: str, language: str) -> str:
     if language == "C++" and not tool.startswith("clang"):
         return "g++"
     return _PACKAGES.get(tool, tool.removesuffix("++"))
+
+
+def require_mounts() -> None:
+    """Skips the test where a file system cannot be mounted."""
+    tried = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]
+    done = subprocess.run(tried, capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")

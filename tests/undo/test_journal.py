@@ -42,6 +42,28 @@ def product(tmp_path: Path, journal: UndoJournal) -> Path:
     return path
 
 
+def test_a_file_that_was_appended_to_is_cut_where_it_ended(
+    tmp_path: Path, journal: UndoJournal
+) -> None:
+    """Also of what somebody outside of the build has appended meanwhile: the journal knows where
+    the file ended when the build first opened it, not who wrote which bytes behind.  Only its
+    writes could tell, and they pass by the guard (docs/limits.md)."""
+    log = tmp_path / "tree" / "log"
+    log.write_text("before\n")
+    os.utime(log, (1000, 2000))
+    while now_ns() <= log.stat().st_ctime_ns + TICK:
+        pass
+    journal.grew(str(log), log.stat())
+    with log.open("a") as ours, log.open("a") as theirs:
+        print("ours", file=ours, flush=True)
+        print("another build's", file=theirs, flush=True)
+        print("ours", file=ours, flush=True)
+        assert journal.take_back(everything=True) == []
+        assert log.read_text() == "before\n"
+        print("another build's next", file=theirs, flush=True)
+    assert log.read_text() == "before\nanother build's next\n"
+
+
 def undo_in(journal: UndoJournal, largest: int) -> list[str]:
     """Undoes where no file may become larger: a disk that is full."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -10,6 +10,7 @@
 #include "journal.h"
 #include "kernel.h"
 #include "pages.h"
+#include "peers.h"
 
 /* What fopen's mode means. */
 static inline int flags_of(const char *mode)
@@ -200,6 +201,12 @@ static inline void arms(int is_set)
 {
 	if (is_set && !guard_quiet())
 		guard_see_everything("/");
+}
+
+static inline void meets(int fd, const void *address, unsigned size)
+{
+	if (!guard_quiet())
+		guard_meets(fd, address, size);
 }
 
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.
