@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from smpmake import native
+from smpmake.commands.model import Reason
 from smpmake.history import History
 from smpmake.records import BuildRecord
 
@@ -21,7 +22,9 @@ def fault(name: str, folder: Path) -> str:
     well.  `name` is a compiler's on PATH; the folder is empty, and afterwards holds what was made.
     """
     (folder / "trial.c").write_text("int trial;\n")
-    script = f"{shlex.quote(name)} -c trial.c; exec cat trial.o /proc/self/maps"
+    # Twice: the first call of a compiler that is a script is waited for.
+    compile_it = f"{shlex.quote(name)} -c trial.c"
+    script = f"{compile_it} && {compile_it} && exec cat trial.o /proc/self/maps"
     command = [sys.executable, "-P", "-m", "smpmake", "-q", "--guard", "--", "sh", "-c", script]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SMPMAKE_")}
     environment |= {
@@ -46,17 +49,23 @@ def fault(name: str, folder: Path) -> str:
     record = History(folder / "smpmake" / "history.db").last()
     if record is None:
         return first
-    if os.fsencode(os.path.basename(native.guard())) not in done.stdout:
+    lines = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
+    words = next((line for line in lines if not line.startswith("smpmake: ")), "")
+    wrong = _not_deferred(record, name, words) or (first if done.returncode else "")
+    if not wrong and os.fsencode(os.path.basename(native.guard())) not in done.stdout:
         return "the guard is not loaded into `cat`: is it linked statically, or LD_PRELOAD ignored?"
-    return _not_deferred(record, name) or (first if done.returncode else "")
+    return wrong
 
 
-def _not_deferred(record: BuildRecord, name: str) -> str:
+def _not_deferred(record: BuildRecord, name: str, said: str) -> str:
     for failure in (*record.failures, *record.reported):
         words = failure.output.decode(errors="replace").strip().partition("\n")[0]
         return f"{name} cannot compile an empty program: {words or failure.why}"
     for command in record.commands:
-        if command.verdict != "deferred":
+        if command.reason == Reason.FIRST_OF_SCRIPT:
+            if command.status:
+                return f"{name} cannot compile an empty program: {said}"
+        elif command.verdict != "deferred":
             why = f"{command.reason} {command.detail}".strip()
             return f"a compile by {name} did not run in parallel: {why}"
     return "" if record.commands else f"{name} was called, and smpmake did not hear of it"

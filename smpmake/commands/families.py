@@ -190,6 +190,11 @@ def described() -> list[str]:
     return [family.pattern for family in _described]
 
 
+def is_described(name: str) -> bool:
+    """Whether the configuration says what a tool of that name does."""
+    return any(re.fullmatch(family.pattern, name) for family in _described)
+
+
 @functools.lru_cache(1)
 def _any_pattern() -> re.Pattern[str]:
     """What any family's tools are called: whole PATHs are looked through."""

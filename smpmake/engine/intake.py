@@ -89,7 +89,8 @@ class Intake:
             build.to_be_told(invoke, b"", deferred=False)
             _decline(reply, out, err)
             return
-        shows = decision.deferred and not is_line and self._shows_what_it_writes(invoke, analysis)
+        shows = decision.deferred and rules.guard and not is_line
+        shows = shows and self._shows_what_it_writes(invoke, analysis)
         if shows and self._observer.writes_more(invoke.real, analysis.kind):
             decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
@@ -175,6 +176,8 @@ class Intake:
             return False
         own = analysis.programs is None or any(not each.name for each in analysis.programs)
         if not own or not analysis.undeclared or not is_script(os.fsdecode(invoke.real)):
+            return False
+        if families.is_described(invoke.tool):  # its user knows
             return False
         tool = invoke.real, analysis.kind
         return not self._observer.has_been_seen(*tool) or self._observer.writes_more(*tool)

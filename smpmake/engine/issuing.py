@@ -108,9 +108,9 @@ class Issuing:
             record.unguarded = caller.name if caller is not None else "?"
         command = Command(build, invoke, argv, record, guarded=guarded, checked=analysis.checked)
         command.undeclared = analysis.undeclared
-        if guarded and decision.deferred and analysis.undeclared:
-            if not takes_guard(record.program):
-                record.unguarded = os.path.basename(record.program)
+        reads_unasked = guarded and decision.deferred and analysis.undeclared
+        if reads_unasked and not takes_guard(record.program):
+            record.unguarded = os.path.basename(record.program)
         # While nothing is pending nobody need know, and configure asks a lot.
         if guarded and analysis.undeclared and (decision.deferred or self._hazards.deferred):
             environment = build.environment_of(invoke)

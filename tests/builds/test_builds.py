@@ -301,7 +301,7 @@ def test_p1_launchers_are_part_of_the_command(space: Space) -> None:
     script = "ccache gcc -c a.c -o a.o\nccache gcc -c b.c -o b.o\ngcc -o prog a.o b.o\n"
     files = {"a.c": MAIN, "b.c": "int b;\n", "build.sh": script}
     ended = space.expect_same(files, ["sh", "-e", "build.sh"])
-    assert "3 in parallel" in ended.err
+    assert "2 in parallel, 1 in place (1 first-of-a-script)" in ended.err
 
 
 def test_p1_a_build_inside_a_build_shares_the_server(space: Space) -> None:

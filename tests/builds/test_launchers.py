@@ -74,7 +74,7 @@ def test_a_log_of_the_users_own_stays_that(space: Space, how: str) -> None:
     if how == "environment":
         space.environment["CCACHE_STATSLOG"] = str(log)
     else:
-        (space.root / "cache").mkdir()
+        (space.root / "cache").mkdir(exist_ok=True)
         (space.root / "cache" / "ccache.conf").write_text(f"stats_log = {log}\n")
     assert space.smpmake("sh", "build.sh").status == 0
     assert tally(log.read_bytes())["misses"] == 2
