@@ -46,8 +46,11 @@ def header(path: Path) -> tuple[int, ...]:
 
 def roles(path: Path, value: int) -> int:
     """What a reader finds for a hash, as native/guard/lookup.c looks it up."""
-    data = path.read_bytes()
-    places = header(path)[_PLACES]
+    return roles_in(path.read_bytes(), header(path)[_PLACES], value)
+
+
+def roles_in(data: bytes, places: int, value: int) -> int:
+    """The same, of what the file holds."""
     for step in range(places):
         place = _HEADER.size + 8 * ((value + step) % places)
         (slot,) = struct.unpack_from("<Q", data, place)
@@ -203,7 +206,8 @@ def test_slots_that_nobody_needs_end_a_chain_again(path: Path) -> None:
         else:
             board.put_up(value, [(value, OUTPUT)])
         held ^= {value}
-        assert {value for value in values if roles(path, value)} == held
+        data, places = path.read_bytes(), header(path)[_PLACES]
+        assert {value for value in values if roles_in(data, places, value)} == held
     for value in held:
         board.take_down(value, [(value, OUTPUT)])
     table = path.read_bytes()[_HEADER.size : _HEADER.size + 8 * FEWEST]
