@@ -84,7 +84,7 @@ class Hazards:
 
     @property
     def blind(self) -> int:
-        """How many commands there are of which nobody knows what they read."""
+        """How many deferred commands there are of which nobody knows what they read."""
         return len(self._blind)
 
     def believe(self, job: Job) -> None:
@@ -142,6 +142,8 @@ class Hazards:
         """Adds those for whom a command waits because nobody knows what it reads, or what they do.
 
         What has changed after a command's issue was not there for it: that change has waited.
+        Commands in the foreground run beside it as they do serially, and may be at the other end of
+        a pipe.
         """
         operands = job.operands
         writers: set[Job] = set()
@@ -156,7 +158,7 @@ class Hazards:
         for other in reversed(met):
             if other.issued_ns < oldest_ns:  # in the order of their issue
                 break
-            if not (job.guarded and other.guarded):
+            if other.mode is Mode.DEFERRED and not (job.guarded and other.guarded):
                 readers.add(other)
         readers -= waits
         if writers or readers:
@@ -184,15 +186,16 @@ class Hazards:
         _add(self._readers, operands.reads + operands.through, job)
         _add(self._writers, operands.writes, job)
         _add(self._alone, operands.alone, job)
-        if operands.writes:
-            (self._compiling if operands.objects else self._changing)[job] = None
-            if any(map(is_header, operands.writes)):
-                self._headers[job] = None
+        if any(map(is_header, operands.writes)):
+            self._headers[job] = None
         if operands.undeclared:
             self._undeclared[job] = None
-            if not operands.compiles:
+        if job.mode is Mode.DEFERRED:
+            if operands.writes:
+                (self._compiling if operands.objects else self._changing)[job] = None
+            if operands.undeclared and not operands.compiles:
                 self._others[job] = None
-            if not job.guarded:
+            if operands.undeclared and not job.guarded:
                 self._blind[job] = None
         self._present[job] = None
         if job.mode is Mode.DEFERRED:

@@ -221,6 +221,14 @@ def test_a_tool_that_is_replaced(anywhere: Space) -> None:
     anywhere.expect_same({**FILES, "one": one}, ["sh", "-c", build])
 
 
+@pytest.mark.parametrize("behind", ["", BEHIND])
+def test_both_ends_of_a_pipe(anywhere: Space, behind: str) -> None:
+    """None of them waits for the other."""
+    pipes = "gcc -E -DK=1 k.c | gcc -x cpp-output -c - -o k.o; cat m.c | gcc -x c -c - -o m.o; "
+    pipes += "gcc -S -DK=2 k.c -o - | tee k.s | as -o k2.o"
+    anywhere.expect_same(FILES, ["sh", "-c", f"{behind}{pipes}; wait"])
+
+
 def test_what_was_seen_is_known_in_the_next_build(space: Space) -> None:
     space.forget_programs()
     files = {"a.c": MAIN}
