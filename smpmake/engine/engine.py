@@ -170,6 +170,7 @@ class Engine:
             processes=processes,
             workers=pool,
             distribution=distribution,
+            programs=programs,
             silence=silence,
         )
         executor = self._executor

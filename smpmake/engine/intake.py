@@ -25,6 +25,7 @@ from smpmake.engine.issuing import Issuing, close_all
 from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import refuse
 from smpmake.engine.pool import Workers
+from smpmake.engine.programs import Programs
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.silence import SilencePredictor
 from smpmake.guard.pending import Pending
@@ -47,9 +48,11 @@ class Intake:
         workers: Workers,
         distribution: Distribution,
         silence: SilencePredictor,
+        programs: Programs,
     ) -> None:
         self._issuing = issuing
         self._observer = observer
+        self._programs = programs
         self._hazards = hazards
         self._pending = pending
         self._paths = paths
@@ -85,7 +88,11 @@ class Intake:
         )
         rules = build.rules.without_guard() if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
-        if is_line and (not decision.deferred or self._distribution.wants_its_commands(analysis)):
+        if is_line and (
+            not decision.deferred
+            or self._distribution.wants_its_commands(analysis)
+            or self._is_run_by_unknown_scripts(analysis, environment)
+        ):
             build.to_be_told(invoke, b"", deferred=False)
             _decline(reply, out, err)
             return
@@ -179,8 +186,17 @@ class Intake:
             return False
         if families.is_described(invoke.tool):  # its user knows
             return False
-        tool = invoke.real, analysis.kind
-        return not self._observer.has_been_seen(*tool) or self._observer.writes_more(*tool)
+        return self._may_write_more(invoke.real, analysis.kind)
+
+    def _is_run_by_unknown_scripts(self, analysis: Analysis, environment: Environment) -> bool:
+        """The same of the tools in a recipe's line."""
+        scripts = self._programs.scripts(analysis.programs or (), environment)
+        return any(self._may_write_more(os.fsencode(each), analysis.kind) for each in scripts)
+
+    def _may_write_more(self, tool: bytes, kind: str) -> bool:
+        return not self._observer.has_been_seen(tool, kind) or self._observer.writes_more(
+            tool, kind
+        )
 
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self._paths.canonical(cwd, path) for path in analysis.reads)

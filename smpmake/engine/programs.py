@@ -68,6 +68,12 @@ class Programs:
             found |= dict.fromkeys(more)
         return None if any(map(self._is_pending, found)) else tuple(found)
 
+    def scripts(self, programs: Iterable[Program], environment: Environment) -> list[str]:
+        """Those of a command's programs that are scripts, but for its tool itself."""
+        path = environment.get("PATH") or ""
+        named = (self._launched(path, each.name)[0] for each in programs if each.name)
+        return [file for file in named if file and is_script(file)]
+
     def _launched(self, path: str, name: str) -> list[str]:
         """The program of that name; if that is a launcher, also what it launches.  "" for what
         cannot be found."""
