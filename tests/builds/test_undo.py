@@ -305,9 +305,9 @@ def test_nothing_is_compiled_twice(space: Space) -> None:
     ended = space.smpmake("make")
     assert ended.status == 2, ended.err
     assert "is run again" in ended.err
-    lines = log.read_text().splitlines()
+    lines = [line for line in log.read_text().splitlines() if line.startswith("-c ")]
     assert [line for line in lines if lines.count(line) > 1] == ["-c zbad.c -o zbad.o"] * 2
-    assert len(lines) == 43  # nobody has taken the log away in between
+    assert len(lines) == 43, lines  # nobody has taken the log away in between
     assert "; reused, from before" in space.smpmake("why", "f9.o").out
     assert {f"f{n}.o" for n in range(40)} <= set(space.tree())
 
