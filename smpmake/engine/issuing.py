@@ -160,11 +160,6 @@ class Issuing:
         out, err  descriptors for what it prints; ours now, also when this raises.
         """
         aside = not command.guarded  # a guard hides what is stale
-        own = command.programs or (command.record.program,)
-        # Those that a build makes for itself it may make anew.
-        own = tuple(program for program in own if not program.startswith(_SYSTEM))
-        if own and analysis.undeclared:
-            analysis = analysis._replace(reads=(*analysis.reads, *own))
         environment = command.build.environment_of(command.invoke)
         places = (cwd, temporary_folder(environment, cwd))
         try:
@@ -176,6 +171,7 @@ class Issuing:
             command.record.state = "cancelled"
             close_all(out, err)
             raise
+        operands = operands._replace(through=(*operands.through, *self._own_programs(command)))
         if command.build.undo is not None:
             self._write_down(command, outputs, (out, err))
         command.prints, command.divides = analysis.printed, analysis.divides
@@ -221,6 +217,15 @@ class Issuing:
             reply, command.reply = command.reply, None
             self._chaos.later(lambda: reply.leave(0))
         self._executor.perform(actions)
+
+    def _own_programs(self, command: Command) -> list[str]:
+        """Those that it runs and that a build may make anew, being its own."""
+        if not command.undeclared:
+            return []
+        programs = command.programs or (command.record.program,)
+        own = [name for name in programs if not name.startswith(_SYSTEM)]
+        found = (self._paths.canonical("/", name) for name in own)
+        return [*found, *(os.path.realpath(name) for name in own if os.path.islink(name))]
 
     def _make_folders(self, command: Command, cwd: str, analysis: Analysis) -> None:
         """Done in the driver's own time, as mkdir is: whoever looks finds them."""

@@ -77,7 +77,8 @@ class Operands(NamedTuple):
     objects      it makes objects, and nothing else that a compile could read.
     search       where it looks for files that it does not name.
     alone        names of what no two commands use at once; they are no files.
-    through      symbolic links to folders by which it gets to its operands.
+    through      symbolic links to folders by which it gets to its operands, and the programs that
+                 it runs: they are to stay what they are.
     cwd          where it works, "" if that does not matter.
     temporary    where its temporary files go, "" if that does not matter.
     headers      among what it reads without having named it are headers.
