@@ -15,7 +15,7 @@ from smpmake.protocol.client import Client, ServerGoneError
 from tests.support.space import SMPMAKE, Ended, Space, words
 
 _GCC = """#!/bin/sh
-case "$*" in *held*) if [ -p {go} ]; then read word < {go}; fi;; esac
+case "$*" in *held*) if [ -p {go} ]; then {{ read word < {go}; }} 2> /dev/null; fi;; esac
 exec {gcc} "$@"
 """
 
