@@ -197,8 +197,18 @@ class Said:
         return next(iter(self.all(do)[::-1]), None)
 
 
+#: Variables that lead generators to programs, skeletons or modules that no word names.
+_LEADS_ELSEWHERE: Final = (
+    *("BISON_PKGDATADIR", "M4", "M4PATH", "PERL5LIB", "PERL5OPT", "PYTHONPATH", "PYTHONHOME"),
+    *("GETTEXTDATADIRS", "GETTEXTDATADIR"),
+)
+
+
 def said(inv: Invocation, options: Getopt[Do] | Table[Do]) -> Said | Analysis:
     """A command line taken apart, or the answer where that is all there is to know."""
+    for name in _LEADS_ELSEWHERE:
+        if inv.getenv(name):
+            return refused(Reason.UNUSUAL_ENVIRONMENT, name)
     words = inv.argv[1:]
     parsed = options.parse(words) if isinstance(options, Getopt) else _parsed(options, words)
     found = Said(parsed)

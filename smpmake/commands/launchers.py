@@ -32,6 +32,10 @@ LOGS: dict[str, str] = {"ccache": "CCACHE_STATSLOG"}
 #: The variable that names a program which is to be given the compiler, where the cache has nothing;
 #: and that by which it keeps nothing new.
 PREFIXES: dict[str, tuple[str, str]] = {"ccache": ("CCACHE_PREFIX", "CCACHE_READONLY")}
+_ELSEWHERE = (
+    *("CCACHE_COMPILER", "CCACHE_PATH", "CCACHE_PREFIX", "CCACHE_PREFIX_CPP"),
+    *("CCACHE_CONFIGPATH", "CCACHE_CONFIGPATH2", "SCCACHE_PATH"),
+)
 _LOG_SETTING = b"stats_log"
 _HITS = frozenset({b"direct_cache_hit", b"preprocessed_cache_hit"})
 
@@ -59,6 +63,12 @@ def settings_files(get: Callable[[str], str | None]) -> list[str]:
     named = filter(None, map(get, ("CCACHE_CONFIGPATH", "CCACHE_CONFIGPATH2")))
     files = (f"{own}/ccache.conf", f"{home}/.ccache/ccache.conf", f"{config}/ccache/ccache.conf")
     return [*named, *files, "/etc/ccache.conf", "/usr/local/etc/ccache.conf"]
+
+
+def leads_elsewhere(get: Callable[[str], str | None]) -> bool:
+    """Whether a user may have a launcher run another compiler than the one that is called, or
+    another program before it."""
+    return any(get(name) for name in _ELSEWHERE)
 
 
 def configures_log(settings: bytes) -> bool:

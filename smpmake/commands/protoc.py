@@ -60,7 +60,8 @@ def analyse(inv: Invocation) -> Analysis:
             return refused(Reason.WRITES_UNPREDICTABLE, value)
         folder = "" if folder == "." else folder
         for start in starts:
-            name = start if option == "--cpp_out=" else start.replace("-", "_")
+            # A module of Python has dots between its packages.
+            name = start if option == "--cpp_out=" else start.replace("-", "_").replace(".", "/")
             outputs += [join(folder, f"{name}{suffix}") for suffix in _SUFFIXES[option]]
     outputs += found.all(Do.OUTPUT)
     if not outputs:

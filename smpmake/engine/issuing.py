@@ -223,7 +223,7 @@ class Issuing:
         if not command.undeclared:
             return []
         programs = command.programs or (command.record.program,)
-        own = [name for name in programs if not name.startswith(_SYSTEM)]
+        own = [name for name in programs if name and not name.startswith(_SYSTEM)]
         found = (self._paths.canonical("/", name) for name in own)
         return [*found, *(os.path.realpath(name) for name in own if os.path.islink(name))]
 

@@ -12,15 +12,15 @@ from typing import Final, NamedTuple
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.command import Command, command_of
 from smpmake.guard.pending import Pending
-from smpmake.guard.proofs import Proofs
+from smpmake.guard.proofs import Identity, Proofs, identity
 from smpmake.guard.traces import Trace, Traces, surprises
 from smpmake.guard.versions import Change, Versions
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
 
 _MOST: Final = 256  # commands to look at; who is so far ahead of his turn asks
-_Tool = tuple[bytes, str]
-"""A tool's file, and the kind of its work: other parts of it do that."""
+_Tool = tuple[Identity | None, bytes, str]
+"""A tool's file, its name, and the kind of its work: other parts of it do that."""
 
 
 class _Earlier(NamedTuple):
@@ -66,18 +66,18 @@ class Observer:
         if not command.undeclared or command.checked:  # of that it is seen whether it was so
             return True
         if command.programs is None:
-            return self._has_guard.get(_tool(command), False)
+            return self._has_guard.get(_tool_of(command), False)
         return command.programs not in self._doubted and all(
             map(self._proofs.has, command.programs)
         )
 
     def has_been_seen(self, tool: bytes, kind: str) -> bool:
         """Whether a tool of which nobody can tell what it runs has done such work."""
-        return (tool, kind) in self._has_guard
+        return _tool(tool, kind) in self._has_guard
 
     def writes_more(self, tool: bytes, kind: str) -> bool:
         """Whether it has written then what its words do not say."""
-        return (tool, kind) in self._writes_more
+        return _tool(tool, kind) in self._writes_more
 
     def started(self, slot: int, job: Job, command: Command) -> bytes:
         """A job is about to start; returns the file in which its guards take notes, or b""."""
@@ -146,7 +146,7 @@ class Observer:
             if not trace.whole:
                 self._doubted.add(command.programs)
             return is_new
-        tool = _tool(command)
+        tool = _tool_of(command)
         before = self._has_guard.get(tool)
         self._has_guard[tool] = trace.whole and before is not False
         if any(surprise.startswith("wrote ") for surprise in command.record.surprises):
@@ -179,5 +179,9 @@ def _can_be_watched(job: Job) -> bool:
     return job.guarded and not command_of(job).is_awaited
 
 
-def _tool(command: Command) -> _Tool:
-    return command.invoke.real, command.record.kind
+def _tool(tool: bytes, kind: str) -> _Tool:
+    return identity(os.fsdecode(tool)), tool, kind
+
+
+def _tool_of(command: Command) -> _Tool:
+    return _tool(command.invoke.real, command.record.kind)

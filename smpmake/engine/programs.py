@@ -19,6 +19,7 @@ from typing import Final
 from smpmake.commands.compiler_words import LEADS_ELSEWHERE, SUFFIXED
 from smpmake.commands.driver_programs import Answer, Choice, read
 from smpmake.commands.families import is_launcher
+from smpmake.commands.launchers import leads_elsewhere
 from smpmake.commands.model import Program
 from smpmake.disk.elf import is_program, is_script
 from smpmake.disk.paths import Paths
@@ -29,6 +30,8 @@ _PATIENCE: Final = 2.0  # s for an answer; it takes a few ms
 _LONGEST: Final = 1 << 20  # bytes of it
 
 
+#: What no program is: a command that runs it is never believed.
+UNKNOWN: Final = ("",)
 #: Asks a driver: its words, the folder that it runs in, its environment; what it prints.
 Ask = Callable[[list[str], str, bytes], bytes]
 
@@ -52,7 +55,8 @@ class Programs:
     def of(
         self, real: str, programs: Iterable[Program], cwd: str, environment: Environment
     ) -> tuple[str, ...] | None:
-        """The paths of all that a command runs; None where one of them cannot be told.
+        """The paths of all that a command runs; UNKNOWN where one of them cannot be told, and None
+        where one is a script, which may run anything.
 
         real  its tool's file.
         cwd   the folder that it runs in.
@@ -61,12 +65,16 @@ class Programs:
         path = environment.get("PATH") or ""
         for program in programs:
             for itself in self._launched(path, program.name or real):
+                if _is_called_launcher(itself) and leads_elsewhere(environment.get):
+                    return UNKNOWN
                 found[itself] = None
             more = self._driven(itself, program.asks, cwd, environment) if itself else None
-            if more is None or is_script(itself):
+            if itself and is_script(itself):
                 return None
+            if more is None:
+                return UNKNOWN
             found |= dict.fromkeys(more)
-        return None if any(map(self._is_pending, found)) else tuple(found)
+        return UNKNOWN if any(map(self._is_pending, found)) else tuple(found)
 
     def scripts(self, programs: Iterable[Program], environment: Environment) -> list[str]:
         """Those of a command's programs that are scripts, but for its tool itself."""
@@ -170,6 +178,11 @@ def _heard(fd: int) -> bytes:
             return text
         text += more
     return b""
+
+
+def _is_called_launcher(path: str) -> bool:
+    """Whether it is one, under whatever name."""
+    return bool(path) and is_launcher(os.path.basename(os.path.realpath(path)))
 
 
 def _is_launcher(path: str) -> bool:

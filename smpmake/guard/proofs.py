@@ -19,7 +19,7 @@ _LARGEST: Final = 1 << 18  # bytes of the file; beyond that it begins anew
 _LINE: Final = re.compile(rb"(?:-?\d{1,20} ){9}-?\d{1,20}")
 
 
-class _Identity(NamedTuple):
+class Identity(NamedTuple):
     """A file and its state; times in ns."""
 
     device: int
@@ -29,12 +29,13 @@ class _Identity(NamedTuple):
     changed: int
 
 
-def _identity(path: str) -> _Identity | None:
+def identity(path: str) -> Identity | None:
+    """Which file a path leads to, as it is now; None where there is none."""
     try:
         info = os.stat(path)
     except (OSError, ValueError):
         return None
-    return _Identity(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+    return Identity(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
 class Proofs:
@@ -46,13 +47,13 @@ class Proofs:
     """
 
     def __init__(self, guard: str, file: Path | None) -> None:
-        self._guard = _identity(guard)
+        self._guard = identity(guard)
         self._file = file
-        self._seen: set[_Identity] | None = None
+        self._seen: set[Identity] | None = None
 
     def has(self, program: str) -> bool:
         """Whether a program, as it is now, has been seen with a guard."""
-        itself = _identity(program)
+        itself = identity(program)
         return itself is not None and itself in self._known()
 
     def add(self, programs: Iterable[str], begun_ns: int) -> bool:
@@ -60,7 +61,7 @@ class Proofs:
 
         begun_ns  before which time: a file that has changed since may be another one.
         """
-        found = {_identity(program) for program in programs}
+        found = {identity(program) for program in programs}
         new = {each for each in found if each is not None and each.changed < begun_ns}
         new -= self._known()
         if not new:
@@ -69,23 +70,23 @@ class Proofs:
         self._write(new)
         return True
 
-    def _known(self) -> set[_Identity]:
+    def _known(self) -> set[Identity]:
         if self._seen is None:
             self._seen = set()
             with contextlib.suppress(OSError):
                 self._seen = self._read()
         return self._seen
 
-    def _read(self) -> set[_Identity]:
+    def _read(self) -> set[Identity]:
         """Raises OSError."""
         if self._file is None or self._guard is None:
             return set()
         with open(self._file, "rb", opener=_opened) as file:
             lines = file.read(2 * _LARGEST).split(b"\n")[:-1]
         rows = [tuple(map(int, line.split())) for line in lines if _LINE.fullmatch(line)]
-        return {_Identity(*row[5:]) for row in rows if row[:5] == self._guard}
+        return {Identity(*row[5:]) for row in rows if row[:5] == self._guard}
 
-    def _write(self, new: set[_Identity]) -> None:
+    def _write(self, new: set[Identity]) -> None:
         if self._file is None or self._guard is None:
             return
         with contextlib.suppress(OSError):
@@ -100,7 +101,7 @@ class Proofs:
                 os.close(fd)
 
 
-def _line(guard: _Identity, program: _Identity) -> bytes:
+def _line(guard: Identity, program: Identity) -> bytes:
     return (" ".join(map(str, (*guard, *program))) + "\n").encode()
 
 

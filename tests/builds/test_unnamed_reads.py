@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.needs import require
 from tests.support.space import MAIN, Space
 from tests.support.variants import often
 
@@ -184,6 +185,66 @@ def test_compiles_by_a_static_compiler_run_side_by_side(space: Space, static: st
     space.expect_same(files, ["sh", "-c", lines], "-j4")
     assert [command["verdict"] for command in commands_of(space)] == ["deferred"] * 6
     assert "takes no guard" in space.smpmake("why", "0.o").out
+
+
+#: An assembler that is another one than before, and takes no guard.
+STATIC_AS = """\\
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    for (volatile long n = 0; n < 100000000; n++)
+        ;
+    argv[0] = "as";
+    return execv("/usr/bin/as", argv);
+}
+"""
+AGAIN = "cat a1.o > /dev/null; "
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        "PATH=bin:$PATH gcc -c emb.S -o a1.o; {0}PATH=bin2:$PATH gcc -c emb.S -o a2.o; {1}",
+        "gcc -Bbin -c emb.S -o a1.o; {0}gcc -Bbin2 -c emb.S -o a2.o; {1}",
+    ],
+)
+def test_programs_that_a_relative_name_leads_to(anywhere: Space, build: str) -> None:
+    """What was seen of others of that name says nothing of them."""
+    other = anywhere.root / "as.c"
+    other.write_text(STATIC_AS)
+    for folder in ("bin", "bin2"):
+        (anywhere.folder / folder).mkdir()
+    tools = {"bin2/as": ["-static"], "bin/as": []}
+    for name, options in tools.items():
+        anywhere.ok(
+            "gcc", *options, "-w", str(other), "-o", str(anywhere.root / name.replace("/", "-"))
+        )
+    copies = "".join(f"cp {anywhere.root}/{n.replace('/', '-')} {n}; " for n in tools)
+    script = (
+        "mkdir -p bin bin2; "
+        + copies
+        + "echo old > page.gz; "
+        + build.format(AGAIN, "echo new > page.gz")
+    )
+    anywhere.expect_same(FILES, ["sh", "-c", script])
+
+
+def test_a_script_that_has_become_another_one_is_new(anywhere: Space) -> None:
+    script = '#!/bin/sh\n{}exec /usr/bin/gcc "$@"\n'
+    files = {"one": script.format(""), "two": script.format("echo called >> log\n"), "a.c": SLOW}
+    run = "bin/gcc -c a.c -o a{}.o; "
+    build = "mkdir bin; cp one bin/gcc; chmod 755 bin/gcc; " + run.format(1) + run.format(2)
+    build += "sed '' two > new; chmod 755 new; mv new bin/gcc; " + run.format(3) + "cat log > copy"
+    anywhere.expect_same(files, ["sh", "-c", build])
+
+
+def test_a_cache_that_is_told_another_compiler(space: Space, static: str) -> None:
+    require("ccache")
+    files = {"x": "old\n", "s.c": "x\n", "a.c": MAIN}
+    told = f"CCACHE_DISABLE=1 CCACHE_COMPILER={static} ccache gcc -c s.c -o s.o; echo new > x"
+    space.expect_same(
+        files, ["sh", "-c", f"CCACHE_DISABLE=1 ccache gcc -c a.c; cat a.o > b; {told}"]
+    )
 
 
 WRAPPER = """\

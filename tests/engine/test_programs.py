@@ -12,7 +12,7 @@ from smpmake.commands.families import analyse
 from smpmake.commands.model import Invocation
 from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.engine.environment import Environment
-from smpmake.engine.programs import Programs
+from smpmake.engine.programs import UNKNOWN, Programs
 from tests.support.needs import require
 
 PATH = "/usr/bin:/bin"
@@ -134,14 +134,24 @@ def test_of_a_script_nobody_can_tell(drivers: Drivers, tmp_path: Path) -> None:
 def test_what_is_no_driver_is_not_believed(drivers: Drivers, tmp_path: Path) -> None:
     silent = tmp_path / "gcc"
     shutil.copy("/bin/true", silent)
-    assert drivers.of(f"{silent} -c a.c") is None
+    assert drivers.files(f"{silent} -c a.c") == UNKNOWN
 
 
 def test_a_program_that_is_still_to_be_made_is_unknown(drivers: Drivers) -> None:
     found = drivers.files("gcc -c a.c")
     assert found is not None
     drivers.pending.add(found[-1])
-    assert drivers.files("gcc -c a.c") is None
+    assert drivers.files("gcc -c a.c") == UNKNOWN
+
+
+@pytest.mark.parametrize("variable", ["CCACHE_COMPILER=/bin/cc", "CCACHE_PATH=/opt/bin"])
+def test_a_cache_that_is_told_what_to_run_is_unknown(drivers: Drivers, variable: str) -> None:
+    require("ccache")
+    assert drivers.files("ccache gcc -c a.c", variable) == UNKNOWN
+
+
+def test_what_a_relative_name_leads_to_is_unknown(drivers: Drivers) -> None:
+    assert drivers.files("/usr/bin/gcc -c a.c", path=f"bin:{PATH}") == UNKNOWN
 
 
 def test_behind_a_launcher_is_the_compiler(drivers: Drivers, tmp_path: Path) -> None:
