@@ -66,6 +66,11 @@ _NEWER_STRING_H = """
 #include <string.h>
 #define AS_GIVEN(pointer, type, call) \\
     _Generic(0 ? (pointer) : (void *)1, const void *: (type)(call), default: call)
+#undef memchr
+#undef strchr
+#undef strrchr
+#undef strpbrk
+#undef strstr
 #define memchr(s, c, n) AS_GIVEN(s, const void *, memchr(s, c, n))
 #define strchr(s, c) AS_GIVEN(s, const char *, strchr(s, c))
 #define strrchr(s, c) AS_GIVEN(s, const char *, strrchr(s, c))

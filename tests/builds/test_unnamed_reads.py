@@ -265,7 +265,7 @@ def test_a_script_may_write_what_it_does_not_say(anywhere: Space) -> None:
 def test_nor_does_it_in_a_recipes_line(anywhere: Space) -> None:
     anywhere.fake("gcc", WRAPPER, is_script=True)
     rule = "%.o: %.c\n\tgcc -MD -MF $*.Tpo -c $< -o $@ && mv -f $*.Tpo $*.Po\n\tcat log > $*\n"
-    files = {"a.c": SLOW, "b.c": "int b;\n", "Makefile": f"all: a.o b.o\n{rule}"}
+    files = {"a.c": MAIN, "b.c": SLOW, "c.c": MAIN, "Makefile": f"all: a.o b.o c.o\n{rule}"}
     anywhere.expect_same(files, ["make", "-r"], "-j1")
 
 
