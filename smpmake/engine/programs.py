@@ -68,9 +68,9 @@ class Programs:
                 if _is_called_launcher(itself) and leads_elsewhere(environment.get):
                     return UNKNOWN
                 found[itself] = None
-            more = self._driven(itself, program.asks, cwd, environment) if itself else None
-            if itself and is_script(itself):
+            if itself and is_script(itself):  # it is not asked: it may do more than to answer
                 return None
+            more = self._driven(itself, program.asks, cwd, environment) if itself else None
             if more is None:
                 return UNKNOWN
             found |= dict.fromkeys(more)

@@ -124,6 +124,7 @@ def test_of_a_script_nobody_can_tell(drivers: Drivers, tmp_path: Path) -> None:
     script.write_text('#!/bin/sh\nexec /usr/bin/gcc "$@"\n')
     script.chmod(0o755)
     assert drivers.of(f"{script} -c a.c") is None
+    assert drivers.asked == []  # it may do more than to answer
     wrapped = tmp_path / "as"
     wrapped.write_text('#!/bin/sh\nexec /usr/bin/as "$@"\n')
     wrapped.chmod(0o755)
