@@ -187,6 +187,4 @@ def _is_called_launcher(path: str) -> bool:
 
 def _is_launcher(path: str) -> bool:
     """Whether it stands on PATH in a compiler's place."""
-    name = os.path.basename(path)
-    behind = os.path.basename(os.path.realpath(path))
-    return behind != name and is_launcher(behind)
+    return _is_called_launcher(path) and not is_launcher(path)
