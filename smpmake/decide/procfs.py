@@ -20,6 +20,7 @@ from smpmake.protocol.wire import FileId
 
 _SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"ksh", b"zsh"})
 _NULL: Final = FileId(os.stat(os.devnull).st_dev, os.stat(os.devnull).st_ino)
+_PROC_TICK: Final = 0.02  # s: /proc counts in hundredths
 _LIMITS: Final = frozenset({"timeout", "gtimeout"})
 #: What stands above a build's driver: limits above it are no part of the build.
 _KEEPER: Final = "smpmake-keeper"
@@ -248,18 +249,20 @@ def shell_text(command: list[bytes]) -> str:
     return ""
 
 
-def is_limited(processes: Processes, caller: Caller) -> bool:
+def is_limited(processes: Processes, caller: Caller, since: float) -> bool:
     """Whether a command is called by `timeout`, or by what that runs, up to the next make.
 
-    A make's own limit is for all of its work, which takes less time with us than without.
+    A limit of a make, or of the whole build, which began at `since` (wall clock, s), is for all of
+    its work, which takes less time with us than without.
     """
-    return any(
-        each.name in _LIMITS
-        for each in itertools.takewhile(
-            lambda each: each.name != _KEEPER and each.name not in MAKES,
-            itertools.chain((caller,), processes.above(caller.parent, _LONGEST_CHAIN)),
+
+    def is_below(each: Caller) -> bool:
+        return (
+            each.name != _KEEPER and each.name not in MAKES and each.started >= since - _PROC_TICK
         )
-    )
+
+    callers = itertools.chain((caller,), processes.above(caller.parent, _LONGEST_CHAIN))
+    return any(each.name in _LIMITS for each in itertools.takewhile(is_below, callers))
 
 
 def is_in_background(processes: Processes, caller: Caller, ignored: int) -> bool:
@@ -317,8 +320,7 @@ def is_fresh(
         caller = processes.caller(parent)
         if caller is None:
             return True
-        # /proc counts in hundredths of a second.
-        if caller.name in MAKES or info.st_mtime < caller.started - 0.02:
+        if caller.name in MAKES or info.st_mtime < caller.started - _PROC_TICK:
             continue
         wrote = writer(source)
         if wrote is None or not _same_script(processes, parent).isdisjoint(wrote):

@@ -173,7 +173,7 @@ class Context:
     def is_limited(self) -> bool:
         """See policy.Context."""
         caller = self.caller()
-        return caller is not None and is_limited(self._processes, caller)
+        return caller is not None and is_limited(self._processes, caller, self._build.began)
 
     def is_in_background(self) -> bool:
         """See policy.Context."""

@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import os
 import socket
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -111,7 +110,7 @@ class LocalBackend:
         if build.undo is not None:
             build.on_squash = self.on_squash
         build.notices += [text for text in (stage.doubt, stage.alone) if text]
-        build.began = time.time()
+        build.began = record.wall_clock
 
     async def adopt(self, driver: Driver) -> None:
         """See Backend."""

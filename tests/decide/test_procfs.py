@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smpmake.decide.procfs import asks_for_status
+from smpmake.decide.procfs import Caller, Processes, asks_for_status, is_limited
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,30 @@ def test_whose_status_decides(text: str, asks: bool) -> None:
     assert asks_for_status([b"/bin/sh", b"-c", text.encode()], b"gcc", b"p.c") is asks
     assert not asks_for_status([b"/bin/sh", b"build.sh"], b"gcc", b"p.c")
     assert not asks_for_status([b"python3", b"-c", text.encode()], b"gcc", b"p.c")
+
+
+class Chain(Processes):
+    """Each process is the next one's parent; they began 10 s apart, the first at 0."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        self.callers = [Caller(pid, name, pid - 1, pid * 10.0, 1) for pid, name in enumerate(names)]
+
+    def caller(self, pid: int) -> Caller | None:
+        return self.callers[pid] if 0 <= pid < len(self.callers) else None
+
+
+@pytest.mark.parametrize(
+    ("names", "since", "limited"),
+    [
+        (("timeout", "sh"), 0.0, True),
+        (("timeout", "sh"), 10.0, False),  # the build began below it
+        (("timeout", "make", "sh"), 0.0, False),
+        (("timeout", "smpmake-keeper", "sh"), 0.0, False),
+        (("sh", "timeout"), 0.0, True),
+        (("sh", "sh"), 0.0, False),
+    ],
+)
+def test_whose_time_is_limited(names: tuple[str, ...], since: float, limited: bool) -> None:
+    chain = Chain(*names)
+    assert is_limited(chain, chain.callers[-1], since) is limited
