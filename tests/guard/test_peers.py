@@ -19,6 +19,12 @@ UNIX = """import socket, sys
 with socket.socket(socket.AF_UNIX) as client:
     client.connect(sys.argv[1].replace("@", chr(0)))
 """
+BY_NUMBER = """import ctypes, socket, struct, sys
+address = struct.pack("=H", socket.AF_UNIX) + sys.argv[1].encode() + bytes(1)
+with socket.socket(socket.AF_UNIX) as client:
+    call = ctypes.CDLL(None).syscall
+    assert call({number}, client.fileno(), ctypes.c_char_p(address), len(address)) == 0
+"""
 TCP = """import socket, sys
 socket.create_connection((sys.argv[1], int(sys.argv[2]))).close()
 """
@@ -74,6 +80,18 @@ def test_p1_an_older_server_reads_nothing_too_early(
     with closing(listening(path, 1000)):
         guarded(tmp_path, sys.executable, "-I", "-c", UNIX, path)
     assert asked(serving) is waits
+
+
+def test_p1_nor_one_that_is_met_by_its_system_call(
+    tmp_path: Path, outside: Path, serving: Answering
+) -> None:
+    number = {"x86_64": 42, "aarch64": 203}.get(os.uname().machine)
+    if number is None:
+        pytest.skip(f"its number on {os.uname().machine} is not known here")
+    path = str(outside / "compiler-server")
+    with closing(listening(path, 1000)):
+        guarded(tmp_path, sys.executable, "-I", "-c", BY_NUMBER.format(number=number), path)
+    assert asked(serving)
 
 
 @pytest.mark.parametrize(

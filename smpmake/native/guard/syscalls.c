@@ -49,6 +49,9 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 	case SYS_bind:
 		binds(P(b), (unsigned)c);
 		return 0;
+	case SYS_connect:
+		meets(FD(a), P(b), (unsigned)c);
+		return 0;
 	case SYS_fchmodat:
 		touches(FD(a), P(b), 1);
 		return 0;
