@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 from pathlib import Path
 
@@ -286,6 +287,16 @@ def test_no_native_program_knows_a_tools_name() -> None:
         others = OTHER_MEANINGS.get(path.relative_to(PACKAGE).as_posix(), set())
         for word in set(re.findall(r'"([^"\n]*)"', path.read_text())) - others:
             assert families.find(word) is None and word not in makes.MAKES, (path, word)
+
+
+def test_no_two_parts_of_the_guard_need_each_other() -> None:
+    """A part is a file and its header; -Wmissing-prototypes holds what it offers to that."""
+    needs: dict[str, set[str]] = {}
+    for path in (PACKAGE / "native" / "guard").glob("*.[ch]"):
+        included = re.findall(r'#include "(?:\.\./)?(\w+)\.h"', path.read_text())
+        needs.setdefault(path.stem, set()).update(set(included) - {path.stem})
+    order = list(graphlib.TopologicalSorter(needs).static_order())
+    assert order.index("hooks") > order.index("questions") > order.index("asking")
 
 
 def test_no_file_grows_into_a_god() -> None:

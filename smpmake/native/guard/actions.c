@@ -3,7 +3,7 @@
  * waits for everything.
  */
 #include "actions.h"
-#include "exec.h"
+#include "hooked.h"
 #include "intents.h"
 #include "kernel.h"
 

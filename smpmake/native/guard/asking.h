@@ -17,9 +17,13 @@ ssize_t name_of_open(const char *digits, char *name, size_t size);
 /* An absolute name, nothing followed or folded; -1 where there is none. */
 int absolute(int dir, const char *path, char *full, size_t size);
 
+/* From here on this process may be in another folder than before, or the folder be called
+ * otherwise. */
+void guard_moves_about(void);
+
 /* What is to be put before a relative path to make it absolute: the name that our folder had when
- * it was first needed, NULL where that is not known; for notes, of which a job makes thousands. Who
- * moves about (`guard_moves_about`) is asked each time. */
+ * it was first needed, NULL where that is not known; for notes, of which a job makes thousands.  A
+ * process that moves about is asked each time. */
 const char *home_before(int dir, size_t *size);
 
 /* Where a name leads by way of what a process has open, or of its folder (/proc/self/fd/3,

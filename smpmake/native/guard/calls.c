@@ -1,9 +1,9 @@
 #include "calls.h"
 #include "asking.h"
 #include "folder.h"
-#include "hooks.h"
 #include "intents.h"
 #include "kernel.h"
+#include "libc.h"
 #include "pages.h"
 #include "view.h"
 

@@ -1,7 +1,8 @@
 /* The hooks that start programs: known tools go to their shim, and the guard goes with the rest
  * whatever became of the environment.
  */
-#include "exec.h"
+#include "environment.h"
+#include "hooked.h"
 #include "plan.h"
 
 #include <errno.h>

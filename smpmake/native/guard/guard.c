@@ -1,19 +1,9 @@
-/* What a guard knows: found by its constructor, and never changed again. */
+/* What a guard knows: found by its constructor (start.c), and never changed again. */
 #include "guard.h"
 #include "kernel.h"
-#include "tokens.h"
-#include "tools.h"
 
-#include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <link.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 /* The head of a board on which nothing is ever pending. */
 static const uint64_t nothing[offsetof(struct board, slots) / sizeof(uint64_t)];
@@ -26,26 +16,6 @@ char *variable_of(char **env, const char *name)
 		if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
 			return *env;
 	return NULL;
-}
-
-static int copy_variables(char **env)
-{
-	static const char *const names[V_COUNT] = {
-	    "SMPMAKE_SOCKET", "SMPMAKE_BOARD",   "SMPMAKE_GUARD", "SMPMAKE_SHIMS",
-	    "SMPMAKE_BUILD",  "SMPMAKE_COMMAND", "SMPMAKE_TRACE"};
-	for (int i = 0; i < V_COUNT; i++) {
-		const char *text = variable_of(env, names[i]);
-		size_t size = text != NULL ? strlen(text) + 1 : 0;
-		if (size > strlen(names[i]) + 2 && size <= sizeof guard.variables[i]) {
-			memcpy(guard.variables[i], text, size);
-			guard.values[i] = guard.variables[i] + strlen(names[i]) + 1;
-		} else if (i < V_NEEDED) {
-			return -1;
-		}
-	}
-	const char *socket = guard.values[V_SOCKET], *slash = strrchr(socket, '/');
-	guard.own_size = slash != NULL ? (size_t)(slash - socket) + 1 : 0;
-	return strlen(socket) < sizeof((struct sockaddr_un *)0)->sun_path ? 0 : -1;
 }
 
 void *mapped(const char *path, uint64_t at, size_t size, int protection)
@@ -61,83 +31,4 @@ void *mapped(const char *path, uint64_t at, size_t size, int protection)
 		memory = (void *)kernel(SYS_mmap, NULL, size, protection, MAP_SHARED, fd, at);
 	kernel(SYS_close, fd);
 	return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void find_interpreter(void)
-{
-	const ElfW(Phdr) *header = (const void *)getauxval(AT_PHDR);
-	unsigned long count = getauxval(AT_PHNUM), bias = 0;
-	if (header == NULL)
-		return;
-	for (unsigned long i = 0; i < count; i++)
-		if (header[i].p_type == PT_PHDR)
-			bias = (unsigned long)header - header[i].p_vaddr;
-	for (unsigned long i = 0; i < count; i++)
-		if (header[i].p_type == PT_INTERP && header[i].p_filesz <= sizeof guard.interpreter)
-			memcpy(guard.interpreter, (const void *)(bias + header[i].p_vaddr),
-			       header[i].p_filesz);
-}
-
-/* Whether the process that started us has a guard: then it left its number, or that of ours where
- * it became us.  Ours takes its place, for what libc starts for us unseen. */
-static int parent_is_guarded(char *caller)
-{
-	if (caller == NULL) /* the first of the build */
-		return 1;
-	char *digits = strchr(caller, '=') + 1;
-	long number = strtol(digits, NULL, 10);
-	pid_t own = (pid_t)kernel(SYS_getpid);
-	if (strlen(digits) == CALLER_DIGITS)
-		for (int i = CALLER_DIGITS; i-- > 0; own /= 10)
-			digits[i] = (char)('0' + own % 10);
-	return number == kernel(SYS_getpid) || number == kernel(SYS_getppid);
-}
-
-static void know_the_program(char **argv)
-{
-	static const char *const readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", NULL};
-	const char *name = argv[0] != NULL ? argv[0] : "";
-	const char *slash = strrchr(name, '/');
-	name = slash != NULL ? slash + 1 : name;
-	guard.is_make = reads_makefiles(name);
-	guard.lists_names = guard.is_make || is_among(name, readers) ||
-	                    (!guard.is_part && strncmp(name, "python", 6) == 0);
-	if (strlen(name) < sizeof guard.name)
-		strcpy(guard.name, name);
-}
-
-__attribute__((constructor)) static void stand_guard(int argc, char **argv, char **env)
-{
-	int before = errno;
-	(void)argc;
-	if (copy_variables(env) == 0) {
-		const struct board *board =
-		    mapped(guard.values[V_BOARD], 0, sizeof(struct board), PROT_READ);
-		if (board != NULL && board->magic == BOARD_MAGIC &&
-		    board->version == BOARD_VERSION) {
-			const char *command = guard.values[V_COMMAND];
-			const char *unguarded = variable_of(env, "SMPMAKE_UNGUARDED");
-			int guarded = parent_is_guarded(variable_of(env, "SMPMAKE_CALLER"));
-			guard.board = board;
-			guard.active = 1;
-			guard.command = command != NULL ? (uint32_t)strtoul(command, NULL, 10) : 0;
-			guard.is_part = command != NULL;
-			if (unguarded != NULL)
-				guard.unguarded =
-				    (uint32_t)strtoul(strchr(unguarded, '=') + 1, NULL, 10);
-			else if (!guarded)
-				guard.unguarded = (uint32_t)kernel(SYS_getppid);
-			know_the_program(argv);
-			find_interpreter();
-			if (guard.values[V_TRACE] != NULL)
-				guard.trace = mapped(guard.values[V_TRACE], 0, sizeof(struct trace),
-				                     PROT_READ | PROT_WRITE);
-			if (guard.trace != NULL) {
-				guard.litter_size = strnlen(guard.trace->litter, TRACE_LITTER);
-				guard_note_program();
-			}
-			guard_borrow(argv, env);
-		}
-	}
-	errno = before;
 }

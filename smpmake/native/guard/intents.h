@@ -9,8 +9,54 @@
 #include "asking.h"
 #include "journal.h"
 #include "kernel.h"
+#include "lookup.h"
+#include "notes.h"
 #include "pages.h"
 #include "peers.h"
+#include "questions.h"
+
+static inline void reads(int dir, const char *path)
+{
+	if (!guard_quiet() && !is_session(path))
+		guard_see(dir, path);
+}
+
+static inline void changes(int dir, const char *path)
+{
+	if (!guard_quiet() && !is_session(path))
+		guard_see_change(dir, path);
+}
+
+static inline void changes_folder(int dir, const char *path, int makes)
+{
+	if (!guard_quiet() && !is_session(path))
+		guard_see_folder_change(dir, path, makes);
+}
+
+static inline void removes(int dir, const char *path)
+{
+	if (!guard_quiet() && !is_session(path))
+		guard_see_removal(dir, path);
+}
+
+static inline void moves(int from_dir, const char *from, int to_dir, const char *to)
+{
+	if (!guard_quiet())
+		guard_see_move(from_dir, from, to_dir, to, ASK_MOVE);
+}
+
+static inline void walks(const char *path) /* which may go where it walks */
+{
+	guard_moves_about();
+	if (!guard_quiet())
+		guard_see_tree(path);
+}
+
+static inline void lists(int dir, const char *path)
+{
+	if (!guard_quiet())
+		guard_see_listing(dir, path);
+}
 
 /* What fopen's mode means. */
 static inline int flags_of(const char *mode)

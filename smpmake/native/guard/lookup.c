@@ -148,6 +148,11 @@ unsigned roles_of_name(const char *path)
 	return roles_of(hash_of(name, (size_t)(path + size - name), 1));
 }
 
+int guard_knows(const char *path)
+{
+	return roles_of_name(path) != 0;
+}
+
 /* Whether the board itself tells what the file of a key will be: then `answer` holds that. */
 static int tells(const struct key *k, uint32_t hash, struct wire_guard_answer *answer)
 {

@@ -9,6 +9,9 @@
 /* The roles that pending commands other than ours gave to the last component of a path. */
 unsigned roles_of_name(const char *path);
 
+/* Whether anything pending has to do with a name like this. */
+int guard_knows(const char *path);
+
 /* Whether what a path names is the very output of a pending command other than ours, or may be; or
  * a folder of outputs that is not there. For a make `told` is given: where the board itself says
  * what that will be it holds it. */

@@ -1,6 +1,7 @@
 /* What a job reads and writes, noted in its trace. */
-#include "asking.h"
+#include "notes.h"
 
+#include "asking.h"
 #include "kernel.h"
 #include "pages.h"
 

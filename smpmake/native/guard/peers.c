@@ -2,10 +2,11 @@
  * to read may still be pending.
  */
 #include "peers.h"
-#include "exec.h"
+#include "environment.h"
 #include "guard.h"
 #include "kernel.h"
 #include "lookup.h"
+#include "questions.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 #include "plan.h"
 #include "actions.h"
 #include "asking.h"
-#include "exec.h"
+#include "environment.h"
 #include "intents.h"
 #include "kernel.h"
 #include "pages.h"

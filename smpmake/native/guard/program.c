@@ -1,10 +1,10 @@
 #include "program.h"
 #include "guard.h"
+#include "intents.h"
 #include "kernel.h"
 #include "pages.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <unistd.h>

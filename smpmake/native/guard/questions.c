@@ -1,9 +1,10 @@
 /* What is to be asked about, and the questions. */
+#include "questions.h"
 #include "asking.h"
+#include "concern.h"
 #include "kernel.h"
 #include "lookup.h"
 #include "pages.h"
-#include "view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,28 +17,6 @@
 #define MOMENT 20000000
 
 /* ------------------------------------------------------------------ the questions */
-
-/* Whether what is at a path, or where a link there leads, is an older file that a pending command
- * will replace, or already has removed; or a link leads nowhere, where one may be going to make
- * something. */
-static int is_stale(int dir, const char *path, int *is_link)
-{
-	struct stat info;
-	*is_link = 0;
-	if (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
-		return 0;
-	*is_link = S_ISLNK(info.st_mode);
-	if (*is_link && kernel(SYS_newfstatat, dir, path, &info, 0) != 0)
-		return errno == ENOENT;
-	return is_to_be_replaced(&info);
-}
-
-int guard_concerns(int dir, const char *path)
-{
-	int is_link;
-	return is_kept(dir, path) || (is_output(dir, path) && !is_own_output(dir, path)) ||
-	       is_stale(dir, path, &is_link) || (is_link && leads_to_versions(dir, path));
-}
 
 void guard_see(int dir, const char *path)
 {
@@ -299,11 +278,6 @@ void guard_see_tree(const char *path)
 	if (path != NULL)
 		ask_about(ASK_TREE, AT_FDCWD, *path != '\0' ? path : ".", &answer);
 	errno = before;
-}
-
-int guard_knows(const char *path)
-{
-	return roles_of_name(path) != 0;
 }
 
 void guard_see_everything(const char *program)

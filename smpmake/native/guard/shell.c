@@ -1,7 +1,8 @@
 /* system() and popen(): libc starts their shell itself, with `environ`.  If that has lost us, the
  * shell is told by its command's own text to become one that has us.
  */
-#include "exec.h"
+#include "environment.h"
+#include "hooked.h"
 #include "kernel.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * the paths that they use all the same.
  */
 #include "calls.h"
-#include "exec.h"
+#include "hooked.h"
 #include "intents.h"
 #include "kernel.h"
 

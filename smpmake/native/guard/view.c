@@ -3,6 +3,7 @@
  */
 #include "view.h"
 #include "asking.h"
+#include "concern.h"
 #include "kernel.h"
 #include "lookup.h"
 #include "pages.h"
@@ -133,31 +134,6 @@ int is_same(int fd, int dir, const char *path)
 	return kernel(SYS_fstat, fd, &open) == 0 &&
 	       kernel(SYS_newfstatat, dir, path, &now, 0) == 0 && open.st_ino == now.st_ino &&
 	       open.st_dev == now.st_dev;
-}
-
-#define LINKS 40
-
-int leads_to_versions(int dir, const char *path)
-{
-	if (guard.board->versions == 0 || guard.trace == NULL)
-		return 0;
-	ON_PAGE(link);
-	ON_PAGE(target);
-	if (link == NULL || target == NULL)
-		return 1;
-	for (int i = 0; i < LINKS; i++) {
-		long size = kernel(SYS_readlinkat, dir, path, target, PATH_MAX - 1);
-		if (size < 0)
-			return 0;
-		target[size] = '\0';
-		if (guard_knows(target))
-			return 1;
-		if (absolute(dir, path, link, PATH_MAX) != 0 || !target_of(link, target, link))
-			return 1;
-		dir = AT_FDCWD;
-		path = link;
-	}
-	return 0;
 }
 
 enum view view_of_named(int dir, const char *path, char **elsewhere)

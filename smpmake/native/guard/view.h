@@ -41,7 +41,4 @@ int look_plainly(struct turn turn, int dir, const char *path, int flags, void *t
  * gives up all the locks that he has on it, and the writer of a pipe would see it end. */
 int is_same(int fd, int dir, const char *path);
 
-/* Whether a link's way leads over a name of what has been changed under us. */
-int leads_to_versions(int dir, const char *path);
-
 #endif

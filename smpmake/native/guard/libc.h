@@ -1,6 +1,6 @@
 /* libc's own functions behind the hooks, found by the constructor.  See hooks.def. */
-#ifndef SMPMAKE_HOOKS_H
-#define SMPMAKE_HOOKS_H
+#ifndef SMPMAKE_LIBC_H
+#define SMPMAKE_LIBC_H
 
 #include <sys/types.h>
 
