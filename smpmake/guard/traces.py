@@ -90,6 +90,8 @@ class Traces:
             except NoRoomError as error:
                 self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
                 return b""
+        end, _ = _extent(known)
+        known[_HEAD:end] = bytes(end - _HEAD)  # a killed process fills no more than it has come to
         places = (*own[:_OWN], *(0 for _ in range(_OWN - len(own))))
         table = _table(inputs[:MOST_INPUTS])
         flags = (watched, 0, asks_own, len(table))

@@ -134,3 +134,18 @@ def test_p1_a_compile_finds_what_was_written_behind_it_by_such_a_name(
     status, expected = held.serial(files, ["sh", "-e", "build.sh"])
     ended, tree = held.parallel(files, ["sh", "-e", "build.sh"])
     assert (ended.status, tree) == (status, expected), ended.err
+
+
+def test_no_byte_is_left_of_a_note_that_was_taken_back(waiting: Waiting) -> None:
+    """Whoever has its room next may be killed before the note is filled in."""
+    name = "a-long-name-of-nothing"
+    code = f"try: open({name!r})\nexcept FileNotFoundError: pass"
+    waiting.run("", code, job=True)
+    assert name.encode() not in bytes(waiting.traces._maps[0])
+
+
+def test_no_byte_is_left_of_the_notes_of_the_job_before(waiting: Waiting) -> None:
+    waiting.run("", "open('other', 'w')", job=True)
+    assert b"/other\0" in bytes(waiting.traces._maps[0])
+    waiting.traces.begin(0, 1)
+    assert b"/other\0" not in bytes(waiting.traces._maps[0])

@@ -24,7 +24,7 @@ static int is_foreign(const char *path)
 static char *note_of(size_t size)
 {
 	struct trace *trace = guard.trace;
-	uint32_t at = __atomic_fetch_add(&trace->used, (uint32_t)size + 2, __ATOMIC_RELAXED);
+	uint32_t at = __atomic_fetch_add(&trace->used, (uint32_t)size + 2, __ATOMIC_ACQUIRE);
 	if (at < sizeof trace->text && size + 2 <= sizeof trace->text - at)
 		return trace->text + at;
 	__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
@@ -114,9 +114,10 @@ void guard_unnote(char *note)
 {
 	if (note != NULL) {
 		uint32_t at = (uint32_t)(note - guard.trace->text);
-		uint32_t end = at + (uint32_t)strlen(note) + 1;
-		*note = '-';
-		__atomic_compare_exchange_n(&guard.trace->used, &end, at, 0, __ATOMIC_RELAXED,
+		uint32_t size = (uint32_t)strlen(note), end = at + size + 1;
+		/* Whoever has the room next may be killed before it has filled it. */
+		memset(note, 0, size);
+		__atomic_compare_exchange_n(&guard.trace->used, &end, at, 0, __ATOMIC_RELEASE,
 		                            __ATOMIC_RELAXED);
 	}
 }
