@@ -22,7 +22,9 @@ PROGRAMS = {
     "probe": ("probe.c", "system.c"),
 }
 SHARED = ("util.c",)
-#: Beside them, a line for each that was compiled otherwise than it should be (native/__init__.py).
+#: What native/*.h says, for Python (hatch_layout.py).
+LAYOUT = "smpmake/protocol/layout.py"
+#: Beside the programs: what was compiled otherwise than it should be (native/__init__.py).
 FALLBACKS = "smpmake-fallbacks"
 #: What stands in for libc in the shim, which is started for each command of a build.
 BARE = {"shim": "bare.c"}
@@ -69,6 +71,7 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     otherwise, is said on stderr, and written down for `smpmake doctor`.  Raises SystemExit with the
     compiler's own words.
     """
+    write_layout(root)
     fallbacks = []
     source, target = root / "smpmake" / "native", root / "smpmake" / "_bin"
     target.mkdir(exist_ok=True)
@@ -95,6 +98,19 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     (target / FALLBACKS).write_text("".join(f"{line}\n" for line in fallbacks), encoding="utf-8")
     for line in fallbacks:
         print(f"smpmake: {line}", file=sys.stderr)
+
+
+def write_layout(root: Path) -> None:
+    """Writes what Python knows of the headers, if it is not that already."""
+    with _importable(root):
+        from hatch_layout import HeaderError, module
+    try:
+        text = module(root / "smpmake" / "native")
+    except HeaderError as error:
+        sys.exit(f"smpmake: {error}")
+    path = root / LAYOUT
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 def require_glibc(root: Path) -> None:
@@ -168,7 +184,7 @@ class NativePrograms(BuildHookInterface[Any]):
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
-        build_data["artifacts"].append("smpmake/_bin/smpmake-*")
+        build_data["artifacts"] += ["smpmake/_bin/smpmake-*", LAYOUT]
         page = write_man_page(Path(self.root))
         build_data["shared_data"][str(page)] = f"share/man/man1/{page.name}"
 

@@ -136,6 +136,7 @@ TABLES = {"commands/compiler_options.py"}
 #: Words that are tools' names too, and mean something else: options and commands of ours, and what
 #: a build file that we write for others runs.
 OTHER_MEANINGS = {
+    "protocol/layout.py": {"size"},  # a field
     "native/guard/peers.c": {"sccache", "distcc", "icecc"},  # in names of sockets
     "cli/shims.py": {"install"},
     "config.py": {"distcc", "history-size"},

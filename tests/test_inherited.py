@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from smpmake import native
-from smpmake.protocol import frames, wire, working
+from smpmake.protocol import frames, layout, wire, working
 from tests.protocol.test_wire import Listener
 from tests.support.space import SMPMAKE, Space
 from tests.support.terminal import Terminal
@@ -126,7 +126,7 @@ def number(*prefix: str) -> working.Inherited:
     if not said:
         pytest.skip("not allowed here")
     ((kind, payload),) = frames.Splitter().feed(said)
-    assert kind == working.WORKER
+    assert kind == layout.WIRE_WORKER
     return working.decode_worker(payload)
 
 

@@ -8,7 +8,7 @@ import signal
 
 from smpmake.cli.leaving import BySignal
 from smpmake.cli.names import FAULT
-from smpmake.protocol import keeping
+from smpmake.protocol import layout
 from smpmake.said import say
 from smpmake.session.headstart import Headstart
 
@@ -30,7 +30,7 @@ def go_on_plainly(ahead: Headstart, command: list[str], error: BaseException) ->
     if event is None:
         say("left over: the process that keeps the driver was killed")
         return FAULT
-    if event.event == keeping.DRIVER_FAILED:
+    if event.event == layout.DRIVER_FAILED:
         return refuse(command, event.status)
     if os.WIFSIGNALED(event.status):
         return BySignal(128 + os.WTERMSIG(event.status))

@@ -44,7 +44,7 @@ from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
 from smpmake.guard.versions import Versions
 from smpmake.guard.views import Views
-from smpmake.protocol import wire
+from smpmake.protocol import layout, wire
 from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Scheduler
@@ -201,30 +201,30 @@ class Engine:
         build = self.builds.get(question.build)
         job = self._pending.running(question.command)
         is_job = job is not None and job.mode is Mode.DEFERRED
-        if question.kind == wire.ASK_ROOM:  # the session's, also where the asker's build has ended
+        if question.kind == layout.ASK_ROOM:  # also where the asker's build has ended
             build = next((each for each in self.builds.values() if each.undo is not None), None)
         if build is not None and build.undo is not None:
-            if question.kind == wire.ASK_COMMIT and is_job:  # it cannot wait for itself
+            if question.kind == layout.ASK_COMMIT and is_job:  # it cannot wait for itself
                 build.undo.lose()
-            build.undo.grow(wanted=question.kind == wire.ASK_ROOM)
+            build.undo.grow(wanted=question.kind == layout.ASK_ROOM)
             if build.squashing and not is_job:
                 return lambda: None  # it will not live to hear the answer
-            if question.kind == wire.ASK_COMMIT and is_job:
+            if question.kind == layout.ASK_COMMIT and is_job:
                 settle(GO_ON)
                 return None
-        if question.kind == wire.ASK_ROOM:  # it is there now; or there is no journal
+        if question.kind == layout.ASK_ROOM:  # it is there now; or there is no journal
             settle(GO_ON)
             return None
-        if question.kind == wire.ASK_TOKENS:
+        if question.kind == layout.ASK_TOKENS:
             fifo = self._lending.begin_process(question.pid, self._executor.take_another)
-            settle(wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=fifo) if fifo else GO_ON)
+            settle(wire.encode_guard_answer(layout.GUARD_ELSEWHERE, path=fifo) if fifo else GO_ON)
             self._executor.take_another()
             return None
 
         def answer(data: bytes) -> None:
             if build is not None and build.squashing and not is_job:
                 return  # what it waited for has come to nothing, and so will it
-            if build is not None and question.kind == wire.ASK_COMMIT:
+            if build is not None and question.kind == layout.ASK_COMMIT:
                 self._executor.commit(build)
             if build is not None and not is_job:
                 build.answer(lambda: self._chaos.later(lambda: settle(data)))

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from smpmake import native
-from smpmake.protocol import frames, keeping, working
+from smpmake.protocol import frames, keeping, layout, working
 from smpmake.protocol.working import Inherited, Result
 
 log = logging.getLogger("smpmake")
@@ -146,7 +146,7 @@ class Worker:
             self._on_lost(self.slot)
             return
         for kind, payload in arrived:
-            if kind == working.RESULT:
+            if kind == layout.WIRE_RESULT:
                 self._on_result(self.slot, working.decode_result(payload))
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from smpmake.protocol import working
+from smpmake.protocol import layout
 from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Terminal
 
@@ -23,9 +23,9 @@ def terminal_of(invoke: Invoke, out: int, err: int, *, printed: bool = False) ->
     size = of_err or of_out
     if size is None:
         return None
-    flags = working.JOB_TERMINAL_ERR if of_err else working.JOB_TERMINAL_OUT
+    flags = layout.JOB_TERMINAL_ERR if of_err else layout.JOB_TERMINAL_OUT
     if invoke.out == invoke.err and not printed:
-        flags |= working.JOB_TERMINAL_OUT
+        flags |= layout.JOB_TERMINAL_OUT
     return Terminal(flags, size.lines, size.columns)
 
 

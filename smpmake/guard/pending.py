@@ -15,11 +15,6 @@ from typing import Final, NamedTuple
 
 from smpmake.guard.files import File, Files, file_of
 from smpmake.guard.scoreboard import (
-    ABOVE,
-    ANYWHERE,
-    INPUT,
-    OUTPUT,
-    STALE,
     Claim,
     Promised,
     Scoreboard,
@@ -28,7 +23,8 @@ from smpmake.guard.scoreboard import (
     output_hash,
     path_hash,
 )
-from smpmake.protocol import wire
+from smpmake.protocol import layout
+from smpmake.protocol.layout import ROLE_ABOVE, ROLE_ANYWHERE, ROLE_INPUT, ROLE_OUTPUT, ROLE_STALE
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
 from smpmake.schedule.names import is_library
@@ -230,7 +226,7 @@ class Pending:
         for name in _parts(folder):
             self._above[name] += 1
             if self._above[name] == 1:
-                self._board.put_up(_FOLDERS, [(path_hash(name), ABOVE)])
+                self._board.put_up(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
         itself = file_of(folder)
         if itself is not None:
             self._listed[folder] = itself, self._board.folder_entered(file_hash(*itself))
@@ -250,12 +246,12 @@ class Pending:
             value = output_hash(listed[0], called)
             check = output_check(listed[0], called)
             self._board.promise(job.number, value, check, _told(promises.get(path)))
-            entry.outputs += ((value, OUTPUT),)
+            entry.outputs += ((value, ROLE_OUTPUT),)
 
     def _unkeyed(self, job: Job) -> list[Claim]:
         """Claims of outputs whose folders are not there yet: of these the names tell."""
         return [
-            (path_hash(path), ANYWHERE)
+            (path_hash(path), ROLE_ANYWHERE)
             for path in job.operands.writes
             if self._listed.get(os.path.dirname(path)) is None
         ]
@@ -285,7 +281,7 @@ class Pending:
             self._above[name] -= 1
             if self._above[name] == 0:
                 del self._above[name]
-                self._board.take_down(_FOLDERS, [(path_hash(name), ABOVE)])
+                self._board.take_down(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
         listed = self._listed.pop(folder)
         if listed is not None:
             itself, number = listed
@@ -333,7 +329,7 @@ class Pending:
 
     def link_made(self, link: str, writers: Iterable[Job]) -> None:
         """A new symbolic link leads to what is pending: its name stands for that meanwhile."""
-        claim = (path_hash(link), OUTPUT)
+        claim = (path_hash(link), ROLE_OUTPUT)
         for job in writers:
             entry = self._entries.get(job)
             if entry is not None and claim not in _claims(job, entry):
@@ -373,9 +369,9 @@ def _operands(job: Job) -> tuple[str, ...]:
 
 def _claims(job: Job, entry: _Entry) -> list[Claim]:
     """What a command has on the board."""
-    claims = [(path_hash(path), OUTPUT) for path in job.operands.writes]
-    claims += [(path_hash(path), INPUT) for path in job.operands.reads + job.operands.through]
-    claims += [(file_hash(*key), STALE) for key in entry.stale]
+    claims = [(path_hash(path), ROLE_OUTPUT) for path in job.operands.writes]
+    claims += [(path_hash(path), ROLE_INPUT) for path in job.operands.reads + job.operands.through]
+    claims += [(file_hash(*key), ROLE_STALE) for key in entry.stale]
     return [*claims, *entry.outputs, *entry.aliases]
 
 
@@ -383,7 +379,7 @@ def _told(promise: Promise | None) -> Promised | None:
     """What of a promise the board can tell a make."""
     if promise is None or promise.mtime_ns is None:
         return None
-    return Promised(wire.GUARD_FILE, promise.mode, promise.mtime_ns)
+    return Promised(layout.GUARD_FILE, promise.mode, promise.mtime_ns)
 
 
 def _folders(job: Job) -> set[str]:

@@ -25,41 +25,41 @@ from smpmake.guard.pending import Pending
 from smpmake.guard.searches import Searches
 from smpmake.guard.versions import Change, Versions
 from smpmake.guard.views import NOT_THERE, Views
-from smpmake.protocol import wire
+from smpmake.protocol import layout, wire
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
 from smpmake.schedule.hazards import EVERYBODY
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Action, Scheduler
 
-GO_ON: Final = wire.encode_guard_answer(wire.GUARD_GO_ON)
-_AGAIN: Final = wire.encode_guard_answer(wire.GUARD_AGAIN)
+GO_ON: Final = wire.encode_guard_answer(layout.GUARD_GO_ON)
+_AGAIN: Final = wire.encode_guard_answer(layout.GUARD_AGAIN)
 
-_CHANGES_NAME: Final = (wire.ASK_MOVE, wire.ASK_REMOVE)
+_CHANGES_NAME: Final = (layout.ASK_MOVE, layout.ASK_REMOVE)
 #: What becomes of the file that is asked about.
 _CHANGES: Final = {
-    wire.ASK_WRITE: Change.WRITTEN,
-    wire.ASK_LINK: Change.WRITTEN,  # it has one name more
-    wire.ASK_MOVE: Change.MOVED,
-    wire.ASK_REMOVE: Change.GONE,
+    layout.ASK_WRITE: Change.WRITTEN,
+    layout.ASK_LINK: Change.WRITTEN,  # it has one name more
+    layout.ASK_MOVE: Change.MOVED,
+    layout.ASK_REMOVE: Change.GONE,
 }
 
 #: What a stall is called in records, by the kind of question.
 CAUSES: Final = {
-    wire.ASK_READ: "reads",
-    wire.ASK_WRITE: "changes",
-    wire.ASK_LIST: "lists",
-    wire.ASK_TREE: "walks",
-    wire.ASK_MOVE: "renames",
-    wire.ASK_STAT: "looks at",
-    wire.ASK_ALL: "runs",
-    wire.ASK_LINK: "links to",
-    wire.ASK_NAMES: "lists",
-    wire.ASK_ALIAS: "links to",
-    wire.ASK_COMMIT: "runs",
-    wire.ASK_REMOVE: "changes",
-    wire.ASK_LIBRARIES: "loads",
-    wire.ASK_FOLDER: "changes",
+    layout.ASK_READ: "reads",
+    layout.ASK_WRITE: "changes",
+    layout.ASK_LIST: "lists",
+    layout.ASK_TREE: "walks",
+    layout.ASK_MOVE: "renames",
+    layout.ASK_STAT: "looks at",
+    layout.ASK_ALL: "runs",
+    layout.ASK_LINK: "links to",
+    layout.ASK_NAMES: "lists",
+    layout.ASK_ALIAS: "links to",
+    layout.ASK_COMMIT: "runs",
+    layout.ASK_REMOVE: "changes",
+    layout.ASK_LIBRARIES: "loads",
+    layout.ASK_FOLDER: "changes",
 }
 
 
@@ -128,12 +128,12 @@ class Questions:
         if CAUSES[question.kind] in ignored:
             answer(GO_ON)
             return [], None
-        if question.kind == wire.ASK_ALIAS:
+        if question.kind == layout.ASK_ALIAS:
             writers = self._writers(self._paths.canonical("/", question.path), EVERYBODY)
             self._pending.link_made(question.other, writers)
             answer(GO_ON)
             return [], None
-        if question.kind == wire.ASK_READ and job is not None and job.mode is Mode.DEFERRED:
+        if question.kind == layout.ASK_READ and job is not None and job.mode is Mode.DEFERRED:
             view = self._views.of(question, job)
             if view is not None:
                 answer(view)
@@ -144,7 +144,7 @@ class Questions:
         blockers = self._blockers(question, job, before)
         if moves_folder:
             self._folders_go(question)
-        lists = question.kind == wire.ASK_NAMES and job is not None and job.mode is Mode.DEFERRED
+        lists = question.kind == layout.ASK_NAMES and job is not None and job.mode is Mode.DEFERRED
         shown = self._shown(question, job) if blockers or lists else GO_ON
         if shown is not None:
             answer(shown)
@@ -227,32 +227,32 @@ class Questions:
 
     def _blockers(self, question: Question, asker: Job | None, before: int) -> set[Job]:
         hazards, kind = self._hazards, question.kind
-        if kind in (wire.ASK_ALL, wire.ASK_COMMIT):
+        if kind in (layout.ASK_ALL, layout.ASK_COMMIT):
             return hazards.everybody(before)
-        if kind in (wire.ASK_LIST, wire.ASK_NAMES):
+        if kind in (layout.ASK_LIST, layout.ASK_NAMES):
             return hazards.in_folder(self._paths.folder(question.path), before)
-        if kind == wire.ASK_TREE:
+        if kind == layout.ASK_TREE:
             return hazards.below(self._paths.folder(question.path), before, written=True)
-        if kind == wire.ASK_LIBRARIES:
+        if kind == layout.ASK_LIBRARIES:
             return self._libraries.blockers(question.path, question.other, before)
         path = self._paths.canonical("/", question.path)
-        if kind == wire.ASK_STAT and os.path.isdir(path):
+        if kind == layout.ASK_STAT and os.path.isdir(path):
             return hazards.in_folder(self._paths.folder(path), before)
-        if kind in (wire.ASK_READ, wire.ASK_STAT):
+        if kind in (layout.ASK_READ, layout.ASK_STAT):
             return self._writers(path, before)
-        if kind == wire.ASK_FOLDER:
+        if kind == layout.ASK_FOLDER:
             return self._named(path, before) | self._searches.looking(path, before)
-        if asker is not None and path not in asker.operands.writes and kind != wire.ASK_MOVE:
+        if asker is not None and path not in asker.operands.writes and kind != layout.ASK_MOVE:
             return self._sharers(path, before)
         maker = asker if asker is not None and path in asker.operands.writes else None
         waits = self._users(path, before, _CHANGES[kind], maker)
-        if kind == wire.ASK_REMOVE and os.path.isdir(path) and not os.path.islink(path):
+        if kind == layout.ASK_REMOVE and os.path.isdir(path) and not os.path.islink(path):
             return waits | self._searches.through((path,), before)
-        if kind in (wire.ASK_WRITE, wire.ASK_REMOVE):
+        if kind in (layout.ASK_WRITE, layout.ASK_REMOVE):
             return waits | self._searches.linked(question.other, path, before)
         other = self._paths.canonical("/", question.other)
         waits |= self._users(other, before, Change.GONE)
-        if kind == wire.ASK_MOVE and os.path.isdir(path):
+        if kind == layout.ASK_MOVE and os.path.isdir(path):
             self._paths.forget()
             waits |= self._searches.through((path, other), before)
             waits |= self._searches.moved(path, other, before)
@@ -334,9 +334,9 @@ class Questions:
 
     def _shown(self, question: Question, job: Job | None) -> bytes | None:
         """What a make that only looks is told of what is pending; None: it has to wait."""
-        if question.kind == wire.ASK_NAMES:
+        if question.kind == layout.ASK_NAMES:
             return self._names(question, job)
-        if question.kind != wire.ASK_STAT:
+        if question.kind != layout.ASK_STAT:
             return None
         path = self._paths.canonical("/", question.path)
         if os.path.isdir(path):
@@ -350,7 +350,7 @@ class Questions:
             return NOT_THERE
         if promise.mtime_ns is None:
             return None
-        return wire.encode_guard_answer(wire.GUARD_FILE, promise.mode, promise.mtime_ns)
+        return wire.encode_guard_answer(layout.GUARD_FILE, promise.mode, promise.mtime_ns)
 
     def _folder(self, folder: str) -> bytes:
         """A folder's time, once what is pending has made its entries, or has removed them."""
@@ -360,7 +360,7 @@ class Questions:
             promise = self._pending.promise_of(job, path)
             if promise.absent or promise.anew or not os.path.lexists(path):
                 changed = max(changed, job.issued_ns)
-        return wire.encode_guard_answer(wire.GUARD_FOLDER, 0, changed)
+        return wire.encode_guard_answer(layout.GUARD_FOLDER, 0, changed)
 
     def _names(self, question: Question, job: Job | None) -> bytes | None:
         before = job.number if job is not None else EVERYBODY
@@ -395,12 +395,12 @@ class Questions:
             return None
         if listing == folder:
             return GO_ON
-        return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(listing))
+        return wire.encode_guard_answer(layout.GUARD_ELSEWHERE, path=os.fsencode(listing))
 
 
 def _over(question: Question) -> bytes:
     """The answer when the waiting is over: what has come may need more libraries."""
-    return _AGAIN if question.kind == wire.ASK_LIBRARIES else GO_ON
+    return _AGAIN if question.kind == layout.ASK_LIBRARIES else GO_ON
 
 
 def _program(pid: int) -> str:

@@ -19,37 +19,42 @@ from typing import Final, NamedTuple
 
 from smpmake.disk.shared import shared_map
 from smpmake.guard.files import File
+from smpmake.protocol import layout
+from smpmake.protocol.layout import (
+    BOARD_FOLDERS,
+    BOARD_PROMISES,
+    BOARD_SLOTS,
+    BOARD_STANDING,
+    OWNER_FOLDERS,
+    OWNER_SEVERAL,
+    ROLE_KEPT,
+    ROLE_LISTED,
+    ROLE_OTHERS,
+    ROLE_OUTPUT,
+    ROLE_STALE,
+    structure,
+)
 
-OUTPUT: Final = 1
-INPUT: Final = 2
-ABOVE: Final = 4
-LISTED: Final = 8
-STALE: Final = 16
-KEPT: Final = 32
-_OTHERS: Final = 64
-ANYWHERE: Final = 128
-#: The owner of KEPT is this and a number: commands below that are concerned.
+#: The owner of ROLE_KEPT is this and a number: commands below that are concerned.
 LIMITS: Final = 1 << 32
 
-SLOTS: Final = 131072  # at most
 _FEWEST: Final = 4096  # 32 KiB
-FOLDERS: Final = 4096
-_PROMISES: Final = 16384
-_STANDING: Final = 16
-_HEADER: Final = struct.Struct("<QIIIIq10I")
-_PENDING, _UNDECLARED = 0, 3  # words of 64 bits
-_FULL, _GENERATION, _STALE, _UNKNOWN, _JOURNAL, _LIBRARIES = (4, 5, 8, 9, 10, 11)
-_VERSIONS, _NAMES, _TURNS, _AT_WORK, _PLACES, _BLIND = range(12, 18)  # words of 32 bits
-_MAGIC: Final = 0x44524F42
-_VERSION: Final = 14
+_AT: Final = layout.BOARD_AT
+_HEADER: Final = structure(layout.BOARD_CODES, before="slots")
+# Words of 64 bits, then of 32.
+_PENDING, _UNDECLARED = _AT["pending"] // 8, _AT["undeclared_ns"] // 8
+_FULL, _GENERATION, _TURNS = _AT["full"] // 4, _AT["generation"] // 4, _AT["turns"] // 4
+_STALE, _UNKNOWN, _JOURNAL = _AT["stale"] // 4, _AT["unknown"] // 4, _AT["journal"] // 4
+_LIBRARIES, _VERSIONS, _NAMES = _AT["libraries"] // 4, _AT["versions"] // 4, _AT["names"] // 4
+_AT_WORK, _PLACES, _BLIND = _AT["at_work"] // 4, _AT["places"] // 4, _AT["blind"] // 4
 #: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (native/shim.c).
 CHECK: Final = "check"
-_FIRST: Final = _HEADER.size // 8
+_FIRST: Final = _AT["slots"] // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain
-_SEVERAL: Final = 0xFFFFFF
-_FIRST_PROMISE: Final = _FIRST + SLOTS + FOLDERS
-_FIRST_STANDING: Final = 8 * (_FIRST_PROMISE + 3 * _PROMISES)  # bytes
-_FIRST_FOLDER: Final = 0xFFE000 - 1
+_FIRST_FOLDER_TIME: Final = _AT["folders"] // 8
+_FIRST_PROMISE: Final = _AT["promises"] // 8
+_FIRST_STANDING: Final = _AT["standing"]  # bytes
+_FIRST_FOLDER: Final = OWNER_FOLDERS - 1
 _KEY: Final = struct.Struct("<QQ")
 _64_BITS: Final = (1 << 64) - 1
 
@@ -97,8 +102,8 @@ def _shown(owner: int) -> int:
     """An owner as a slot has it."""
     if owner >= LIMITS:
         owner -= LIMITS
-        return owner if owner < _FIRST_FOLDER else _SEVERAL
-    return min(owner + 1, _SEVERAL)
+        return owner if owner < _FIRST_FOLDER else OWNER_SEVERAL
+    return min(owner + 1, OWNER_SEVERAL)
 
 
 def _for_us_alone(path: str, flags: int) -> int:
@@ -131,7 +136,7 @@ class _Claimed:
         for bit in _bits(roles & ~known):
             self._counts[bit] += 1
         self.roles |= roles
-        if roles & OUTPUT:
+        if roles & ROLE_OUTPUT:
             self.writers[owner] = None
 
     def remove(self, owner: int) -> None:
@@ -146,8 +151,8 @@ class _Claimed:
         if len(self.owners) == 1:
             return self.roles, _shown(next(iter(self.owners)))
         if len(self.writers) == 1:  # what it makes others may be going to read
-            return self.roles | _OTHERS, _shown(next(iter(self.writers)))
-        return self.roles, _SEVERAL
+            return self.roles | ROLE_OTHERS, _shown(next(iter(self.writers)))
+        return self.roles, OWNER_SEVERAL
 
 
 def _bits(roles: int) -> Iterable[int]:
@@ -161,8 +166,8 @@ class Scoreboard:
         """Raises NoRoomError, OSError."""
         with open(path.with_name(CHECK), "wb", opener=_for_us_alone):
             pass
-        self._map = shared_map(path, _FIRST_STANDING + _STANDING * _KEY.size)
-        _HEADER.pack_into(self._map, 0, 0, _MAGIC, _VERSION, *([0] * 13))
+        self._map = shared_map(path, _FIRST_STANDING + BOARD_STANDING * _KEY.size)
+        _HEADER.pack_into(self._map, 0, 0, layout.BOARD_MAGIC, layout.BOARD_VERSION, *([0] * 13))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
@@ -173,13 +178,13 @@ class Scoreboard:
         self._places = self._halves[_PLACES] = _FEWEST
         self._stale = 0
         self.asks_all = False
-        self._free = list(range(FOLDERS))
+        self._free = list(range(BOARD_FOLDERS))
 
     def stand(self, folders: Iterable[File]) -> None:
         """Folders that were there before anything is pending: what is issued to come into one that
         is not there yet cannot be meant by names in these.  More than there is room for are left
         out."""
-        for number, folder in enumerate(islice(folders, _STANDING)):
+        for number, folder in enumerate(islice(folders, BOARD_STANDING)):
             _KEY.pack_into(self._map, _FIRST_STANDING + number * _KEY.size, *folder)
 
     def show(self, pending: int, undeclared_ns: int = 0, blind: int = 0) -> None:
@@ -223,22 +228,22 @@ class Scoreboard:
         self._halves[_LIBRARIES] = count
 
     def folder_entered(self, key: int) -> int:
-        """A folder will have other entries; returns its number (FOLDERS: there is none left)."""
-        number = self._free.pop() if self._free else FOLDERS
-        if number < FOLDERS:
-            self._times[_FIRST + SLOTS + number] = 0
-        self.put_up(_FIRST_FOLDER + number, [(key, LISTED)])
+        """A folder will have other entries; returns its number (BOARD_FOLDERS: none is left)."""
+        number = self._free.pop() if self._free else BOARD_FOLDERS
+        if number < BOARD_FOLDERS:
+            self._times[_FIRST_FOLDER_TIME + number] = 0
+        self.put_up(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
         return number
 
     def folder_changes(self, number: int, issued_ns: int) -> None:
         """The newest issue of what will change the folder's entries, 0 for nothing."""
-        if number < FOLDERS:
-            self._times[_FIRST + SLOTS + number] = issued_ns
+        if number < BOARD_FOLDERS:
+            self._times[_FIRST_FOLDER_TIME + number] = issued_ns
 
     def folder_left(self, key: int, number: int) -> None:
         """Nothing is pending in the folder any more."""
-        self.take_down(_FIRST_FOLDER + number, [(key, LISTED)])
-        if number < FOLDERS:
+        self.take_down(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
+        if number < BOARD_FOLDERS:
             self._free.append(number)
 
     def put_up(self, owner: int, claims: Iterable[Claim]) -> None:
@@ -255,11 +260,11 @@ class Scoreboard:
             else:
                 several = self._owners[value] = _Claimed(known >> 8, known & 0xFF)
                 several.add(owner, role)
-            self._stale += role == STALE
+            self._stale += role == ROLE_STALE
             turns |= role
             self._store(value)
         self._halves[_STALE] = self._stale
-        if turns & (STALE | KEPT):
+        if turns & (ROLE_STALE | ROLE_KEPT):
             self._turn()
 
     def promise(self, owner: int, value: int, check: int, what: Promised | None) -> None:
@@ -267,7 +272,7 @@ class Scoreboard:
 
         Before its claim is put up, so that nobody finds an older one.
         """
-        at = _FIRST_PROMISE + 3 * (value % _PROMISES)
+        at = _FIRST_PROMISE + 3 * (value % BOARD_PROMISES)
         self._words[at] = 0
         if what is None:
             return
@@ -278,9 +283,9 @@ class Scoreboard:
     def take_down(self, owner: int, claims: Iterable[Claim]) -> None:
         """The inverse, at the command's end."""
         for value, role in claims:
-            if role & (STALE | KEPT):
+            if role & (ROLE_STALE | ROLE_KEPT):
                 self._turn()  # first: who does not find it any more sees that it was there
-            self._stale -= role == STALE
+            self._stale -= role == ROLE_STALE
             known = self._owners.get(value)
             if isinstance(known, _Claimed):
                 if owner not in known.owners:
@@ -348,13 +353,13 @@ class Scoreboard:
         halves[_FULL] = 1
         halves[_GENERATION] = (halves[_GENERATION] + 1) & 0xFFFFFFFF
         before = self._places
-        self._places = min(SLOTS, max(_FEWEST, 1 << (4 * len(self._owners)).bit_length()))
+        self._places = min(BOARD_SLOTS, max(_FEWEST, 1 << (4 * len(self._owners)).bit_length()))
         halves[_PLACES] = self._places
         size = 8 * max(before, self._places)
         self._map[_HEADER.size : _HEADER.size + size] = bytes(size)
         self._indices.clear()
         self._used = 0
-        if len(self._owners) < SLOTS // 2:
+        if len(self._owners) < BOARD_SLOTS // 2:
             for value in self._owners:
                 self._store(value)
             halves[_FULL] = self.asks_all

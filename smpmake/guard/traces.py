@@ -1,6 +1,6 @@
 """What jobs were seen to read and write: each slot has a file in which guards note it.
 
-The layout is native/guard/guard.h's `struct trace`: two counts, the times when the job was about to
+The layout is that of native/guard/trace.h: two counts, the times when the job was about to
 be started and when it was issued, whether it is watched, for how many microseconds its processes
 waited for a CPU, whether it asks about its own outputs, how litter's paths begin, by what its
 outputs and its inputs are known, then notes of a letter and an absolute path, NUL-ended.
@@ -17,17 +17,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from smpmake.disk.shared import NoRoomError, shared_map
+from smpmake.protocol import layout
+from smpmake.protocol.layout import structure
 from smpmake.schedule.job import Operands
 from smpmake.schedule.names import is_product
 
-_SIZE: Final = 1 << 18
-_OWN: Final = 8  # outputs
-_PLACES: Final = 1024  # of inputs
-_LITTER: Final = 32
-_BEGIN: Final = struct.Struct(f"<IIqqqIIII{_LITTER}s{_OWN}Q")
-_HEAD: Final = _BEGIN.size + 8 * _PLACES
-_WAITED: Final = 6  # place of a number in it
-MOST_INPUTS: Final = _PLACES // 2
+_BEGIN: Final = structure(layout.TRACE_CODES, before="inputs")
+_HEAD: Final = layout.TRACE_AT["text"]
+_WAITED: Final = list(layout.TRACE_CODES).index("waited_us")
+MOST_INPUTS: Final = layout.TRACE_INPUTS // 2
 _FOREIGN: Final = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/")  # not noted: guard/notes.c
 
 
@@ -57,7 +55,7 @@ class Traces:
     def __init__(self, folder: Path, litter: str = "") -> None:
         self._folder = folder
         self._litter = os.fsencode(litter)
-        assert len(self._litter) < _LITTER, litter
+        assert len(self._litter) < layout.TRACE_LITTER, litter
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
 
@@ -86,13 +84,13 @@ class Traces:
         known = self._maps.get(slot)
         if known is None:
             try:
-                known = self._maps[slot] = shared_map(path, _SIZE)
+                known = self._maps[slot] = shared_map(path, layout.TRACE_SIZE)
             except NoRoomError as error:
                 self.fault = self.fault or f"some jobs' reads and writes are not noted: {error}"
                 return b""
         end, _ = _extent(known)
         known[_HEAD:end] = bytes(end - _HEAD)  # a killed process fills no more than it has come to
-        places = (*own[:_OWN], *(0 for _ in range(_OWN - len(own))))
+        places = (*own[: layout.TRACE_OWN], *(0 for _ in range(layout.TRACE_OWN - len(own))))
         table = _table(inputs[:MOST_INPUTS])
         flags = (watched, 0, asks_own, len(table))
         times = (time.time_ns(), issued_ns, issued_ns if older_ns is None else older_ns)
@@ -141,7 +139,7 @@ class Traces:
 def _extent(known: mmap.mmap) -> tuple[int, int]:
     """Where the notes end, and how many were lost."""
     used, lost, *_ = _BEGIN.unpack_from(known)
-    return _HEAD + min(used, _SIZE - _HEAD), lost
+    return _HEAD + min(used, layout.TRACE_SIZE - _HEAD), lost
 
 
 def _table(checks: Sequence[int]) -> list[int]:

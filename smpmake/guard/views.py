@@ -11,14 +11,14 @@ from smpmake.disk.paths import Paths
 from smpmake.guard.pending import Pending
 from smpmake.guard.traces import Trace, Traces
 from smpmake.guard.versions import ABSENT, Versions
-from smpmake.protocol import wire
+from smpmake.protocol import layout, wire
 from smpmake.protocol.wire import Question
 from smpmake.schedule.job import Job
 from smpmake.undo.journal import UndoJournal
 
 #: What a job's guard says of a file that has come into being after the job was issued.
 MADE_SINCE: Final = "made since"
-NOT_THERE: Final = wire.encode_guard_answer(wire.GUARD_ABSENT)
+NOT_THERE: Final = wire.encode_guard_answer(layout.GUARD_ABSENT)
 
 
 class _Seen:
@@ -87,7 +87,7 @@ class Views:
             return None
         if kept == ABSENT:
             return NOT_THERE
-        return wire.encode_guard_answer(wire.GUARD_ELSEWHERE, path=os.fsencode(kept))
+        return wire.encode_guard_answer(layout.GUARD_ELSEWHERE, path=os.fsencode(kept))
 
     def has_more(self, listing: str, folder: str, jobs: Iterable[Job]) -> bool:
         """Whether a folder's listing has what jobs have made there and not said, be it for a

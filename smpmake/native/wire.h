@@ -25,7 +25,8 @@ enum wire_type {
 	WIRE_SIGNAL = 5, /* server -> worker or keeper: send this to your child */
 	WIRE_DRIVER = 6, /* keeper -> server: the driver started, ended or could not be run */
 	WIRE_BYE = 7,    /* server -> keeper: all is well, leave everything alone */
-	/* 8 and 9 are requests and replies, in JSON */
+	WIRE_REQUEST = 8, /* client -> server: a JSON object */
+	WIRE_REPLY = 9,   /* server -> client: a JSON object */
 	WIRE_QUESTION = 10,     /* guard -> server: may I? */
 	WIRE_GUARD_ANSWER = 11, /* server -> guard: now you may */
 	WIRE_WORKER = 12        /* worker -> server, once: what it has inherited */

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from smpmake.errors import SmpmakeError
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames, layout
 from smpmake.records import CommandRecord, Failure, Stall, from_row
 
 
@@ -102,7 +102,7 @@ class Client:
         self._count += 1
         request = {"op": operation, "id": self._count, **fields}
         with contextlib.suppress(OSError):  # the reply tells
-            self.socket.sendall(frames.encode_json(wire.REQUEST, request))
+            self.socket.sendall(frames.encode_json(layout.WIRE_REQUEST, request))
         while True:
             try:
                 data = self.socket.recv(1 << 18)
@@ -151,7 +151,7 @@ class AsyncClient:
         request = {"op": operation, "id": self._count, **fields}
         if not self._unsent:
             self._loop.add_writer(self._socket.fileno(), self._writable)
-        self._unsent += frames.encode_json(wire.REQUEST, request)
+        self._unsent += frames.encode_json(layout.WIRE_REQUEST, request)
         self._writable()
         return reply
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
 from typing import Any, Final
 
-MAGIC: Final = 0x4B4D5053
-VERSION: Final = 3
-MAX_PAYLOAD: Final = 16 << 20
+from smpmake.protocol import layout
+from smpmake.protocol.layout import WIRE_MAGIC, WIRE_MAX_PAYLOAD, WIRE_VERSION
 
-HEADER: Final = struct.Struct("<IHHI")
+HEADER: Final = layout.WIRE_HEADER_LAYOUT
 
 
 class WireError(ValueError):
@@ -19,7 +17,7 @@ class WireError(ValueError):
 
 def frame(kind: int, *parts: bytes) -> bytes:
     """One whole frame."""
-    return b"".join((HEADER.pack(MAGIC, VERSION, kind, sum(map(len, parts))), *parts))
+    return b"".join((HEADER.pack(WIRE_MAGIC, WIRE_VERSION, kind, sum(map(len, parts))), *parts))
 
 
 class Splitter:
@@ -42,12 +40,12 @@ class Splitter:
         at = 0
         while len(buffer) - at >= HEADER.size:
             magic, version, kind, length = HEADER.unpack_from(buffer, at)
-            if magic != MAGIC:
+            if magic != WIRE_MAGIC:
                 raise WireError("not a frame of smpmake")
-            if version != VERSION:
-                raise WireError(f"wire version {version}, this is {VERSION}")
-            if length > MAX_PAYLOAD:
-                raise WireError(f"a payload of {length} bytes, the limit is {MAX_PAYLOAD}")
+            if version != WIRE_VERSION:
+                raise WireError(f"wire version {version}, this is {WIRE_VERSION}")
+            if length > WIRE_MAX_PAYLOAD:
+                raise WireError(f"a payload of {length} bytes, the limit is {WIRE_MAX_PAYLOAD}")
             end = at + HEADER.size + length
             if end > len(buffer):
                 break

@@ -5,23 +5,14 @@ A build waits for this module; what shims and guards say is `wire`'s.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from smpmake.protocol import layout
 from smpmake.protocol.frames import WireError, frame
 
-SIGNAL: Final = 5
-DRIVER: Final = 6
-BYE: Final = 7
-
-DRIVER_STARTED: Final = 1
-DRIVER_ENDED: Final = 2
-DRIVER_FAILED: Final = 3
-DRIVER_ALONE: Final = 4
-
-_SIGNAL: Final = struct.Struct("<i")
-_DRIVER: Final = struct.Struct("<IiQQQ")
+_SIGNAL: Final = layout.WIRE_SIGNAL_LAYOUT
+_DRIVER: Final = layout.WIRE_DRIVER_LAYOUT
 
 
 class DriverEvent(NamedTuple):
@@ -36,12 +27,12 @@ class DriverEvent(NamedTuple):
 
 def encode_signal(number: int) -> bytes:
     """An order to a worker or the keeper to signal its child."""
-    return frame(SIGNAL, _SIGNAL.pack(number))
+    return frame(layout.WIRE_SIGNAL, _SIGNAL.pack(number))
 
 
 def encode_bye() -> bytes:
     """Tells the keeper that the session ended as it should."""
-    return frame(BYE)
+    return frame(layout.WIRE_BYE)
 
 
 def decode_driver(payload: bytes) -> DriverEvent:
@@ -53,4 +44,4 @@ def decode_driver(payload: bytes) -> DriverEvent:
 
 def driver_events(said: Iterable[tuple[int, bytes]]) -> list[DriverEvent]:
     """What frames of a keeper's say.  Raises WireError."""
-    return [decode_driver(payload) for kind, payload in said if kind == DRIVER]
+    return [decode_driver(payload) for kind, payload in said if kind == layout.WIRE_DRIVER]

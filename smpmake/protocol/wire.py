@@ -5,51 +5,18 @@ The other half is native/wire.h; docs/wire.md describes both.  Pure: no socket i
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from smpmake.protocol import layout
 from smpmake.protocol.frames import WireError, blobs, frame
 
-INVOKE: Final = 1
-ANSWER: Final = 2
-# 5 to 7: see keeping
-REQUEST: Final = 8  # client -> server: a JSON object
-REPLY: Final = 9  # server -> client: a JSON object
-QUESTION: Final = 10
-GUARD_ANSWER: Final = 11
-
-
-ASK_READ: Final = 1
-ASK_WRITE: Final = 2
-ASK_LIST: Final = 3
-ASK_TREE: Final = 4
-ASK_MOVE: Final = 5
-ASK_STAT: Final = 6
-ASK_ALL: Final = 7
-ASK_LINK: Final = 8
-ASK_NAMES: Final = 9
-ASK_ALIAS: Final = 10
-ASK_ROOM: Final = 11
-ASK_COMMIT: Final = 12
-ASK_REMOVE: Final = 13
-ASK_LIBRARIES: Final = 14
-ASK_TOKENS: Final = 15
-ASK_FOLDER: Final = 16
-
-GUARD_GO_ON: Final = 0
-GUARD_FILE: Final = 1
-GUARD_ABSENT: Final = 2
-GUARD_ELSEWHERE: Final = 3
-GUARD_AGAIN: Final = 4
-GUARD_FOLDER: Final = 5
-
-_INVOKE: Final = struct.Struct("<IIQQQQQQQiIIIIIIIII")
-_ANSWER: Final = struct.Struct("<IiIIII")
-_LIMIT: Final = struct.Struct("<QQ")
+_INVOKE: Final = layout.WIRE_INVOKE_LAYOUT
+_ANSWER: Final = layout.WIRE_ANSWER_LAYOUT
+_LIMIT: Final = layout.WIRE_LIMIT_LAYOUT
+_QUESTION: Final = layout.WIRE_QUESTION_LAYOUT
+_GUARD_ANSWER: Final = layout.WIRE_GUARD_ANSWER_LAYOUT
 _UNLIMITED: Final = (1 << 64) - 1
-_QUESTION: Final = struct.Struct("<IIIIII")
-_GUARD_ANSWER: Final = struct.Struct("<IIqII")
 
 
 class FileId(NamedTuple):
@@ -193,7 +160,7 @@ def decode_question(payload: bytes) -> Question:
     texts = blobs(payload, _QUESTION.size, *lengths)
     if not texts[1].startswith(b"/") or any(b"\0" in text for text in texts):
         raise WireError("a question without an absolute path")
-    if not ASK_READ <= kind <= ASK_FOLDER:
+    if not layout.ASK_READ <= kind <= layout.ASK_FOLDER:
         raise WireError(f"a question of kind {kind}")
     build, path, other = (text.decode(errors="surrogateescape") for text in texts)
     return Question(kind, pid, command - 1, build, path, other)
@@ -203,12 +170,14 @@ def encode_question(question: Question) -> bytes:
     """What a guard sends; for tests."""
     texts = [text.encode(errors="surrogateescape") for text in question[3:]]
     fixed = _QUESTION.pack(question.kind, question.pid, question.command + 1, *map(len, texts))
-    return frame(QUESTION, fixed, *texts)
+    return frame(layout.WIRE_QUESTION, fixed, *texts)
 
 
 def encode_guard_answer(state: int, mode: int = 0, mtime_ns: int = 0, path: bytes = b"") -> bytes:
     """The answer to a question: a GUARD_, mode and time for a FILE, a path for ELSEWHERE."""
-    return frame(GUARD_ANSWER, _GUARD_ANSWER.pack(state, mode, mtime_ns, len(path), 0), path)
+    return frame(
+        layout.WIRE_GUARD_ANSWER, _GUARD_ANSWER.pack(state, mode, mtime_ns, len(path), 0), path
+    )
 
 
 def encode_invoke(invoke: Invoke) -> bytes:
@@ -235,7 +204,7 @@ def encode_invoke(invoke: Invoke) -> bytes:
         invoke.is_line,
     )
     return frame(
-        INVOKE,
+        layout.WIRE_INVOKE,
         fixed,
         tool,
         invoke.real,
@@ -249,7 +218,12 @@ def encode_invoke(invoke: Invoke) -> bytes:
 
 def answer_exit(status: int, message: bytes = b"", out: bytes = b"") -> bytes:
     """The shim leaves with `status`; before, it prints `message` on stderr, `out` on stdout."""
-    return frame(ANSWER, _ANSWER.pack(0, status, 0, len(out), len(message), 0), out, message)
+    return frame(
+        layout.WIRE_ANSWER,
+        _ANSWER.pack(layout.ANSWER_EXIT, status, 0, len(out), len(message), 0),
+        out,
+        message,
+    )
 
 
 def answer_exec(
@@ -259,5 +233,5 @@ def answer_exec(
 
     command  the number under which the tool's guard asks.
     """
-    fixed = _ANSWER.pack(1, 0, keep_open, len(argv), len(message), command + 1)
-    return frame(ANSWER, fixed, argv, message)
+    fixed = _ANSWER.pack(layout.ANSWER_EXEC, 0, keep_open, len(argv), len(message), command + 1)
+    return frame(layout.WIRE_ANSWER, fixed, argv, message)

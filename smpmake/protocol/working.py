@@ -5,28 +5,23 @@ The other half is native/wire.h; docs/wire.md describes both.  Pure: no socket i
 
 from __future__ import annotations
 
-import struct
 from typing import Final, NamedTuple
 
-from smpmake.protocol.frames import HEADER, MAGIC, VERSION, WireError, blobs
+from smpmake.protocol import layout
+from smpmake.protocol.frames import HEADER, WireError, blobs
+from smpmake.protocol.layout import (
+    JOB_JOURNALED,
+    JOB_MERGED_OUTPUT,
+    OUTPUT_MADE,
+    OUTPUT_PERHAPS,
+    OUTPUT_PRINTED,
+    OUTPUT_TIMED,
+)
 from smpmake.protocol.wire import Invoke
 
-JOB: Final = 3
-RESULT: Final = 4
-WORKER: Final = 12
-
-OUTPUT_TIMED: Final = 1
-OUTPUT_MADE: Final = 2
-OUTPUT_PRINTED: Final = 4
-OUTPUT_PERHAPS: Final = 8
-JOB_MERGED_OUTPUT: Final = 1
-JOB_JOURNALED: Final = 2
-JOB_TERMINAL_OUT: Final = 4
-JOB_TERMINAL_ERR: Final = 8
-
-_JOB: Final = struct.Struct("<QqQQiIIIIIIIIIII")
-_WORKER: Final = struct.Struct("<QiI")
-_RESULT: Final = struct.Struct("<QiiqqQQQQQQQIIII")
+_JOB: Final = layout.WIRE_JOB_LAYOUT
+_WORKER: Final = layout.WIRE_WORKER_LAYOUT
+_RESULT: Final = layout.WIRE_RESULT_LAYOUT
 
 
 class Terminal(NamedTuple):
@@ -113,9 +108,9 @@ def encode_job(
     return b"".join(
         (
             HEADER.pack(
-                MAGIC,
-                VERSION,
-                JOB,
+                layout.WIRE_MAGIC,
+                layout.WIRE_VERSION,
+                layout.WIRE_JOB,
                 _JOB.size
                 + len(outputs)
                 + len(invoke.real)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from smpmake.engine.engine import Engine
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames, layout, wire
 from smpmake.schedule.job import Job
 from smpmake.server.door import Door
 from smpmake.server.leases import Leases
@@ -94,16 +94,16 @@ class Server:
         """A whole frame arrived.  Raises WireError for what does not belong here."""
         if not connection.may_send(kind):
             raise frames.WireError(f"a frame of kind {kind} after another")
-        if kind == wire.INVOKE:
+        if kind == layout.WIRE_INVOKE:
             invoke = wire.decode_invoke(payload)
             if len(fds) != 2:
                 raise frames.WireError(f"an invocation with {len(fds)} descriptors")
             out, err = fds
             fds.clear()  # the engine's now
             self._engine.invoke(invoke, connection, out, err)
-        elif kind == wire.QUESTION:
+        elif kind == layout.WIRE_QUESTION:
             connection.ask(wire.decode_question(payload))
-        elif kind == wire.REQUEST and self._requests is not None:
+        elif kind == layout.WIRE_REQUEST and self._requests is not None:
             connection.is_client = True
             self._requests.request(connection, frames.decode_json(payload))
         else:
@@ -166,7 +166,7 @@ class Connection:
     def may_send(self, kind: int) -> bool:
         """A client sends requests alone; shims and guards send one frame, and are answered."""
         if self.is_client:
-            return kind == wire.REQUEST
+            return kind == layout.WIRE_REQUEST
         return self._waiting is None and self._lease is None
 
     def readable(self) -> None:
@@ -305,7 +305,7 @@ class Connection:
             log.warning("process %d does not read its replies: its connection is closed", self.pid)
             self._end()
             return
-        self._send(frames.encode_json(wire.REPLY, message))
+        self._send(frames.encode_json(layout.WIRE_REPLY, message))
 
     async def drained(self) -> bool:
         """Waits until the peer has taken everything; False if it is gone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from smpmake.protocol import frames, keeping
+from smpmake.protocol import frames, keeping, layout
 from smpmake.protocol.keeping import DriverEvent
 from smpmake.session.keeper import Keeper
 
@@ -44,9 +44,9 @@ class Driver:
                     what.set_result(None)
             return
         for event in keeping.driver_events(self._splitter.feed(data)):
-            if event.event == keeping.DRIVER_STARTED:
+            if event.event == layout.DRIVER_STARTED:
                 self.pid = event.status
-            elif event.event == keeping.DRIVER_ALONE:
+            elif event.event == layout.DRIVER_ALONE:
                 if not self.alone.done():
                     self.alone.set_result(None)
             elif not self.ended.done():

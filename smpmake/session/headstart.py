@@ -21,7 +21,7 @@ from typing import Final
 from smpmake import folders
 from smpmake.commands.makes import PARALLEL, WMAKES
 from smpmake.errors import SmpmakeError
-from smpmake.protocol import frames, keeping
+from smpmake.protocol import frames, keeping, layout
 from smpmake.protocol.keeping import DriverEvent
 from smpmake.session import limits
 from smpmake.session.keeper import ENDING, Keeper, heard
@@ -72,7 +72,7 @@ class Headstart:
     def is_over(self) -> bool:
         """Whether the driver has ended well, nobody asked for anything, and no signal waits."""
         event = self._ended()
-        if event is None or event.event != keeping.DRIVER_ENDED or event.status != 0:
+        if event is None or event.event != layout.DRIVER_ENDED or event.status != 0:
             return False
         asks = select.poll()
         asks.register(self.stage.listener, select.POLLIN)
@@ -116,7 +116,7 @@ class Headstart:
 def _ends(said: list[tuple[int, bytes]]) -> list[DriverEvent]:
     """What a keeper's frames say of the driver's end."""
     events = keeping.driver_events(said)
-    return [event for event in events if event.event != keeping.DRIVER_STARTED]
+    return [event for event in events if event.event != layout.DRIVER_STARTED]
 
 
 def begin(command: list[str]) -> Headstart | None:

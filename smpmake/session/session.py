@@ -18,7 +18,7 @@ from smpmake.commands import wmake
 from smpmake.commands.model import Reason
 from smpmake.config import Settings
 from smpmake.errors import SmpmakeError
-from smpmake.protocol import keeping
+from smpmake.protocol import layout
 from smpmake.protocol.keeping import DriverEvent
 from smpmake.records import BuildRecord, Failure
 from smpmake.said import say
@@ -325,7 +325,7 @@ class Session:
         record.driver_user_us += event.user_us
         record.driver_system_us += event.system_us
         record.driver_max_rss = event.max_rss_kib
-        if event.event == keeping.DRIVER_FAILED:
+        if event.event == layout.DRIVER_FAILED:
             record.driver_status = NOT_FOUND if event.status == errno.ENOENT else CANNOT_RUN
             self._refused = event.status
         elif os.WIFSIGNALED(event.status):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-MARK: Final = 0x59525445
-SEGMENT: Final = 1 << 20  # no entry crosses a multiple of it
-ENTRY: Final = struct.Struct("<IIQHHIqQQIIIIQqqqqII")
-NEW, GONE, DATA, META, MOVE, SWAP, ISSUED, ENDED, STAYS = range(1, 10)
-_PROCESS: Final = slice(18, 20)  # of an entry's numbers
+from smpmake.protocol import layout
+from smpmake.protocol.layout import UNDO_DATA, UNDO_MARK, UNDO_MOVE, UNDO_NEW, UNDO_SWAP
+
+ENTRY: Final = layout.UNDO_ENTRY_LAYOUT
+_PROCESS: Final = list(layout.UNDO_ENTRY_CODES).index("process")  # the parent is behind it
 _FARTHEST: Final = 4096  # from a text in an entry back to the entry's beginning
 
 
@@ -27,11 +26,11 @@ class Change(NamedTuple):
     @property
     def made(self) -> tuple[str, ...]:
         """Names that are new by it."""
-        if self.kind == NEW:
+        if self.kind == UNDO_NEW:
             return (self.path,)
-        if self.kind == MOVE:
+        if self.kind == UNDO_MOVE:
             return (self.other,)
-        return (self.path, self.other) if self.kind == SWAP else ()
+        return (self.path, self.other) if self.kind == UNDO_SWAP else ()
 
     @property
     def paths(self) -> set[str]:
@@ -47,7 +46,7 @@ def scan(data: bytes) -> Iterator[Change]:
         if size < ENTRY.size or size % 8 or at + size > len(data):
             at += 8
             continue
-        if mark == MARK:
+        if mark == UNDO_MARK:
             path, other = map(_path, data[at + ENTRY.size : at + size].split(b"\0")[:2])
             yield Change(position, kind, command - 1, path, other)
         at += size
@@ -64,9 +63,9 @@ def writer_of(path: str, log: bytes, start: int) -> tuple[int, int] | None:
     while found >= 0:
         at = _entry_around(log, found, start)
         for change in scan(log[at : at + _FARTHEST * 3]) if at >= 0 else ():
-            for made in (change.path,) if change.kind == DATA else change.made:
+            for made in (change.path,) if change.kind == UNDO_DATA else change.made:
                 if os.path.basename(made) == name and _is_same(os.path.dirname(made), folder):
-                    process, parent = ENTRY.unpack_from(log, at)[_PROCESS]
+                    process, parent = ENTRY.unpack_from(log, at)[_PROCESS : _PROCESS + 2]
                     return process, parent
             break
         found = log.rfind(sought, 0, found)
@@ -80,7 +79,7 @@ def _entry_around(log: bytes, text: int, start: int) -> int:
     """
     for at in range((text - ENTRY.size) & ~7, max(-1, text - ENTRY.size - _FARTHEST), -8):
         _, mark, position, *_ = ENTRY.unpack_from(log, at)
-        if mark == MARK and position == start + at:
+        if mark == UNDO_MARK and position == start + at:
             return at
     return -1
 

@@ -19,34 +19,34 @@ from typing import Final
 
 from smpmake import native
 from smpmake.disk.shared import shared_map
-from smpmake.undo.entries import (
-    DATA,
-    ENDED,
-    ENTRY,
-    GONE,
-    ISSUED,
-    MARK,
-    MOVE,
-    NEW,
-    SEGMENT,
-    STAYS,
-    Change,
-    scan,
-    writer_of,
+from smpmake.protocol import layout
+from smpmake.protocol.layout import (
+    UNDO_DATA,
+    UNDO_ENDED,
+    UNDO_GONE,
+    UNDO_GREW,
+    UNDO_ISSUED,
+    UNDO_MAGIC,
+    UNDO_MARK,
+    UNDO_MOVE,
+    UNDO_NEW,
+    UNDO_SEGMENT,
+    UNDO_STAYS,
+    UNDO_VERSION,
+    UNDO_WHOLE,
+    structure,
 )
+from smpmake.undo.entries import ENTRY, Change, scan, writer_of
 from smpmake.undo.places import excepted, store_near
 
-_MAGIC: Final = 0x4F444E55
-_VERSION: Final = 2
-_HEAD: Final = struct.Struct("<IIQQQqQQII")
-_STORE: Final = struct.Struct("<Q504s")
+_HEAD: Final = structure(layout.UNDO_HEAD_CODES, before="store")
+_AT: Final = layout.UNDO_HEAD_AT
+_STORE: Final = layout.UNDO_STORE_LAYOUT
 _EXCEPT: Final = struct.Struct("256s")
-_STORES: Final = 4
-_EXCEPTS: Final = 6
-_USED, _ROOM, _START, _BASE, _KEPT = 1, 2, 3, 4, 5  # words of 64 bits
-_LOST: Final = 14  # word of 32 bits
-_ISSUES: Final = (_HEAD.size + _STORES * _STORE.size + _EXCEPTS * _EXCEPT.size) // 8
-_GREW, _WHOLE = 2, 4
+# Words of 64 bits, and one of 32.
+_USED, _ROOM, _START = _AT["used"] // 8, _AT["room"] // 8, _AT["start"] // 8
+_BASE, _KEPT, _ISSUES = _AT["base_ns"] // 8, _AT["kept"] // 8, _AT["issues"] // 8
+_LOST: Final = _AT["lost"] // 4
 _TRIES, _PAUSE = 200, 0.05  # to have a process; s between two
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
 
@@ -71,7 +71,7 @@ class UndoJournal:
         self._written = 0
         self._moved = False
         try:
-            os.posix_fallocate(self._log, 0, SEGMENT)
+            os.posix_fallocate(self._log, 0, UNDO_SEGMENT)
         except OSError:
             os.close(self._log)
             os.close(self._server)
@@ -80,7 +80,18 @@ class UndoJournal:
         stores = [kept, *store_near(tree, kept)]
         self._stores = [os.fspath(store) for store in stores]
         _HEAD.pack_into(
-            self._map, 0, _MAGIC, _VERSION, 0, SEGMENT, 0, now_ns(), 0, budget, 0, len(stores)
+            self._map,
+            0,
+            UNDO_MAGIC,
+            UNDO_VERSION,
+            0,
+            UNDO_SEGMENT,
+            0,
+            now_ns(),
+            0,
+            budget,
+            0,
+            len(stores),
         )
         at = _HEAD.size
         self._devices = []
@@ -89,7 +100,7 @@ class UndoJournal:
             self._devices.append(device)
             _STORE.pack_into(self._map, at, device, os.fsencode(store))
             at += _STORE.size
-        at = _HEAD.size + _STORES * _STORE.size
+        at = _AT["except"]
         for each in excepted(folder, _EXCEPT.size):
             _EXCEPT.pack_into(self._map, at, each)
             at += _EXCEPT.size
@@ -126,13 +137,13 @@ class UndoJournal:
     def grow(self, *, wanted: bool = False) -> None:
         """Makes room for what guards will write, before they need it."""
         used, room = self._words[_USED], self._words[_ROOM]
-        while used + SEGMENT // 2 > room or (wanted and used >= room - SEGMENT):
+        while used + UNDO_SEGMENT // 2 > room or (wanted and used >= room - UNDO_SEGMENT):
             try:
-                os.posix_fallocate(self._log, room, SEGMENT)
+                os.posix_fallocate(self._log, room, UNDO_SEGMENT)
             except OSError:
                 self.lose()
                 return
-            room += SEGMENT
+            room += UNDO_SEGMENT
             self._words[_ROOM] = room
             wanted = False
 
@@ -151,32 +162,32 @@ class UndoJournal:
     def issued(self, number: int, absent: Iterable[str]) -> None:
         """A command has been promised; `absent` are its outputs that are not there yet."""
         self._words[_ISSUES] += 1
-        entries = [self._entry(ISSUED, number)]
-        entries += [self._entry(NEW, number, path) for path in absent]
+        entries = [self._entry(UNDO_ISSUED, number)]
+        entries += [self._entry(UNDO_NEW, number, path) for path in absent]
         self._write(b"".join(entries))
 
     def ended(self, number: int) -> None:
         """A promise was kept."""
-        self._write(self._entry(ENDED, number))
+        self._write(self._entry(UNDO_ENDED, number))
 
     def stays(self, numbers: Iterable[int]) -> None:
         """What these commands made is to stay, though it was issued behind what has not ended."""
-        self._write(b"".join(self._entry(STAYS, number) for number in numbers))
+        self._write(b"".join(self._entry(UNDO_STAYS, number) for number in numbers))
 
     def grew(self, path: str, info: os.stat_result) -> None:
         """A file that somebody has open may be appended to from now on."""
-        self._write(self._entry(DATA, -1, path, info=info, flags=_GREW))
+        self._write(self._entry(UNDO_DATA, -1, path, info=info, flags=UNDO_GREW))
 
     def makes(self, number: int, path: str) -> None:
         """What a command makes first is about to be made by us."""
-        self._write(self._entry(NEW, number, path))
+        self._write(self._entry(UNDO_NEW, number, path))
 
     def renames(self, number: int, source: str, destination: str) -> None:
         """A command's rename is about to be done by us.  Raises OSError."""
         before = os.lstat(source)
         with contextlib.suppress(FileNotFoundError):
             self._replaces(number, destination, os.lstat(destination))
-        self._write(self._entry(MOVE, number, source, destination, info=before))
+        self._write(self._entry(UNDO_MOVE, number, source, destination, info=before))
 
     def removes(self, number: int, path: str) -> None:
         """What a command has made, or was to make, is about to be removed by us."""
@@ -193,14 +204,14 @@ class UndoJournal:
                 self._replaces(number, path, info)
                 self._keeps_behind(number, path)
             elif stat.S_ISREG(info.st_mode):
-                for kind in (GONE, DATA):  # it may be replaced, or written over
+                for kind in (UNDO_GONE, UNDO_DATA):  # it may be replaced, or written over
                     self._copies(kind, number, path, info)
             else:
                 return
         except OSError:
             self.lose()
             return
-        self._write(self._entry(NEW, number, path))
+        self._write(self._entry(UNDO_NEW, number, path))
 
     def _keeps_behind(self, number: int, link: str) -> None:
         """The same for what a link leads to: it is not known which of both will be written."""
@@ -208,7 +219,7 @@ class UndoJournal:
         try:
             info = os.lstat(target)
         except OSError:
-            self._write(self._entry(NEW, number, target))
+            self._write(self._entry(UNDO_NEW, number, target))
             return
         if target != link and not stat.S_ISLNK(info.st_mode):  # else it leads round
             self.keeps(number, target, info)
@@ -218,7 +229,7 @@ class UndoJournal:
 
         self._affords(info.st_size)
         shutil.copy2(path, self._item(0))  # it may be moved back as it is
-        self._write(self._entry(kind, number, path, info=info, store=1, flags=_WHOLE))
+        self._write(self._entry(kind, number, path, info=info, store=1, flags=UNDO_WHOLE))
 
     def _affords(self, size: int) -> None:
         # Guards count here, too; one that does so at this moment is forgotten.
@@ -228,7 +239,7 @@ class UndoJournal:
 
     def _replaces(self, number: int, path: str, info: os.stat_result) -> None:
         if stat.S_ISLNK(info.st_mode):
-            self._write(self._entry(GONE, number, path, os.readlink(path), info=info))
+            self._write(self._entry(UNDO_GONE, number, path, os.readlink(path), info=info))
             return
         device = _device(info.st_dev)
         store = self._devices.index(device) if device in self._devices else -1
@@ -236,7 +247,7 @@ class UndoJournal:
             self._affords(info.st_size)
             with contextlib.suppress(OSError):
                 os.link(path, self._item(store))
-                self._write(self._entry(GONE, number, path, info=info, store=store + 1))
+                self._write(self._entry(UNDO_GONE, number, path, info=info, store=store + 1))
                 return
         self.keeps(number, path, info)
 
@@ -270,11 +281,11 @@ class UndoJournal:
                 info.st_atime_ns,
                 info.st_mtime_ns,
             )
-        folder = _folder_time(path) if kind in (NEW, GONE, MOVE) else 0
-        target = _folder_time(other) if kind == MOVE else 0
+        folder = _folder_time(path) if kind in (UNDO_NEW, UNDO_GONE, UNDO_MOVE) else 0
+        target = _folder_time(other) if kind == UNDO_MOVE else 0
         return ENTRY.pack(
             size,
-            MARK,
+            UNDO_MARK,
             self.position,
             kind,
             flags,
@@ -319,7 +330,7 @@ class UndoJournal:
         path: its name, absolute.  None where the newest part of the journal (up to two mebibytes)
         does not tell.
         """
-        start = max(0, self.position // SEGMENT - 1) * SEGMENT
+        start = max(0, self.position // UNDO_SEGMENT - 1) * UNDO_SEGMENT
         return writer_of(path, os.pread(self._log, self.position - start, start), start)
 
     def take_back(self, *, everything: bool) -> list[str]:

@@ -18,11 +18,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from smpmake.protocol.layout import (
+    UNDO_DATA,
+    UNDO_ENDED,
+    UNDO_ISSUED,
+    UNDO_META,
+    UNDO_MOVE,
+    UNDO_NEW,
+    UNDO_STAYS,
+    UNDO_SWAP,
+)
 from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Result
 from smpmake.records import CommandRecord
 from smpmake.schedule.names import is_product
-from smpmake.undo.entries import DATA, ENDED, ISSUED, META, MOVE, NEW, STAYS, SWAP, Change
+from smpmake.undo.entries import Change
 from smpmake.undo.journal import UndoJournal
 
 Print = tuple[int, int, int] | None
@@ -190,11 +200,11 @@ class _Past:
     """Who changed what in the run that is to be undone, in the order of the serial build."""
 
     def __init__(self, changes: Sequence[Change]) -> None:
-        self._places = {c.command: c.at for c in reversed(changes) if c.kind == ISSUED}
+        self._places = {c.command: c.at for c in reversed(changes) if c.kind == UNDO_ISSUED}
         self._by_path: dict[str, list[tuple[tuple[int, int], int, Change]]] = {}
         self._by_command: dict[int, dict[str, None]] = {}
         for order, change in enumerate(changes):
-            if change.kind in (ISSUED, ENDED, STAYS):
+            if change.kind in (UNDO_ISSUED, UNDO_ENDED, UNDO_STAYS):
                 continue
             job = change.command in self._places
             who = (self._places[change.command], change.command) if job else (change.at, 1 << 62)
@@ -240,20 +250,22 @@ class _Past:
         was = results.finished.made.get(path)
         if was is None:  # it came and went; or it was somebody's
             first = mine[0]
-            return first.kind == NEW or (first.kind == MOVE and first.other == path)
-        if kinds & {DATA, META} and os.path.islink(path):
+            return first.kind == UNDO_NEW or (first.kind == UNDO_MOVE and first.other == path)
+        if kinds & {UNDO_DATA, UNDO_META} and os.path.islink(path):
             return False  # what was written is behind it
-        if SWAP in kinds or (kinds & {DATA, META} and history[0][0] < place):
+        if UNDO_SWAP in kinds or (kinds & {UNDO_DATA, UNDO_META} and history[0][0] < place):
             return False
         now = path
         if behind:  # somebody may have renamed it
             first = behind[0]
-            if first.kind != MOVE or first.path != path:
+            if first.kind != UNDO_MOVE or first.path != path:
                 return False
             now = first.other
         if _print(now, follow=False) != was:
             return False
-        results.files.append(_File(path, now, bool(kinds & {DATA, META}) and NEW not in kinds))
+        results.files.append(
+            _File(path, now, bool(kinds & {UNDO_DATA, UNDO_META}) and UNDO_NEW not in kinds)
+        )
         return True
 
 

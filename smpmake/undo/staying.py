@@ -11,7 +11,8 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from smpmake.undo.entries import ENDED, ISSUED, Change
+from smpmake.protocol.layout import UNDO_ENDED, UNDO_ISSUED
+from smpmake.undo.entries import Change
 
 
 def staying(changes: Sequence[Change], read: Mapping[int, tuple[str, ...]]) -> list[int]:
@@ -22,9 +23,9 @@ def staying(changes: Sequence[Change], read: Mapping[int, tuple[str, ...]]) -> l
     issued: dict[int, int] = {}
     ended: set[int] = set()
     for change in changes:
-        if change.kind == ISSUED:
+        if change.kind == UNDO_ISSUED:
             issued.setdefault(change.command, change.at)
-        elif change.kind == ENDED:
+        elif change.kind == UNDO_ENDED:
             ended.add(change.command)
     unfinished = [(at, number) for number, at in issued.items() if number not in ended]
     if not unfinished:
@@ -35,7 +36,7 @@ def staying(changes: Sequence[Change], read: Mapping[int, tuple[str, ...]]) -> l
     places = sorted((at, number) for number, at in issued.items())
     followed: set[int] = set()  # positions of issue behind which the driver changed something
     for change in changes:
-        if change.kind in (ISSUED, ENDED):
+        if change.kind in (UNDO_ISSUED, UNDO_ENDED):
             continue
         if change.command in issued:
             wrote.setdefault(change.command, set()).update(change.paths)

@@ -13,7 +13,7 @@ import pytest
 from smpmake.decide.known_failures import digest_of
 from smpmake.disk.disk import Disk
 from smpmake.guard.traces import Trace, Traces
-from smpmake.protocol import wire
+from smpmake.protocol import layout
 from tests.support.bench import Bench
 
 FAILED = 1 << 8  # as wait(2) gives exit status 1
@@ -395,12 +395,12 @@ def test_a_shim_that_waits_for_its_link_is_told_the_truth(tmp_path: Path) -> Non
 def test_a_guard_waits_for_exactly_what_it_touches(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     bench.run("gcc -c b.c")
-    waiting, other = bench.ask(wire.ASK_READ, "a.o"), bench.ask(wire.ASK_READ, "x.o")
-    assert other.answers == [wire.GUARD_GO_ON]
+    waiting, other = bench.ask(layout.ASK_READ, "a.o"), bench.ask(layout.ASK_READ, "x.o")
+    assert other.answers == [layout.GUARD_GO_ON]
     bench.workers.end(1)
     assert waiting.answers == []
     bench.workers.end(0)
-    assert waiting.answers == [wire.GUARD_GO_ON]
+    assert waiting.answers == [layout.GUARD_GO_ON]
     (stall,) = bench.build.stalls
     assert stall.cause == "reads"
     assert stall.ended > stall.began
@@ -411,25 +411,25 @@ def test_a_folder_that_a_link_does_not_search_may_go(bench: Bench) -> None:
         (bench.folder / name).mkdir()
     bench.run("gcc -c a.c")
     bench.run("gcc -o p a.o named/b.o -Llib -Wl,-rpath-link,run -lm")
-    assert bench.ask(wire.ASK_REMOVE, "x").answers == [wire.GUARD_GO_ON]
+    assert bench.ask(layout.ASK_REMOVE, "x").answers == [layout.GUARD_GO_ON]
     for name in ("lib", "run", "named"):
-        assert bench.ask(wire.ASK_REMOVE, name).answers == [], name
+        assert bench.ask(layout.ASK_REMOVE, name).answers == [], name
     bench.workers.end(0)
     bench.workers.end(1)
 
 
 def test_a_make_is_shown_what_is_pending(bench: Bench) -> None:
     bench.run("gcc -c a.c")
-    assert bench.ask(wire.ASK_STAT, "a.o").answers == [wire.GUARD_FILE]
+    assert bench.ask(layout.ASK_STAT, "a.o").answers == [layout.GUARD_FILE]
     bench.workers.end(0)
 
 
 def test_a_make_is_shown_names_that_are_pending(bench: Bench) -> None:
     bench.run("gcc -c a.c")
-    assert bench.ask(wire.ASK_NAMES, ".").answers == [wire.GUARD_ELSEWHERE]
-    assert bench.ask(wire.ASK_NAMES, "nowhere").answers == [wire.GUARD_GO_ON]
+    assert bench.ask(layout.ASK_NAMES, ".").answers == [layout.GUARD_ELSEWHERE]
+    assert bench.ask(layout.ASK_NAMES, "nowhere").answers == [layout.GUARD_GO_ON]
     bench.workers.end(0)
-    assert bench.ask(wire.ASK_NAMES, ".").answers == [wire.GUARD_GO_ON]
+    assert bench.ask(layout.ASK_NAMES, ".").answers == [layout.GUARD_GO_ON]
 
 
 def test_a_make_that_cannot_be_shown_them_waits(
@@ -440,15 +440,15 @@ def test_a_make_that_cannot_be_shown_them_waits(
 
     monkeypatch.setattr("os.mkdir", full)
     bench.run("gcc -c a.c")
-    looking = bench.ask(wire.ASK_NAMES, ".")
+    looking = bench.ask(layout.ASK_NAMES, ".")
     assert looking.answers == []
     bench.workers.end(0)
-    assert looking.answers == [wire.GUARD_GO_ON]
+    assert looking.answers == [layout.GUARD_GO_ON]
 
 
 def test_a_guard_that_goes_away_is_not_waited_for(bench: Bench) -> None:
     bench.run("gcc -c a.c")
-    waiting = bench.ask(wire.ASK_READ, "a.o")
+    waiting = bench.ask(layout.ASK_READ, "a.o")
     assert waiting.withdraw is not None
     waiting.withdraw()
     bench.workers.end(0)
@@ -462,10 +462,10 @@ def test_a_job_that_waits_in_its_guard_gives_its_slot_away(tmp_path: Path) -> No
     for name in ("a", "b", "c"):
         bench.run(f"gcc -c {name}.c")
     assert sorted(bench.workers.running.values()) == [0, 1]
-    waiting = bench.ask(wire.ASK_READ, "a.o", command=1)
+    waiting = bench.ask(layout.ASK_READ, "a.o", command=1)
     assert sorted(bench.workers.running.values()) == [0, 1, 2]
     bench.workers.end(0)
-    assert waiting.answers == [wire.GUARD_GO_ON]
+    assert waiting.answers == [layout.GUARD_GO_ON]
     bench.workers.end(1)
     bench.workers.end(2)
     assert bench.close() == []
@@ -478,11 +478,11 @@ def hard_links(bench: Bench) -> None:
 def test_a_file_is_known_by_its_other_name(bench: Bench) -> None:
     hard_links(bench)
     bench.run("gcc -c a.c")
-    waiting = bench.ask(wire.ASK_WRITE, "other.c")
+    waiting = bench.ask(layout.ASK_WRITE, "other.c")
     assert waiting.answers == []
     bench.workers.end(0)
-    assert waiting.answers == [wire.GUARD_GO_ON]
-    assert bench.ask(wire.ASK_WRITE, "other.c").answers == [wire.GUARD_GO_ON]
+    assert waiting.answers == [layout.GUARD_GO_ON]
+    assert bench.ask(layout.ASK_WRITE, "other.c").answers == [layout.GUARD_GO_ON]
 
 
 def test_what_a_job_has_made_is_known_by_its_other_name(bench: Bench) -> None:
@@ -492,20 +492,20 @@ def test_what_a_job_has_made_is_known_by_its_other_name(bench: Bench) -> None:
     (bench.folder / "a.o").write_text("object")
     bench.workers.end(0)
     os.link(bench.folder / "a.o", bench.folder / "again.o")
-    waiting = bench.ask(wire.ASK_WRITE, "again.o")
+    waiting = bench.ask(layout.ASK_WRITE, "again.o")
     assert waiting.answers == []
     bench.workers.end(1)
-    assert waiting.answers == [wire.GUARD_GO_ON]
+    assert waiting.answers == [layout.GUARD_GO_ON]
 
 
 def test_what_a_job_is_making_is_known_by_its_other_name(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     (bench.folder / "a.o").write_text("half")
     os.link(bench.folder / "a.o", bench.folder / "again.o")
-    waiting = bench.ask(wire.ASK_WRITE, "again.o")
+    waiting = bench.ask(layout.ASK_WRITE, "again.o")
     assert waiting.answers == []
     bench.workers.end(0)
-    assert waiting.answers == [wire.GUARD_GO_ON]
+    assert waiting.answers == [layout.GUARD_GO_ON]
 
 
 def test_what_the_foreground_has_made_is_known_by_its_other_name(bench: Bench) -> None:
@@ -517,10 +517,10 @@ def test_what_the_foreground_has_made_is_known_by_its_other_name(bench: Bench) -
     (bench.folder / "gen.o").write_text("object")
     bench.engine.lease_ended(shim.became)
     os.link(bench.folder / "gen.o", bench.folder / "again.o")
-    waiting = bench.ask(wire.ASK_WRITE, "again.o")
+    waiting = bench.ask(layout.ASK_WRITE, "again.o")
     assert waiting.answers == []
     bench.workers.end(1)
-    assert waiting.answers == [wire.GUARD_GO_ON]
+    assert waiting.answers == [layout.GUARD_GO_ON]
 
 
 def test_who_uses_a_name_anew_looks_at_its_file_anew(bench: Bench) -> None:
@@ -528,11 +528,11 @@ def test_who_uses_a_name_anew_looks_at_its_file_anew(bench: Bench) -> None:
     (bench.folder / "late.h").write_text("int late;\n")  # by somebody who has no guard
     bench.run("gcc -c -include late.h b.c")
     os.link(bench.folder / "late.h", bench.folder / "again.h")
-    waiting = bench.ask(wire.ASK_WRITE, "again.h")
+    waiting = bench.ask(layout.ASK_WRITE, "again.h")
     assert waiting.answers == []
     bench.workers.end(0)
     bench.workers.end(1)
-    assert waiting.answers == [wire.GUARD_GO_ON]
+    assert waiting.answers == [layout.GUARD_GO_ON]
 
 
 def test_a_name_that_cannot_be_is_the_tools_to_complain_about(bench: Bench) -> None:
@@ -639,7 +639,7 @@ def test_p9_what_is_left_over_is_an_error_that_names_the_job(tmp_path: Path) -> 
 
 def test_who_asks_for_room_where_nothing_can_be_undone_is_answered(bench: Bench) -> None:
     bench.run("gcc -c a.c")
-    assert bench.ask(wire.ASK_ROOM, "a.o").answers == [wire.GUARD_GO_ON]
+    assert bench.ask(layout.ASK_ROOM, "a.o").answers == [layout.GUARD_GO_ON]
     bench.workers.end(0)
 
 
@@ -661,8 +661,8 @@ def test_a_question_looks_once_at_what_each_job_was_seen_to_do(
         return end(self, slot)
 
     monkeypatch.setattr(Traces, "end", counted)
-    answers = bench.ask(wire.ASK_NAMES, ".", command=slots - 1).answers
-    assert answers == [wire.GUARD_ELSEWHERE]
+    answers = bench.ask(layout.ASK_NAMES, ".", command=slots - 1).answers
+    assert answers == [layout.GUARD_ELSEWHERE]
     assert slots <= len(looks) <= 2 * slots  # for what was made since, and behind the listing
     for number in range(slots):
         bench.workers.end(number)

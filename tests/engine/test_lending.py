@@ -14,7 +14,7 @@ import pytest
 
 from smpmake.engine.lending import Lending
 from smpmake.engine.tokens import Unlimited
-from smpmake.protocol import wire
+from smpmake.protocol import layout
 from smpmake.protocol.wire import Question
 from smpmake.records import DIVIDED
 from smpmake.schedule.job import Job
@@ -235,7 +235,7 @@ class Outside(Borrower):
     def ask(self) -> Path:
         """For its job server; the answer is kept."""
         path = str(self._bench.folder)
-        question = Question(wire.ASK_TOKENS, self.process.pid, -1, "b", path, "cargo")
+        question = Question(layout.ASK_TOKENS, self.process.pid, -1, "b", path, "cargo")
         answers: list[bytes] = []
         assert self._bench.engine.ask(question, answers.append) is None
         self.answer = answers[0]

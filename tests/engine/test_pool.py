@@ -12,7 +12,7 @@ import pytest
 
 from smpmake.engine import pool
 from smpmake.engine.pool import Pool
-from smpmake.protocol import frames, working
+from smpmake.protocol import frames, layout, working
 from smpmake.protocol.wire import FileId, Invoke
 from smpmake.protocol.working import Inherited, Result
 
@@ -73,7 +73,7 @@ class FakeWorker:
     def send(self, frame: bytes) -> None:
         assert not self.jobs, "one at a time"
         ((kind, payload),) = frames.Splitter().feed(frame)
-        assert kind == working.JOB
+        assert kind == layout.WIRE_JOB
         self.jobs.append(int.from_bytes(payload[:8], "little"))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.engine.build import Build
-from smpmake.protocol import wire
+from smpmake.protocol import layout
 from smpmake.protocol.wire import Question
 from smpmake.undo.journal import UndoJournal
 from tests.support.bench import Bench, Guard
@@ -120,13 +120,13 @@ def test_room_is_made_whoever_asks(bench: Bench, name: str) -> None:
     """Also for a process that has outlived its build, which was inside another."""
     inner_build(bench)
     guard = Guard()
-    bench.engine.ask(Question(wire.ASK_ROOM, 1, -1, name, "/", ""), guard.settle)
-    assert guard.answers == [wire.GUARD_GO_ON]
+    bench.engine.ask(Question(layout.ASK_ROOM, 1, -1, name, "/", ""), guard.settle)
+    assert guard.answers == [layout.GUARD_GO_ON]
 
 
 def test_room_is_asked_for_where_nothing_is_written_down(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    assert bench.ask(wire.ASK_ROOM, "any").answers == [wire.GUARD_GO_ON]
+    assert bench.ask(layout.ASK_ROOM, "any").answers == [layout.GUARD_GO_ON]
     assert bench.close() == []
 
 
@@ -136,5 +136,5 @@ def test_nobody_gets_room_who_is_about_to_be_killed(bench: Bench, name: str) -> 
     bench.run("gcc -c a.c")
     bench.workers.end(0, FAILED)
     guard = Guard()
-    bench.engine.ask(Question(wire.ASK_ROOM, 1, -1, name, "/", ""), guard.settle)
+    bench.engine.ask(Question(layout.ASK_ROOM, 1, -1, name, "/", ""), guard.settle)
     assert guard.answers == []

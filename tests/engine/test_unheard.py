@@ -17,7 +17,7 @@ from smpmake.decide.procfs import Processes
 from smpmake.engine.unheard import Unheard
 from smpmake.guard.questions import Waiter
 from smpmake.guard.scoreboard import CHECK, Scoreboard
-from smpmake.protocol import wire
+from smpmake.protocol import layout
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
 from smpmake.schedule.job import Job, Mode, Operands
@@ -46,7 +46,7 @@ def at_work(folder: Path) -> Iterator[int]:
 
 def waiter(pid: int) -> Job:
     """Who waits: a process of the driver's, by its number."""
-    question = Question(wire.ASK_READ, pid, -1, "main", "/a.o", "")
+    question = Question(layout.ASK_READ, pid, -1, "main", "/a.o", "")
     payload = Waiter(question, lambda answer: None, None, Stall("cat", "reads", "/a.o", 0, 1))
     return Job(-1, "main", Mode.WAITER, Operands(), payload=payload)
 

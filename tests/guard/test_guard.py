@@ -13,8 +13,9 @@ import pytest
 
 from smpmake import native
 from smpmake.disk.elf import takes_guard
-from smpmake.guard.scoreboard import OUTPUT, Scoreboard, name_hash
+from smpmake.guard.scoreboard import Scoreboard, name_hash
 from smpmake.history import History
+from smpmake.protocol.layout import ROLE_OUTPUT
 from tests.support import needs
 from tests.support.held import Held
 from tests.support.space import MAIN, SMPMAKE, Space, objects
@@ -63,7 +64,7 @@ def test_inert_when_the_server_is_gone(
     path = tmp_path / "board"
     board = Scoreboard(path)
     if damage == "pending":
-        board.put_up(3, [(name_hash(b"f"), OUTPUT), (name_hash(b"g"), OUTPUT)])
+        board.put_up(3, [(name_hash(b"f"), ROLE_OUTPUT), (name_hash(b"g"), ROLE_OUTPUT)])
         board.show(1)
     board.close()
     if damage == "short":

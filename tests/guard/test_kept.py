@@ -9,7 +9,7 @@ import pytest
 
 from smpmake.guard.kept import Kept
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol import wire
+from smpmake.protocol import layout
 from tests.guard.test_scoreboard import server
 from tests.support.guarded import Answering, look, output
 
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 def asks(folder: Path, server: Answering, name: str, command: str) -> bool:
     server.asked.clear()
     look(folder, name, SMPMAKE_COMMAND=command)
-    return any(question.kind == wire.ASK_READ for question in server.asked)
+    return any(question.kind == layout.ASK_READ for question in server.asked)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.protocol import wire
+from smpmake.protocol import layout
 from tests.support.held import Held
 from tests.support.space import Space
 from tests.support.waiting import Waiting
@@ -46,14 +46,14 @@ def waiting(tmp_path: Path) -> Iterator[Waiting]:
 @pytest.mark.parametrize("way", READS)
 def test_who_reads_by_it_waits(waiting: Waiting, name: str, way: str) -> None:
     waiting.run(name, READS[way])
-    assert waiting.asked(wire.ASK_READ)
+    assert waiting.asked(layout.ASK_READ)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("way", WRITES)
 def test_who_changes_by_it_waits(waiting: Waiting, name: str, way: str) -> None:
     waiting.run(name, WRITES[way])
-    assert waiting.asked(wire.ASK_WRITE)
+    assert waiting.asked(layout.ASK_WRITE)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -116,7 +116,7 @@ def test_what_a_job_opens_by_syscall_is_noted(waiting: Waiting, code: str, lette
     ],
 )
 def test_what_is_not_there_for_a_job_is_not_for_its_syscall(waiting: Waiting, code: str) -> None:
-    waiting.server.answers["text"] = wire.GUARD_ABSENT
+    waiting.server.answers["text"] = layout.GUARD_ABSENT
     looks = f"number, *words = {code}\nassert number is None or call(ctypes.c_long(number), *words)"
     waiting.run("", f"{SYSTEM_CALLS}{looks} == -1 and ctypes.get_errno() == 2", job=True)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames, layout, wire
 from tests.support.guarded import Answering, guarded, output
 
 pytestmark = pytest.mark.slow
@@ -137,7 +137,7 @@ class Interrupting:
             if question.path.endswith("/held"):
                 os.kill(question.pid, signal.SIGUSR1)
             else:
-                connection.sendall(wire.encode_guard_answer(wire.GUARD_GO_ON))
+                connection.sendall(wire.encode_guard_answer(layout.GUARD_GO_ON))
 
     def close(self) -> None:
         with socket.socket(socket.AF_UNIX) as last:

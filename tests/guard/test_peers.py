@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol import wire
+from smpmake.protocol import layout
 from tests.support.guarded import Answering, guarded
 
 UNIX = """import socket, sys
@@ -58,7 +58,7 @@ def listening(path: str, at: int) -> socket.socket:
 
 
 def asked(server: Answering) -> bool:
-    return wire.ASK_ALL in [question.kind for question in server.asked]
+    return layout.ASK_ALL in [question.kind for question in server.asked]
 
 
 @pytest.mark.parametrize(

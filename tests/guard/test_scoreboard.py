@@ -14,14 +14,6 @@ from pathlib import Path
 import pytest
 
 from smpmake.guard.scoreboard import (
-    ABOVE,
-    ANYWHERE,
-    FOLDERS,
-    INPUT,
-    KEPT,
-    OUTPUT,
-    SLOTS,
-    STALE,
     Promised,
     Scoreboard,
     file_hash,
@@ -30,7 +22,17 @@ from smpmake.guard.scoreboard import (
     output_hash,
 )
 from smpmake.guard.traces import Traces
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames, layout, wire
+from smpmake.protocol.layout import (
+    BOARD_FOLDERS,
+    BOARD_SLOTS,
+    ROLE_ABOVE,
+    ROLE_ANYWHERE,
+    ROLE_INPUT,
+    ROLE_KEPT,
+    ROLE_OUTPUT,
+    ROLE_STALE,
+)
 from smpmake.undo.journal import now_ns
 from tests.support.guarded import Answering, guarded, look, output
 
@@ -69,12 +71,12 @@ def path(tmp_path: Path) -> Path:
 def test_claims_come_and_go(path: Path) -> None:
     board = Scoreboard(path)
     name = name_hash(b"a.o")
-    board.put_up(1, [(name, OUTPUT)])
-    board.put_up(2, [(name, INPUT)])
-    assert roles(path, name) == OUTPUT | INPUT
-    board.take_down(1, [(name, OUTPUT)])
-    assert roles(path, name) == INPUT
-    board.take_down(2, [(name, INPUT)])
+    board.put_up(1, [(name, ROLE_OUTPUT)])
+    board.put_up(2, [(name, ROLE_INPUT)])
+    assert roles(path, name) == ROLE_OUTPUT | ROLE_INPUT
+    board.take_down(1, [(name, ROLE_OUTPUT)])
+    assert roles(path, name) == ROLE_INPUT
+    board.take_down(2, [(name, ROLE_INPUT)])
     assert roles(path, name) == 0
     board.close()
 
@@ -86,13 +88,13 @@ def test_names_are_folded_and_files_are_not() -> None:
 
 def test_a_collision_of_places_hides_nobody(path: Path) -> None:
     board = Scoreboard(path)
-    first, second, third = 1000, 1000 + SLOTS, 1000 + 2 * SLOTS  # one place for all
+    first, second, third = 1000, 1000 + BOARD_SLOTS, 1000 + 2 * BOARD_SLOTS  # one place for all
     for owner, value in enumerate((first, second, third)):
-        board.put_up(owner, [(value, OUTPUT)])
-    board.take_down(1, [(second, OUTPUT)])
-    assert [roles(path, value) for value in (first, second, third)] == [OUTPUT, 0, OUTPUT]
-    board.put_up(1, [(second, INPUT)])
-    assert roles(path, second) == INPUT
+        board.put_up(owner, [(value, ROLE_OUTPUT)])
+    board.take_down(1, [(second, ROLE_OUTPUT)])
+    assert [roles(path, value) for value in (first, second, third)] == [ROLE_OUTPUT, 0, ROLE_OUTPUT]
+    board.put_up(1, [(second, ROLE_INPUT)])
+    assert roles(path, second) == ROLE_INPUT
     board.close()
 
 
@@ -101,14 +103,17 @@ def test_whoever_else_comes_and_goes(path: Path) -> None:
     rng, board = random.Random(5), Scoreboard(path)
     claims: dict[int, int] = {}
     for _ in range(2000):
-        owner, role = rng.randrange(6), rng.choice((OUTPUT, INPUT, ABOVE, OUTPUT | ANYWHERE))
+        owner, role = (
+            rng.randrange(6),
+            rng.choice((ROLE_OUTPUT, ROLE_INPUT, ROLE_ABOVE, ROLE_OUTPUT | ROLE_ANYWHERE)),
+        )
         if owner in claims and rng.random() < 0.5:
             board.take_down(owner, [(1000, role)])
             del claims[owner]
         else:
             board.put_up(owner, [(1000, role)])
             claims[owner] = claims.get(owner, 0) | role
-        writers = [each for each in claims if claims[each] & OUTPUT]
+        writers = [each for each in claims if claims[each] & ROLE_OUTPUT]
         alone = [*claims] if len(claims) == 1 else writers
         shown = alone[0] + 1 if len(alone) == 1 else 0xFFFFFF
         all_roles = functools.reduce(operator.or_, claims.values(), 0)
@@ -122,9 +127,9 @@ def test_whoever_else_comes_and_goes(path: Path) -> None:
 def test_turns_tell_who_looked_that_something_has_changed(path: Path) -> None:
     board = Scoreboard(path)
     turns = [header(path)[_TURNS]]
-    for role in (STALE, KEPT):
+    for role in (ROLE_STALE, ROLE_KEPT):
         for change in (board.put_up, board.take_down):
-            change(1, [(1000, OUTPUT)])
+            change(1, [(1000, ROLE_OUTPUT)])
             assert header(path)[_TURNS] == turns[-1]
             change(1, [(2000, role)])
             turns.append(header(path)[_TURNS])
@@ -134,24 +139,24 @@ def test_turns_tell_who_looked_that_something_has_changed(path: Path) -> None:
 
 def test_a_full_table_says_so_and_recovers(path: Path) -> None:
     board = Scoreboard(path)
-    claims = [(name_hash(b"n%d" % n), OUTPUT) for n in range(SLOTS // 2 + 500)]
+    claims = [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(BOARD_SLOTS // 2 + 500)]
     board.put_up(1, claims)
     assert header(path)[3] == 1  # full: guards ask always
     board.take_down(1, claims)
     board.show(0)
     board.put_up(2, claims[:10])
     assert header(path)[3] == 0
-    assert all(roles(path, value) == OUTPUT for value, _ in claims[:10])
+    assert all(roles(path, value) == ROLE_OUTPUT for value, _ in claims[:10])
     board.close()
 
 
 def test_slots_are_used_again_and_again(path: Path) -> None:
     board = Scoreboard(path)
-    for n in range(3 * SLOTS):
-        claim = [(name_hash(b"n%d" % n), OUTPUT)]
+    for n in range(3 * BOARD_SLOTS):
+        claim = [(name_hash(b"n%d" % n), ROLE_OUTPUT)]
         board.put_up(n, claim)
         if n % 10_000 == 0:
-            assert roles(path, claim[0][0]) == OUTPUT
+            assert roles(path, claim[0][0]) == ROLE_OUTPUT
         board.take_down(n, claim)
     assert header(path)[3] == 0
     board.close()
@@ -159,12 +164,12 @@ def test_slots_are_used_again_and_again(path: Path) -> None:
 
 def test_a_table_is_as_large_as_what_it_holds(path: Path) -> None:
     board = Scoreboard(path)
-    claims = [(name_hash(b"n%d" % n), OUTPUT) for n in range(20_000)]
+    claims = [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(20_000)]
     assert header(path)[_PLACES] == FEWEST
     board.put_up(1, claims)
     places = header(path)[_PLACES]
-    assert places in (65_536, SLOTS)
-    assert all(roles(path, value) == OUTPUT for value, _ in claims[::500])
+    assert places in (65_536, BOARD_SLOTS)
+    assert all(roles(path, value) == ROLE_OUTPUT for value, _ in claims[::500])
     board.take_down(1, claims[10:])
     board.show(1)
     assert header(path)[_PLACES] == places  # nobody is made to ask
@@ -179,7 +184,7 @@ def test_a_table_is_as_large_as_what_it_holds(path: Path) -> None:
 def test_guards_ask_until_a_new_table_has_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who looks while it is made would find nothing of what is pending."""
     board = Scoreboard(path)
-    board.put_up(1, [(name_hash(b"n%d" % n), OUTPUT) for n in range(100)])
+    board.put_up(1, [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(100)])
     seen = []
     store = Scoreboard._store
 
@@ -202,14 +207,14 @@ def test_slots_that_nobody_needs_end_a_chain_again(path: Path) -> None:
     for _ in range(3000):
         value = rng.choice(values)
         if value in held:
-            board.take_down(value, [(value, OUTPUT)])
+            board.take_down(value, [(value, ROLE_OUTPUT)])
         else:
-            board.put_up(value, [(value, OUTPUT)])
+            board.put_up(value, [(value, ROLE_OUTPUT)])
         held ^= {value}
         data, places = path.read_bytes(), header(path)[_PLACES]
         assert {value for value in values if roles_in(data, places, value)} == held
     for value in held:
-        board.take_down(value, [(value, OUTPUT)])
+        board.take_down(value, [(value, ROLE_OUTPUT)])
     table = path.read_bytes()[_HEADER.size : _HEADER.size + 8 * FEWEST]
     assert not any(table)
     board.close()
@@ -248,7 +253,7 @@ def test_a_guard_asks_by_name(
         (tmp_path / each).touch()
     (tmp_path / "sub" / "A.o").symlink_to("../a.o")
     look(tmp_path, name)
-    asked = [question for question in server.asked if question.kind == wire.ASK_READ]
+    asked = [question for question in server.asked if question.kind == layout.ASK_READ]
     assert [q.path for q in asked] == ([f"{tmp_path}/{name}"] if asks else [])
     if asks:
         assert (asked[0].build, asked[0].command) == ("main", -1)
@@ -259,7 +264,7 @@ def test_nobody_asks_while_nothing_is_pending(
     tmp_path: Path, path: Path, server: Answering
 ) -> None:
     board = Scoreboard(path)
-    board.put_up(3, [(name_hash(b"a.o"), OUTPUT)])
+    board.put_up(3, [(name_hash(b"a.o"), ROLE_OUTPUT)])
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o")
     assert server.asked == []
@@ -278,19 +283,19 @@ def test_a_job_does_not_ask_for_its_own(tmp_path: Path, path: Path, server: Answ
     board.close()
 
 
-@pytest.mark.parametrize("others", [INPUT, OUTPUT, KEPT | ANYWHERE])
+@pytest.mark.parametrize("others", [ROLE_INPUT, ROLE_OUTPUT, ROLE_KEPT | ROLE_ANYWHERE])
 def test_a_job_does_not_ask_for_what_others_are_to_read_of_its_own(
     tmp_path: Path, path: Path, server: Answering, others: int
 ) -> None:
     board = Scoreboard(path)
     own = output(tmp_path / "a.o")
-    claims = own if others == OUTPUT else [(name_hash(b"a.o"), others)]
-    board.put_up(6, [*own, (name_hash(b"a.o"), INPUT)])
+    claims = own if others == ROLE_OUTPUT else [(name_hash(b"a.o"), others)]
+    board.put_up(6, [*own, (name_hash(b"a.o"), ROLE_INPUT)])
     board.put_up(9, claims)
     board.show(1)
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o", SMPMAKE_COMMAND="7")
-    assert bool(server.asked) == (others != INPUT)
+    assert bool(server.asked) == (others != ROLE_INPUT)
     look(tmp_path, "a.o", SMPMAKE_COMMAND="8")
     assert server.asked
     board.take_down(9, claims)
@@ -304,7 +309,7 @@ def test_outputs_of_folders_that_are_not_there_are_asked_by_name(
     tmp_path: Path, path: Path, server: Answering
 ) -> None:
     board = Scoreboard(path)
-    board.put_up(3, [(name_hash(b"a.o"), OUTPUT | ANYWHERE)])
+    board.put_up(3, [(name_hash(b"a.o"), ROLE_OUTPUT | ROLE_ANYWHERE)])
     board.show(1)
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o")
@@ -325,7 +330,7 @@ def test_the_board_tells_a_make_what_is_promised(
     old = int((tmp_path / "old").stat().st_mtime)
 
     def promise(owner: int, time: int) -> None:
-        what = Promised(wire.GUARD_FILE, 0o644, time * 10**9)
+        what = Promised(layout.GUARD_FILE, 0o644, time * 10**9)
         board.promise(owner, output_hash(*key), output_check(*key), what)
         board.put_up(owner, output(tmp_path / name))
 
@@ -363,7 +368,7 @@ def test_the_board_tells_what_time_a_folder_will_have(
     def seen() -> int:
         return int(guarded(tmp_path, "stat", "-c", "%Y", "folder"))
 
-    board.put_up(1, [(name_hash(b"folder"), ABOVE)])
+    board.put_up(1, [(name_hash(b"folder"), ROLE_ABOVE)])
     board.show(1)
     for rounds in range(2):  # a number that was used
         number = board.folder_entered(file_hash(info.st_dev, info.st_ino))
@@ -382,19 +387,19 @@ def test_who_has_no_room_for_a_folder_is_asked(
     tmp_path: Path, path: Path, server: Answering
 ) -> None:
     board = Scoreboard(path)
-    for key in range(FOLDERS):
-        assert board.folder_entered(key) < FOLDERS
+    for key in range(BOARD_FOLDERS):
+        assert board.folder_entered(key) < BOARD_FOLDERS
     info = tmp_path.stat()
-    assert board.folder_entered(file_hash(info.st_dev, info.st_ino)) == FOLDERS
+    assert board.folder_entered(file_hash(info.st_dev, info.st_ino)) == BOARD_FOLDERS
     board.show(1)
     guarded(tmp_path, "stat", ".")
-    assert [question.kind for question in server.asked] == [wire.ASK_STAT]
+    assert [question.kind for question in server.asked] == [layout.ASK_STAT]
     board.close()
 
 
 def test_of_a_full_table_everything_is_asked(tmp_path: Path, path: Path, server: Answering) -> None:
     board = Scoreboard(path)
-    board.put_up(1, [(name_hash(b"n%d" % n), OUTPUT) for n in range(SLOTS // 2 + 1)])
+    board.put_up(1, [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(BOARD_SLOTS // 2 + 1)])
     board.show(1)
     (tmp_path / "unrelated").touch()
     look(tmp_path, "unrelated")
@@ -403,9 +408,9 @@ def test_of_a_full_table_everything_is_asked(tmp_path: Path, path: Path, server:
 
 
 def test_questions_survive_the_wire() -> None:
-    question = wire.Question(wire.ASK_MOVE, 12, 34, "main", "/a/b\udcff", "/c")
+    question = wire.Question(layout.ASK_MOVE, 12, 34, "main", "/a/b\udcff", "/c")
     ((kind, payload),) = frames.Splitter().feed(wire.encode_question(question))
-    assert kind == wire.QUESTION
+    assert kind == layout.WIRE_QUESTION
     assert wire.decode_question(payload) == question
 
 
@@ -457,17 +462,17 @@ def test_a_job_asks_nothing_about_what_it_has_said_that_it_writes(
     outputs[-1].touch()  # perhaps by an earlier command, for one that has still to read it
     for number in (7, 9):
         board.put_up(number, [claim for each in outputs for claim in output(each)])
-    board.put_up(9, [(name_hash(os.fsencode(each.name)), INPUT) for each in outputs])
+    board.put_up(9, [(name_hash(os.fsencode(each.name)), ROLE_INPUT) for each in outputs])
     board.show(2)
     traces = Traces(tmp_path)
     job = begun(traces, tmp_path)
     for _ in range(2):  # it is not there, and then it is
         guarded(tmp_path, "dd", "if=/dev/null", f"of={name}", "status=none", **job)
-    writes = [q.path for q in server.asked if q.kind == wire.ASK_WRITE]
+    writes = [q.path for q in server.asked if q.kind == layout.ASK_WRITE]
     assert [os.path.normpath(each) for each in writes] == (
         2 * [os.path.normpath(f"{tmp_path}/{name}")] if asks else []
     )
-    assert {q.kind for q in server.asked} <= {wire.ASK_WRITE}
+    assert {q.kind for q in server.asked} <= {layout.ASK_WRITE}
     assert traces.end(0).writes == (os.path.normpath(f"{tmp_path}/{name}"),)
     traces.close()
     board.close()
@@ -493,12 +498,12 @@ def test_a_job_that_names_its_output_in_the_end_asks_no_more(
     for name in ("older.o", "before"):
         (tmp_path / name).touch()
     board.put_up(7, [claim for each in outputs[:3] for claim in output(each)])
-    board.put_up(9, [(name_hash(os.fsencode(each.name)), INPUT) for each in outputs])
+    board.put_up(9, [(name_hash(os.fsencode(each.name)), ROLE_INPUT) for each in outputs])
     board.show(2)
     traces = Traces(tmp_path)
     job = begun(traces, tmp_path)
     guarded(tmp_path, "sh", "-c", script, **job)
-    assert any(q.kind == wire.ASK_MOVE for q in server.asked) == asks
+    assert any(q.kind == layout.ASK_MOVE for q in server.asked) == asks
     traces.close()
     board.close()
 
@@ -508,7 +513,7 @@ def test_what_is_no_part_of_the_build_is_neither_asked_about_nor_noted(
     tmp_path: Path, path: Path, server: Answering, is_litter: bool
 ) -> None:
     board = Scoreboard(path)
-    board.put_up(7, [(name_hash(b"lock"), INPUT)])
+    board.put_up(7, [(name_hash(b"lock"), ROLE_INPUT)])
     board.show(1, now_ns())
     traces = Traces(tmp_path, "lock" if is_litter else "")
     trace = traces.begin(0, now_ns(), watched=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.protocol import wire
+from smpmake.protocol import layout
 from tests.support.waiting import Waiting
 
 pytestmark = pytest.mark.slow
@@ -92,19 +92,19 @@ def waiting(tmp_path: Path) -> Iterator[Waiting]:
 @pytest.mark.parametrize("way", LIMITS)
 def test_who_sets_itself_a_limit_of_time_waits_first(waiting: Waiting, way: str) -> None:
     waiting.run("", PRELUDE + LIMITS[way])
-    assert wire.ASK_ALL in waiting.kinds()
+    assert layout.ASK_ALL in waiting.kinds()
 
 
 @pytest.mark.parametrize("way", NO_LIMITS)
 def test_who_sets_none_does_not_wait(waiting: Waiting, way: str) -> None:
     waiting.run("", PRELUDE + NO_LIMITS[way])
-    assert wire.ASK_ALL not in waiting.kinds()
+    assert layout.ASK_ALL not in waiting.kinds()
 
 
 @pytest.mark.parametrize("way", MOUNTS)
 def test_who_moves_file_systems_about_waits_first(waiting: Waiting, way: str) -> None:
     waiting.run("", PRELUDE + MOUNTS[way])
-    assert wire.ASK_ALL in waiting.kinds()
+    assert layout.ASK_ALL in waiting.kinds()
 
 
 @pytest.mark.parametrize("way", CONFINED)
@@ -119,10 +119,10 @@ def test_who_confines_itself_waits_first_and_is_asked_nothing_then(
     )
     waiting.run("", PRELUDE + FILTER + CONFINED[way] + uses, job=job)
     asked = [question.kind for question in waiting.server.asked]
-    assert asked.count(wire.ASK_ALL) == 1
-    assert asked[-1] == wire.ASK_ALL
+    assert asked.count(layout.ASK_ALL) == 1
+    assert asked[-1] == layout.ASK_ALL
 
 
 def test_who_only_tries_is_guarded_on(waiting: Waiting) -> None:
     waiting.run("", f"{PRELUDE}{TRIES}\nopen('text').close()")
-    assert waiting.asked(wire.ASK_READ)
+    assert waiting.asked(layout.ASK_READ)

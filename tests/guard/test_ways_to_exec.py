@@ -17,7 +17,7 @@ import pytest
 from smpmake import native
 from smpmake.disk import elf
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol import wire
+from smpmake.protocol import layout, wire
 from tests.support import needs
 from tests.support.guarded import Answering, output
 
@@ -132,7 +132,7 @@ class Pending:
         self.path.chmod(0o755)
 
     def end(self, question: wire.Question) -> None:
-        if Path(os.path.normpath(question.path)) == self.path or question.kind == wire.ASK_ALL:
+        if Path(os.path.normpath(question.path)) == self.path or question.kind == layout.ASK_ALL:
             self._put(self._new)
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpmake import native
-from smpmake.protocol import frames, keeping, wire, working
+from smpmake.protocol import frames, keeping, layout, wire, working
 from smpmake.protocol.wire import FileId, Invoke
 from tests.support.served import Running
 from tests.support.space import Space
@@ -75,7 +75,7 @@ def test_a_shims_invocation_as_python_reads_it(space: Space, shims: Path) -> Non
     assert (ended.status, ended.err) == (42, "said\n")
     ((kind, payload),) = listener.frames
     invoke = wire.decode_invoke(payload)
-    assert kind == wire.INVOKE
+    assert kind == layout.WIRE_INVOKE
     assert invoke.tool == "gcc"
     assert invoke.build == "b7"
     assert invoke.real == b"/usr/bin/gcc"
@@ -149,7 +149,7 @@ def test_what_is_encoded_is_decoded(invoke: Invoke) -> None:
     data = wire.encode_invoke(invoke)
     whole = [frame for byte in data for frame in splitter.feed(bytes([byte]))]
     assert [(kind, wire.decode_invoke(payload)) for kind, payload in whole] == [
-        (wire.INVOKE, invoke)
+        (layout.WIRE_INVOKE, invoke)
     ]
 
 
@@ -182,9 +182,11 @@ def test_a_stream_of_garbage_is_refused() -> None:
     with pytest.raises(frames.WireError, match="not a frame"):
         frames.Splitter().feed(b"GET / HTTP/1.0\r\n\r\n")
     with pytest.raises(frames.WireError, match="version 9"):
-        frames.Splitter().feed(frames.HEADER.pack(frames.MAGIC, 9, 1, 0))
+        frames.Splitter().feed(frames.HEADER.pack(layout.WIRE_MAGIC, 9, 1, 0))
     with pytest.raises(frames.WireError, match="limit"):
-        frames.Splitter().feed(frames.HEADER.pack(frames.MAGIC, frames.VERSION, 1, 1 << 30))
+        frames.Splitter().feed(
+            frames.HEADER.pack(layout.WIRE_MAGIC, layout.WIRE_VERSION, 1, 1 << 30)
+        )
 
 
 @pytest.mark.slow
@@ -223,10 +225,10 @@ def test_garbage_truncation_and_silence_harm_nobody(space: Space) -> None:
         connection.sendmsg([good], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, three)])
         assert connection.recv(1) == b""
     with server.connect() as client:
-        client.sendall(frames.encode_json(wire.REQUEST, {"op": "no such thing"}))
+        client.sendall(frames.encode_json(layout.WIRE_REQUEST, {"op": "no such thing"}))
         ((_, reply),) = frames.Splitter().feed(client.recv(4096))
         assert "no such request" in frames.decode_json(reply)["error"]
-        client.sendall(frames.encode_json(wire.REQUEST, {"op": "begin"}))
+        client.sendall(frames.encode_json(layout.WIRE_REQUEST, {"op": "begin"}))
         ((_, reply),) = frames.Splitter().feed(client.recv(4096))
         assert "malformed request" in frames.decode_json(reply)["error"]
     # After all that it still works.

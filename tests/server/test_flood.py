@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames, layout, wire
 from smpmake.protocol.client import ServerGoneError
 from smpmake.protocol.wire import Question
 from tests.server.test_requests import BEGIN, Served, play
@@ -23,7 +23,7 @@ def hostile(chance: random.Random, served: Served) -> tuple[bytes, int]:
     """A frame, whole or not, sensible or not, and how many descriptors go with it."""
     noise = chance.randbytes(chance.randrange(200))
     begin = frames.encode_json(
-        wire.REQUEST, {"op": "begin", "id": 1, **BEGIN, "output": [[1, 2]] * 2}
+        layout.WIRE_REQUEST, {"op": "begin", "id": 1, **BEGIN, "output": [[1, 2]] * 2}
     )
     asked = {"op": chance.choice(OPERATIONS), "id": [1], "build": chance.choice(["b", [], "x"])}
     invoke = served.bench.invocation(
@@ -39,13 +39,13 @@ def hostile(chance: random.Random, served: Served) -> tuple[bytes, int]:
     return chance.choice(
         [
             (noise, 0),
-            (frames.HEADER.pack(frames.MAGIC, 1, chance.randrange(20), 300) + noise, 0),
-            (frames.frame(wire.INVOKE, noise), 2),
-            (frames.frame(wire.QUESTION, noise), 0),
+            (frames.HEADER.pack(layout.WIRE_MAGIC, 1, chance.randrange(20), 300) + noise, 0),
+            (frames.frame(layout.WIRE_INVOKE, noise), 2),
+            (frames.frame(layout.WIRE_QUESTION, noise), 0),
             (wire.encode_question(question), 0),
             (begin, 0),
-            (begin + frames.encode_json(wire.REQUEST, {"op": "end", "id": 2}), 0),
-            (frames.encode_json(wire.REQUEST, asked), 0),
+            (begin + frames.encode_json(layout.WIRE_REQUEST, {"op": "end", "id": 2}), 0),
+            (frames.encode_json(layout.WIRE_REQUEST, asked), 0),
             (wire.encode_invoke(invoke), 2),
             (wire.encode_invoke(invoke), 0),
         ]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames, layout, wire
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.server.requests import Requests
 from smpmake.server.rundir import listen
@@ -151,7 +151,7 @@ def test_what_cannot_be_is_refused(
 def test_an_operation_that_is_no_word_is_refused(tmp_path: Path) -> None:
     async def part(served: Served) -> None:
         client = Client(served.path)
-        client.socket.sendall(frames.encode_json(wire.REQUEST, {"op": ["end"], "id": 1}))
+        client.socket.sendall(frames.encode_json(layout.WIRE_REQUEST, {"op": ["end"], "id": 1}))
         client.socket.setblocking(False)
         data = await asyncio.get_running_loop().sock_recv(client.socket, 1 << 16)
         ((_, payload),) = frames.Splitter().feed(data)
@@ -195,7 +195,7 @@ def test_who_does_not_read_holds_nobody_up(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its replies are kept up to a bound; then its connection is closed."""
-    question = frames.encode_json(wire.REQUEST, {"op": "x" * 60_000, "id": 1})
+    question = frames.encode_json(layout.WIRE_REQUEST, {"op": "x" * 60_000, "id": 1})
 
     async def part(served: Served) -> None:
         loop = asyncio.get_running_loop()
@@ -243,7 +243,7 @@ def test_what_follows_a_connections_end_is_not_heard(tmp_path: Path) -> None:
         fds = [os.open(bench.log, os.O_WRONLY) for _ in range(2)]
         begin = {"op": "begin", "id": 1, "output": [bench.output] * 2, **BEGIN}
         data = wire.encode_invoke(bench.invocation("gcc -c a.c"))
-        data += frames.encode_json(wire.REQUEST, begin)
+        data += frames.encode_json(layout.WIRE_REQUEST, begin)
         socket.send_fds(peer, [data], fds)
         while 0 not in bench.workers.running.values():
             await asyncio.sleep(0)
@@ -287,7 +287,7 @@ def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> No
         while data := await asyncio.get_running_loop().sock_recv(shim, 1 << 16):
             received += data
         ((kind, payload),) = frames.Splitter().feed(received)
-        assert kind == wire.ANSWER
+        assert kind == layout.WIRE_ANSWER
         assert payload.endswith(said)
         shim.close()
         for fd in fds:
@@ -377,7 +377,7 @@ def test_who_waits_may_not_ask_for_more(tmp_path: Path) -> None:
         fds = [os.open(bench.log, os.O_WRONLY) for _ in range(2)]
         data = wire.encode_invoke(bench.invocation("gcc -E a.c -fplugin=x"))
         path = str(bench.folder / "b.c")
-        data += wire.encode_question(wire.Question(wire.ASK_READ, os.getpid(), -1, "b", path, ""))
+        data += wire.encode_question(wire.Question(layout.ASK_READ, os.getpid(), -1, "b", path, ""))
         socket.send_fds(shim, [data], fds)
         shim.setblocking(False)
         assert await asyncio.get_running_loop().sock_recv(shim, 1) == b""

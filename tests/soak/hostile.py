@@ -16,7 +16,7 @@ import socket
 import sys
 from collections.abc import Callable
 
-from smpmake.protocol import frames, wire
+from smpmake.protocol import frames, layout, wire
 from smpmake.protocol.wire import FileId, Invoke, Question
 from tests.commands.any_argv import KNOWN, TAILS, TOOLS
 
@@ -75,8 +75,8 @@ class Hostile:
         payload = dice.randbytes(dice.choice((0, 1, 4, 24, 96, 500)))
         return (
             frames.HEADER.pack(
-                frames.MAGIC if dice.random() < 0.9 else dice.randrange(1 << 32),
-                frames.VERSION if dice.random() < 0.9 else dice.randrange(1 << 16),
+                layout.WIRE_MAGIC if dice.random() < 0.9 else dice.randrange(1 << 32),
+                layout.WIRE_VERSION if dice.random() < 0.9 else dice.randrange(1 << 16),
                 dice.choice((*range(14), dice.randrange(1 << 16))),
                 len(payload) if dice.random() < 0.7 else dice.choice(NUMBERS),
             )
@@ -138,7 +138,7 @@ class Hostile:
 
     def _question(self) -> bytes:
         dice = self._dice
-        known = range(wire.ASK_READ, wire.ASK_COMMIT + 1)
+        known = range(layout.ASK_READ, layout.ASK_COMMIT + 1)
         kind = dice.choice(known) if dice.random() < 0.9 else dice.choice(NUMBERS)
         other = self._path() if dice.random() < 0.4 else ""
         pid = os.getpid() if dice.random() < 0.8 else dice.choice(NUMBERS)
@@ -160,13 +160,13 @@ class Hostile:
         """An object with fields of any kind, or no object at all.  Never `stop`: it would obey."""
         dice = self._dice
         if dice.random() < 0.15:
-            return frames.frame(wire.REQUEST, dice.choice(JSON).encode("latin-1"))
+            return frames.frame(layout.WIRE_REQUEST, dice.choice(JSON).encode("latin-1"))
         message: dict[str, object] = {"op": dice.choice(OPERATIONS), "id": self._value()}
         if message["op"] == "begin" and dice.random() < 0.6:
             message |= BEGIN | {"output": [[1, 2], [3, 4]]}
         for _ in range(dice.choice((0, 0, 1, 2, 5))):
             message[dice.choice((*FIELDS, "build"))] = self._value()
-        return frames.frame(wire.REQUEST, json.dumps(message).encode())
+        return frames.frame(layout.WIRE_REQUEST, json.dumps(message).encode())
 
 
 def shoot(path: str, data: bytes, dice: random.Random) -> socket.socket:
@@ -196,7 +196,7 @@ def answers(path: str) -> bool:
     with socket.socket(socket.AF_UNIX) as connection, contextlib.suppress(OSError):
         connection.settimeout(PATIENCE)
         connection.connect(path)
-        connection.sendall(frames.encode_json(wire.REQUEST, {"op": "state", "id": "alive"}))
+        connection.sendall(frames.encode_json(layout.WIRE_REQUEST, {"op": "state", "id": "alive"}))
         splitter = frames.Splitter()
         while data := connection.recv(1 << 16):
             for _, payload in splitter.feed(data):

@@ -26,7 +26,7 @@ from smpmake.engine.pool import OnLost, OnResult
 from smpmake.engine.tokens import Tokens
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol import frames, wire, working
+from smpmake.protocol import frames, layout
 from smpmake.protocol.wire import FileId, Invoke, Question
 from smpmake.protocol.working import Inherited, Result
 from smpmake.schedule.job import Job
@@ -53,7 +53,7 @@ class FakeWorkers:
 
     def send(self, slot: int, frame: bytes) -> None:
         ((kind, payload),) = frames.Splitter().feed(frame)
-        assert kind == working.JOB
+        assert kind == layout.WIRE_JOB
         assert slot not in self.running
         self.running[slot] = number = int.from_bytes(payload[:8], "little")
         self.orders[number] = payload
@@ -176,7 +176,7 @@ class Guard:
 
     def settle(self, data: bytes) -> None:
         ((kind, payload),) = frames.Splitter().feed(data)
-        assert kind == wire.GUARD_ANSWER
+        assert kind == layout.WIRE_GUARD_ANSWER
         self.answers.append(int.from_bytes(payload[:4], "little"))
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from smpmake import native
-from smpmake.guard.scoreboard import OUTPUT, Claim, name_hash, output_hash
-from smpmake.protocol import frames, wire
+from smpmake.guard.scoreboard import Claim, name_hash, output_hash
+from smpmake.protocol import frames, layout, wire
+from smpmake.protocol.layout import ROLE_OUTPUT
 
 
 def output(path: Path) -> list[Claim]:
@@ -20,8 +21,8 @@ def output(path: Path) -> list[Claim]:
     info = path.parent.stat()
     name = os.fsencode(path.name)
     return [
-        (name_hash(name), OUTPUT),
-        (output_hash((info.st_dev, info.st_ino), name), OUTPUT),
+        (name_hash(name), ROLE_OUTPUT),
+        (output_hash((info.st_dev, info.st_ino), name), ROLE_OUTPUT),
     ]
 
 
@@ -51,12 +52,12 @@ class Answering:
                 if not data:
                     return
                 for kind, payload in splitter.feed(data):
-                    assert kind == wire.QUESTION
+                    assert kind == layout.WIRE_QUESTION
                     self.asked.append(wire.decode_question(payload))
                     if self._first is not None:
                         self._first(self.asked[-1])
                 with contextlib.suppress(ConnectionError):  # who asked may have ended
-                    state = self.answers.get(Path(self.asked[-1].path).name, wire.GUARD_GO_ON)
+                    state = self.answers.get(Path(self.asked[-1].path).name, layout.GUARD_GO_ON)
                     connection.sendall(wire.encode_guard_answer(state))
 
     def close(self) -> None:
