@@ -85,7 +85,7 @@ def test_the_summary_says_what_the_model_says() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.012, "12 ms"), (0.5, "0.5 s"), (99.9, "99.9 s"), (125, "2:05 min"), (3725, "1:02:05 h")],
+    [(0.012, "12 ms"), (0.5, "0.5 s"), (99.9, "99.9 s"), (125, "2:05 min"), (3725, "1 h 02 min")],
 )
 def test_durations(value: float, text: str) -> None:
     assert units.seconds(value) == text
