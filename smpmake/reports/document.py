@@ -31,7 +31,8 @@ def document(record: BuildRecord) -> Document:
         "environment": _environment(record),
         "figures": _figures(record, timing, depth),
         "findings": [
-            {"seconds": _s(finding.seconds), "text": finding.text} for finding in depth.findings
+            {"seconds": _s(each.seconds), "text": each.text, "is_cause": each.is_cause}
+            for each in depth.findings
         ],
         "split": {
             name: _s(seconds) for name, seconds in timing.concurrency.split._asdict().items()

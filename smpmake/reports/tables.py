@@ -13,11 +13,11 @@ from typing import Any, Final
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
 from smpmake.reports.ending import gains
+from smpmake.reports.heading import TIMES
 from smpmake.reports.headline import best_serial, label
-from smpmake.reports.sections import TIMES
 from smpmake.units import cut, seconds, size
 
-_COMMANDS: Final = 50  # rows of the table that stands in for the interactive one
+_COMMANDS: Final = 30  # rows of the table that stands in for the interactive one
 _GROUPS: Final = 100
 
 
@@ -60,10 +60,10 @@ def commands(document: Document) -> dict[str, Any]:
                 Cell(_memory(command["max_rss_bytes"]), "minor"),
             )
         )
-    heads = _heads("Command", ("Kind", "Weighted", "Wall", "CPU", "Memory"), rows)
+    heads = _heads("Command", ("Kind", "Weighted", "Took", "CPU", "Memory"), rows)
     note = (
-        f"The {len(rows)} costliest of {len(document['commands']):,}.  Weighted: seconds in which "
-        "several commands ran at once are shared between them."
+        f"The {len(rows)} costliest of {len(document['commands']):,}.  Weighted: while several "
+        "commands run at the same time, each of them gets its share of these seconds."
     )
     return {"note": note, "table": Table(heads, rows, sortable=False)}
 
@@ -89,7 +89,7 @@ def _group_table(groups: list[Document], one: str) -> Table:
         )
         for group in groups[:_GROUPS]
     ]
-    heads = _heads(one, ("Weighted", "Wall", "CPU", "Commands", "Memory"), rows)
+    heads = _heads(one, ("Weighted", "Time", "CPU", "Commands", "Memory"), rows)
     return Table(heads, rows, f"By {one.lower()}", len(groups) - len(rows))
 
 
@@ -145,10 +145,10 @@ def stalls(document: Document) -> list[Table]:
     tables = []
     if causes:
         heads = _heads(f"{driver} waited because it", ("Seconds", "Times"), causes)
-        tables.append(Table(heads, causes))
+        tables.append(Table(heads, causes, f"Why {driver} waited"))
     if reasons:
         heads = _heads("In place because it", ("Name", "Commands"), reasons)
-        tables.append(Table(heads, reasons))
+        tables.append(Table(heads, reasons, "Why commands ran in place"))
     return tables
 
 
@@ -173,7 +173,9 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["started_unix"]))
         if row is this:
             ours = len(cells)
-        status = "no end" if row["status"] is None else "" if row["status"] == 0 else row["status"]
+        status = "no end" if row["status"] is None else f"status {row['status']}"
+        if row["status"] == 0:
+            status = "succeeded"
         against = f"{row['wall'] / wall - 1:+.0%}" if row["wall"] and wall else ""
         speedup = f"{row['speedup']:.2f} {TIMES}" if row["speedup"] is not None else ""
         cells.append(
@@ -183,8 +185,8 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
                 Cell(seconds(row["wall"]) if row["wall"] is not None else "?"),
                 Cell("this one" if row is this else against),
                 Cell(speedup, "minor"),
-                Cell(f"{status}"),
+                Cell(status, "words"),
             )
         )
-    heads = _heads("Build", ("Started", "Wall", "To this", "Measured", "Status"), cells)
+    heads = _heads("Build", ("Started", "Took", "Against this", "Measured", "Result"), cells)
     return rows, Table(heads, cells, sortable=False, ours=ours)

@@ -1,0 +1,180 @@
+"""What the page begins with: one sentence about the whole build.
+
+A ratio stands in the largest type only where it can be told.  Of a build that failed or was
+interrupted nothing is estimated, and beside busy neighbours nobody can say how much smpmake helped.
+"""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from typing import Final, NamedTuple
+
+from smpmake.reports import phrases
+from smpmake.reports.document import Document
+from smpmake.reports.ending import gains
+from smpmake.reports.headline import against, best_serial, label, load
+from smpmake.units import cut, seconds
+
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
+NONBREAKING: Final = "\N{NO-BREAK SPACE}"
+#: Share of the CPUs that others may have before nothing can be said of how much smpmake helped.
+_BUSY: Final = 0.25
+_COMMAND: Final = 60  # characters of a command that is to be typed
+
+
+class Heading(NamedTuple):
+    """The first sentence, `strong` in bold within it, and what is said below in smaller type.
+
+    In `lead` words between backticks are code.
+    """
+
+    before: str
+    strong: str
+    after: str
+    lead: str
+
+
+def is_whole(document: Document) -> bool:
+    """Whether the build came to its end and succeeded: else its times tell nothing of all of it."""
+    build = document["build"]
+    return bool(build["complete"]) and not build["status"]
+
+
+def is_busy(document: Document) -> bool:
+    """Whether others had so many of the CPUs that no comparison means anything."""
+    figures = document["figures"]
+    return float(figures["others"] or 0.0) + float(figures["stolen"]) > _BUSY
+
+
+def is_compared(document: Document) -> bool:
+    """Whether the page says how long the build would take without smpmake."""
+    return gains(document) and not is_busy(document)
+
+
+def state(document: Document) -> tuple[str, str]:
+    """How the build ended, to be read after its command; and whether that is good or bad."""
+    build = document["build"]
+    if not build["complete"]:
+        return ("is still running", "") if build["running"] else ("was killed", "bad")
+    if not build["status"]:
+        return "succeeded", "good"
+    return (_by_signal(build["status"]) or f"failed with status {build['status']}"), "bad"
+
+
+def _by_signal(status: int) -> str:
+    try:
+        ended_by = signal.Signals(status - 128) if status > 128 else None
+    except ValueError:
+        return ""
+    if ended_by is signal.SIGINT:
+        return "was interrupted"
+    return f"was ended by {ended_by.name}" if ended_by is not None else ""
+
+
+def heading(document: Document) -> Heading:
+    """The sentence, and what is to be known about it."""
+    build, figures = document["build"], document["figures"]
+    driver, wall = phrases.driver(build["command"]), unbroken(seconds(figures["wall"]))
+    if not is_whole(document):
+        return _partial(document, driver, wall)
+    if not document["commands"]:
+        lead = "The build called no compiler, linker or other tool that smpmake knows."
+        return Heading(f"{driver} took", wall, "and had nothing to run in parallel", lead)
+    if not gains(document):
+        return Heading(f"{driver} took", wall, "", _untold(document, driver))
+    if is_busy(document):
+        lead = (
+            f"The machine was busy: {load(document)}.  So nobody can tell how much smpmake "
+            "helped.  `smpmake bench` measures it."
+        )
+        return Heading(f"{driver} took", wall, "on a busy machine", lead)
+    return _compared(document, driver, wall)
+
+
+def _partial(document: Document, driver: str, wall: str) -> Heading:
+    build = document["build"]
+    words, _ = state(document)
+    after = f"after {wall}"
+    if build["complete"] and words.startswith("failed"):
+        words, after = "failed", f"with status {build['status']} {after}"
+    elif build["running"]:
+        after = f"and has taken {wall} so far"
+    lead = "" if build["running"] else _failed(document, driver)
+    none = "How much smpmake helped is told only of builds that succeeded."
+    return Heading("", unbroken(f"{driver} {words}"), after, f"{lead}{none}")
+
+
+def _failed(document: Document, driver: str) -> str:
+    failures = document["failures"]
+    if len(failures) > 1 and document["build"]["driver_runs"] == 1:
+        return f"{len(failures):,} commands failed; their messages are below.  "
+    if failures:  # of several runs the last one's is what the driver ended by
+        number = max(failure["command"] for failure in failures)
+        command = next(c for c in document["commands"] if c["number"] == number)
+        return f"{cut(label(command), _COMMAND)} failed; its messages are below.  "
+    if document["build"]["complete"] and document["build"]["status"] < 128:
+        return f"No command that smpmake ran has failed, so the cause is in {driver} itself.  "
+    return ""
+
+
+def _untold(document: Document, driver: str) -> str:
+    figures = document["figures"]
+    if figures["parallel_driver"] and not figures["deferred"]:
+        return f"{driver} ran its commands in parallel by itself, so smpmake could not help."
+    return "The build was too short to tell how much smpmake helped."
+
+
+def _compared(document: Document, driver: str, wall: str) -> Heading:
+    figures = document["figures"]
+    serial, kind = best_serial(document)
+    measured, cpus = kind == "a measured", figures["extra_cpus"]
+    words = []
+    if figures["loaded"]:
+        words.append(f"{_capital(load(document))}, so all times are longer than they could be.  ")
+    if cpus < 2:
+        words.append("With one CPU, or one slot, smpmake has no other one to use.  ")
+        return Heading(f"{driver} took", wall, "with one slot", "".join(words))
+    least = (serial.least or serial).seconds
+    middle = (least + serial.seconds) / 2
+    ratio = middle / figures["wall"]
+    shown = f"{ratio:.2f}" if measured else f"{ratio:.1f}"
+    about = "" if measured else "about "
+    other = f"{about}{unbroken(seconds(middle))}"
+    share = phrases.part(serial)
+    if share and ratio >= 1:
+        extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
+        words.append(f"On {cpus} CPUs smpmake gained {share} of {extra}.  ")
+    words.append(_source(document, measured=measured))
+    lead = "".join(words)
+    if float(shown) == 1.0:
+        return Heading(f"{driver} took", wall, f"with smpmake, and {other} without it", lead)
+    if ratio < 1:
+        after = f"with smpmake, longer than {other} without it"
+        return Heading(f"{driver} took", wall, after, lead)
+    fast = f"{unbroken(f'{shown} {TIMES} as fast')}:"
+    return Heading("", fast, f"smpmake built this in {wall} instead of {other}", lead)
+
+
+def _source(document: Document, *, measured: bool) -> str:
+    """Where the time without smpmake is from, and how to know it better."""
+    estimate = against(document["figures"]["serial_estimated"])
+    said = unbroken(phrases.serial(estimate))
+    if measured:
+        return f"The time without smpmake was measured; smpmake had estimated {said}."
+    if estimate.least is None:
+        return f"The time without smpmake is an estimate: {said}."
+    once = cut(f"smpmake -j1 {shlex.join(document['build']['command'])}", _COMMAND)
+    return (
+        f"The time without smpmake is an estimate: {said}.  "
+        f"For an exact figure build everything with `{once}` once."
+    )
+
+
+def unbroken(figure: str) -> str:
+    """Words that no line break parts: a figure and its unit."""
+    return figure.replace(" ", NONBREAKING)
+
+
+def _capital(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"

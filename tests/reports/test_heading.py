@@ -1,0 +1,108 @@
+"""What the page begins with: a ratio only where it can be told, and everything else as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from smpmake.records import BuildRecord
+from smpmake.reports.document import Document, document
+from smpmake.reports.heading import NONBREAKING, TIMES, Heading, heading, is_compared, state
+from tests.support.made import build, ran
+
+
+def plain(made: Heading) -> tuple[str, str]:
+    """The sentence and its lead, with plain blanks and without our double ones."""
+    sentence = " ".join(filter(None, made[:3])).replace(NONBREAKING, " ")
+    return sentence, " ".join(made.lead.replace(NONBREAKING, " ").split())
+
+
+def told(seconds: float, least: float | None = None, **more: Any) -> Document:
+    """A build of 8 s on two CPUs, estimated at so many seconds."""
+    page = document(build(ran(0, 0, 0, 8), ran(1, 0, 0, 7, slot=1), wall=8))
+
+    def against(value: float, lower: Document | None) -> Document:
+        share = value / 8 - 1
+        return {"seconds": value, "speedup": value / 8, "efficiency": share, "least": lower}
+
+    lower = against(least, None) if least is not None else None
+    page["figures"] |= {"serial_estimated": against(seconds, lower), **more}
+    return page
+
+
+def test_a_range_is_told_by_its_middle_and_in_full_below() -> None:
+    sentence, lead = plain(heading(told(14.0, 13.0)))
+    assert sentence == f"1.7 {TIMES} as fast: smpmake built this in 8.0 s instead of about 13.5 s"
+    assert "an estimate: 13.0 to 14.0 s." in lead
+    assert lead.endswith("For an exact figure build everything with `smpmake -j1 make` once.")
+    assert "gained 62% to 75% of the second CPU" in lead
+
+
+def test_an_estimate_without_a_range_asks_for_nothing() -> None:
+    _, lead = plain(heading(told(14.0)))
+    assert "an estimate: 14.0 s." in lead and "-j1" not in lead
+
+
+@pytest.mark.parametrize(
+    ("seconds", "sentence"),
+    [
+        (8.2, "make took 8.0 s with smpmake, and about 8.2 s without it"),
+        (7.9, "make took 8.0 s with smpmake, and about 7.9 s without it"),
+        (6.0, "make took 8.0 s with smpmake, longer than about 6.0 s without it"),
+    ],
+)
+def test_what_gained_nothing_has_no_ratio(seconds: float, sentence: str) -> None:
+    assert plain(heading(told(seconds)))[0] == sentence
+
+
+@pytest.mark.parametrize("who", [{"others": 0.81}, {"others": 0.2, "stolen": 0.1}])
+def test_on_a_busy_machine_nothing_is_compared(who: dict[str, float]) -> None:
+    page = told(14.0, 13.0, loaded=True, **who)
+    sentence, lead = plain(heading(page))
+    assert sentence == "make took 8.0 s on a busy machine"
+    assert lead.startswith("The machine was busy: other programs took ")
+    assert lead.endswith("`smpmake bench` measures it.")
+    assert "13" not in lead and not is_compared(page)
+
+
+def test_where_others_took_little_that_is_said_and_no_more() -> None:
+    page = told(14.0, 13.0, loaded=True, others=0.14)
+    sentence, lead = plain(heading(page))
+    assert sentence.startswith(f"1.7 {TIMES}") and lead.startswith(
+        "Other programs took 14% of the CPUs,"
+    )
+
+
+def test_a_driver_that_runs_its_commands_in_parallel_helped_itself() -> None:
+    page = told(14.0, parallel_driver=True, deferred=0)
+    assert "make ran its commands in parallel by itself" in plain(heading(page))[1]
+
+
+def test_a_signal_of_which_nobody_has_heard_is_a_status() -> None:
+    record = build(ran(0, 0, 0, 8))
+    record.status = 255
+    assert state(document(record)) == ("failed with status 255", "bad")
+
+
+def ended(**fields: object) -> BuildRecord:
+    record = build(ran(0, 0, 0, 8))
+    for name, value in fields.items():
+        setattr(record, name, value)
+    return record
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (ended(), ("succeeded", "good")),
+        (ended(status=130), ("was interrupted", "bad")),
+        (ended(status=143), ("was ended by SIGTERM", "bad")),
+        (ended(complete=False), ("was killed", "bad")),
+        (ended(complete=False, running=True), ("is still running", "")),
+    ],
+)
+def test_how_it_ended_is_read_after_its_command(
+    record: BuildRecord, words: tuple[str, str]
+) -> None:
+    assert state(document(record)) == words
