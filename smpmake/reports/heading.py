@@ -101,7 +101,7 @@ def _partial(document: Document, driver: str, wall: str) -> Heading:
     elif build["running"]:
         after = f"and has taken {wall} so far"
     lead = "" if build["running"] else _failed(document, driver)
-    none = "How much smpmake helped is told only of builds that succeeded."
+    none = "smpmake estimates its gain only for builds that succeed."
     return Heading("", unbroken(f"{driver} {words}"), after, f"{lead}{none}")
 
 

@@ -20,7 +20,7 @@ _OUTPUT: Final = 16_000  # characters of a failure's output
 _LINE: Final = 8_000  # of its command line
 _NOTICES: Final = 20
 _PIECES: Final = 12
-_WORTH: Final = 0.02  # of the time: what gains less gains nothing
+_WORTH: Final = 0.05  # of the time: what gains less gains nothing
 
 
 def title(document: Document) -> str:
@@ -80,16 +80,17 @@ def figures(document: Document) -> list[tuple[str, str, str]]:
         rows += _comparison(document)
     rows += _shares(document)
     rows += _waits(document)
+    rows.append(("Commands", f"{f['deferred'] + f['foreground']:,}", _counts(f)))
+    memory = "more in use at the peak than at the start"
+    if f["peak_job_bytes"]:
+        memory += f"; the largest job used {size(f['peak_job_bytes'])}"
+    rows.append(("Memory", size(f["peak_memory_bytes"]), memory))
     rows += [
-        ("Commands", f"{f['deferred'] + f['foreground']:,}", _counts(f)),
         (
-            "Memory",
-            size(f["peak_memory_bytes"]),
-            f"more in use at the peak than at the start; one job used {size(f['peak_job_bytes'])}",
-        ),
-    ]
-    rows += [
-        ("Elsewhere", each["host"], f"{each['compiles']} compiles, {seconds(each['seconds'])}")
+            "Another machine",
+            each["host"],
+            f"{each['compiles']} compiles, {seconds(each['seconds'])}",
+        )
         for each in f["elsewhere"]
     ]
     if f["held_by_memory"]:
@@ -238,12 +239,14 @@ def _more_cpus(document: Document) -> list[str]:
     more = [point for point in curve if point["cpus"] > here]
     if not more or now <= 0:
         return []
-    if more[0]["seconds"] > (1 - _WORTH) * now:
-        return ["More CPUs would gain next to nothing."]
     best = min(point["seconds"] for point in more)
-    enough = next(p["cpus"] for p in curve if p["seconds"] <= best * 1.05 + 0.001)
+    if best > (1 - _WORTH) * now:
+        return ["More CPUs would gain next to nothing."]
+    enough = next(p["cpus"] for p in curve if p["seconds"] <= best * (1 + _WORTH) + 0.001)
     share = f"{more[0]['seconds'] / now:.0%}"
-    first = f"With {more[0]['cpus']} CPUs the build would take about {share} of the time."
+    first = (
+        f"With {more[0]['cpus']} CPUs the build would take about {share} of its time with {here}."
+    )
     return [f"{first}  More than {enough} CPUs would gain next to nothing."]
 
 

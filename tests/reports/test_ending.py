@@ -67,7 +67,7 @@ def test_a_page_of_a_failure_has_its_status_and_estimates_nothing(
     record: BuildRecord, words: str
 ) -> None:
     page = said(record)
-    assert words in page and "How much smpmake helped is told only of builds" in page
+    assert words in page and "smpmake estimates its gain only for builds that succeed." in page
     for estimate in (
         *("Without smpmake", "Least possible", "no machine", "With more CPUs", "The longest chain"),
         *("What held it back", "would take", "as fast", "Extra CPUs used"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from smpmake.records import BuildRecord
+from smpmake.reports import sections
 from smpmake.reports.document import Document, document
 from smpmake.reports.heading import NONBREAKING, TIMES, Heading, heading, is_compared, state
 from tests.support.made import build, ran
@@ -106,3 +107,48 @@ def test_how_it_ended_is_read_after_its_command(
     record: BuildRecord, words: tuple[str, str]
 ) -> None:
     assert state(document(record)) == words
+
+
+@pytest.mark.parametrize(
+    ("curve", "words"),
+    [
+        (
+            {1: 16.0, 2: 8.0, 4: 4.4, 8: 4.0, 16: 4.0},
+            (
+                "With 4 CPUs the build would take about 55% of its time with 2.  "
+                "More than 8 CPUs would gain next to nothing."
+            ),
+        ),
+        ({1: 16.0, 2: 8.0, 4: 7.9, 8: 7.9}, "More CPUs would gain next to nothing."),
+    ],
+)
+def test_what_more_cpus_would_give_stands_with_their_picture(
+    curve: dict[int, float], words: str
+) -> None:
+    page = told(14.0)
+    page["what_if"] = [{"cpus": count, "seconds": value} for count, value in curve.items()]
+    page["findings"] = [
+        {"seconds": 1.0, "text": "a cause", "is_cause": True},
+        {"seconds": 4.0, "text": "4 CPUs would take about 55% of the time", "is_cause": False},
+    ]
+    assert sections.what_if(page)[0] == words
+    assert [each["text"] for each in sections.findings(page)["findings"]] == ["a cause"]
+
+
+def test_the_shares_of_the_cpus_have_names_of_their_own() -> None:
+    page = told(14.0, loaded=True, others=0.4, stolen=0.05)
+    rows = {name: value for name, value, _ in sections.figures(page)}
+    assert rows["Other programs' CPU share"] == "40%" and rows["The host's CPU share"] == "5%"
+    assert rows["This build's CPU share"].endswith("%") and "CPU" not in rows
+
+
+def test_waiting_jobs_are_counted_and_not_added_up() -> None:
+    jobs = [ran(n, 0, n, n + 1) for n in range(8)]
+    rows = {name: row for name, *row in sections.figures(document(build(*jobs, wall=8)))}
+    assert rows["Jobs waiting"] == [
+        "3.5",
+        "on average, until a slot was free; 7.0 s at the longest",
+    ]
+    assert rows["make waited"] == ["0 ms", "for no file at all"]
+    alone = sections.figures(document(build(ran(0, 0, 0, 8), wall=8)))
+    assert "Jobs waiting" not in {name for name, *_ in alone}

@@ -145,7 +145,8 @@ function classify() {
     ...categories.map((each) => {
       const swatch = element("span", { class: "swatch" });
       swatch.style.background = each.colour.startsWith("#") ? each.colour : `var(${each.colour})`;
-      return element("li", {}, swatch, `${each.name}: ${grouped(each.count)}`);
+      const name = mode === "folder" && each.name === "." ? "top folder" : each.name;
+      return element("li", {}, swatch, `${name}: ${grouped(each.count)}`);
     }),
   );
   stale();

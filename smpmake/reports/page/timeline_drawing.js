@@ -147,7 +147,8 @@ function drawChart(chart) {
   context.fillStyle = ink["--soft"];
   context.textAlign = "right";
   context.fillText(size.left < 80 ? chart.short : chart.name, size.left - 8, chart.top + 15);
-  context.fillText(chart.scale, size.left - 8, chart.top + 31);
+  const fits = context.measureText(chart.scale).width <= size.left - 10;
+  context.fillText(fits ? chart.scale : chart.scale.split(" ").at(-1), size.left - 8, chart.top + 31);
   context.save();
   context.beginPath();
   context.rect(size.left, chart.top - 1, size.width - size.left, CHART + 2);
