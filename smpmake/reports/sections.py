@@ -152,7 +152,7 @@ def _shares(document: Document) -> list[tuple[str, str, str]]:
 def _waits(document: Document) -> list[tuple[str, str, str]]:
     """How long the driver waited for files, and jobs for a slot."""
     f, driver = document["figures"], _driver(document)
-    stalled = "for files that were not finished" if f["stalled"] else "for no file at all"
+    stalled = "for unfinished files, or for a slot" if f["stalled"] else "for no file at all"
     rows = [(f"{driver} waited", seconds(f["stalled"]), stalled)]
     queued = f["queue_wait"] / f["wall"] if f["wall"] else 0.0
     longest = max(

@@ -144,10 +144,10 @@ def stalls(document: Document) -> list[Table]:
     ]
     tables = []
     if causes:
-        heads = _heads(f"{driver} waited because it", ("Seconds", "Times"), causes)
+        heads = _heads(f"{driver} waited while a program", ("Seconds", "Times"), causes)
         tables.append(Table(heads, causes, f"Why {driver} waited"))
     if reasons:
-        heads = _heads("In place because it", ("Name", "Commands"), reasons)
+        heads = _heads("A command ran in place because it", ("Name", "Commands"), reasons)
         tables.append(Table(heads, reasons, "Why commands ran in place"))
     return tables
 

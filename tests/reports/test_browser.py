@@ -340,7 +340,11 @@ def test_a_driver_that_waits_or_runs_something_itself_is_why_nothing_was_called(
     )
     run.issued = run.started = 102 * S
     run.ended, run.state = 105 * S, "done"
-    record = build(ran(0, 0, 0, 2), run, ran(2, 5, 5, 6), ran(3, 9, 9, 10), wall=10)
+    late = ran(5, 10.1, 13, 13.1, slot=-1, verdict="foreground", reason="query", kind="query")
+    record = build(
+        *(ran(0, 0, 0, 2), run, ran(2, 5, 5, 6), ran(3, 9, 9, 10), ran(4, 13, 13, 14), late),
+        wall=14,
+    )
     record.stalls = [Stall("sh", "reads", "/src/0.o", 0, 1, -1, int(106.2 * S), 109 * S)]
     page = show(record)
     page.locator("#canvas").scroll_into_view_if_needed()
@@ -348,9 +352,10 @@ def test_a_driver_that_waits_or_runs_something_itself_is_why_nothing_was_called(
     assert box is not None
     for moment, words in (
         (3.5, "only at 5.00 s: make ran gcc --version in place until 5.00 s."),
-        (7.5, "only at 9.00 s: sh waited for 0.o until 9.00 s."),
+        (7.5, "only at 9.00 s: sh reads 0.o until 9.00 s."),
+        (11.5, "only at 13.0 s: gcc 5.o waits for a slot until 13.0 s."),
     ):
-        page.mouse.move(box["x"] + 96 + (box["width"] - 96) * moment / 10, box["y"] + 24 + 12)
+        page.mouse.move(box["x"] + 96 + (box["width"] - 96) * moment / 14, box["y"] + 24 + 12)
         assert words in page.inner_text("#tip")
 
 

@@ -218,7 +218,7 @@ def test_the_driver_has_its_name_and_commands_run_in_parallel_or_in_place() -> N
         "gmake waited",
         "gmake alone",
         "5 in parallel, 1 in place",
-        "In place because it",
+        "ran in place because it",
     ):
         assert words in said, words
     for words in ("driver", "deferred", "foreground"):

@@ -84,6 +84,11 @@ const label = (job) => {
   if (!job.outputs.length) return commandLine(job).slice(0, 200);
   return `${job.tool} ${job.folder === "." ? "" : `${job.folder}/`}${place(job)}`;
 };
+// Who waited, and for what: a command that runs in place, or a program that a guard has stopped.
+const waiting = (stall) => {
+  const name = baseName(stall.path);
+  return byNumber.has(stall.command) ? `${stall.who} ${name} ${stall.cause}` : `${stall.who} ${stall.cause} ${name}`;
+};
 const lengthOf = (item) => Math.round((item.end - item.start) * 1e6) / 1e6; // 0.3 - 0.1 is not 0.2
 const failed = (job) => job.state === "failed" || failedNumbers.has(job.number);
 

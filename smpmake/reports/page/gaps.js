@@ -18,7 +18,7 @@ function driverWas(gap) {
   const half = (to, start, end) => within(gap, start, end) > (to - gap.from) / 2;
   const until = Math.min(gap.to, gap.next?.issued ?? gap.to);
   const stall = stalls.find((each) => byNumber.get(each.command)?.verdict !== "deferred" && half(until, each.start, each.end));
-  if (stall) return `${stall.who} waited for ${baseName(stall.path)} until ${seconds(stall.end)}`;
+  if (stall) return `${waiting(stall)} until ${seconds(stall.end)}`;
   const run = jobs.find((each) => !inParallel(each) && each.start !== null && half(until, each.start, each.end));
   return run ? `${data.driver} ran ${label(run)} in place until ${seconds(run.end)}` : "";
 }

@@ -35,7 +35,7 @@ function showTip(x, y) {
   const item = itemAt(x, y, 3);
   const lines = [];
   if (item && item.who !== undefined) {
-    lines.push(element("b", {}, `${item.who} ${item.cause} ${baseName(item.path)}`));
+    lines.push(element("b", {}, waiting(item)));
     lines.push(`waited ${seconds(item.end - item.start)}`);
     const cause = byNumber.get(item.waitedFor);
     if (cause) lines.push(` for ${label(cause)}`);

@@ -83,7 +83,7 @@ function drawBar(lane, item, from, to, pass) {
   context.fillStyle = lane.kind === "stall" ? ink["--stall"] : paint(item.colour);
   context.fillRect(from, lane.top, wide > 3 ? wide - 1 : wide, lane.tall);
   if (lane.kind === "stall") {
-    if (wide > 60 && lane.tall >= 12) drawWords(`${item.who} ${item.cause} ${baseName(item.path)}`, lane, from, wide, "--stall");
+    if (wide > 60 && lane.tall >= 12) drawWords(waiting(item), lane, from, wide, "--stall");
     return;
   }
   for (const pause of item.pauses || []) {
