@@ -47,9 +47,28 @@ def is_busy(document: Document) -> bool:
     return float(figures["others"] or 0.0) + float(figures["stolen"]) > _BUSY
 
 
-def is_compared(document: Document) -> bool:
-    """Whether the page says how long the build would take without smpmake."""
-    return gains(document) and not is_busy(document)
+class Without(NamedTuple):
+    """How long the build takes without smpmake: seconds, from the least to the most; and the share
+    of the other CPUs that smpmake gained, "" where nothing can be said of it."""
+
+    low: float
+    high: float
+    is_measured: bool
+    share: str
+
+    @property
+    def middle(self) -> float:
+        """What stands for the range in a sentence."""
+        return (self.low + self.high) / 2
+
+
+def without(document: Document) -> Without | None:
+    """The comparison that the page makes; None where it makes none."""
+    if not gains(document) or is_busy(document):
+        return None
+    serial, kind = best_serial(document)
+    least = (serial.least or serial).seconds
+    return Without(least, serial.seconds, kind == "a measured", phrases.part(serial))
 
 
 def state(document: Document) -> tuple[str, str]:
@@ -83,13 +102,14 @@ def heading(document: Document) -> Heading:
         return Heading(f"{driver} took", wall, "and had nothing to run in parallel", lead)
     if not gains(document):
         return Heading(f"{driver} took", wall, "", _untold(document, driver))
-    if is_busy(document):
+    found = without(document)
+    if found is None:
         lead = (
             f"The machine was busy: {load(document)}.  So nobody can tell how much smpmake "
             "helped.  `smpmake bench` measures it."
         )
         return Heading(f"{driver} took", wall, "on a busy machine", lead)
-    return _compared(document, driver, wall)
+    return _compared(document, driver, wall, found)
 
 
 def _partial(document: Document, driver: str, wall: str) -> Heading:
@@ -125,27 +145,22 @@ def _untold(document: Document, driver: str) -> str:
     return "The build was too short to tell how much smpmake helped."
 
 
-def _compared(document: Document, driver: str, wall: str) -> Heading:
+def _compared(document: Document, driver: str, wall: str, found: Without) -> Heading:
     figures = document["figures"]
-    serial, kind = best_serial(document)
-    measured, cpus = kind == "a measured", figures["extra_cpus"]
-    words = []
+    cpus, words = figures["extra_cpus"], []
     if figures["loaded"]:
         words.append(f"{_capital(load(document))}, so all times are longer than they could be.  ")
     if cpus < 2:
         words.append("With one CPU, or one slot, smpmake has no other one to use.  ")
         return Heading(f"{driver} took", wall, "with one slot", "".join(words))
-    least = (serial.least or serial).seconds
-    middle = (least + serial.seconds) / 2
-    ratio = middle / figures["wall"]
-    shown = f"{ratio:.2f}" if measured else f"{ratio:.1f}"
-    about = "" if measured else "about "
-    other = f"{about}{unbroken(seconds(middle))}"
-    share = phrases.part(serial)
-    if share and ratio >= 1:
+    ratio = found.middle / figures["wall"]
+    shown = f"{ratio:.2f}" if found.is_measured else f"{ratio:.1f}"
+    about = "" if found.is_measured else "about "
+    other = f"{about}{unbroken(seconds(found.middle))}"
+    if found.share and ratio >= 1:
         extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
-        words.append(f"On {cpus} CPUs smpmake gained {share} of {extra}.  ")
-    words.append(_source(document, measured=measured))
+        words.append(f"On {cpus} CPUs smpmake gained {found.share} of {extra}.  ")
+    words.append(_source(document, found))
     lead = "".join(words)
     if float(shown) == 1.0:
         return Heading(f"{driver} took", wall, f"with smpmake, and {other} without it", lead)
@@ -156,13 +171,13 @@ def _compared(document: Document, driver: str, wall: str) -> Heading:
     return Heading("", fast, f"smpmake built this in {wall} instead of {other}", lead)
 
 
-def _source(document: Document, *, measured: bool) -> str:
+def _source(document: Document, found: Without) -> str:
     """Where the time without smpmake is from, and how to know it better."""
-    estimate = against(document["figures"]["serial_estimated"])
-    said = unbroken(phrases.serial(estimate))
-    if measured:
-        return f"The time without smpmake was measured; smpmake had estimated {said}."
-    if estimate.least is None:
+    if found.is_measured:
+        estimate = unbroken(phrases.serial(against(document["figures"]["serial_estimated"])))
+        return f"The time without smpmake was measured; smpmake had estimated {estimate}."
+    said = unbroken(phrases.between(seconds(found.low), seconds(found.high)))
+    if found.low == found.high:
         return f"The time without smpmake is an estimate: {said}."
     once = cut(f"smpmake -j1 {shlex.join(document['build']['command'])}", _COMMAND)
     return (

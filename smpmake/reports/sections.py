@@ -109,7 +109,7 @@ def _comparison(document: Document) -> list[tuple[str, str, str]]:
     """With a build without smpmake, and with the best that there can be."""
     f = document["figures"]
     rows = []
-    if heading.is_compared(document):
+    if heading.without(document):
         for kind in ("estimated", "measured"):
             if f[f"serial_{kind}"] is not None:
                 known = against(f[f"serial_{kind}"])
@@ -303,7 +303,7 @@ def foot(document: Document) -> list[str]:
     """What the words mean."""
     version = document["build"]["smpmake"]
     rows = [f"smpmake {version} made this page.  It loads nothing from anywhere."]
-    if heading.is_compared(document):
+    if heading.without(document):
         rows.insert(
             0,
             f"Without smpmake: smpmake adds up {_driver(document)}'s own time and that of every "
