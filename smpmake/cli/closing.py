@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpmake.config import Settings
 from smpmake.engine.sinks import write_all
-from smpmake.records import BuildRecord
+from smpmake.records import BuildRecord, WhyNot
 from smpmake.reports import summary
 from smpmake.said import bold, use_color
 
@@ -46,10 +46,11 @@ def conclude(record: BuildRecord, recorder: Recorder | None) -> Timing | None:
     try:
         if record.commands:
             model = _figures(record, remembered=recorder is not None)
-            estimated = model.estimated  # of a range the least: history promises no more
-            record.estimate = (estimated.least or estimated).seconds
+            record.estimate, record.estimate_most = model.estimated.seconds
+            record.why_not = model.why_not
         else:
             record.estimate = (record.ended - record.started) / 1e9
+            record.why_not = WhyNot.NO_JOBS
     finally:
         if recorder is not None:
             _note(record, recorder)

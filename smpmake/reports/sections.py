@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains, of_document
-from smpmake.reports.headline import against, best_serial, label, load
+from smpmake.reports.ending import of_document
+from smpmake.reports.headline import ends, is_measured, label, told, why
 from smpmake.units import cut, plain, seconds, size
 
 TIMES: Final = "\N{MULTIPLICATION SIGN}"
@@ -64,9 +64,10 @@ def _strong(document: Document) -> str:
     """The one figure, where there is one to be proud of."""
     if not document["commands"] or document["build"]["status"]:
         return ""
-    if not gains(document):
+    gained = told(document)
+    if gained is None or not phrases.is_faster(gained.speedup):
         return _unbroken(seconds(document["figures"]["wall"]))
-    return _unbroken(phrases.times(best_serial(document)[0], TIMES))
+    return _unbroken(f"{phrases.factor(gained.speedup.middle)} {TIMES}")
 
 
 def _headline(document: Document) -> str:
@@ -75,11 +76,13 @@ def _headline(document: Document) -> str:
         return f"{seconds(figures['wall'])}, and nothing to run in parallel"
     if document["build"]["status"]:
         return cut(of_document(document), 300)
-    if not gains(document):
+    gained = told(document)
+    if gained is None:
         return ""
-    serial, kind = best_serial(document)
-    wall, most = (_unbroken(each) for each in (seconds(figures["wall"]), phrases.serial(serial)))
-    return f"{wall} for {kind} {most} of serial work"
+    plain = phrases.plain_time(gained.seconds, measured=is_measured(document))
+    if phrases.is_faster(gained.speedup):
+        return f"built in {_unbroken(seconds(figures['wall']))}, the plain build: {plain}"
+    return f"{phrases.pace(gained.speedup)} ({plain})"
 
 
 def _unbroken(figure: str) -> str:
@@ -91,35 +94,31 @@ def _share(document: Document) -> list[str]:
     if not document["commands"]:
         return ["No compiler, linker or other tool that smpmake knows was called."]
     figures = document["figures"]
-    if not gains(document):
-        build = document["build"]
-        early = build["status"] or not build["complete"]
-        why = "It ended early" if early else "It was too short"
-        if build["running"]:
-            why = "It has not ended"
-        return [f"{why}, so nothing is said of how much smpmake helped."]
-    serial, kind = best_serial(document)
-    cpus, share = figures["extra_cpus"], phrases.part(serial)
+    gained = told(document)
+    if gained is None:
+        text = why(document) or _UNTOLD.get(figures["why_not"], "")
+        return [f"{text[0].upper()}{text[1:]}."] if text else []
     words = []
-    if figures["loaded"]:
-        taken = load(document)
-        words.append(
-            f"{taken[0].upper()}{taken[1:]}; so all times are longer than they could be.  "
-        )
-    if cpus < 2:
+    if figures["extra_cpus"] < 2:
         words.append("With one CPU, or one slot, there is no other one to use.  ")
-    elif serial.speedup < 0.995:
-        words.append(f"On {cpus} CPUs it took longer than serial work would have.  ")
-    elif share:
-        extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
-        words.append(f"On {cpus} CPUs, {share} of {extra} was gained.  ")
-    if kind == "a measured":
-        estimate = phrases.serial(against(figures["serial_estimated"]))
-        words.append(f"The serial time was measured; it was estimated as {estimate}.")
+    elif used := phrases.used(gained, figures["extra_cpus"]):
+        words.append(f"It {used}.  ")
+    if is_measured(document):
+        words.append("The time of the plain build was measured.")
     else:
-        beside = ", beside the same load" if figures["loaded"] else ""
-        words.append(f"The serial time is an estimate{beside}; nobody has measured it.")
+        words.append("The time of the plain build is an estimate; nobody has measured it.")
     return words
+
+
+#: Where one line is enough elsewhere, and a page says a word more.
+_UNTOLD: Final = {
+    "running": "it has not ended, so nothing is said of how much smpmake helped",
+    "short": "it was too short to say how much smpmake helped",
+    **dict.fromkeys(
+        ("killed", "interrupted", "failed"),
+        "it ended early, so nothing is said of how much smpmake helped",
+    ),
+}
 
 
 def findings(document: Document) -> dict[str, Any]:
@@ -141,38 +140,33 @@ def findings(document: Document) -> dict[str, Any]:
 def figures(document: Document) -> list[tuple[str, str, str]]:
     """The key figures: name, value, and what to make of it."""
     f, cpus = document["figures"], document["build"]["cpus"]
-    gain = gains(document)
+    gained = told(document)
     spent = (
         f"{seconds(f['user'])} user, {seconds(f['system'])} system, "
         f"smpmake {seconds(f['server_cpu'])}"
     )
     rows = [("Wall time", seconds(f["wall"]), "from the first moment to the last")]
-    for kind in ("estimated", "measured"):
-        if f[f"serial_{kind}"] is not None:
-            known = against(f[f"serial_{kind}"])
-            words = f"{phrases.times(known, TIMES)} as long" if gain else ""
-            rows.append((f"Serial, {kind}", phrases.serial(known), words))
-    serial, kind = best_serial(document)
-    if serial.efficiency is not None and serial.speedup >= 1 and gain:
-        how = phrases.formula(serial, f["extra_cpus"])
-        words = f"{how}, by the {kind.split()[-1]} serial time"
-        rows.append(("Extra CPUs used", phrases.part(serial), words))
-    if f["loaded"]:
-        rows.append(("Others took", f"{(f['others'] or 0) + f['stolen']:.0%}", "of the CPUs"))
+    measured = is_measured(document)
+    words = f"{phrases.times(gained.speedup, TIMES)} as long" if gained is not None else ""
+    if f["serial_estimated"] is not None:
+        known = phrases.between(*map(seconds, ends(f["serial_estimated"])))
+        rows.append(("Plain build, estimated", known, "" if measured else words))
+    if measured:
+        rows.append(("Plain build, measured", seconds(f["serial_measured"]), words))
+    if gained is not None and gained.efficiency is not None and gained.efficiency.middle > 0:
+        how = phrases.formula(gained.speedup, f["extra_cpus"])
+        rows.append(("Extra CPUs used", phrases.part(gained.efficiency), how))
+    if f["busy"]:
+        rows.append(("Others wanted", phrases.percent(f["others_wanted"]), "of the CPUs"))
+    if again := phrases.again(document["build"]):
+        rows.append(("Repeated", f"{document['build']['driver_runs']}", again))
     rows += [
         (
             "CPU",
             f"{f['utilisation']:.0%}",
             f"of {cpus} CPU{'s' if cpus != 1 else ''}: {spent}",
         ),
-        (
-            "Least possible here",
-            seconds(f["lower_bound"]),
-            f"the build came to {f['closeness']:.0%} of it"
-            if f["closeness"] is not None
-            else "with nothing beside the build",
-        ),
-        ("Critical path", seconds(f["critical_path"]), "no machine could be faster"),
+        *_bounds(f),
         (
             f"{_driver(document)} waited",
             seconds(f["stalled"]),
@@ -196,6 +190,19 @@ def figures(document: Document) -> list[tuple[str, str, str]]:
     if f["unguarded"]:
         rows.append(("Unguarded", f"{len(f['unguarded'])}", ", ".join(f["unguarded"])))
     return rows
+
+
+def _bounds(f: Document) -> list[tuple[str, str, str]]:
+    """What no build could be faster than; of a part of a build that says nothing."""
+    if f["lower_bound"] is None:
+        return []
+    reached = "with nothing beside the build"
+    if f["closeness"] is not None:
+        reached = f"the build came to {f['closeness']:.0%} of it"
+    return [
+        ("Least possible here", seconds(f["lower_bound"]), reached),
+        ("Critical path", seconds(f["critical_path"]), "no machine could be faster"),
+    ]
 
 
 def _counts(f: Document) -> str:
@@ -232,11 +239,13 @@ def split(document: Document) -> dict[str, Any]:
 def what_if(document: Document) -> str:
     """What the picture of more CPUs assumes, and how far off it is."""
     f = document["figures"]
+    if f["simulated"] is None:
+        return ""
     off = f["simulated"] / f["wall"] - 1 if f["wall"] else 0.0
     check = (
         f"For this build as it was it says {seconds(f['simulated'])} where {seconds(f['wall'])} "
         f"were measured (◆): it is {off:+.0%} off.  "
-        if not f["loaded"]
+        if not f["busy"]
         else "Nothing runs beside it there, as other programs did beside this build (◆).  "
     )
     return (
@@ -315,9 +324,8 @@ def foot(document: Document) -> list[str]:
     version = document["build"]["smpmake"]
     return [
         (
-            f"Serial estimate: {_driver(document)}'s own time and every command's, each by itself: "
-            "its CPU time, and of its waiting the part that was not waiting for a CPU; "
-            "where other programs ran, as long as it would take beside these.  "
+            f"Plain build, estimated: {_driver(document)}'s own time and every command's, each by "
+            "itself: its CPU time, and of its waiting the part that was not waiting for a CPU.  "
             "Extra CPUs used: (speed-up - 1) / (N - 1), N CPUs.  "
             "Least possible: the critical path, or all CPU time over all CPUs."
         ),

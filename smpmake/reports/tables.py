@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains
-from smpmake.reports.headline import best_serial, label
+from smpmake.reports.headline import is_measured, label
 from smpmake.reports.sections import TIMES
 from smpmake.units import cut, seconds, size
 
@@ -158,14 +157,13 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
     if not earlier:
         return None
     build, wall = document["build"], document["figures"]["wall"]
-    serial, kind = best_serial(document)
-    measured = kind == "a measured" and gains(document)
     this = {
         "id": build["id"],
         "started_unix": build["started_unix"],
         "wall": wall,
         "status": build["status"],
-        "speedup": serial.speedup if measured else None,
+        "speedup": document["figures"]["speedup"],
+        "measured": is_measured(document),
     }
     rows = sorted([*earlier, this], key=lambda row: (row["started_unix"], row["id"]))
     ours, cells = -1, list[tuple[Cell, ...]]()
@@ -175,7 +173,10 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
             ours = len(cells)
         status = "no end" if row["status"] is None else "" if row["status"] == 0 else row["status"]
         against = f"{row['wall'] / wall - 1:+.0%}" if row["wall"] and wall else ""
-        speedup = f"{row['speedup']:.2f} {TIMES}" if row["speedup"] is not None else ""
+        speedup = ""
+        if row["speedup"] is not None:
+            mark = "" if row["measured"] else "~ "
+            speedup = f"{mark}{row['speedup']['middle']:.2f} {TIMES}"
         cells.append(
             (
                 Cell(str(row["id"])),
@@ -186,5 +187,5 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
                 Cell(f"{status}"),
             )
         )
-    heads = _heads("Build", ("Started", "Wall", "To this", "Measured", "Status"), cells)
+    heads = _heads("Build", ("Started", "Wall", "To this", "Speed-up", "Status"), cells)
     return rows, Table(heads, cells, sortable=False, ours=ours)

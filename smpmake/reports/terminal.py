@@ -9,9 +9,8 @@ from typing import Final
 
 from smpmake.reports import diagnostics, phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains
 from smpmake.reports.grid import Kind, Look, Part, lines, pairs, rest, table, title
-from smpmake.reports.headline import best_serial, headline, label
+from smpmake.reports.headline import headline, is_measured, label, told
 from smpmake.units import cut, cut_left, seconds, size
 
 _FAILURES: Final = 20
@@ -69,24 +68,23 @@ def _head(document: Document, width: int) -> list[Part]:
 
 def _figures(document: Document) -> list[tuple[str, str]]:
     figures = document["figures"]
-    serial, kind = best_serial(document)
-    rows = [] if document["build"]["status"] else [("result", headline(document))]
-    if serial.efficiency is not None and serial.speedup >= 1 and gains(document):
-        how = phrases.formula(serial, figures["extra_cpus"])
-        text = f"{phrases.part(serial)} used = {how}, serial time {kind.split()[-1]}"
-        rows.append(("extra CPUs", text))
+    build = document["build"]
+    rows = [] if build["status"] else [("result", headline(document))]
+    gained = told(document)
+    if gained is not None:
+        kind = "measured" if is_measured(document) else "estimated"
+        text = f"{phrases.times(gained.speedup)} = plain build / this one, plain build {kind}"
+        rows.append(("speed-up", text))
+        if gained.efficiency is not None and gained.efficiency.middle > 0:
+            how = phrases.formula(gained.speedup, figures["extra_cpus"])
+            rows.append(("extra CPUs", f"{phrases.part(gained.efficiency)} used = {how}"))
+    if again := phrases.again(build):
+        rows.append(("repeated", again))
     cpu = (
         f"{figures['user']:.1f} s user + {figures['system']:.1f} s system, "
         f"{figures['utilisation']:.0%} of {phrases.cpus(document['build']['cpus'])}; "
         f"smpmake itself {seconds(figures['server_cpu'])}"
     )
-    bound = (
-        f"{seconds(figures['lower_bound'])} is the least this machine could take"
-        f"{' by itself' if figures['loaded'] else ''} "
-        f"(critical path {seconds(figures['critical_path'])}, work {seconds(figures['work'])})"
-    )
-    if figures["closeness"] is not None:
-        bound += f"; the build came to {figures['closeness']:.0%} of it"
     commands = phrases.commands(figures["deferred"], figures["foreground"])
     for name in ("cancelled", "failed"):
         if figures[name]:
@@ -99,7 +97,7 @@ def _figures(document: Document) -> list[tuple[str, str]]:
         f"{size(figures['peak_job_bytes'])} at most in one job, "
         f"{size(figures['peak_memory_bytes'])} more in use at the peak"
     )
-    rows += [("CPU", cpu), ("bound", bound), ("commands", commands)]
+    rows += [("CPU", cpu), *_bound(figures), ("commands", commands)]
     rows += [("waiting", waiting), ("memory", memory)]
     if complaints := phrases.complaints(figures):
         rows.append(("told", " and ".join(complaints)))
@@ -108,6 +106,20 @@ def _figures(document: Document) -> list[tuple[str, str]]:
     if figures["surprises"]:
         rows.append(("surprises", f"{figures['surprises']} (smpmake why shows them)"))
     return rows + [("notice", notice) for notice in document["build"]["notices"][:_NOTICES]]
+
+
+def _bound(figures: Document) -> list[tuple[str, str]]:
+    """The least that the build could take; of a part of a build it says nothing."""
+    if figures["lower_bound"] is None:
+        return []
+    text = (
+        f"{seconds(figures['lower_bound'])} is the least this machine could take"
+        f"{' by itself' if figures['busy'] else ''} "
+        f"(critical path {seconds(figures['critical_path'])}, work {seconds(figures['work'])})"
+    )
+    if figures["closeness"] is not None:
+        text += f"; the build came to {figures['closeness']:.0%} of it"
+    return [("bound", text)]
 
 
 def _findings(document: Document) -> list[Part]:
@@ -184,7 +196,7 @@ def _what_if(document: Document) -> list[Part]:
         rows.append((phrases.cpus(point["cpus"]), seconds(value), bar))
     figures = document["figures"]
     note = "with nothing beside it"
-    if not figures["loaded"]:
+    if not figures["busy"]:
         off = figures["simulated"] / figures["wall"] - 1
         said = f"it says {seconds(figures['simulated'])}, {off:+.0%}"
         note = f"for this build as it was {said}"
