@@ -25,6 +25,7 @@ def document(record: BuildRecord) -> Document:
     timing = analyse(record)
     depth = explore(record, timing)
     ended = not gain.of_end(record)  # else the graph is of a part of the build
+    awaited = _awaited(record) if record.running else {}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -72,7 +73,10 @@ def document(record: BuildRecord) -> Document:
             {"name": h.name, "count": h.count, "cpu": _s(h.cpu), "share": round(h.share, 4)}
             for h in depth.headers
         ],
-        "commands": [_command(command, record, timing) for command in record.commands],
+        "commands": [
+            _command(command, record, timing, awaited.get(command.number, []))
+            for command in record.commands
+        ],
         "diagnostics": [_diagnostic(c) for c in record.commands if c.said],
         "stalls": _stalls(record, timing),
         "samples": _samples(record),
@@ -229,7 +233,19 @@ def _group(group: Group) -> Document:
     }
 
 
-def _command(command: CommandRecord, record: BuildRecord, timing: Timing) -> Document:
+def _awaited(record: BuildRecord) -> dict[int, list[int]]:
+    """For each command that has still to start those that it waits for, by what it reads."""
+    writers = {path: c.number for c in record.commands if not c.state for path in c.outputs}
+    return {
+        c.number: sorted({writers[p] for p in c.inputs if p in writers} - {c.number})
+        for c in record.commands
+        if not c.started and not c.ready and not c.state
+    }
+
+
+def _command(
+    command: CommandRecord, record: BuildRecord, timing: Timing, awaited: list[int]
+) -> Document:
     def at(time: int) -> float | None:
         return _s(max(0, time - record.started) / 1e9) if time else None
 
@@ -254,6 +270,7 @@ def _command(command: CommandRecord, record: BuildRecord, timing: Timing) -> Doc
         "host": command.host,
         "sent": at(command.sent),
         "waited_for": command.waited_for,
+        "waits_for": awaited,
         "user": command.user_us / 1e6,
         "system": command.system_us / 1e6,
         "waited_for_cpu": command.delay_us / 1e6 if command.delay_us >= 0 else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from smpmake.records import WhyNot
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
 from smpmake.reports.ending import of_document
@@ -35,6 +36,21 @@ def why(document: Document) -> str:
         wanted=figures["others_wanted"] or 0.0,
         parallel=figures["parallel_driver"] or "",
     )
+
+
+#: Why nobody is told, where that needs no word beside the headline.
+_UNTOLD: Final = {
+    WhyNot.RUNNING: "the build has not ended",
+    WhyNot.KILLED: "the build was cut short: smpmake was killed",
+    WhyNot.INTERRUPTED: "the build was interrupted",
+    WhyNot.FAILED: "the build failed",
+    WhyNot.SHORT: "the build was too short to say how much smpmake helped",
+}
+
+
+def untold_word(document: Document) -> str:
+    """Why nobody is told how much it helped, where somebody has asked."""
+    return why(document) or _UNTOLD.get(document["figures"]["why_not"], "")
 
 
 def told(document: Document) -> Against | None:

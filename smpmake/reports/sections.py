@@ -12,7 +12,7 @@ from typing import Any, Final
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
 from smpmake.reports.ending import of_document
-from smpmake.reports.headline import ends, is_measured, label, told, why
+from smpmake.reports.headline import ends, is_measured, label, told, untold_word
 from smpmake.units import cut, plain, seconds, size
 
 TIMES: Final = "\N{MULTIPLICATION SIGN}"
@@ -96,8 +96,8 @@ def _share(document: Document) -> list[str]:
     figures = document["figures"]
     gained = told(document)
     if gained is None:
-        text = why(document) or _UNTOLD.get(figures["why_not"], "")
-        return [f"{text[0].upper()}{text[1:]}."] if text else []
+        text = untold_word(document)
+        return [f"{text[0].upper()}{text[1:]}."]
     words = []
     if figures["extra_cpus"] < 2:
         words.append("With one CPU, or one slot, there is no other one to use.  ")
@@ -108,17 +108,6 @@ def _share(document: Document) -> list[str]:
     else:
         words.append("The time of the plain build is an estimate; nobody has measured it.")
     return words
-
-
-#: Where one line is enough elsewhere, and a page says a word more.
-_UNTOLD: Final = {
-    "running": "it has not ended, so nothing is said of how much smpmake helped",
-    "short": "it was too short to say how much smpmake helped",
-    **dict.fromkeys(
-        ("killed", "interrupted", "failed"),
-        "it ended early, so nothing is said of how much smpmake helped",
-    ),
-}
 
 
 def findings(document: Document) -> dict[str, Any]:

@@ -27,6 +27,9 @@ def page(document: Document, look: Look = Look(), rows: int = 10) -> list[str]:
     failed = document["build"]["status"] not in (0, None)
     parts = _head(document, look.width)
     failures = _section("Failures", _failures(document))
+    if document["build"]["running"]:
+        parts += _section("Running now", _running(document, rows))
+        parts.append("")
     if failed:
         parts += [f"  {headline(document)}", *failures, ""]
     parts.append(pairs(_figures(document)))
@@ -64,6 +67,57 @@ def _head(document: Document, width: int) -> list[Part]:
         title(cut(shlex.join(build["command"]), width)),
         f"  {number}{when}, in {place}{state}",
     ]
+
+
+def _running(document: Document, rows: int) -> list[Part]:
+    """Of a build that has not ended: what is at work, for how long, and what it waits for."""
+    now, commands = document["figures"]["wall"], document["commands"]
+    by_number = {command["number"]: command for command in commands}
+    waits = {
+        stall["command"]: stall for stall in document["stalls"] if stall["end"] is None
+    }  # the driver's as that of -1
+    shown = []
+    if -1 in waits:
+        stall = waits[-1]
+        who = phrases.driver(document["build"]["command"])
+        name = who if stall["who"] == who else f"{who} ({stall['who']})"
+        shown.append((now - stall["start"], name, _awaited(stall["path"], stall, by_number)))
+    for command in commands:
+        if command["state"] or command["started"] is None:
+            continue
+        stall = waits.get(command["number"])
+        what = _awaited(stall["path"], stall, by_number) if stall is not None else ""
+        shown.append((now - command["started"], label(command), what))
+    shown.sort(key=lambda row: -row[0])
+    queued = [c for c in commands if not c["state"] and c["started"] is None]
+    parts: list[Part] = []
+    if shown:
+        columns = (("for", _FIGURE), ("", Kind.TEXT), ("", Kind.WORDS))
+        cells = ((seconds(max(0.0, took)), *names) for took, *names in shown[:rows])
+        parts += [table(columns, cells), *rest(len(shown) - rows)]
+    blocked = [c for c in queued if c["waits_for"]]
+    if blocked:
+        cells = (
+            (label(c), f"waits for {_several(c['waits_for'], by_number)}") for c in blocked[:rows]
+        )
+        parts += [table((("", Kind.TEXT), ("", Kind.WORDS)), cells), *rest(len(blocked) - rows)]
+    if slots := len(queued) - len(blocked):
+        parts.append(f"  {slots} command{'s wait' if slots > 1 else ' waits'} for a slot")
+    return parts or [
+        f"  none that smpmake knows: {phrases.driver(document['build']['command'])} is at work"
+    ]
+
+
+def _awaited(path: str, stall: Document, commands: dict[int, Document]) -> str:
+    name = path.rpartition("/")[2]
+    command = commands.get(stall["waited_for"])
+    by = f" ({label(command)})" if command is not None and not command["state"] else ""
+    return f"waits for {name}{by}"
+
+
+def _several(numbers: list[int], commands: dict[int, Document]) -> str:
+    more = f" and {len(numbers) - 1} more" if len(numbers) > 1 else ""
+    return f"{label(commands[numbers[0]])}{more}"
 
 
 def _figures(document: Document) -> list[tuple[str, str]]:

@@ -97,9 +97,9 @@ def test_no_speed_up_where_it_means_nothing(record: BuildRecord) -> None:
 def test_a_build_that_runs_has_not_ended() -> None:
     record = failed(-1)
     record.complete, record.running = False, True
-    assert "It has not ended" in Read(html(document(record), [])).said()
+    assert "The build has not ended." in Read(html(document(record), [])).said()
     record.running = False
-    assert "It ended early" in Read(html(document(record), [])).said()
+    assert "cut short: smpmake was killed" in Read(html(document(record), [])).said()
 
 
 @pytest.mark.slow

@@ -192,6 +192,39 @@ def test_of_more_slots_than_cpus_nothing_is_said_of_the_cpus() -> None:
     assert document(one)["figures"]["efficiency"] is None
 
 
+def test_the_report_of_a_running_build_begins_with_what_runs_now() -> None:
+    one = build(
+        ran(0, 0, 0, 2),
+        command(1, issued=100 * S, ready=100 * S, started=101 * S, slot=0, outputs=("/src/1.o",)),
+        command(2, issued=102 * S, ready=102 * S, started=int(103.5 * S), slot=1),
+        command(3, issued=103 * S, ready=103 * S),
+        command(4, issued=103 * S, kind="link", outputs=("/src/prog",), inputs=("/src/1.o",)),
+        wall=6,
+    )
+    one.complete, one.running = False, True
+    one.stalls = [
+        Stall("cat", "reads", "/src/1.o", 1, 1, -1, 104 * S, 0),
+        Stall("gcc", "opens", "/src/gen.h", 1, 1, 2, 105 * S, 0),
+        Stall("cat", "reads", "/src/0.o", 0, 1, -1, 101 * S, 102 * S),
+    ]
+    lines = terminal.page(document(one), Look(100))
+    assert lines[1].endswith("; it is still running")
+    assert lines[2:10] == [
+        "",
+        "Running now",
+        "    for",
+        "  5.0 s  gcc 1.o",
+        "  2.5 s  gcc 2.o     waits for gen.h (gcc 1.o)",
+        "  2.0 s  make (cat)  waits for 1.o (gcc 1.o)",
+        "  gcc prog  waits for gcc 1.o",
+        "  1 command waits for a slot",
+    ]
+    for title in ("What held it back", "With more CPUs", "Critical path"):
+        assert title not in lines
+    one.running = False
+    assert "Running now" not in terminal.page(document(one), Look(100))
+
+
 def test_the_terminals_page_has_all_its_parts() -> None:
     lines = terminal.page(document(record()), Look(100))
     text = "\n".join(lines)
