@@ -31,6 +31,7 @@ _NO_ESTIMATE: Final = (
 )
 _BAR: Final = 10  # cells of the longest bar
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_WORDS: Final = 80  # characters of one side's commands, or folders
 _ROOM: Final = 90  # columns from which there is room for bars
 
 
@@ -49,6 +50,7 @@ def lines(
         if _worth(change)
     )
     parts: list[Part] = [
+        *_unlike(before, after),
         title(f"{_side(before)} and {_side(after)}: {cut(shlex.join(last.command), 60)}"),
         "",
         table(_CHANGES, figures),
@@ -73,6 +75,23 @@ def lines(
         text = "Medians; `?`: builds of one side differ among themselves by as much."
         parts += ["", text]
     return render(parts, look)
+
+
+def _unlike(before: Sequence[BuildRecord], after: Sequence[BuildRecord]) -> list[Part]:
+    """That these are no builds of the same thing, where that is so."""
+    said: list[Part] = []
+    for what, name in (("commands", "command"), ("folders", "cwd")):
+        old, new = (
+            list(dict.fromkeys(_shown(each, name) for each in side)) for side in (before, after)
+        )
+        if old != new or len(old) > 1:
+            sides = (cut("; ".join(texts), _WORDS) for texts in (old, new))
+            said.append(f"These are builds of different {what}: {' and '.join(sides)}")
+    return [*said, ""] if said else []
+
+
+def _shown(record: BuildRecord, name: str) -> str:
+    return shlex.join(record.command) if name == "command" else record.cwd
 
 
 def _side(records: Sequence[BuildRecord]) -> str:

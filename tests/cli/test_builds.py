@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -78,3 +79,41 @@ def test_a_build_server_can_ask_for_a_speed_up(
     assert parsed(["report", "--json", "--fail-under", wanted]) == status
     assert capsys.readouterr().err.startswith(f"smpmake: {said}")
     assert parsed(["report", "--fail-under", "-1"]) == 125
+
+
+def test_what_was_no_build_is_listed_with_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A typo; but not a build that called tools before its last command was not found."""
+    typo, other, half = (
+        build(wall=1),
+        build(ran(0, 0, 0, 3), wall=3),
+        build(ran(0, 0, 0, 1), wall=3),
+    )
+    typo.command, typo.status, half.status = ["mkae"], 127, 127
+    kept(tmp_path, monkeypatch, other, half, typo)
+    assert parsed(["history"]) == 0
+    assert "mkae" not in capsys.readouterr().out
+    for words in (["history", "--json"], ["history", "--all", "--json"]):
+        assert parsed(words) == 0
+        listed = json.loads(capsys.readouterr().out)["builds"]
+        assert [one["status"] for one in listed] == [127, 127, 0][-len(listed) :]
+        assert len(listed) == 2 + ("--all" in words)
+
+
+def test_builds_of_different_things_are_compared_with_a_word_about_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = build(ran(0, 0, 0, 3), wall=3), build(ran(0, 0, 0, 4), wall=4)
+    other.command = ["make", "check"]
+    kept(tmp_path, monkeypatch, one, other)
+    assert parsed(["compare", "1", "2"]) == 0
+    first = capsys.readouterr().out.partition("\n")[0]
+    assert first == "These are builds of different commands: make and make check"
+    assert parsed(["compare", "1", "1"]) == 0
+    assert "different" not in capsys.readouterr().out
+    other.command, other.cwd = ["make"], "/elsewhere"
+    Recorder(History(), other, Redactor()).end()
+    assert parsed(["compare", "1", "3"]) == 0
+    first = capsys.readouterr().out.partition("\n")[0]
+    assert first == f"These are builds of different folders: {tmp_path} and /elsewhere"
