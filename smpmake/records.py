@@ -226,6 +226,7 @@ class BuildRecord:
     estimate  seconds of serial work in it at least, by the timing model; estimate_most: at most.
     why_not   why nobody is told a speed-up (WhyNot), "" where one is told; None: unknown.
     parallel  what ran its commands in parallel already ("make -j2"), "" where nothing did.
+    unused    that the engine of other machines compiled nothing, and why; else "".
     again_at  when the driver's last run began, if it was run more than once; else 0.
     memory    bytes that the machine has.
     failures  promises of success that were wrong, and stayed so.
@@ -260,6 +261,7 @@ class BuildRecord:
     estimate_most: float | None = None
     why_not: str | None = None
     parallel: str = ""
+    unused: str = ""
     again_at: int = 0
     memory: int = 0
     complete: bool = True

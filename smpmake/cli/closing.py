@@ -93,8 +93,10 @@ def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: 
     """The summary and what failed; the line that says that the build failed is the last."""
     failed = record.status != 0
     rows = summary.lines(record, model)
+    unused = summary.unused_engine(record)
     if settings.verbosity < 0:
         rows = rows[:0] if failed else rows[:1]
+        rows += [unused] if unused else []
     elif failed:  # what hides it is left out
         rows = rows[1:] if settings.verbosity else summary.notices(record)
     if color and not failed:

@@ -186,6 +186,16 @@ class Engine:
         found = self.builds.get(build)
         return found.undo if found is not None else None
 
+    @property
+    def unused(self) -> str:
+        """See Distribution.unused."""
+        return self._distribution.unused
+
+    @property
+    def complaints(self) -> list[str]:
+        """See Distribution.complaints."""
+        return self._distribution.complaints
+
     def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int, shim: int = 0) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now.
 

@@ -39,6 +39,7 @@ BUILD: Final = (
     *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
     *("notices", "by_shims", "driver_started_ns", "again_us", "watched", "calibration"),
     *("surroundings", "launchers", "estimate_most_s", "why_not", "parallel", "again_at_ns"),
+    "unused",
 )
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
@@ -141,6 +142,7 @@ def build_row(
         json.dumps(record.launchers),
         *(record.estimate_most, record.why_not, storable(record.parallel)),
         since(start, record.again_at),
+        storable(clean(record.unused)),
     ]
 
 
@@ -209,5 +211,6 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         why_not=v["why_not"],
         parallel=v["parallel"],
         again_at=v["again_at_ns"],
+        unused=v["unused"],
         id=number,
     )

@@ -41,7 +41,8 @@ create table build (
     estimate_most_s real,          -- the same at most
     why_not      text,             -- why no speed-up is told, '' if one is; null: not written down
     parallel     text not null default '',   -- what ran its commands in parallel already
-    again_at_ns  integer not null default 0  -- the start of the driver's last run, if not the first
+    again_at_ns  integer not null default 0, -- the start of the driver's last run, if not the first
+    unused       text not null default ''    -- why other machines compiled nothing
 );
 create index build_cwd on build (cwd, id);
 create table command (
@@ -225,6 +226,7 @@ alter table build add column estimate_most_s real;
 alter table build add column why_not text;
 alter table build add column parallel text not null default '';
 alter table build add column again_at_ns integer not null default 0;
+alter table build add column unused text not null default '';
 """
 
 MIGRATIONS: Final = {

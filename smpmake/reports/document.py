@@ -128,7 +128,7 @@ def _build(record: BuildRecord) -> Document:
         "cpus": record.cpus,
         "memory_bytes": record.memory,
         "smpmake": record.version,
-        "notices": record.notices,
+        "notices": [*([record.unused] if record.unused else []), *record.notices],
     }
 
 

@@ -52,6 +52,11 @@ def notices(record: BuildRecord) -> list[str]:
     return [one_line(f"smpmake: {notice}") for notice in record.notices[:_NOTICES]]
 
 
+def unused_engine(record: BuildRecord) -> str:
+    """A line that is never left out: what was asked for came to nothing."""
+    return one_line(f"smpmake: {record.unused}") if record.unused else ""
+
+
 def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
     """The summary; without figures that of a build in which nothing went through the shims."""
     if timing is None:
@@ -88,6 +93,7 @@ def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
     if surprises:
         rows.append(f"  surprises  {surprises}: jobs did what their command lines did not say")
     rows += [f"  notice     {notice}" for notice in record.notices[:_NOTICES]]
+    rows += [unused] if (unused := unused_engine(record)) else []
     return [one_line(row) for row in rows]
 
 

@@ -270,6 +270,10 @@ class LocalBackend:
             from smpmake.engine import launchers
 
             record.launchers = launchers.read(build)
+            record.unused = self._engine.unused
+            if record.unused:  # it says what they say
+                known = self._engine.complaints
+                build.notices[:] = [n for n in build.notices if n not in known]
             if build.failures or self._stopped:  # to undo takes a process: there may be few
                 self._engine.rest()
         others = self._neighbours
