@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import subprocess
+import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -297,3 +302,31 @@ def test_cpus_that_slow_each_other_down() -> None:
     model = analyse(record)
     assert model.estimated.seconds.high == pytest.approx(4)
     assert (model.work, model.lower_bound) == pytest.approx((4, 2))
+
+
+@pytest.fixture
+def loops() -> Iterator[None]:
+    """Programs that want all CPUs, in a session of their own: what runs in ours shares our part of
+    the CPUs where the kernel groups by sessions."""
+    count = 4 * (os.cpu_count() or 1)
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+        for _ in range(count)
+    ]
+    yield
+    for process in busy:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_real_build_beside_busy_loops_says_nothing_of_speed(space: Space, loops: None) -> None:
+    space.copy("sample")
+    ended = space.smpmake("make")
+    assert ended.status == 0
+    for _ in range(2):  # a measured time is of no use here, too
+        figures = json.loads(space.smpmake("report", "--json").out)["figures"]
+        assert figures["busy"] and 0.25 < figures["others_wanted"] <= 1
+        assert figures["speedup"] is None and figures["why_not"] in ("busy", "short")
+        assert "times as fast" not in ended.err + space.smpmake("report").out
+        History(space.root / "state" / "smpmake" / "history.db").set_serial(1, 100.0)
