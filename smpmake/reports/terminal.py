@@ -127,7 +127,8 @@ def _figures(document: Document) -> list[tuple[str, str]]:
     gained = told(document)
     if gained is not None:
         kind = "measured" if is_measured(document) else "estimated"
-        text = f"{phrases.times(gained.speedup)} = plain build / this one, plain build {kind}"
+        plain = phrases.between(*map(seconds, gained.seconds))
+        text = f"{phrases.times(gained.speedup)}: the plain build takes {plain} ({kind})"
         rows.append(("speed-up", text))
         if gained.efficiency is not None and gained.efficiency.middle > 0:
             how = phrases.formula(gained.speedup, figures["extra_cpus"])

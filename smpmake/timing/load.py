@@ -21,6 +21,7 @@ from smpmake.timing.spans import Span, Timeline, length
 
 #: Share of the CPUs that others may want before nothing can be said of how much was gained.
 BUSY: Final = 0.25
+_LITTLE: Final = 0.1  # share of the CPUs that matters to nobody
 _LATE: Final = 0.01  # s that the last sample may come behind the build's end
 
 
@@ -142,7 +143,7 @@ def load(record: BuildRecord, line: Timeline, pieces: Sequence[Piece]) -> Load:
     if _is_accounted(record):
         taken = used - kept - mine / wall - (watched - record.cpus)
         others = min(1.0, max(0.0, taken / record.cpus))
-        wanted = min(1.0, others * _crowding(pieces))
+        wanted = _wanted(others, pieces)
     return Load(others, wanted, min(1.0, kept / watched), host, Course(edges, free), share)
 
 
@@ -152,15 +153,19 @@ def _over(seconds: Sequence[float], values: Sequence[float]) -> float:
     return total / sum(seconds)
 
 
-def _crowding(pieces: Iterable[Piece]) -> float:
-    """By how much the build's own processes had less of a CPU than they wanted: factor.
+def _wanted(others: float, pieces: Iterable[Piece]) -> float:
+    """The share of the CPUs that others wanted who took so much.
 
-    Others that wanted one at the same time had about as much less.
+    The build's own processes had less than they wanted, and others that wanted CPUs at the same
+    time had about as much less.  Who took next to nothing did not wait for it: the kernel prefers
+    what sleeps mostly.
     """
     told = [piece for piece in pieces if piece.delay is not None]
     cpu = sum(piece.cpu * piece.threads for piece in told)
     delay = sum(piece.delay or 0.0 for piece in told)
-    return (cpu + delay) / cpu if cpu > 0 else 1.0
+    if others <= _LITTLE or cpu <= 0:
+        return others
+    return min(1.0, others * (cpu + delay) / cpu)
 
 
 def _is_accounted(record: BuildRecord) -> bool:

@@ -104,7 +104,8 @@ def test_what_nothing_calibrates_is_a_range() -> None:
         assert each["middle"] == pytest.approx((each["low"] + each["high"]) / 2, abs=0.001)
     ratio = f"{times['low']:.2f} to {times['high']:.2f}"
     text = "\n".join(terminal.page(page, Look(200)))
-    assert f"{ratio} x = plain build / this one, plain build estimated" in text
+    takes = phrases.between(units.seconds(serial["low"]), units.seconds(serial["high"]))
+    assert f"{ratio} x: the plain build takes {takes} (estimated)" in text
     assert f"{shares['low']:.0%} to {shares['high']:.0%} used = (speed-up - 1) / (2 - 1)" in text
     first, second = summary.lines(one, analyse(one))[:2]
     assert f"about {times['middle']:.1f} times as fast as the plain build (estimated " in first

@@ -81,6 +81,13 @@ def test_a_little_load_is_no_hindrance() -> None:
     assert model.estimated.seconds.high == pytest.approx(computer.serially(work), rel=0.1)
 
 
+def test_more_slots_than_cpus_are_no_load_of_others() -> None:
+    """Jobs that wait for each other; and a program that wants next to nothing."""
+    computer = Computer(2, lambda now: int(now * 100) % 20 == 0)
+    model = analyse(computer.build(tasks(1, 200), 18))
+    assert not model.busy
+
+
 @pytest.mark.parametrize("loops", [0, 8])
 def test_what_sleeps_is_not_what_waits_for_a_cpu(loops: int) -> None:
     """Jobs of nearly no CPU time take as long serially, however busy the machine is."""
