@@ -23,9 +23,10 @@ from smpmake.protocol.wire import Invoke
 log = logging.getLogger("smpmake")
 
 _ENOUGH: Final = 2  # times that commands were there at once; once may be a program's own affair
-#: Commands whose callers are looked at: the first ones, and of those behind a pair now and then.
-_FIRST: Final = 50
-_PERIOD: Final = 16
+#: Commands whose callers are looked at, which takes time: the first ones, and of those behind a
+#: pair now and then; and of a make's, which runs one after the other, fewer.
+_FIRST, _PERIOD = 50, 16
+_FIRST_OF_MAKE, _PERIOD_OF_MAKE = 4, 64
 _LONGEST_CHAIN: Final = 32
 _MOST_KNOWN: Final = 1000  # processes
 _DEBIAN: Final = frozenset({"dpkg-buildpackage", "debuild"})
@@ -46,7 +47,8 @@ class ParallelDrivers:
         if build.parallel or self._lends():
             return
         environment = build.environment_of(invoke)
-        option = jobs_option(environment.get("MAKEFLAGS") or "")
+        flags = environment.get("MAKEFLAGS")
+        option = jobs_option(flags or "")
         if option:
             chain = self._chain(invoke.parent)
             makes = [each.name for each in chain if each.name in MAKES]
@@ -54,7 +56,7 @@ class ParallelDrivers:
                 self._found(build, f"{makes[0]} {option}", chain)
             return
         build.looks += 1
-        if not shim or (build.looks > _FIRST and build.looks % _PERIOD > 1):
+        if not shim or not _is_looked_at(build.looks, of_make=flags is not None):
             return
         chain = self._chain(invoke.parent)
         known = next((each.name for each in chain if self._is_known(each)), "")
@@ -103,6 +105,11 @@ class ParallelDrivers:
         build.parallel = what
         debian = any(each.name == "dh" or each.name.startswith("dh_") for each in chain)
         log.warning("%s", advice(build.driver, what, debian=debian))
+
+
+def _is_looked_at(number: int, *, of_make: bool) -> bool:
+    first, period = (_FIRST_OF_MAKE, _PERIOD_OF_MAKE) if of_make else (_FIRST, _PERIOD)
+    return number <= first or number % period < 2
 
 
 def advice(driver: list[str], what: str, *, debian: bool = False) -> str:
