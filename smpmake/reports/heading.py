@@ -10,16 +10,16 @@ import shlex
 import signal
 from typing import Final, NamedTuple
 
+from smpmake.records import WhyNot
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains
-from smpmake.reports.headline import against, best_serial, label, load
+from smpmake.reports.headline import ends, is_measured, label, told, untold_word
 from smpmake.units import cut, seconds
 
 TIMES: Final = "\N{MULTIPLICATION SIGN}"
 NONBREAKING: Final = "\N{NO-BREAK SPACE}"
-#: Share of the CPUs that others may have before nothing can be said of how much smpmake helped.
-_BUSY: Final = 0.25
+#: Share of the CPUs that others had from which on that is worth a word.
+_NOTED: Final = 0.1
 _COMMAND: Final = 60  # characters of a command that is to be typed
 
 
@@ -41,12 +41,6 @@ def is_whole(document: Document) -> bool:
     return bool(build["complete"]) and not build["status"]
 
 
-def is_busy(document: Document) -> bool:
-    """Whether others had so many of the CPUs that no comparison means anything."""
-    figures = document["figures"]
-    return float(figures["others"] or 0.0) + float(figures["stolen"]) > _BUSY
-
-
 class Without(NamedTuple):
     """How long the build takes without smpmake: seconds, from the least to the most; and the share
     of the other CPUs that smpmake gained, "" where nothing can be said of it."""
@@ -64,11 +58,11 @@ class Without(NamedTuple):
 
 def without(document: Document) -> Without | None:
     """The comparison that the page makes; None where it makes none."""
-    if not gains(document) or is_busy(document):
+    gained = told(document)
+    if gained is None:
         return None
-    serial, kind = best_serial(document)
-    least = (serial.least or serial).seconds
-    return Without(least, serial.seconds, kind == "a measured", phrases.part(serial))
+    share = phrases.part(gained.efficiency) if gained.efficiency is not None else ""
+    return Without(*gained.seconds, is_measured(document), share)
 
 
 def state(document: Document) -> tuple[str, str]:
@@ -100,15 +94,11 @@ def heading(document: Document) -> Heading:
     if not document["commands"]:
         lead = "The build called no compiler, linker or other tool that smpmake knows."
         return Heading(f"{driver} took", wall, "and had nothing to run in parallel", lead)
-    if not gains(document):
-        return Heading(f"{driver} took", wall, "", _untold(document, driver))
     found = without(document)
     if found is None:
-        lead = (
-            f"The machine was busy: {load(document)}.  So nobody can tell how much smpmake "
-            "helped.  `smpmake bench` measures it."
-        )
-        return Heading(f"{driver} took", wall, "on a busy machine", lead)
+        busy = figures["why_not"] == WhyNot.BUSY
+        lead = f"{_capital(untold_word(document))}."
+        return Heading(f"{driver} took", wall, "on a busy machine" if busy else "", lead)
     return _compared(document, driver, wall, found)
 
 
@@ -138,18 +128,12 @@ def _failed(document: Document, driver: str) -> str:
     return ""
 
 
-def _untold(document: Document, driver: str) -> str:
-    figures = document["figures"]
-    if figures["parallel_driver"] and not figures["deferred"]:
-        return f"{driver} ran its commands in parallel by itself, so smpmake could not help."
-    return "The build was too short to tell how much smpmake helped."
-
-
 def _compared(document: Document, driver: str, wall: str, found: Without) -> Heading:
     figures = document["figures"]
     cpus, words = figures["extra_cpus"], []
-    if figures["loaded"]:
-        words.append(f"{_capital(load(document))}, so all times are longer than they could be.  ")
+    if figures["others"] is not None and figures["others"] + figures["stolen"] > _NOTED:
+        taken = phrases.percent(figures["others"] + figures["stolen"])
+        words.append(f"Others took {taken} of the CPUs, so all times are somewhat longer.  ")
     if cpus < 2:
         words.append("With one CPU, or one slot, smpmake has no other one to use.  ")
         return Heading(f"{driver} took", wall, "with one slot", "".join(words))
@@ -174,7 +158,8 @@ def _compared(document: Document, driver: str, wall: str, found: Without) -> Hea
 def _source(document: Document, found: Without) -> str:
     """Where the time without smpmake is from, and how to know it better."""
     if found.is_measured:
-        estimate = unbroken(phrases.serial(against(document["figures"]["serial_estimated"])))
+        known = document["figures"]["serial_estimated"]
+        estimate = unbroken(phrases.between(*map(seconds, ends(known))))
         return f"The time without smpmake was measured; smpmake had estimated {estimate}."
     said = unbroken(phrases.between(seconds(found.low), seconds(found.high)))
     if found.low == found.high:
@@ -192,4 +177,5 @@ def unbroken(figure: str) -> str:
 
 
 def _capital(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}"
+    """Words as a sentence; one that begins with a program keeps its name."""
+    return f"T{words[1:]}" if words.startswith("the ") else words

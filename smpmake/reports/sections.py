@@ -12,7 +12,7 @@ from typing import Any, Final
 from smpmake.reports import heading, phrases
 from smpmake.reports.document import Document
 from smpmake.reports.heading import TIMES
-from smpmake.reports.headline import against, best_serial, label
+from smpmake.reports.headline import ends, is_measured, label, told
 from smpmake.units import cut, plain, seconds, size
 
 _FAILURES: Final = 50
@@ -20,6 +20,7 @@ _OUTPUT: Final = 16_000  # characters of a failure's output
 _LINE: Final = 8_000  # of its command line
 _NOTICES: Final = 20
 _PIECES: Final = 12
+_NOTED: Final = 0.1  # of the CPUs: what others took beyond that is worth a row
 _WORTH: Final = 0.05  # of the time: what gains less gains nothing
 
 
@@ -66,7 +67,7 @@ def findings(document: Document) -> dict[str, Any]:
                 "part": min(1.0, finding["seconds"] / wall),
             }
             for finding in document["findings"]
-            if whole and finding.get("is_cause", True)
+            if whole and finding["kind"] != "cpus"
         ],
         "notices": document["build"]["notices"][:_NOTICES],
     }
@@ -78,6 +79,8 @@ def figures(document: Document) -> list[tuple[str, str, str]]:
     rows = [("Build time", seconds(f["wall"]), "from smpmake's start to its end")]
     if heading.is_whole(document):
         rows += _comparison(document)
+    if again := phrases.again(document["build"]):
+        rows.append(("Repeated", f"{document['build']['driver_runs']}", again))
     rows += _shares(document)
     rows += _waits(document)
     rows.append(("Commands", f"{f['deferred'] + f['foreground']:,}", _counts(f)))
@@ -109,16 +112,18 @@ def _comparison(document: Document) -> list[tuple[str, str, str]]:
     """With a build without smpmake, and with the best that there can be."""
     f = document["figures"]
     rows = []
-    if heading.without(document):
-        for kind in ("estimated", "measured"):
-            if f[f"serial_{kind}"] is not None:
-                known = against(f[f"serial_{kind}"])
-                words = f"{phrases.times(known, TIMES)} as long"
-                rows.append((f"Without smpmake, {kind}", phrases.serial(known), words))
-        serial, kind = best_serial(document)
-        if serial.efficiency is not None and serial.speedup >= 1:
+    gained = told(document)
+    if gained is not None:
+        measured = is_measured(document)
+        words = f"{phrases.times(gained.speedup, TIMES)} as long"
+        if f["serial_estimated"] is not None:
+            known = phrases.between(*map(seconds, ends(f["serial_estimated"])))
+            rows.append(("Without smpmake, estimated", known, "" if measured else words))
+        if measured:
+            rows.append(("Without smpmake, measured", seconds(f["serial_measured"]), words))
+        if gained.efficiency is not None and gained.efficiency.middle > 0:
             words = f"100% would be {f['extra_cpus']} {TIMES} as fast"
-            rows.append(("Extra CPUs used", phrases.part(serial), words))
+            rows.append(("Extra CPUs used", phrases.part(gained.efficiency), words))
     least = "at best on this machine"
     if f["closeness"] is None:
         least += ", without other programs"
@@ -140,7 +145,7 @@ def _shares(document: Document) -> list[tuple[str, str, str]]:
         f"{seconds(f['server_cpu'])} in smpmake"
     )
     rows = [("This build's CPU share", f"{f['utilisation']:.0%}", spent)]
-    if f["loaded"]:
+    if (f["others"] or 0.0) + f["stolen"] > _NOTED:
         if f["others"]:
             rows.append(("Other programs' CPU share", f"{f['others']:.0%}", f"of {cpus}"))
         if f["stolen"] >= 0.01:
@@ -205,12 +210,14 @@ def split(document: Document) -> dict[str, Any]:
 def what_if(document: Document) -> list[str]:
     """What more CPUs would give, what the picture of that assumes, and how far off it is."""
     f = document["figures"]
+    if f["simulated"] is None:
+        return []
     off = f["simulated"] / f["wall"] - 1 if f["wall"] else 0.0
     check = (
         f"The build itself took {seconds(f['wall'])} (◆), because other programs ran beside it: "
         "the simulation has none."
     )
-    if not f["loaded"]:
+    if not f["busy"]:
         check = (
             f"For the build as it was smpmake simulated {seconds(f['simulated'])}, and it took "
             f"{seconds(f['wall'])} (◆).  {_how_far(off)}"

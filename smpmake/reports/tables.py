@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains
 from smpmake.reports.heading import TIMES
-from smpmake.reports.headline import best_serial, label
+from smpmake.reports.headline import is_measured, label
 from smpmake.units import cut, seconds, size
 
 _COMMANDS: Final = 30  # rows of the table that stands in for the interactive one
@@ -158,14 +157,13 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
     if not earlier:
         return None
     build, wall = document["build"], document["figures"]["wall"]
-    serial, kind = best_serial(document)
-    measured = kind == "a measured" and gains(document)
     this = {
         "id": build["id"],
         "started_unix": build["started_unix"],
         "wall": wall,
         "status": build["status"],
-        "speedup": serial.speedup if measured else None,
+        "speedup": document["figures"]["speedup"],
+        "measured": is_measured(document),
     }
     rows = sorted([*earlier, this], key=lambda row: (row["started_unix"], row["id"]))
     ours, cells = -1, list[tuple[Cell, ...]]()
@@ -177,7 +175,10 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
         if row["status"] == 0:
             status = "succeeded"
         against = f"{row['wall'] / wall - 1:+.0%}" if row["wall"] and wall else ""
-        speedup = f"{row['speedup']:.2f} {TIMES}" if row["speedup"] is not None else ""
+        speedup = ""
+        if row["speedup"] is not None:
+            mark = "" if row["measured"] else "~ "
+            speedup = f"{mark}{row['speedup']['middle']:.2f} {TIMES}"
         cells.append(
             (
                 Cell(str(row["id"])),
@@ -188,5 +189,5 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
                 Cell(status, "words"),
             )
         )
-    heads = _heads("Build", ("Started", "Took", "Against this", "Measured", "Result"), cells)
+    heads = _heads("Build", ("Started", "Took", "Against this", "Speed-up", "Result"), cells)
     return rows, Table(heads, cells, sortable=False, ours=ours)

@@ -169,6 +169,7 @@ class Session:
             self._input.rewind()
             self._interrupts.stand_by()
             driver = self._start(soft)
+            self.record.again_at = driver.keeper.started
             await self._backend.adopt(driver)
             faults = await self._see_through(driver)
         await ready

@@ -92,7 +92,9 @@ def test_lengths_count_every_command_that_ended() -> None:
 
 @pytest.mark.parametrize("record", [ordinary, long, lambda: large(400)])
 def test_words_of_real_pictures_stand_apart(record: Any) -> None:
-    page = document(record())
+    made = record()
+    made.status = 0
+    page = document(made)
     pictures = [charts.lengths(page), charts.what_if(page), charts.builds(earlier(30)[::-1])]
     assert all(picture is not None and stand_apart(picture) for picture in pictures)
 
