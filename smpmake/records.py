@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import shlex
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 REUSED = "reused"  # as the detail: its results are those of a run that was undone
 DIVIDED = "divided"  # the same: it had idle slots for more processes than it has serially
+
+
+class WhyNot(enum.StrEnum):
+    """Why nobody is told by how much smpmake helped; the first that is true.
+
+    parallel-driver  something ran its commands in parallel already.
+    no-jobs          smpmake ran no command in parallel.
+    short            starting and ending is too much of it.
+    busy             others wanted too much of the machine.
+    """
+
+    RUNNING = "running"
+    KILLED = "killed"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    PARALLEL_DRIVER = "parallel-driver"
+    NO_JOBS = "no-jobs"
+    SHORT = "short"
+    BUSY = "busy"
 
 
 @dataclass(slots=True)
@@ -203,7 +223,11 @@ class BuildRecord:
     calibration  CPU time of its commands in builds with one slot / here; None: there was none.
     status    smpmake's exit status; driver_status that of the driver alone (-1: never ended).
     serial    seconds of the same build without smpmake, where somebody measured it.
-    estimate  seconds of serial work in it, by the timing model.
+    estimate  seconds of serial work in it at least, by the timing model; estimate_most: at most.
+    why_not   why nobody is told a speed-up (WhyNot), "" where one is told; None: unknown.
+    parallel  what ran its commands in parallel already ("make -j2"), "" where nothing did.
+    unused    that the engine of other machines compiled nothing, and why; else "".
+    again_at  when the driver's last run began, if it was run more than once; else 0.
     memory    bytes that the machine has.
     failures  promises of success that were wrong, and stayed so.
     reported  other failures: the driver learned of them, by waiting or in another run.
@@ -234,6 +258,11 @@ class BuildRecord:
     server_cpu_us: int = 0
     serial: float | None = None
     estimate: float | None = None
+    estimate_most: float | None = None
+    why_not: str | None = None
+    parallel: str = ""
+    unused: str = ""
+    again_at: int = 0
     memory: int = 0
     complete: bool = True
     running: bool = False

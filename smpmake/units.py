@@ -17,8 +17,10 @@ def seconds(value: float) -> str:
     if value < 99.95:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+    if minutes < 60:
+        return f"{minutes}:{rest:02} min"
+    hours, minutes = divmod(round(value / 60), 60)
+    return f"{hours} h {minutes:02} min"
 
 
 def size(value: float) -> str:

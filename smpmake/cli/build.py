@@ -15,7 +15,7 @@ from smpmake.cli.leaving import BySignal
 from smpmake.cli.logs import say_what_is_logged
 from smpmake.cli.plainly import go_on_plainly, plainly, refuse
 from smpmake.commands import families
-from smpmake.commands.makes import PARALLEL
+from smpmake.commands.makes import runs_in_parallel
 from smpmake.config import RECIPES_BEFORE, Settings, load, notice_of_recipes, told
 from smpmake.said import say
 from smpmake.session.headstart import load_asyncio
@@ -95,11 +95,11 @@ def build(settings: Settings, command: list[str], ahead: Headstart | None = None
             say("inside a build of smpmake's already: the commands are that build's")
         return plainly(command)
     begun: list[Session] = []
-    if settings.verbosity >= 0 and os.path.basename(command[0]) in PARALLEL:
-        name = os.path.basename(command[0])
-        say(f"{name} runs its commands in parallel already: smpmake gains nothing with it")
+    parallel = os.path.basename(command[0]) if runs_in_parallel(command) else ""
+    if settings.verbosity >= 0 and parallel:
+        say(f"{parallel} is parallel already: smpmake gains nothing with it")
     try:
-        outcome = _run(settings, command, begun, ahead)
+        outcome = _run(settings, command, begun, ahead, parallel)
     except Exception as error:
         if ahead is not None and not begun:
             return go_on_plainly(ahead, command, error)
@@ -123,9 +123,16 @@ def build(settings: Settings, command: list[str], ahead: Headstart | None = None
 
 
 def _run(
-    settings: Settings, command: list[str], begun: list[Session], ahead: Headstart | None
+    settings: Settings,
+    command: list[str],
+    begun: list[Session],
+    ahead: Headstart | None,
+    parallel: str,
 ) -> Outcome:
-    """A build on a server of its own, or on one that runs; the session is put into `begun`."""
+    """A build on a server of its own, or on one that runs; the session is put into `begun`.
+
+    parallel  see BuildRecord.
+    """
     load_asyncio()
     import asyncio
 
@@ -157,6 +164,7 @@ def _run(
         backend = LocalBackend(settings, slots, command[0], stage)
     began = ahead.began if ahead is not None else began_ns()
     session = Session(settings, command, slots, backend, began=began, ahead=ahead)
+    session.record.parallel = parallel
     begun.append(session)
     return asyncio.run(session.run(get_ready))
 

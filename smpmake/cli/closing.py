@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpmake.config import Settings
 from smpmake.engine.sinks import write_all
-from smpmake.records import BuildRecord
+from smpmake.records import BuildRecord, WhyNot
 from smpmake.reports import summary
 from smpmake.said import bold, use_color
 
@@ -46,10 +46,11 @@ def conclude(record: BuildRecord, recorder: Recorder | None) -> Timing | None:
     try:
         if record.commands:
             model = _figures(record, remembered=recorder is not None)
-            estimated = model.estimated  # of a range the least: history promises no more
-            record.estimate = (estimated.least or estimated).seconds
+            record.estimate, record.estimate_most = model.estimated.seconds
+            record.why_not = model.why_not
         else:
             record.estimate = (record.ended - record.started) / 1e9
+            record.why_not = WhyNot.NO_JOBS
     finally:
         if recorder is not None:
             _note(record, recorder)
@@ -92,8 +93,10 @@ def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: 
     """The summary and what failed; the line that says that the build failed is the last."""
     failed = record.status != 0
     rows = summary.lines(record, model)
+    unused = summary.unused_engine(record)
     if settings.verbosity < 0:
         rows = rows[:0] if failed else rows[:1]
+        rows += [unused] if unused else []
     elif failed:  # what hides it is left out
         rows = rows[1:] if settings.verbosity else summary.notices(record)
     if color and not failed:

@@ -16,6 +16,8 @@ from smpmake.said import show
 from smpmake.units import size
 
 if TYPE_CHECKING:
+    from smpmake.cluster.client import Host
+    from smpmake.cluster.discovery import Found
     from smpmake.config import Settings
     from smpmake.server.shims import Tool
 
@@ -60,7 +62,10 @@ def doctor(verbose: bool, no_probe: bool) -> int:
             show(line)
     show(f"CPUs      {usable.count} usable ({usable.explanation})")
     show(f"sessions  {_sessions()}")
-    show(f"engine    {_engine(settings)}")
+    engine, hosts = _engine(settings, compilers)
+    show(f"engine    {engine}")
+    for number, host in enumerate(hosts):
+        show(f"{'' if number else 'hosts':9} {host}")
     show(f"settings  {', '.join(settings.sources) or 'no file: all is as it comes'}")
     show(f"history   {_history()}")
     show(f"server    {_server()}")
@@ -72,22 +77,60 @@ def doctor(verbose: bool, no_probe: bool) -> int:
     return 1 if faults else 0
 
 
-def _engine(settings: Settings) -> str:
-    """Who compiles, by the settings; or who could."""
+def _engine(settings: Settings, compilers: list[Tool]) -> tuple[str, list[str]]:
+    """Who compiles, by the settings, or who could; and for each host what came of one file."""
     from smpmake.cluster.client import ClusterError
     from smpmake.cluster.discovery import discover
 
-    wanted = settings.engine if settings.engine != "local" else "auto"
+    engine = os.environ.get("SMPMAKE_ENGINE") or settings.engine
+    wanted = engine if engine != "local" else "auto"
     try:
         found = discover(wanted, os.environ.get("PATH", os.defpath))
     except ClusterError as error:
-        return f"{settings.engine} cannot be used: {error}"
+        return f"{engine} cannot be used: {error}", []
     if found is None:
-        return "local: this machine"
+        return "local: this machine", []
     slots = sum(host.slots for host in found.hosts)
     shown = ", ".join(f"{host.name} ({host.slots})" for host in found.hosts)
     there = f"{found.client.name}, {slots} compiles at once on {shown}"
-    return there if settings.engine != "local" else f"local; --engine=auto would be {there}"
+    said = there if engine != "local" else f"local; --engine=auto would be {there}"
+    return said, _tried(found, compilers)
+
+
+def _tried(found: Found, compilers: list[Tool]) -> list[str]:
+    """Whether each host makes what this machine makes of one file, with the usual compiler."""
+    import asyncio
+
+    from smpmake.cluster.canary import Canaries
+    from smpmake.cluster.compilers import compiler_of, is_program
+
+    names = {tool.name: tool.path for tool in compilers}
+    name = min(names, key=lambda each: (len(each), each), default="")
+    if not name:
+        return []
+    if not is_program(names[name]):
+        return [f"not tried: {names[name]} is a script, and hosts have the compiler without it"]
+    compiler = compiler_of(name, names[name], os.environ.get("PATH", os.defpath))
+
+    async def fault(canaries: Canaries, host: Host, number: int) -> str:
+        try:
+            return await asyncio.wait_for(canaries.fault(host, compiler, number), _PATIENCE)
+        except TimeoutError:
+            return f"no answer within {_PATIENCE:.0f} s"
+
+    async def faults(folder: Path) -> list[str]:
+        canaries = Canaries(found.client, folder)
+        asked = (fault(canaries, host, number) for number, host in enumerate(found.hosts))
+        return await asyncio.gather(*asked)
+
+    with tempfile.TemporaryDirectory(prefix="smpmake-doctor-", ignore_cleanup_errors=True) as place:
+        told = asyncio.run(faults(Path(place)))
+    return [
+        f"{host.name}: nothing that {name} compiles is sent there: {wrong}"
+        if wrong
+        else f"{host.name}: works, it makes what {name} makes here"
+        for host, wrong in zip(found.hosts, told, strict=True)
+    ]
 
 
 def _verdict(faults: list[str], count: int) -> str:

@@ -92,6 +92,7 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
 _STATUSES: Final = """\b
 The status is the build's own.  Otherwise:
   1        a command failed whose success had been promised, and nobody could be told
+  3        smpmake report --fail-under: the build was slower than that
   125      a fault of smpmake's, or a usage error
   126, 127 the command cannot be run, or is not there
   128+n    ended by signal n (Ctrl-C: 130)

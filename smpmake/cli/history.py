@@ -11,7 +11,12 @@ _BEFORE = 100  # builds that those which are shown are compared with
 
 
 @click.command()
-@click.option("--all", "everywhere", is_flag=True, help="Builds of all folders, not of this one.")
+@click.option(
+    "--all",
+    "everywhere",
+    is_flag=True,
+    help="Builds of all folders; and what was none, because its command could not be run.",
+)
 @click.option("-n", "--number", type=click.IntRange(1), default=20, help="How many.  [default: 20]")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def history(everywhere: bool, number: int, as_json: bool) -> int:
@@ -21,8 +26,9 @@ def history(everywhere: bool, number: int, as_json: bool) -> int:
     from smpmake.reports import comparison
 
     known = History()
-    every = known.heads(None if everywhere else os.getcwd(), limit=number + _BEFORE)
-    every = every or known.heads(limit=number + _BEFORE)
+    most, ran = number + _BEFORE, not everywhere
+    every = known.heads(None if everywhere else os.getcwd(), limit=most, ran=ran)
+    every = every or known.heads(limit=most, ran=ran)
     heads = every[:number]
     if as_json:
         click.echo(json.dumps(comparison.history_document(heads, every), indent=1))

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,9 +14,14 @@ from smpmake.cli.builds import BUILD, build_option, earlier, find, one_build
 from smpmake.errors import SmpmakeError
 from smpmake.history import default_path
 from smpmake.records import BuildRecord
+from smpmake.said import say
 
 if TYPE_CHECKING:  # the reports are loaded when one is asked for
     from smpmake.reports.document import Document
+
+
+#: What --fail-under ends with; a build's statuses of ours are 1 and 125 to 127.
+TOO_SLOW: Final = 3
 
 
 class ReportError(SmpmakeError):
@@ -42,6 +47,12 @@ class ReportError(SmpmakeError):
 @click.option("--log", is_flag=True, help="Print what commands said with a warning or an error.")
 @click.option("--open", "show", is_flag=True, help="Show that page in your browser.")
 @click.option("--rows", type=click.IntRange(1), default=10, help="Rows of a table.  [default: 10]")
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="FACTOR",
+    help="End with status 3 if the build was less than so many times as fast as the plain one.",
+)
 def report(
     argument: int | str | None,
     build: int | str | None,
@@ -51,11 +62,13 @@ def report(
     log: bool,
     show: bool,
     rows: int,
+    fail_under: float | None,
 ) -> int:
     """Show how much it helped, what held it back, and what more CPUs would give.
 
     BUILD is a number that smpmake history shows, `last` (this folder's last build, the default) or
-    `last-N`.
+    `last-N`.  --fail-under goes by the figure in the first line, the middle of the range; where no
+    such figure is told, it passes and says why.
     """
     from smpmake.reports.document import document
 
@@ -81,7 +94,25 @@ def report(
 
         for line in make_page(page, look(most=120), rows):
             click.echo(line)
-    return 0
+    return 0 if fail_under is None else _verdict(page, fail_under)
+
+
+def _verdict(page: Document, wanted: float) -> int:
+    """The status by which a build server goes, with a line that says why."""
+    from smpmake.reports.headline import told, untold_word
+    from smpmake.reports.phrases import pace
+
+    gained = told(page)
+    if gained is None:
+        say(f"--fail-under {wanted:g} passes: {untold_word(page)}")
+        return 0
+    is_met = gained.speedup.middle >= wanted
+    verb = "passes" if is_met else "fails"
+    say(
+        f"--fail-under {wanted:g} {verb}: the build was {pace(gained.speedup)} "
+        f"({gained.speedup.middle:.2f})"
+    )
+    return 0 if is_met else TOO_SLOW
 
 
 def _page(record: BuildRecord, page: Document, target: str | None, show: bool) -> None:

@@ -38,6 +38,8 @@ def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> in
         return 0
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.wall_clock))
     click.echo(one_line(f"{' '.join(record.command)} in {record.cwd}, {when}:"))
+    if record.unused:
+        click.echo(one_line(record.unused))
     for line in report.lines(record, look(), everything=everything):
         click.echo(line)
     return 0

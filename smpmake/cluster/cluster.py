@@ -19,6 +19,7 @@ from smpmake.disk.watch import Watch
 from smpmake.threads import in_a_thread
 
 _FOLLOWED: Final = 1.0  # s between looks at hosts that change
+_MOST_FAULTS: Final = 2  # in one line
 FOLDER: Final = "cluster"  # its own, in a session's
 
 
@@ -33,7 +34,7 @@ class Errand(NamedTuple):
 class Cluster:
     """One per engine.  Needs a running loop; raises OSError where folders cannot be watched.
 
-    hosts   who compiles.
+    hosts   who compiles.  complaints: what the user has been told of them.
     most    how many compiles are sent at once, 0 for as many as the hosts take.
     folder  is ours, and goes with the session.
     """
@@ -54,6 +55,8 @@ class Cluster:
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake: Callable[[], None] = lambda: None
         self._say: Callable[[str], None] = lambda text: None
+        self._faults: dict[str, str] = {}
+        self.complaints: list[str] = []
         self.hosts = hosts
         self._places = Places(hosts, most or sum(host.slots for host in hosts), self._check)
 
@@ -82,6 +85,20 @@ class Cluster:
         self._wake, self._say = wake, say
         if self._client.changes:
             self._tasks.add(asyncio.get_running_loop().create_task(self._follow()))
+
+    def _tell(self, host: Host, fault: str, text: str) -> None:
+        self._faults[host.name] = fault
+        self.complaints.append(text)
+        self._say(text)
+
+    @property
+    def fault(self) -> str:
+        """Why no host could be used; "" where that is not known of all."""
+        if any(host.name not in self._faults for host in self.hosts):
+            return ""
+        shown = [f"{name}: {fault}" for name, fault in self._faults.items()]
+        more = f"; and {len(shown) - _MOST_FAULTS} more" if len(shown) > _MOST_FAULTS else ""
+        return f"{'; '.join(shown[:_MOST_FAULTS])}{more}"
 
     def state(self) -> list[HostState]:
         """Those that are not left out, as they are now."""
@@ -163,7 +180,8 @@ class Cluster:
     def failed(self, place: Place) -> None:
         """A host has not done what it should have."""
         if self._places.failed(place.host):
-            self._say(f"{place.host.name} failed several times: nothing is sent there any more")
+            text = f"{place.host.name} failed several times: nothing is sent there any more"
+            self._tell(place.host, "it failed several times", text)
             self._have_any()
 
     async def _follow(self) -> None:
@@ -187,7 +205,9 @@ class Cluster:
 
     def _have_any(self) -> None:
         if not self._places.hosts:
-            self._say(f"no host of {self.name} is left: everything is compiled on this machine")
+            text = f"no host of {self.name} is left: everything is compiled on this machine"
+            self.complaints.append(text)
+            self._say(text)
 
     def _check(self, host: Host, compiler: Compiler) -> None:
         number = len(self._tasks)
@@ -198,6 +218,7 @@ class Cluster:
         fault = await self._canaries.fault(host, compiler, number)
         self._places.checked(host, compiler, fits=not fault)
         if fault:
-            self._say(f"nothing that {compiler} compiles is sent to {host.name}: {fault}")
+            text = f"nothing that {compiler} compiles is sent to {host.name}: {fault}"
+            self._tell(host, fault, text)
         else:
             self._wake()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 #: Open Watcom's make, and the one that it is built with.
@@ -35,10 +38,34 @@ JOBSERVER: Final = ("--jobserver-auth=", "--jobserver-fds=")
 NAME_JOBSERVER: Final = ("MAKEFLAGS", "CARGO_MAKEFLAGS")
 
 
+def runs_in_parallel(command: Sequence[str]) -> bool:
+    """Whether a driver does by itself, and was not told to run one command at a time."""
+    words = list(command)
+    one_at_a_time = "-j1" in words or ("-j", "1") in pairwise(words)
+    return posixpath.basename(words[0]) in PARALLEL and not one_at_a_time
+
+
 def options_of(makeflags: str) -> list[str]:
     """The words of MAKEFLAGS, up to the variables behind ` -- `."""
     words = makeflags.split(" ")
     return words[: words.index("--")] if "--" in words else words
+
+
+def jobs_option(makeflags: str) -> str:
+    """How a make was told to run several jobs at once: "-j2"; "" where it was not."""
+    words = options_of(makeflags)
+    found = ""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word.startswith("--jobs="):
+            number = word.partition("=")[2]
+        elif word.startswith("-j") or word == "--jobs":
+            number = word[2:] if word.startswith("-j") else ""
+            if not number and following.isdigit():  # as BSD's makes write it
+                number = following
+        else:
+            continue
+        found = "" if number in ("0", "1") else f"-j{number}"
+    return found
 
 
 def without_jobs(makeflags: str) -> str:

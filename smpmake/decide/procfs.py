@@ -18,12 +18,13 @@ from typing import Final, NamedTuple
 from smpmake.commands.makes import MAKES
 from smpmake.protocol.wire import FileId
 
-_SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"ksh", b"zsh"})
+#: Shells that run recipes and scripts.
+SHELLS: Final = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 _NULL: Final = FileId(os.stat(os.devnull).st_dev, os.stat(os.devnull).st_ino)
 _PROC_TICK: Final = 0.02  # s: /proc counts in hundredths
 _LIMITS: Final = frozenset({"timeout", "gtimeout"})
 #: What stands above a build's driver: limits above it are no part of the build.
-_KEEPER: Final = "smpmake-keeper"
+KEEPER: Final = "smpmake-keeper"
 #: What a shell without job control has its background commands ignore, as bits.
 _BACKGROUND: Final = 1 << signal.SIGINT - 1 | 1 << signal.SIGQUIT - 1
 _SMALL_SOURCE: Final = 4096
@@ -96,6 +97,19 @@ class Processes:
                 return
             yield caller
             pid = caller.parent
+
+    def children(self, pid: int) -> set[int]:
+        """A process's children, whichever of its threads started them; none where that cannot be
+        told.  One that has ended is there until the process has heard of it."""
+        found: set[int] = set()
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with (
+                    contextlib.suppress(OSError),
+                    open(f"/proc/{pid}/task/{thread}/children", "rb") as file,
+                ):
+                    found.update(map(int, file.read().split()))
+        return found
 
     def folder(self, pid: int) -> str:
         """Where a process works; "" where that cannot be told."""
@@ -216,7 +230,7 @@ def is_captured(
         return True
     command = processes.command_line(outer)
     is_fork = command == processes.command_line(pid)
-    return is_fork or (command[1:2] == [b"-c"] and _name(command[0]) in _SHELLS)
+    return is_fork or (command[1:2] == [b"-c"] and os.fsdecode(_name(command[0])) in SHELLS)
 
 
 def are_messages_captured(
@@ -239,7 +253,7 @@ def are_messages_captured(
 
 def shell_text(command: list[bytes]) -> str:
     """What a shell was given as the value of -c; "" where a command line is none of a shell's."""
-    if not command or _name(command[0]) not in _SHELLS:
+    if not command or os.fsdecode(_name(command[0])) not in SHELLS:
         return ""
     for word, following in itertools.pairwise(command[1:]):
         if not word.startswith(b"-"):
@@ -257,20 +271,23 @@ def is_limited(processes: Processes, caller: Caller, since: float) -> bool:
     """
 
     def is_below(each: Caller) -> bool:
-        return (
-            each.name != _KEEPER and each.name not in MAKES and each.started >= since - _PROC_TICK
-        )
+        return each.name != KEEPER and each.name not in MAKES and each.started >= since - _PROC_TICK
 
     callers = itertools.chain((caller,), processes.above(caller.parent, _LONGEST_CHAIN))
     return any(each.name in _LIMITS for each in itertools.takewhile(is_below, callers))
 
 
+def in_background(ignored: int) -> bool:
+    """Whether a process ignores what one in the background does."""
+    return ignored & _BACKGROUND == _BACKGROUND
+
+
 def is_in_background(processes: Processes, caller: Caller, ignored: int) -> bool:
     """Whether a shell runs a command, which ignores such signals, in the background."""
     return (
-        ignored & _BACKGROUND == _BACKGROUND
-        and os.fsencode(caller.name) in _SHELLS
-        and processes.ignored(caller.pid) & _BACKGROUND != _BACKGROUND
+        in_background(ignored)
+        and caller.name in SHELLS
+        and not in_background(processes.ignored(caller.pid))
     )
 
 

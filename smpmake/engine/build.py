@@ -85,6 +85,9 @@ class Build:
     shared         files that one command makes for many, with what those have in common.
     headers        how many of its commands wrote what could be a header.
     wmakes         there is a wmake in it: what that looks at by itself matters.
+    driver         the command that is the build, empty where nobody knows it.
+    parallel       what below it runs commands in parallel by itself ("make -j2"), "" for nothing.
+    looks, together, beside, brought  how that is found out: engine/parallel.py.
     outer          the build in which this one was started, if that can be taken back.
     undo           the journal by which what it did can be taken back; None where nothing can.
     finished       commands that have succeeded, as long as what they made may be needed again.
@@ -129,6 +132,12 @@ class Build:
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
     wmakes: bool = False
+    driver: list[str] = field(default_factory=list)
+    parallel: str = ""
+    looks: int = 0
+    together: int = 0
+    beside: set[int] = field(default_factory=set)
+    brought: set[int] = field(default_factory=set)
     outer: Build | None = None
     undo: UndoJournal | None = None
     finished: list[Finished] = field(default_factory=list)

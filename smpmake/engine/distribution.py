@@ -43,6 +43,19 @@ class _Away:
     place: Place
 
 
+@dataclass(slots=True)
+class _Tally:
+    """What became of the compiles: how many there were, could be sent, were worth it, were sent,
+    were done elsewhere; and a compiler that could not be sent, because it is a script."""
+
+    compiles: int = 0
+    sendable: int = 0
+    worth: int = 0
+    sent: int = 0
+    done: int = 0
+    script: str = ""
+
+
 class Distribution:
     """One per engine.
 
@@ -60,6 +73,7 @@ class Distribution:
         self._blind: set[bytes] = set()  # compilers of which nobody knows what they read
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
         self._forecast = Forecast()
+        self._tally = _Tally()
         self._pause: Callable[[Job], None] = lambda job: None
         self._resume: Callable[[Job], None] = lambda job: None
 
@@ -100,7 +114,10 @@ class Distribution:
 
     def look_at(self, command: Command, analysis: Analysis) -> None:
         """A command is about to be issued: notes whether, and as what, it could go."""
-        if self._cluster is None or not command.guarded or command.invoke.real in self._blind:
+        if self._cluster is None:
+            return
+        self._tally.compiles += analysis.kind is Kind.COMPILE
+        if not command.guarded or command.invoke.real in self._blind:
             return
         argv = tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
         told = Environment(command.invoke.env)
@@ -114,7 +131,10 @@ class Distribution:
             compiler = argv[1:] if is_launcher(os.path.basename(argv[0])) else argv
             command.sendable = sendable(compiler, analysis, as_it_is=True) or ()
         if command.sendable and not self._cluster.may_take(_compiler(command)[1]):
+            self._tally.script = _compiler(command)[1]
             command.sendable = ()
+        self._tally.sendable += bool(command.sendable)
+        self._tally.worth += self._goes(command)
 
     def admits(self, job: Job) -> bool:
         """Whether a job that is to start now is not rather to wait for a place elsewhere."""
@@ -144,6 +164,7 @@ class Distribution:
             cluster.give(place)
             return None
         self._away[job] = _Away(place)
+        self._tally.sent += 1
         command.record.host, command.record.sent = place.host.name, 0
         launcher = _launcher(command.invoke.real)
         if launcher:  # its cache may have it
@@ -192,6 +213,7 @@ class Distribution:
         if not command.traced:
             self._blind.add(command.invoke.real)
         elif result.ok and not result.out and not result.err and not self._loses(job):
+            self._tally.done += 1
             self._learn(command, result)
             return False
         if os.WIFEXITED(result.wait_status) and self._cluster.blames_host(
@@ -234,6 +256,36 @@ class Distribution:
         if away is not None:
             assert self._cluster is not None
             self._cluster.give(away.place)
+
+    @property
+    def unused(self) -> str:
+        """That no other machine has compiled anything, why, and what to do; "" where one has, or
+        there was nothing to compile."""
+        cluster, tally = self._cluster, self._tally
+        if cluster is None or tally.done or not tally.compiles:
+            return ""
+        doctor = "`smpmake doctor` tries each host"
+        if tally.script and not tally.sendable:
+            why = f"{tally.script} is a script, and hosts have the compiler without it"
+            what = "name the compiler itself (CC=/usr/bin/gcc)"
+        elif not tally.sendable:
+            why = f"none of {tally.compiles} compiles can be sent"
+            what = f"docs/cluster.md says which can; or leave out --engine={cluster.name}"
+        elif not tally.worth:
+            why = "earlier builds show that each compile is too short to be sent"
+            what = f"leave out --engine={cluster.name}"
+        elif cluster.fault:
+            why, what = f"no host can be used ({cluster.fault})", doctor
+        elif not tally.sent:
+            why, what = "no host had answered before the last compile began", doctor
+        else:
+            why, what = "each compile that was sent had to be repeated here", doctor
+        return f"{cluster.name} compiled nothing, this machine did it all: {why}; {what}"
+
+    @property
+    def complaints(self) -> list[str]:
+        """What the user has been told of hosts."""
+        return self._cluster.complaints if self._cluster is not None else []
 
     def close(self) -> None:
         """Nothing is sent any more."""

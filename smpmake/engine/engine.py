@@ -28,6 +28,7 @@ from smpmake.engine.issuing import Issuing
 from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
+from smpmake.engine.parallel import ParallelDrivers
 from smpmake.engine.pool import Workers
 from smpmake.engine.priority import Priority
 from smpmake.engine.programs import Programs
@@ -173,6 +174,7 @@ class Engine:
             programs=programs,
             silence=silence,
         )
+        self._drivers = ParallelDrivers(processes, lambda: lending.has_outsiders)
         executor = self._executor
         distribution.connect(executor.pause, executor.resume, executor.take_another, self._tell_all)
 
@@ -184,10 +186,24 @@ class Engine:
         found = self.builds.get(build)
         return found.undo if found is not None else None
 
-    def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
-        """A command line has come.  `out` and `err` are descriptors that are ours now."""
+    @property
+    def unused(self) -> str:
+        """See Distribution.unused."""
+        return self._distribution.unused
+
+    @property
+    def complaints(self) -> list[str]:
+        """See Distribution.complaints."""
+        return self._distribution.complaints
+
+    def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int, shim: int = 0) -> None:
+        """A command line has come.  `out` and `err` are descriptors that are ours now.
+
+        shim  the process that brings it, if that is known.
+        """
         build = self.build_of(invoke)
         if build is not None:
+            self._drivers.look(build, invoke, shim)
             self._intake.take(build, invoke, reply, out, err)
             return
         log.warning("a shim of unknown build %r runs its real tool", invoke.build)

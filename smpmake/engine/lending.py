@@ -60,6 +60,11 @@ class Lending:
     def _all(self) -> Iterable[Borrower]:
         return chain(self._jobs.values(), self._outsiders.values(), self._left)
 
+    @property
+    def has_outsiders(self) -> bool:
+        """Whether a process of the driver's has a job server of ours."""
+        return bool(self._outsiders)
+
     def issued(self, job: Job) -> None:
         """A command has come: whoever called it may hold a token meanwhile."""
         if not self._outsiders:

@@ -38,7 +38,8 @@ BUILD: Final = (
     *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
     *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
     *("notices", "by_shims", "driver_started_ns", "again_us", "watched", "calibration"),
-    *("surroundings", "launchers"),
+    *("surroundings", "launchers", "estimate_most_s", "why_not", "parallel", "again_at_ns"),
+    "unused",
 )
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
@@ -139,6 +140,9 @@ def build_row(
         record.calibration,
         json.dumps(_cleaned(_fields(record.surroundings), clean)),
         json.dumps(record.launchers),
+        *(record.estimate_most, record.why_not, storable(record.parallel)),
+        since(start, record.again_at),
+        storable(clean(record.unused)),
     ]
 
 
@@ -203,5 +207,10 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
         calibration=v["calibration"],
         surroundings=_surroundings(json.loads(v["surroundings"])),
         launchers=json.loads(v["launchers"]),
+        estimate_most=v["estimate_most_s"],
+        why_not=v["why_not"],
+        parallel=v["parallel"],
+        again_at=v["again_at_ns"],
+        unused=v["unused"],
         id=number,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-VERSION: Final = 8
+VERSION: Final = 9
 
 #: Times are ns from the build's start unless a comment says otherwise; 0: never came to that.
 SCHEMA: Final = """
@@ -28,7 +28,7 @@ create table build (
     driver_status  integer not null default -1,
     driver_max_rss_kib integer not null default 0,
     serial_s     real,             -- the same build without smpmake, where it was measured
-    estimate_s   real,             -- serial work in it, by the timing model
+    estimate_s   real,             -- serial work in it at least, by the timing model
     memory       integer not null default 0, -- bytes that the machine has
     notices      text not null default '[]', -- JSON
     by_shims     integer not null default 0, -- nobody ran the driver: its status is not known
@@ -37,7 +37,12 @@ create table build (
     watched      integer not null default 0, -- CPUs that samples are about, 0: not known
     calibration  real,             -- CPU time of its commands with one slot / here, if known
     surroundings text not null default '{}', -- computer, options, compilers; JSON
-    launchers    text not null default '{}'  -- hits and misses by launcher; JSON
+    launchers    text not null default '{}', -- hits and misses by launcher; JSON
+    estimate_most_s real,          -- the same at most
+    why_not      text,             -- why no speed-up is told, '' if one is; null: not written down
+    parallel     text not null default '',   -- what ran its commands in parallel already
+    again_at_ns  integer not null default 0, -- the start of the driver's last run, if not the first
+    unused       text not null default ''    -- why other machines compiled nothing
 );
 create index build_cwd on build (cwd, id);
 create table command (
@@ -216,6 +221,14 @@ alter table command add column host text not null default '';
 alter table command add column sent_ns integer not null default 0;
 """
 
+_FROM_8: Final = """
+alter table build add column estimate_most_s real;
+alter table build add column why_not text;
+alter table build add column parallel text not null default '';
+alter table build add column again_at_ns integer not null default 0;
+alter table build add column unused text not null default '';
+"""
+
 MIGRATIONS: Final = {
     1: _FROM_1,
     2: _FROM_2,
@@ -224,4 +237,5 @@ MIGRATIONS: Final = {
     5: _FROM_5,
     6: _FROM_6,
     7: _FROM_7,
+    8: _FROM_8,
 }

@@ -22,6 +22,10 @@ KEPT_BYTES: Final = 256 << 20
 _PAST_BUILDS: Final = 5
 _PAST_SINGLE: Final = 3
 _PATIENCE: Final = 10.0  # s for others who write, where nobody waits for us
+#: Builds whose command could be run at all.
+_RAN: Final = (
+    "(status not in (126, 127) or exists (select 1 from command where command.build = build.id))"
+)
 #: Builds that ran some tool, and not only to ask it about itself.
 _WORKED: Final = (
     "exists (select 1 from command where command.build = build.id and reason != 'query')"
@@ -170,13 +174,14 @@ class History:
         return record
 
     def heads(
-        self, cwd: str | None = None, limit: int = 20, *, worked: bool = False
+        self, cwd: str | None = None, limit: int = 20, *, worked: bool = False, ran: bool = False
     ) -> list[BuildRecord]:
         """The newest builds without their commands, newest first.
 
         worked  only those that had something to do: not a typo, nor an up-to-date make.
+        ran     only those whose command could be run: not a typo.
         """
-        where = _WORKED if worked else "1"
+        where = _WORKED if worked else _RAN if ran else "1"
         with self.open() as connection:
             if cwd is None:
                 return self._heads(connection, where, (), limit)

@@ -20,12 +20,16 @@ class ServerGoneError(SmpmakeError):
 
 
 class Outcome(NamedTuple):
-    """How a build on a server went."""
+    """How a build on a server went.
+
+    parallel  see BuildRecord.
+    """
 
     commands: list[CommandRecord]
     failures: list[Failure]
     notices: list[str]
     stalls: list[Stall]
+    parallel: str = ""
 
 
 class Replies:
@@ -64,7 +68,9 @@ def outcome_of(reply: dict[str, Any]) -> Outcome:
     """What `end` is answered with."""
     stalls = [Stall(*stall) for stall in reply["stalls"]]
     rows = list(map(from_row, reply["rows"]))
-    return Outcome(rows, failures_of(reply), list(reply["notices"]), stalls)
+    return Outcome(
+        rows, failures_of(reply), list(reply["notices"]), stalls, str(reply.get("parallel", ""))
+    )
 
 
 def failures_of(reply: dict[str, Any]) -> list[Failure]:

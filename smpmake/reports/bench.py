@@ -9,7 +9,7 @@ from smpmake.bench import Bench, Run, Variant, describe
 from smpmake.reports import phrases
 from smpmake.reports.grid import Kind, Look, Part, pairs, table
 from smpmake.reports.grid import lines as render
-from smpmake.timing import Against, ancestors_share, efficiency
+from smpmake.timing import Ends, ancestors_share, efficiency
 from smpmake.timing.rounds import ENOUGH, Range, ratio, spread, verdict
 
 _SAID = {-1: "smpmake is faster", 1: "smpmake is slower"}
@@ -128,8 +128,9 @@ def _extra(bench: Bench) -> list[Part]:
     said = f"{gained.median:.2f} x ({gained.low:.2f} to {gained.high:.2f})"
     share = efficiency(gained.median, most)
     if share is not None and share >= 0:
-        against = Against(serial, gained.median, share)
-        said += f": {phrases.share(against, most)} = {phrases.formula(against, most)}"
+        extra = f"of the extra CPU{'s' if most > 2 else ''}"
+        how = phrases.formula(Ends(gained.median, gained.median), most)
+        said += f": {share:.0%} {extra} = {how}"
     rows = [("speed-up", said)]
     if old >= 0:
         formula = f"({serial:.2f} - {parallel:.2f}) / ({serial:.2f} x (1 - 1/{most}))"

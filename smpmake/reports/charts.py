@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from smpmake.reports.document import Document
@@ -24,6 +25,14 @@ _GAP: Final = 3.0  # px between labels in a line
 _PANEL: Final = 96  # px of one of two pictures of bars above each other
 _LETTER: Final = 6.9  # px that a letter of a label takes, at 11.5 px and in the widest of our fonts
 _LINE: Final = 14.0  # px from one line of text to the next
+_DOT: Final = 6.0  # px round the middle of a point
+#: Where a point's words stand beside it: down, to the right, and by which end.  Curves fall, so the
+#: upper right and the lower left are mostly free.
+_PLACES: Final = (
+    *((-10, 0, "middle"), (-9, 4, "start"), (4, 10, "start"), (4, -10, "end")),
+    *((18, -4, "end"), (21, 0, "middle"), (-9, -4, "end")),
+)
+_FARTHER: Final = (-24, 32, -38, 46, -52, 60)
 #: Round figures for an axis of seconds: 1, 2, 5 up to a minute, then what clocks have.
 _ROUND: Final = (
     *(factor * 10.0**power for power in range(-4, 1) for factor in (1, 2, 5)),
@@ -61,6 +70,10 @@ class Picture:
 
     solid: list[tuple[float, float, float, float]] = field(default_factory=list)  # no place there
 
+    def _is_free(self, box: tuple[float, float, float, float]) -> bool:
+        """Whether words may stand there, as far as a kind of picture has something to say."""
+        return True
+
     def put(self, label: Label) -> bool:
         """Places a label where nothing else stands and the picture has room; whether it could."""
         if label.anchor == "middle":  # at an edge it is moved inside
@@ -69,6 +82,8 @@ class Picture:
             label = dataclasses.replace(label, x=round(inside, 1))
         left, top, right, bottom = label.box
         if left < 0 or right > self.width or top < 0 or bottom > self.height:
+            return False
+        if not label.kind.startswith("tick") and not self._is_free(label.box):
             return False
         for x1, y1, x2, y2 in (*(other.box for other in self.labels), *self.solid):
             if left < x2 + _GAP and x1 - _GAP < right and top < y2 and y1 < bottom:
@@ -83,6 +98,54 @@ class Curve(Picture):
 
     points: list[tuple[float, float, bool]] = field(default_factory=list)  # x, y, is ours
     measured: tuple[float, float] | None = None
+
+    def name(self, point: tuple[float, float], words: str, kind: str) -> bool:
+        """Places a point's words where nobody takes them for another point's: beside it where there
+        is room, else farther away at the end of a line from it; whether it could."""
+        x, y = point
+        for away, across, anchor in _PLACES:
+            near = Label(x + across, round(y + away, 1), words, kind, anchor)
+            if self._is_nearest(near.box, point) and self.put(near):
+                return True
+        for away in _FARTHER:
+            for across, anchor in ((0, "middle"), (16, "start"), (-16, "end")):
+                if self.put(Label(x + across, round(y + away, 1), words, kind, anchor)):
+                    label = self.labels[-1]
+                    end = label.y - _LINE + 3 if away > 0 else label.y + 2
+                    self.lines.append((x, y, x + across, round(end, 1), "leader"))
+                    return True
+        return False
+
+    def _spots(self) -> list[tuple[float, float]]:
+        spots = [(x, y) for x, y, _ in self.points]
+        return [*spots, self.measured] if self.measured else spots
+
+    def _is_nearest(self, box: tuple[float, float, float, float], own: tuple[float, float]) -> bool:
+        """Whether no other point is as near as the one that the words are about."""
+
+        def away(spot: tuple[float, float]) -> float:
+            across = max(box[0] - spot[0], spot[0] - box[2], 0.0)
+            return math.hypot(across, max(box[1] - spot[1], spot[1] - box[3], 0.0))
+
+        return all(away(own) + _DOT < away(spot) for spot in self._spots() if spot != own)
+
+    def _is_free(self, box: tuple[float, float, float, float]) -> bool:
+        """Neither on a point nor on the line between two."""
+        left, top, right, bottom = box
+        if left < _LEFT or bottom > _HEIGHT - _BOTTOM:  # there are the axes' words
+            return False
+        if any(top < y < bottom for _, y, _, _, kind in self.lines if kind == "bound"):
+            return False
+        for x, y in self._spots():
+            if left < x + _DOT and x - _DOT < right and top < y + _DOT and y - _DOT < bottom:
+                return False
+        for (x1, y1, _), (x2, y2, _) in pairwise(self.points):
+            steps = max(1, math.ceil(abs(x2 - x1) / 2))
+            for step in range(steps + 1):
+                x, y = (a + (b - a) * step / steps for a, b in ((x1, x2), (y1, y2)))
+                if left < x < right and top < y < bottom:
+                    return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +214,20 @@ def what_if(document: Document) -> Curve | None:
     for point in curve:
         x, y, ours = across(point["cpus"]), down(point["seconds"]), point["cpus"] == here
         made.points.append((x, y, ours))
+        made.put(Label(x, base + 16, f"{point['cpus']}", f"tick{' strong' if ours else ''}"))
         if ours:
             made.measured = (x, down(figures["wall"]))
     # Ours first, then the ends: what there is no room for goes without words.
     ends = (curve[0]["cpus"], curve[-1]["cpus"])
+    measured = f"{seconds(figures['wall'])} measured"
+    if made.measured:
+        made.name(made.measured, measured, "value strong")
     for at in sorted(
         range(len(curve)), key=lambda n: (curve[n]["cpus"] != here, curve[n]["cpus"] not in ends, n)
     ):
-        (x, y, ours), point = made.points[at], curve[at]
-        kind = " strong" if ours else ""
-        top = min(y, made.measured[1]) if ours and made.measured else y
-        words = seconds(point["seconds"])
-        # Beside the point where the falling line is not; at the edge, above it.
-        if not made.put(Label(x + 4, round(top - 7, 1), words, f"value{kind}", "start")):
-            made.put(Label(x, round(top - 12, 1), words, f"value{kind}"))
-        made.put(Label(x, base + 16, f"{point['cpus']}", f"tick{kind}"))
+        (x, y, ours), words = made.points[at], seconds(curve[at]["seconds"])
+        if not ours or f"{words} measured" != measured:
+            made.name((x, y), words, f"value{' strong' if ours else ''}")
     made.put(Label(_WIDTH / 2, _HEIGHT - 4, "CPUs", "tick"))
     return made
 

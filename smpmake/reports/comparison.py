@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from smpmake.records import BuildRecord
+from smpmake.records import BuildRecord, WhyNot
 from smpmake.reports import phrases
 from smpmake.reports.document import brief
-from smpmake.reports.ending import tells_gain
 from smpmake.reports.grid import Kind, Look, Part, table, title
 from smpmake.reports.grid import lines as render
+from smpmake.timing import gain
 from smpmake.timing.compare import Change, Comparison
 from smpmake.timing.rounds import Range
 from smpmake.timing.trend import alike, trend, wall
@@ -26,8 +26,12 @@ _CHANGES: Final = (
     *((name, Kind.FIGURE) for name in ("before", "after", "difference", "")),
 )
 _UNCLEAR: Final = "?"
+_NO_ESTIMATE: Final = (
+    *(WhyNot.RUNNING, WhyNot.KILLED, WhyNot.INTERRUPTED, WhyNot.FAILED, WhyNot.BUSY),
+)
 _BAR: Final = 10  # cells of the longest bar
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_WORDS: Final = 80  # characters of one side's commands, or folders
 _ROOM: Final = 90  # columns from which there is room for bars
 
 
@@ -46,6 +50,7 @@ def lines(
         if _worth(change)
     )
     parts: list[Part] = [
+        *_unlike(before, after),
         title(f"{_side(before)} and {_side(after)}: {cut(shlex.join(last.command), 60)}"),
         "",
         table(_CHANGES, figures),
@@ -70,6 +75,23 @@ def lines(
         text = "Medians; `?`: builds of one side differ among themselves by as much."
         parts += ["", text]
     return render(parts, look)
+
+
+def _unlike(before: Sequence[BuildRecord], after: Sequence[BuildRecord]) -> list[Part]:
+    """That these are no builds of the same thing, where that is so."""
+    said: list[Part] = []
+    for what, name in (("commands", "command"), ("folders", "cwd")):
+        old, new = (
+            list(dict.fromkeys(_shown(each, name) for each in side)) for side in (before, after)
+        )
+        if old != new or len(old) > 1:
+            sides = (cut("; ".join(texts), _WORDS) for texts in (old, new))
+            said.append(f"These are builds of different {what}: {' and '.join(sides)}")
+    return [*said, ""] if said else []
+
+
+def _shown(record: BuildRecord, name: str) -> str:
+    return shlex.join(record.command) if name == "command" else record.cwd
 
 
 def _side(records: Sequence[BuildRecord]) -> str:
@@ -147,9 +169,10 @@ def history(
     rows = []
     for head in heads:
         took = wall(head)
-        serial = head.serial if head.serial is not None else head.estimate
-        times = f"{serial / took:.2f} x" if serial and tells_gain(head.status, took) else "-"
-        mark = "" if head.serial is not None or times == "-" else "~"
+        said = brief(head)
+        gained = said["speedup"]
+        times = f"{phrases.factor(gained['middle'])} x" if gained is not None else "-"
+        mark = "" if said["measured"] or gained is None else "~"
         state = "runs" if head.running else "killed"
         if head.complete:
             state = str(head.known_status) if head.known_status is not None else "?"
@@ -188,7 +211,7 @@ def history_document(
     """The same for programs."""
     return {
         "format": "smpmake-history",
-        "version": 2,
+        "version": 3,
         "builds": [
             {
                 **brief(head),
@@ -199,12 +222,19 @@ def history_document(
                 "slots": head.slots,
                 "cpus": head.cpus,
                 "serial_measured": head.serial,
-                "serial_estimated": head.estimate,
+                "serial_estimated": _estimated(head),
                 "trend": _trend(head, (*known, *heads)),
             }
             for head in heads
         ],
     }
+
+
+def _estimated(head: BuildRecord) -> dict[str, float] | None:
+    """Of what ended well; see the report's field."""
+    if head.estimate is None or gain.of_head(head) in _NO_ESTIMATE:
+        return None
+    return {"low": head.estimate, "high": head.estimate_most or head.estimate}
 
 
 def _trend(head: BuildRecord, every: Sequence[BuildRecord]) -> dict[str, Any] | None:

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.reports.ending import failures, tells_gain
-from smpmake.timing import Against, Depth, Timing, analyse, explore
+from smpmake.reports.ending import failures
+from smpmake.timing import Depth, Ends, Timing, analyse, explore, gain
 from smpmake.timing.groups import Group, folder, language
 
 FORMAT: Final = "smpmake-report"
-VERSION: Final = 2
+VERSION: Final = 3
 _MOST_SAMPLES: Final = 1000
 
 Document = dict[str, Any]
@@ -24,6 +24,8 @@ def document(record: BuildRecord) -> Document:
     """The whole build.  Times in seconds from its start unless a name says otherwise."""
     timing = analyse(record)
     depth = explore(record, timing)
+    ended = not gain.of_end(record)  # else the graph is of a part of the build
+    awaited = _awaited(record) if record.running else {}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -31,16 +33,26 @@ def document(record: BuildRecord) -> Document:
         "environment": _environment(record),
         "figures": _figures(record, timing, depth),
         "findings": [
-            {"seconds": _s(finding.seconds), "text": finding.text} for finding in depth.findings
+            {
+                "kind": finding.kind,
+                "seconds": _s(finding.seconds),
+                "text": finding.text,
+                "commands": list(finding.commands),
+                "path": finding.path or None,
+            }
+            for finding in (depth.findings if ended else ())
         ],
         "split": {
             name: _s(seconds) for name, seconds in timing.concurrency.split._asdict().items()
         },
         "concurrency": [_s(seconds) for seconds in timing.concurrency.seconds],
-        "what_if": [{"cpus": size, "seconds": _s(seconds)} for size, seconds in depth.what_if],
+        "what_if": [
+            {"cpus": size, "seconds": _s(seconds)}
+            for size, seconds in (depth.what_if if ended else ())
+        ],
         "critical_path": [
             {"command": piece.number, "start": _s(piece.start), "end": _s(piece.end)}
-            for piece in depth.path
+            for piece in (depth.path if ended else ())
         ],
         "reasons": [
             {
@@ -61,7 +73,10 @@ def document(record: BuildRecord) -> Document:
             {"name": h.name, "count": h.count, "cpu": _s(h.cpu), "share": round(h.share, 4)}
             for h in depth.headers
         ],
-        "commands": [_command(command, record, timing) for command in record.commands],
+        "commands": [
+            _command(command, record, timing, awaited.get(command.number, []))
+            for command in record.commands
+        ],
         "diagnostics": [_diagnostic(c) for c in record.commands if c.said],
         "stalls": _stalls(record, timing),
         "samples": _samples(record),
@@ -72,17 +87,22 @@ def document(record: BuildRecord) -> Document:
 def brief(head: BuildRecord) -> Document:
     """A build in one line, from its head alone (without commands).
 
-    `wall` is None where it did not end, `speedup` where nobody measured the serial time, or the
-    build is none to measure.
+    `wall` is None where it did not end, `speedup` where nobody is told one (see `why_not`).
     """
     wall = (head.ended - head.started) / 1e9 if head.complete else None
-    measured = wall is not None and tells_gain(head.status, wall) and head.serial is not None
+    serial = gain.serial_of(head)
+    why_not = gain.of_head(head)
+    speedup = None
+    if wall and serial is not None and not why_not:
+        speedup = Ends(serial.low / wall, serial.high / wall)
     return {
         "id": head.id,
         "started_unix": head.wall_clock,
         "wall": _s(wall) if wall is not None else None,
         "status": head.known_status,
-        "speedup": round((head.serial or 0.0) / wall, 4) if measured and wall else None,
+        "speedup": _ends(speedup),
+        "why_not": str(why_not) or None,
+        "measured": head.serial is not None,
     }
 
 
@@ -101,11 +121,14 @@ def _build(record: BuildRecord) -> Document:
         "running": record.running,
         "status": record.known_status,
         "driver_runs": record.runs,
+        "last_run": _s((record.driver_ended - record.again_at) / 1e9)
+        if record.runs > 1 and record.again_at and record.driver_ended
+        else None,
         "slots": record.slots,
         "cpus": record.cpus,
         "memory_bytes": record.memory,
         "smpmake": record.version,
-        "notices": record.notices,
+        "notices": [*([record.unused] if record.unused else []), *record.notices],
     }
 
 
@@ -140,18 +163,23 @@ def _diagnostic(command: CommandRecord) -> Document:
     }
 
 
-def _against(against: Against | None) -> Document | None:
-    if against is None:
+def _ends(ends: Ends | None) -> Document | None:
+    """A range, with the figure that is said where one is to stand for it."""
+    if ends is None:
         return None
-    return {
-        "seconds": _s(against.seconds),
-        "speedup": round(against.speedup, 4),
-        "efficiency": round(against.efficiency, 4) if against.efficiency is not None else None,
-        "least": _against(against.least),
-    }
+    low, high = (round(each, 4) for each in ends)
+    return {"low": low, "middle": round(ends.middle, 4), "high": high}
 
 
 def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
+    told = not timing.why_not
+    ended = not gain.of_end(record)
+    bounds = {
+        "work": timing.work,
+        "critical_path": timing.critical_path,
+        "lower_bound": timing.lower_bound,
+        "simulated": depth.simulated,
+    }
     return {
         "wall": _s(timing.wall),
         "driver_wall": _s((record.driver_ended - record.started) / 1e9)
@@ -162,8 +190,11 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
         "server_cpu": _s(timing.server),
         "utilisation": round(timing.utilisation, 4),
         "extra_cpus": timing.extra_cpus,
-        "serial_estimated": _against(timing.estimated),
-        "serial_measured": _against(timing.measured),
+        "speedup": _ends(timing.best.speedup) if told else None,
+        "why_not": str(timing.why_not) or None,
+        "efficiency": _ends(timing.best.efficiency) if told else None,
+        "serial_estimated": _ends(timing.estimated.seconds) if ended and not timing.busy else None,
+        "serial_measured": _s(record.serial) if record.serial is not None else None,
         "deferred": timing.deferred,
         "foreground": timing.foreground,
         "cancelled": timing.cancelled,
@@ -175,15 +206,13 @@ def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
             for each in timing.elsewhere
         ],
         "held_by_memory": _s(timing.held),
-        "work": _s(timing.work),
-        "critical_path": _s(timing.critical_path),
-        "lower_bound": _s(timing.lower_bound),
-        "closeness": round(timing.closeness, 4) if timing.closeness is not None else None,
+        **{name: _s(seconds) if ended else None for name, seconds in bounds.items()},
+        "closeness": round(timing.closeness, 4) if ended and timing.closeness is not None else None,
         "others": round(timing.others, 4) if timing.others is not None else None,
+        "others_wanted": round(timing.wanted, 4) if timing.others is not None else None,
         "stolen": round(timing.stolen, 4),
-        "loaded": timing.loaded,
-        "parallel_driver": timing.serial.parallel,
-        "simulated": _s(depth.simulated),
+        "busy": timing.busy,
+        "parallel_driver": timing.parallel or None,
         "peak_job_bytes": timing.peak_job.max_rss * 1024 if timing.peak_job is not None else 0,
         "peak_memory_bytes": timing.peak_memory,
         "surprises": sum(len(command.surprises) for command in record.commands),
@@ -204,7 +233,19 @@ def _group(group: Group) -> Document:
     }
 
 
-def _command(command: CommandRecord, record: BuildRecord, timing: Timing) -> Document:
+def _awaited(record: BuildRecord) -> dict[int, list[int]]:
+    """For each command that has still to start those that it waits for, by what it reads."""
+    writers = {path: c.number for c in record.commands if not c.state for path in c.outputs}
+    return {
+        c.number: sorted({writers[p] for p in c.inputs if p in writers} - {c.number})
+        for c in record.commands
+        if not c.started and not c.ready and not c.state
+    }
+
+
+def _command(
+    command: CommandRecord, record: BuildRecord, timing: Timing, awaited: list[int]
+) -> Document:
     def at(time: int) -> float | None:
         return _s(max(0, time - record.started) / 1e9) if time else None
 
@@ -229,6 +270,7 @@ def _command(command: CommandRecord, record: BuildRecord, timing: Timing) -> Doc
         "host": command.host,
         "sent": at(command.sent),
         "waited_for": command.waited_for,
+        "waits_for": awaited,
         "user": command.user_us / 1e6,
         "system": command.system_us / 1e6,
         "waited_for_cpu": command.delay_us / 1e6 if command.delay_us >= 0 else None,

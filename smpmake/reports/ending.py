@@ -1,5 +1,4 @@
-"""How a build ended, in a line: what there is to say of one that failed, and when not to say how
-much smpmake helped."""
+"""How a build ended, in a line: what there is to say of one that failed."""
 
 from __future__ import annotations
 
@@ -10,25 +9,7 @@ from typing import Any, Final
 from smpmake.records import BuildRecord
 from smpmake.units import cut, one_line, seconds
 
-_SHORTEST: Final = 2.0  # s: below, starting and ending is too much of it
 _LONGEST: Final = 100  # characters of a command
-
-
-def tells_gain(status: int | None, wall: float, *, is_drivers: bool = False) -> bool:
-    """Whether a speed-up means anything: not where only a part was built, or next to nothing.
-
-    is_drivers  the driver ran commands in parallel, and we none: what was gained is its own.
-    """
-    return status == 0 and wall >= _SHORTEST and not is_drivers
-
-
-def gains(document: dict[str, Any]) -> bool:
-    """The same of a document: where nobody heard of a status, nothing has failed."""
-    build = document["build"]
-    figures = document["figures"]
-    status = (build["status"] or 0) if build["complete"] else None
-    is_drivers = figures["parallel_driver"] and not figures["deferred"]
-    return tells_gain(status, figures["wall"], is_drivers=is_drivers)
 
 
 def failures(record: BuildRecord) -> list[dict[str, Any]]:

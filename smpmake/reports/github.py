@@ -13,8 +13,7 @@ from typing import Final
 
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains
-from smpmake.reports.headline import best_serial, headline, label
+from smpmake.reports.headline import headline, label, told
 from smpmake.units import plain, printable, seconds, size
 
 _MOST: Final = 10  # GitHub shows no more of each kind in a step
@@ -83,16 +82,20 @@ def _property(text: str) -> str:
 def summary(document: Document) -> str:
     """Markdown: headline, figures, findings, the costliest commands, failures."""
     figures = document["figures"]
-    serial, kind = best_serial(document)
     rows = [("CPU", f"{figures['utilisation']:.0%} of {document['build']['cpus']} CPUs")]
-    said = phrases.share(serial, figures["extra_cpus"])
-    if said and gains(document):
-        rows.append(("gained", f"{said}, serial time {kind.split()[-1]}"))
-    bound = seconds(figures["lower_bound"])
-    if figures["closeness"] is not None:
-        bound += f", reached to {figures['closeness']:.0%}"
+    gained = told(document)
+    if gained is not None:
+        rows.append(("speed-up", phrases.times(gained.speedup)))
+        if said := phrases.used(gained, figures["extra_cpus"]):
+            rows.append(("CPUs", said))
+    if again := phrases.again(document["build"]):
+        rows.append(("repeated", again))
+    if figures["lower_bound"] is not None:
+        bound = seconds(figures["lower_bound"])
+        if figures["closeness"] is not None:
+            bound += f", reached to {figures['closeness']:.0%}"
+        rows.append(("lower bound", bound))
     rows += [
-        ("lower bound", bound),
         ("commands", phrases.commands(figures["deferred"], figures["foreground"])),
         (f"{phrases.driver(document['build']['command'])} waited", seconds(figures["stalled"])),
         ("most memory of one job", size(figures["peak_job_bytes"])),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from smpmake.records import WhyNot
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains, of_document
-from smpmake.timing import Against
+from smpmake.reports.ending import of_document
+from smpmake.timing import Against, Ends
 from smpmake.units import cut, seconds
 
 _LABEL: Final = 200  # characters of a command without outputs
@@ -16,44 +17,64 @@ _LABEL: Final = 200  # characters of a command without outputs
 def headline(document: Document) -> str:
     """One line: how much it helped, or how it failed."""
     figures, build = document["figures"], document["build"]
+    if not build["complete"]:
+        state = "has run so far" if build["running"] else "ran until smpmake was killed"
+        return f"{seconds(figures['wall'])}: {phrases.driver(build['command'])} {state}"
     if build["status"]:
         return of_document(document)
-    if not gains(document):
-        return seconds(figures["wall"])
-    serial, kind = best_serial(document)
-    return phrases.result(
-        wall=figures["wall"],
-        against=serial,
-        measured=kind == "a measured",
-        slots=build["slots"],
-        count=build["cpus"],
-        load=load(document),
+    gained = told(document)
+    if gained is None:
+        return "; ".join(filter(None, (f"built in {seconds(figures['wall'])}", why(document))))
+    return phrases.result(figures["wall"], gained, measured=is_measured(document))
+
+
+def why(document: Document) -> str:
+    """Why nobody is told how much it helped; "" where that needs no word."""
+    figures = document["figures"]
+    return phrases.untold(
+        figures["why_not"] or "",
+        wanted=figures["others_wanted"] or 0.0,
+        parallel=figures["parallel_driver"] or "",
     )
 
 
-def load(document: Document) -> str:
-    """Who else had the CPUs, where it must be said."""
+#: Why nobody is told, where that needs no word beside the headline.
+_UNTOLD: Final = {
+    WhyNot.RUNNING: "the build has not ended",
+    WhyNot.KILLED: "the build was cut short: smpmake was killed",
+    WhyNot.INTERRUPTED: "the build was interrupted",
+    WhyNot.FAILED: "the build failed",
+    WhyNot.SHORT: "the build was too short to say how much smpmake helped",
+}
+
+
+def untold_word(document: Document) -> str:
+    """Why nobody is told how much it helped, where somebody has asked."""
+    return why(document) or _UNTOLD.get(document["figures"]["why_not"], "")
+
+
+def told(document: Document) -> Against | None:
+    """How much it helped; None where that is told nobody."""
     figures = document["figures"]
-    return phrases.taken(figures["others"], figures["stolen"]) if figures["loaded"] else ""
-
-
-def best_serial(document: Document) -> tuple[Against, str]:
-    """The measured serial time if there is one, else the estimate, and what to call it."""
-    figures = document["figures"]
-    if figures["serial_measured"] is not None:
-        return against(figures["serial_measured"]), "a measured"
-    return against(figures["serial_estimated"]), "an estimated"
-
-
-def against(figures: Document) -> Against:
-    """A serial time from a document."""
-    least = figures["least"]
+    if figures["speedup"] is None:
+        return None
+    serial = figures["serial_estimated"]
+    if is_measured(document):
+        serial = dict.fromkeys(("low", "high"), figures["serial_measured"])
+    shares = figures["efficiency"]
     return Against(
-        figures["seconds"],
-        figures["speedup"],
-        figures["efficiency"],
-        against(least) if least is not None else None,
+        ends(serial), ends(figures["speedup"]), ends(shares) if shares is not None else None
     )
+
+
+def ends(values: Document) -> Ends:
+    """A range from a document."""
+    return Ends(values["low"], values["high"])
+
+
+def is_measured(document: Document) -> bool:
+    """Whether somebody measured the plain build."""
+    return document["figures"]["serial_measured"] is not None
 
 
 def label(command: Document) -> str:

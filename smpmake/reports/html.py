@@ -17,7 +17,7 @@ from typing import Final
 import jinja2
 import markupsafe
 
-from smpmake.reports import charts, phrases, sections, tables
+from smpmake.reports import charts, complaints, heading, phrases, sections, tables
 from smpmake.reports.document import Document
 from smpmake.reports.pack import pack, script_safe
 from smpmake.units import printable
@@ -29,6 +29,7 @@ _SCRIPTS: Final = (
     "timeline_layout.js",
     "timeline_drawing.js",
     "overview.js",
+    "gaps.js",
     "timeline_controls.js",
     "search.js",
     "details.js",
@@ -36,13 +37,17 @@ _SCRIPTS: Final = (
     "tree.js",
     "page.js",
 )
-#: Whole lines of them; who wants to read the scripts finds them with their sources.
-_COMMENTS: Final = re.compile(r"^\s*//.*\n", re.MULTILINE)
+#: Whole lines of them, and what lines begin with; who wants to read the scripts finds them with
+#: their sources.
+_COMMENTS: Final = re.compile(r"^\s*//.*\n|^[ \n]+", re.MULTILINE)
+_INDENT: Final = re.compile(r"^ +", re.MULTILINE)
 
 
 def html(document: Document, earlier: list[Document]) -> str:
     """The page.  `earlier`: id, started_unix, wall, status and speedup of builds like this one."""
-    script = _script()
+    script, whole = _script(), heading.is_whole(document)
+    if not whole:  # of a part there is no longest chain
+        document = {**document, "critical_path": []}
     return (
         environment()
         .get_template("page.html")
@@ -50,7 +55,7 @@ def html(document: Document, earlier: list[Document]) -> str:
             title=sections.title(document),
             # Of scripts ours alone may run, known by its hash: nothing that a project smuggled in.
             hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            style=markupsafe.Markup(_source("page.css")),
+            style=markupsafe.Markup(_INDENT.sub("", _source("page.css"))),
             script=markupsafe.Markup(script),
             data=markupsafe.Markup(script_safe(pack(document))),
             head=sections.head(document),
@@ -58,15 +63,15 @@ def html(document: Document, earlier: list[Document]) -> str:
             figures=sections.figures(document),
             findings=sections.findings(document),
             split=sections.split(document),
-            what_if=charts.what_if(document),
-            what_if_note=sections.what_if(document),
+            what_if=charts.what_if(document) if whole else None,
+            what_if_notes=sections.what_if(document),
             lengths=charts.lengths(document),
             commands=tables.commands(document),
             groups=tables.groups(document),
             headers=tables.headers(document),
-            complaints=sections.complaints(document),
+            complaints=complaints.complaints(document),
             surroundings=phrases.surroundings(document["environment"]),
-            path=sections.path(document),
+            path=sections.path(document) if whole else None,
             stalls=tables.stalls(document),
             builds=tables.builds(document, earlier),
             builds_picture=charts.builds,

@@ -6,11 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from smpmake.records import WhyNot
 from smpmake.units import seconds
 
 if TYPE_CHECKING:
-    from smpmake.timing import Against
+    from smpmake.timing import Against, Ends
 
+#: From the plain build's time: what is no difference at all, and what a range has to leave open.
+_NONE: Final = 0.03
+_SMALL: Final = 0.15
 #: What records call a verdict, and what a user does.
 _VERDICTS: Final = {
     "deferred": "in parallel",
@@ -48,28 +52,11 @@ def complaints(counts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def places(slots: int, count: int) -> str:
-    """Where a build ran; a speed-up beyond the CPUs is possible where there are more slots."""
-    if slots == count:
-        return f"on {cpus(count)}"
-    return f"with {slots} slot{'s' if slots != 1 else ''} on {cpus(count)}"
-
-
 def elsewhere(hosts: Sequence[tuple[str, int, float]]) -> str:
     """What other machines did: each with how many compiles it had, and for how many seconds."""
     count = sum(compiles for _, compiles, _ in hosts)
     shown = ", ".join(f"{compiles} by {name} ({seconds(took)})" for name, compiles, took in hosts)
     return f"{count} compile{'s' if count != 1 else ''} on other machines: {shown}"
-
-
-def taken(others: float | None, stolen: float) -> str:
-    """Who else had the CPUs."""
-    host = "the host of this virtual machine"
-    if stolen < 0.01:
-        return f"other programs took {others or 0.0:.0%} of the CPUs"
-    if (others or 0.0) < 0.01:
-        return f"{host} took {stolen:.0%} of the CPUs"
-    return f"other programs took {others:.0%} of the CPUs, {host} {stolen:.0%}"
 
 
 def between(least: str, most: str) -> str:
@@ -80,57 +67,103 @@ def between(least: str, most: str) -> str:
     return f"{number if blank and most.endswith(f' {unit}') else least} to {most}"
 
 
-def serial(against: Against) -> str:
-    """How long the serial work takes."""
-    least = against.least or against
-    return between(seconds(least.seconds), seconds(against.seconds))
+def percent(share: float) -> str:
+    """A share as sentences have it."""
+    return f"{share * 100:.0f} %"
 
 
-def times(against: Against, sign: str = "x") -> str:
-    """How many times as long."""
-    least = against.least or against
-    return between(f"{least.speedup:.2f} {sign}", f"{against.speedup:.2f} {sign}")
+def plain_time(serial: Ends, *, measured: bool) -> str:
+    """How long the plain build takes: "estimated 13 to 14 s"."""
+    if measured:
+        return f"measured {seconds(serial.high)}"
+    return f"estimated {between(_rough(serial.low), _rough(serial.high))}"
 
 
-def part(against: Against) -> str:
-    """The share of the extra CPUs that was gained; nothing where nothing can be said."""
-    least = against.least or against
-    if against.efficiency is None or least.efficiency is None:
+def _rough(value: float) -> str:
+    """No more digits than an estimate has."""
+    return f"{value:.0f} s" if 9.95 <= value < 99.5 else seconds(value)
+
+
+def factor(speedup: float) -> str:
+    """How many times as fast, in two digits."""
+    return f"{speedup:.1f}" if speedup < 9.95 else f"{speedup:.0f}"
+
+
+def is_alike(speedup: Ends) -> bool:
+    """Whether a difference is too small to be told."""
+    off = abs(speedup.middle - 1)
+    return off < _NONE or (off < _SMALL and speedup.low <= 1 <= speedup.high)
+
+
+def is_faster(speedup: Ends) -> bool:
+    """Whether a build was faster than the plain one, by what can be told."""
+    return speedup.middle > 1 and not is_alike(speedup)
+
+
+def pace(speedup: Ends) -> str:
+    """How a build was against the plain one."""
+    if is_faster(speedup):
+        return f"about {factor(speedup.middle)} times as fast as the plain build"
+    if is_alike(speedup):
+        return "about as fast as the plain build"
+    return f"about {percent(1 / speedup.middle - 1)} slower than the plain build"
+
+
+def used(against: Against, count: int) -> str:
+    """What became of the other CPUs; "" where nothing can be said of them, or nothing good."""
+    if against.efficiency is None or count < 2 or not is_faster(against.speedup):
         return ""
-    return between(f"{max(0.0, least.efficiency):.0%}", f"{max(0.0, against.efficiency):.0%}")
+    others = "the second CPU" if count == 2 else f"the other {count - 1} CPUs"
+    return f"used {percent(against.efficiency.middle)} of {others}"
 
 
-def share(against: Against, count: int) -> str:
-    """What became of the extra CPUs; nothing where nothing can be said."""
-    if against.speedup < 0.995:
-        return "slower than serially"
-    gained = part(against)
-    return f"{gained} of the extra CPU{'s' if count > 2 else ''}" if gained else ""
+def times(speedup: Ends, sign: str = "x") -> str:
+    """How many times as long the plain build takes, as a range."""
+    return between(f"{speedup.low:.2f} {sign}", f"{speedup.high:.2f} {sign}")
 
 
-def formula(against: Against, count: int) -> str:
+def part(efficiency: Ends) -> str:
+    """The share of the extra CPUs that was gained, as a range."""
+    return between(*(f"{max(0.0, each):.0%}" for each in efficiency))
+
+
+def formula(speedup: Ends, count: int) -> str:
     """How that share comes about."""
-    speedup = f"{against.speedup:.2f}" if against.least is None else "speed-up"
-    return f"({speedup} - 1) / ({count} - 1)"
+    figure = f"{speedup.high:.2f}" if speedup.low == speedup.high else "speed-up"
+    return f"({figure} - 1) / ({count} - 1)"
 
 
-def result(
-    *,
-    wall: float,
-    against: Against,
-    measured: bool,
-    slots: int,
-    count: int,
-    load: str,
-) -> str:
-    """One line: how much it helped.  `load` is `taken`, if it must be said: then it is first."""
-    kind = "a measured" if measured else "an estimated"
-    beside = " beside the same load" if load and not measured else ""
-    extra = share(against, min(slots, count))
-    return (
-        f"{f'{load}; ' if load else ''}{seconds(wall)} for {kind} {serial(against)} of serial work"
-        f"{beside}: {times(against)} {places(slots, count)}{f', {extra}' if extra else ''}"
-    )
+def untold(why_not: str, *, wanted: float, parallel: str) -> str:
+    """Why nobody is told how much smpmake helped; "" where that needs no word.
+
+    wanted    the share of the CPUs that others wanted.
+    parallel  what ran its commands in parallel already.
+    """
+    if why_not == WhyNot.BUSY:
+        return (
+            f"the machine was busy (others: {percent(wanted)}), so how much smpmake helped cannot "
+            "be told; `smpmake bench` measures it"
+        )
+    if why_not == WhyNot.PARALLEL_DRIVER:
+        return f"{parallel} is parallel already, so how much smpmake helped cannot be told"
+    if why_not == WhyNot.NO_JOBS:
+        return "smpmake ran no command in parallel"
+    return ""
+
+
+def result(wall: float, against: Against, *, measured: bool) -> str:
+    """One line: how much it helped."""
+    plain = plain_time(against.seconds, measured=measured)
+    return f"built in {seconds(wall)}, {pace(against.speedup)} ({plain})"
+
+
+def again(build: Mapping[str, Any]) -> str:
+    """That the driver was run once more (a document's `build`); "" where it was not."""
+    if build["driver_runs"] < 2:
+        return ""
+    times = "a second time" if build["driver_runs"] == 2 else f"{build['driver_runs']} times"
+    took = f", {seconds(build['last_run'])}" if build["last_run"] is not None else ""
+    return f"{driver(build['command'])} ran {times}{took}, to stop where it should"
 
 
 def split(driver: str) -> dict[str, str]:

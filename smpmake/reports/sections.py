@@ -9,28 +9,28 @@ import shlex
 import time
 from typing import Any, Final
 
-from smpmake.reports import phrases
+from smpmake.reports import heading, phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains, of_document
-from smpmake.reports.headline import against, best_serial, label, load
+from smpmake.reports.heading import TIMES
+from smpmake.reports.headline import ends, is_measured, label, told
 from smpmake.units import cut, plain, seconds, size
-
-TIMES: Final = "\N{MULTIPLICATION SIGN}"
-NONBREAKING: Final = "\N{NO-BREAK SPACE}"
 
 _FAILURES: Final = 50
 _OUTPUT: Final = 16_000  # characters of a failure's output
 _LINE: Final = 8_000  # of its command line
 _NOTICES: Final = 20
 _PIECES: Final = 12
+_NOTED: Final = 0.1  # of the CPUs: what others took beyond that is worth a row
+_WORTH: Final = 0.05  # of the time: what gains less gains nothing
 
 
 def title(document: Document) -> str:
     """What a browser's tab shows."""
     build = document["build"]
     name = cut(shlex.join(build["command"]), 60)
-    if build["status"]:
-        return f"failed: {name} - smpmake"
+    state, kind = heading.state(document)
+    if kind != "good":
+        return f"{name} {state} - smpmake"
     return f"{name} in {seconds(document['figures']['wall'])} - smpmake"
 
 
@@ -39,93 +39,27 @@ def _driver(document: Document) -> str:
 
 
 def head(document: Document) -> dict[str, Any]:
-    """Which build, and the headline."""
+    """Which build, and the sentence about it."""
     build = document["build"]
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(build["started_unix"]))
     number = f"build {build['id']}, " if build["id"] else ""
-    state, kind = "succeeded", "good"
-    if not build["complete"]:
-        state, kind = ("is still running", "") if build["running"] else ("was killed", "bad")
-    elif build["status"]:
-        state, kind = f"failed with status {build['status']}", "bad"
+    state, kind = heading.state(document)
     return {
         "command": cut(shlex.join(build["command"]), 300),
         "state": state,
         "kind": kind,
-        "strong": _strong(document),
-        "headline": _headline(document),
-        "lead": "".join(_share(document)),
+        **heading.heading(document)._asdict(),
         "when": f"{number}{when}, in ",
         "cwd": build["cwd"],
     }
 
 
-def _strong(document: Document) -> str:
-    """The one figure, where there is one to be proud of."""
-    if not document["commands"] or document["build"]["status"]:
-        return ""
-    if not gains(document):
-        return _unbroken(seconds(document["figures"]["wall"]))
-    return _unbroken(phrases.times(best_serial(document)[0], TIMES))
-
-
-def _headline(document: Document) -> str:
-    figures = document["figures"]
-    if not document["commands"] and not document["build"]["status"]:
-        return f"{seconds(figures['wall'])}, and nothing to run in parallel"
-    if document["build"]["status"]:
-        return cut(of_document(document), 300)
-    if not gains(document):
-        return ""
-    serial, kind = best_serial(document)
-    wall, most = (_unbroken(each) for each in (seconds(figures["wall"]), phrases.serial(serial)))
-    return f"{wall} for {kind} {most} of serial work"
-
-
-def _unbroken(figure: str) -> str:
-    """A figure that no line break parts from its unit."""
-    return figure.replace(" ", NONBREAKING)
-
-
-def _share(document: Document) -> list[str]:
-    if not document["commands"]:
-        return ["No compiler, linker or other tool that smpmake knows was called."]
-    figures = document["figures"]
-    if not gains(document):
-        build = document["build"]
-        early = build["status"] or not build["complete"]
-        why = "It ended early" if early else "It was too short"
-        if build["running"]:
-            why = "It has not ended"
-        return [f"{why}, so nothing is said of how much smpmake helped."]
-    serial, kind = best_serial(document)
-    cpus, share = figures["extra_cpus"], phrases.part(serial)
-    words = []
-    if figures["loaded"]:
-        taken = load(document)
-        words.append(
-            f"{taken[0].upper()}{taken[1:]}; so all times are longer than they could be.  "
-        )
-    if cpus < 2:
-        words.append("With one CPU, or one slot, there is no other one to use.  ")
-    elif serial.speedup < 0.995:
-        words.append(f"On {cpus} CPUs it took longer than serial work would have.  ")
-    elif share:
-        extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
-        words.append(f"On {cpus} CPUs, {share} of {extra} was gained.  ")
-    if kind == "a measured":
-        estimate = phrases.serial(against(figures["serial_estimated"]))
-        words.append(f"The serial time was measured; it was estimated as {estimate}.")
-    else:
-        beside = ", beside the same load" if figures["loaded"] else ""
-        words.append(f"The serial time is an estimate{beside}; nobody has measured it.")
-    return words
-
-
 def findings(document: Document) -> dict[str, Any]:
-    """What held it back, in words."""
+    """What held it back, in words; only notices of a build that is not whole."""
     wall = document["figures"]["wall"] or 1.0
+    whole = heading.is_whole(document)
     return {
+        "title": "What held it back" if whole else "Notices",
         "findings": [
             {
                 "figure": seconds(finding["seconds"]),
@@ -133,6 +67,7 @@ def findings(document: Document) -> dict[str, Any]:
                 "part": min(1.0, finding["seconds"] / wall),
             }
             for finding in document["findings"]
+            if whole and finding["kind"] != "cpus"
         ],
         "notices": document["build"]["notices"][:_NOTICES],
     }
@@ -140,61 +75,102 @@ def findings(document: Document) -> dict[str, Any]:
 
 def figures(document: Document) -> list[tuple[str, str, str]]:
     """The key figures: name, value, and what to make of it."""
-    f, cpus = document["figures"], document["build"]["cpus"]
-    gain = gains(document)
-    spent = (
-        f"{seconds(f['user'])} user, {seconds(f['system'])} system, "
-        f"smpmake {seconds(f['server_cpu'])}"
-    )
-    rows = [("Wall time", seconds(f["wall"]), "from the first moment to the last")]
-    for kind in ("estimated", "measured"):
-        if f[f"serial_{kind}"] is not None:
-            known = against(f[f"serial_{kind}"])
-            words = f"{phrases.times(known, TIMES)} as long" if gain else ""
-            rows.append((f"Serial, {kind}", phrases.serial(known), words))
-    serial, kind = best_serial(document)
-    if serial.efficiency is not None and serial.speedup >= 1 and gain:
-        how = phrases.formula(serial, f["extra_cpus"])
-        words = f"{how}, by the {kind.split()[-1]} serial time"
-        rows.append(("Extra CPUs used", phrases.part(serial), words))
-    if f["loaded"]:
-        rows.append(("Others took", f"{(f['others'] or 0) + f['stolen']:.0%}", "of the CPUs"))
+    f = document["figures"]
+    rows = [("Build time", seconds(f["wall"]), "from smpmake's start to its end")]
+    if heading.is_whole(document):
+        rows += _comparison(document)
+    if again := phrases.again(document["build"]):
+        rows.append(("Repeated", f"{document['build']['driver_runs']}", again))
+    rows += _shares(document)
+    rows += _waits(document)
+    rows.append(("Commands", f"{f['deferred'] + f['foreground']:,}", _counts(f)))
+    memory = "more in use at the peak than at the start"
+    if f["peak_job_bytes"]:
+        memory += f"; the largest job used {size(f['peak_job_bytes'])}"
+    rows.append(("Memory", size(f["peak_memory_bytes"]), memory))
     rows += [
         (
-            "CPU",
-            f"{f['utilisation']:.0%}",
-            f"of {cpus} CPU{'s' if cpus != 1 else ''}: {spent}",
-        ),
-        (
-            "Least possible here",
-            seconds(f["lower_bound"]),
-            f"the build came to {f['closeness']:.0%} of it"
-            if f["closeness"] is not None
-            else "with nothing beside the build",
-        ),
-        ("Critical path", seconds(f["critical_path"]), "no machine could be faster"),
-        (
-            f"{_driver(document)} waited",
-            seconds(f["stalled"]),
-            f"jobs waited {seconds(f['queue_wait'])} for a slot, all in all",
-        ),
-        ("Commands", f"{f['deferred'] + f['foreground']:,}", _counts(f)),
-        (
-            "Memory",
-            size(f["peak_memory_bytes"]),
-            f"more in use at the peak; {size(f['peak_job_bytes'])} at most in one job",
-        ),
-    ]
-    rows += [
-        ("Elsewhere", each["host"], f"{each['compiles']} compiles, {seconds(each['seconds'])}")
+            "Another machine",
+            each["host"],
+            f"{each['compiles']} compiles, {seconds(each['seconds'])}",
+        )
         for each in f["elsewhere"]
     ]
     if f["held_by_memory"]:
-        rows.append(("Held by memory", seconds(f["held_by_memory"]), "jobs had to wait for it"))
+        held = "jobs had to wait, because memory was short"
+        rows.append(("Held by memory", seconds(f["held_by_memory"]), held))
     if f["surprises"]:
-        rows.append(("Surprises", f"{f['surprises']}", "jobs did what no command line said"))
+        words = "reads and writes of jobs that no command line named"
+        rows.append(("Surprises", f"{f['surprises']:,}", words))
     if f["unguarded"]:
-        rows.append(("Unguarded", f"{len(f['unguarded'])}", ", ".join(f["unguarded"])))
+        names = ", ".join(f["unguarded"])
+        rows.append(("Without a guard", f"{len(f['unguarded'])}", f"programs: {names}"))
+    return rows
+
+
+def _comparison(document: Document) -> list[tuple[str, str, str]]:
+    """With a build without smpmake, and with the best that there can be."""
+    f = document["figures"]
+    rows = []
+    gained = told(document)
+    if gained is not None:
+        measured = is_measured(document)
+        words = f"{phrases.times(gained.speedup, TIMES)} as long"
+        if f["serial_estimated"] is not None:
+            known = phrases.between(*map(seconds, ends(f["serial_estimated"])))
+            rows.append(("Without smpmake, estimated", known, "" if measured else words))
+        if measured:
+            rows.append(("Without smpmake, measured", seconds(f["serial_measured"]), words))
+        if gained.efficiency is not None and gained.efficiency.middle > 0:
+            words = f"100% would be {f['extra_cpus']} {TIMES} as fast"
+            rows.append(("Extra CPUs used", phrases.part(gained.efficiency), words))
+    least = "at best on this machine"
+    if f["closeness"] is None:
+        least += ", without other programs"
+    elif f["lower_bound"] > 0:
+        more = f["wall"] / f["lower_bound"] - 1
+        longer = f"{more:.0%} longer" if more < 1 else f"{more + 1:.1f} times that"
+        least += f"; the build took {longer}"
+    rows.append(("Least possible here", seconds(f["lower_bound"]), least))
+    words = "the longest chain of commands: no machine could be faster"
+    rows.append(("Critical path", seconds(f["critical_path"]), words))
+    return rows
+
+
+def _shares(document: Document) -> list[tuple[str, str, str]]:
+    """Who had the CPUs, each by its name."""
+    f, cpus = document["figures"], phrases.cpus(document["build"]["cpus"])
+    spent = (
+        f"of {cpus}: {seconds(f['user'])} in programs, {seconds(f['system'])} in the kernel, "
+        f"{seconds(f['server_cpu'])} in smpmake"
+    )
+    rows = [("This build's CPU share", f"{f['utilisation']:.0%}", spent)]
+    if (f["others"] or 0.0) + f["stolen"] > _NOTED:
+        if f["others"]:
+            rows.append(("Other programs' CPU share", f"{f['others']:.0%}", f"of {cpus}"))
+        if f["stolen"] >= 0.01:
+            host = "of the CPUs, kept by the host of this virtual machine"
+            rows.append(("The host's CPU share", f"{f['stolen']:.0%}", host))
+    return rows
+
+
+def _waits(document: Document) -> list[tuple[str, str, str]]:
+    """How long the driver waited for files, and jobs for a slot."""
+    f, driver = document["figures"], _driver(document)
+    stalled = "for unfinished files, or for a slot" if f["stalled"] else "for no file at all"
+    rows = [(f"{driver} waited", seconds(f["stalled"]), stalled)]
+    queued = f["queue_wait"] / f["wall"] if f["wall"] else 0.0
+    longest = max(
+        (
+            c["started"] - c["ready"]
+            for c in document["commands"]
+            if c["verdict"] == "deferred" and None not in (c["started"], c["ready"])
+        ),
+        default=0.0,
+    )
+    if queued >= 0.05:
+        words = f"on average, until a slot was free; {seconds(longest)} at the longest"
+        rows.append(("Jobs waiting", f"{queued:,.0f}" if queued >= 10 else f"{queued:.1f}", words))
     return rows
 
 
@@ -225,25 +201,60 @@ def split(document: Document) -> dict[str, Any]:
             }
             for name, value in parts
         ],
-        "at_once": ", ".join(f"{count}: {value / wall:.0%}" for count, value in counts),
+        "at_once": ", ".join(
+            f"{count or 'none'} for {value / wall:.0%}" for count, value in counts
+        ),
     }
 
 
-def what_if(document: Document) -> str:
-    """What the picture of more CPUs assumes, and how far off it is."""
+def what_if(document: Document) -> list[str]:
+    """What more CPUs would give, what the picture of that assumes, and how far off it is."""
     f = document["figures"]
+    if f["simulated"] is None:
+        return []
     off = f["simulated"] / f["wall"] - 1 if f["wall"] else 0.0
     check = (
-        f"For this build as it was it says {seconds(f['simulated'])} where {seconds(f['wall'])} "
-        f"were measured (◆): it is {off:+.0%} off.  "
-        if not f["loaded"]
-        else "Nothing runs beside it there, as other programs did beside this build (◆).  "
+        f"The build itself took {seconds(f['wall'])} (◆), because other programs ran beside it: "
+        "the simulation has none."
     )
-    return (
-        "A simulation: the recorded graph of this build, the same work and the same waiting, "
-        f"played on other machines.  {check}"
-        f"The dashed line is the critical path, {seconds(f['critical_path'])}."
+    if not f["busy"]:
+        check = (
+            f"For the build as it was smpmake simulated {seconds(f['simulated'])}, and it took "
+            f"{seconds(f['wall'])} (◆).  {_how_far(off)}"
+        )
+    assumed = (
+        "smpmake simulated the same commands on machines with other numbers of CPUs; each command "
+        "waits for the same others as it did in this build."
     )
+    bound = (
+        "The dashed line is the critical path: however many CPUs there are, the build takes at "
+        f"least {seconds(f['critical_path'])}."
+    )
+    return [*_more_cpus(document), f"{assumed}  {check}  {bound}"]
+
+
+def _how_far(off: float) -> str:
+    if abs(off) < 0.005:
+        return "So the simulation is right to 1%."
+    return f"So the simulation is {abs(off):.0%} too {'high' if off > 0 else 'low'}."
+
+
+def _more_cpus(document: Document) -> list[str]:
+    """How much the next larger machine would gain, and from where on nothing is gained."""
+    curve, here = document["what_if"], document["figures"]["extra_cpus"]
+    now = min((point["seconds"] for point in curve if point["cpus"] <= here), default=0.0)
+    more = [point for point in curve if point["cpus"] > here]
+    if not more or now <= 0:
+        return []
+    best = min(point["seconds"] for point in more)
+    if best > (1 - _WORTH) * now:
+        return ["More CPUs would gain next to nothing."]
+    enough = next(p["cpus"] for p in curve if p["seconds"] <= best * (1 + _WORTH) + 0.001)
+    share = f"{more[0]['seconds'] / now:.0%}"
+    first = (
+        f"With {more[0]['cpus']} CPUs the build would take about {share} of its time with {here}."
+    )
+    return [f"{first}  More than {enough} CPUs would gain next to nothing."]
 
 
 def failures(document: Document) -> dict[str, Any]:
@@ -253,7 +264,7 @@ def failures(document: Document) -> dict[str, Any]:
     for failure in document["failures"][:_FAILURES]:
         command = commands[failure["command"]]
         output = plain(failure["output"]).rstrip()
-        told = f"; {_driver(document)} was told" if failure["reported"] else ""
+        told = f"; smpmake told {_driver(document)}" if failure["reported"] else ""
         if len(output) > _OUTPUT:  # compilers say what matters first
             output = f"{output[:_OUTPUT]}\n… and {len(output) - _OUTPUT:,} characters more"
         shown.append(
@@ -268,23 +279,6 @@ def failures(document: Document) -> dict[str, Any]:
             }
         )
     return {"shown": shown, "rest": len(document["failures"]) - len(shown)}
-
-
-def complaints(document: Document) -> dict[str, Any]:
-    """What succeeded, or was told to fail, with warnings or errors in what it said."""
-    commands = {command["number"]: command for command in document["commands"]}
-    failed = {failure["command"] for failure in document["failures"]}
-    said = [each for each in document["diagnostics"] if each["command"] not in failed]
-    said.sort(key=lambda each: (-each["errors"], -each["warnings"], each["command"]))
-    shown = [
-        {
-            "label": label(commands[each["command"]]),
-            "count": ", ".join(phrases.complaints(each)),
-            "output": cut(plain(each["output"]).rstrip(), _OUTPUT),
-        }
-        for each in said[:_FAILURES]
-    ]
-    return {"shown": shown, "rest": len(said) - len(shown)}
 
 
 def path(document: Document) -> dict[str, Any]:
@@ -304,22 +298,24 @@ def path(document: Document) -> dict[str, Any]:
         )
     rest = len(pieces) - len(rows)
     note = (
-        "What would still take its time on a machine without limits"
-        f"{f'; {rest:,} shorter pieces are left out' if rest > 0 else ''}."
+        "The longest chain of commands that wait for each other: however many CPUs there are, "
+        "the build takes at least as long."
     )
+    if rest > 0:
+        note += f"  {rest:,} shorter pieces are left out."
     return {"note": note, "rows": rows}
 
 
 def foot(document: Document) -> list[str]:
     """What the words mean."""
     version = document["build"]["smpmake"]
-    return [
-        (
-            f"Serial estimate: {_driver(document)}'s own time and every command's, each by itself: "
-            "its CPU time, and of its waiting the part that was not waiting for a CPU; "
-            "where other programs ran, as long as it would take beside these.  "
-            "Extra CPUs used: (speed-up - 1) / (N - 1), N CPUs.  "
-            "Least possible: the critical path, or all CPU time over all CPUs."
-        ),
-        f"smpmake {version}.  This page loads nothing from anywhere.",
-    ]
+    rows = [f"smpmake {version} made this page.  It loads nothing from anywhere."]
+    if heading.without(document):
+        rows.insert(
+            0,
+            f"Without smpmake: smpmake adds up {_driver(document)}'s own time and that of every "
+            "command by itself.  That is its CPU time, and the time in which it waited for "
+            "anything but a CPU.  Extra CPUs used: (speed-up - 1) / (N - 1) with N CPUs.  Least "
+            "possible here: the critical path, or all CPU time over all CPUs if that is more.",
+        )
+    return rows

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from smpmake import records
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.reports import ending, idle, phrases
-from smpmake.reports.ending import tells_gain
 from smpmake.units import one_line, seconds
 
 if TYPE_CHECKING:
-    from smpmake.timing import Against, Timing, Wait
+    from smpmake.timing import Timing
 
 _WIDTH = 72
 _NOTICES = 5
@@ -28,41 +26,18 @@ def short(command: CommandRecord) -> str:
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 
-def _wait_text(stall: Wait) -> str:
-    what = f"{seconds(stall.seconds)} {short(stall.waiter)}"
-    if stall.for_slot > stall.seconds / 2:
-        return f"{what} (for a free slot)"
-    return f"{what} (for {short(stall.cause)})" if stall.cause is not None else what
-
-
-def _stall(wait: records.Stall) -> str:
-    return f"{seconds(wait.duration)} {wait.who} {wait.cause} {os.path.basename(wait.path)}"
-
-
 def _took(command: CommandRecord, timing: Timing) -> str:
-    cpu = f" ({seconds(command.cpu)} of CPU)" if timing.loaded else ""
+    cpu = f" ({seconds(command.cpu)} of CPU)" if timing.busy else ""
     return f"{seconds(command.duration)}{cpu}"
-
-
-def _gains(record: BuildRecord, timing: Timing) -> bool:
-    is_drivers = timing.serial.parallel and not timing.deferred
-    return tells_gain(record.status, timing.wall, is_drivers=is_drivers)
 
 
 def headline(record: BuildRecord, timing: Timing) -> str:
     """One line: how much it helped."""
-    if not _gains(record, timing):
-        return f"smpmake: {seconds(timing.wall)} {phrases.places(timing.slots, timing.cpus)}"
-    serial = _serial(timing)
-    said = phrases.result(
-        wall=timing.wall,
-        against=serial,
-        measured=timing.measured is not None,
-        slots=timing.slots,
-        count=timing.cpus,
-        load=phrases.taken(timing.others, timing.stolen) if timing.loaded else "",
-    )
-    return f"smpmake: {said}"
+    if not timing.why_not:
+        said = phrases.result(timing.wall, timing.best, measured=timing.measured is not None)
+        return f"smpmake: {said}"
+    why = phrases.untold(timing.why_not, wanted=timing.wanted, parallel=timing.parallel)
+    return "; ".join(filter(None, (f"smpmake: built in {seconds(timing.wall)}", why)))
 
 
 def failed(record: BuildRecord) -> str:
@@ -77,8 +52,9 @@ def notices(record: BuildRecord) -> list[str]:
     return [one_line(f"smpmake: {notice}") for notice in record.notices[:_NOTICES]]
 
 
-def _serial(timing: Timing) -> Against:
-    return timing.measured if timing.measured is not None else timing.estimated
+def unused_engine(record: BuildRecord) -> str:
+    """A line that is never left out: what was asked for came to nothing."""
+    return one_line(f"smpmake: {record.unused}") if record.unused else ""
 
 
 def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
@@ -86,6 +62,8 @@ def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
     if timing is None:
         return [idle.line((record.ended - record.started) / 1e9)]
     rows = [headline(record, timing)]
+    used = phrases.used(timing.best, timing.extra_cpus) if not timing.why_not else ""
+    rows += [f"  {used}"] if used else []
     why = ", ".join(f"{count} {reason}" for reason, count in timing.reasons[:4])
     cancelled = f", {timing.cancelled} cancelled" if timing.cancelled else ""
     cancelled += f", {timing.undone} undone" if timing.undone else ""
@@ -99,21 +77,6 @@ def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
     )
     if timing.elsewhere:
         rows.append(f"  elsewhere  {phrases.elsewhere(timing.elsewhere)}")
-    serial = _serial(timing)
-    if serial.efficiency is not None and serial.speedup >= 1 and _gains(record, timing):
-        rows.append(
-            f"  extra CPUs {phrases.part(serial)} used = "
-            f"{phrases.formula(serial, timing.extra_cpus)}, serial time "
-            f"{'measured' if timing.measured is not None else 'estimated'}"
-        )
-    longest = [(wait.seconds, _wait_text(wait)) for wait in timing.waits[:5]]
-    longest += [
-        (stall.duration, _stall(stall)) for stall in timing.stalls[:5] if stall.duration > 0.01
-    ]
-    if longest:
-        longest.sort(reverse=True)
-        shown = "; ".join(text for _, text in longest[:3])
-        rows.append(f"  stalls     {seconds(timing.stalled)} in all: {shown}")
     if timing.slowest:
         shown = "; ".join(f"{_took(c, timing)} {short(c)}" for c in timing.slowest[:3])
         rows.append(f"  slowest    {shown}")
@@ -130,6 +93,7 @@ def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
     if surprises:
         rows.append(f"  surprises  {surprises}: jobs did what their command lines did not say")
     rows += [f"  notice     {notice}" for notice in record.notices[:_NOTICES]]
+    rows += [unused] if (unused := unused_engine(record)) else []
     return [one_line(row) for row in rows]
 
 

@@ -12,12 +12,11 @@ from typing import Any, Final
 
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains
-from smpmake.reports.headline import best_serial, label
-from smpmake.reports.sections import TIMES
+from smpmake.reports.heading import TIMES
+from smpmake.reports.headline import is_measured, label
 from smpmake.units import cut, seconds, size
 
-_COMMANDS: Final = 50  # rows of the table that stands in for the interactive one
+_COMMANDS: Final = 30  # rows of the table that stands in for the interactive one
 _GROUPS: Final = 100
 
 
@@ -60,10 +59,10 @@ def commands(document: Document) -> dict[str, Any]:
                 Cell(_memory(command["max_rss_bytes"]), "minor"),
             )
         )
-    heads = _heads("Command", ("Kind", "Weighted", "Wall", "CPU", "Memory"), rows)
+    heads = _heads("Command", ("Kind", "Weighted", "Took", "CPU", "Memory"), rows)
     note = (
-        f"The {len(rows)} costliest of {len(document['commands']):,}.  Weighted: seconds in which "
-        "several commands ran at once are shared between them."
+        f"The {len(rows)} costliest of {len(document['commands']):,}.  Weighted: while several "
+        "commands run at the same time, each of them gets its share of these seconds."
     )
     return {"note": note, "table": Table(heads, rows, sortable=False)}
 
@@ -89,7 +88,7 @@ def _group_table(groups: list[Document], one: str) -> Table:
         )
         for group in groups[:_GROUPS]
     ]
-    heads = _heads(one, ("Weighted", "Wall", "CPU", "Commands", "Memory"), rows)
+    heads = _heads(one, ("Weighted", "Time", "CPU", "Commands", "Memory"), rows)
     return Table(heads, rows, f"By {one.lower()}", len(groups) - len(rows))
 
 
@@ -144,11 +143,11 @@ def stalls(document: Document) -> list[Table]:
     ]
     tables = []
     if causes:
-        heads = _heads(f"{driver} waited because it", ("Seconds", "Times"), causes)
-        tables.append(Table(heads, causes))
+        heads = _heads(f"{driver} waited while a program", ("Seconds", "Times"), causes)
+        tables.append(Table(heads, causes, f"Why {driver} waited"))
     if reasons:
-        heads = _heads("In place because it", ("Name", "Commands"), reasons)
-        tables.append(Table(heads, reasons))
+        heads = _heads("A command ran in place because it", ("Name", "Commands"), reasons)
+        tables.append(Table(heads, reasons, "Why commands ran in place"))
     return tables
 
 
@@ -158,14 +157,13 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
     if not earlier:
         return None
     build, wall = document["build"], document["figures"]["wall"]
-    serial, kind = best_serial(document)
-    measured = kind == "a measured" and gains(document)
     this = {
         "id": build["id"],
         "started_unix": build["started_unix"],
         "wall": wall,
         "status": build["status"],
-        "speedup": serial.speedup if measured else None,
+        "speedup": document["figures"]["speedup"],
+        "measured": is_measured(document),
     }
     rows = sorted([*earlier, this], key=lambda row: (row["started_unix"], row["id"]))
     ours, cells = -1, list[tuple[Cell, ...]]()
@@ -173,9 +171,14 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["started_unix"]))
         if row is this:
             ours = len(cells)
-        status = "no end" if row["status"] is None else "" if row["status"] == 0 else row["status"]
+        status = "no end" if row["status"] is None else f"status {row['status']}"
+        if row["status"] == 0:
+            status = "succeeded"
         against = f"{row['wall'] / wall - 1:+.0%}" if row["wall"] and wall else ""
-        speedup = f"{row['speedup']:.2f} {TIMES}" if row["speedup"] is not None else ""
+        speedup = ""
+        if row["speedup"] is not None:
+            mark = "" if row["measured"] else "~ "
+            speedup = f"{mark}{row['speedup']['middle']:.2f} {TIMES}"
         cells.append(
             (
                 Cell(str(row["id"])),
@@ -183,8 +186,8 @@ def builds(document: Document, earlier: list[Document]) -> tuple[list[Document],
                 Cell(seconds(row["wall"]) if row["wall"] is not None else "?"),
                 Cell("this one" if row is this else against),
                 Cell(speedup, "minor"),
-                Cell(f"{status}"),
+                Cell(status, "words"),
             )
         )
-    heads = _heads("Build", ("Started", "Wall", "To this", "Measured", "Status"), cells)
+    heads = _heads("Build", ("Started", "Took", "Against this", "Speed-up", "Result"), cells)
     return rows, Table(heads, cells, sortable=False, ours=ours)

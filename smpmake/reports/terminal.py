@@ -9,9 +9,8 @@ from typing import Final
 
 from smpmake.reports import diagnostics, phrases
 from smpmake.reports.document import Document
-from smpmake.reports.ending import gains
 from smpmake.reports.grid import Kind, Look, Part, lines, pairs, rest, table, title
-from smpmake.reports.headline import best_serial, headline, label
+from smpmake.reports.headline import headline, is_measured, label, told
 from smpmake.units import cut, cut_left, seconds, size
 
 _FAILURES: Final = 20
@@ -28,6 +27,9 @@ def page(document: Document, look: Look = Look(), rows: int = 10) -> list[str]:
     failed = document["build"]["status"] not in (0, None)
     parts = _head(document, look.width)
     failures = _section("Failures", _failures(document))
+    if document["build"]["running"]:
+        parts += _section("Running now", _running(document, rows))
+        parts.append("")
     if failed:
         parts += [f"  {headline(document)}", *failures, ""]
     parts.append(pairs(_figures(document)))
@@ -67,26 +69,77 @@ def _head(document: Document, width: int) -> list[Part]:
     ]
 
 
+def _running(document: Document, rows: int) -> list[Part]:
+    """Of a build that has not ended: what is at work, for how long, and what it waits for."""
+    now, commands = document["figures"]["wall"], document["commands"]
+    by_number = {command["number"]: command for command in commands}
+    waits = {
+        stall["command"]: stall for stall in document["stalls"] if stall["end"] is None
+    }  # the driver's as that of -1
+    shown = []
+    if -1 in waits:
+        stall = waits[-1]
+        who = phrases.driver(document["build"]["command"])
+        name = who if stall["who"] == who else f"{who} ({stall['who']})"
+        shown.append((now - stall["start"], name, _awaited(stall["path"], stall, by_number)))
+    for command in commands:
+        if command["state"] or command["started"] is None:
+            continue
+        stall = waits.get(command["number"])
+        what = _awaited(stall["path"], stall, by_number) if stall is not None else ""
+        shown.append((now - command["started"], label(command), what))
+    shown.sort(key=lambda row: -row[0])
+    queued = [c for c in commands if not c["state"] and c["started"] is None]
+    parts: list[Part] = []
+    if shown:
+        columns = (("for", _FIGURE), ("", Kind.TEXT), ("", Kind.WORDS))
+        cells = ((seconds(max(0.0, took)), *names) for took, *names in shown[:rows])
+        parts += [table(columns, cells), *rest(len(shown) - rows)]
+    blocked = [c for c in queued if c["waits_for"]]
+    if blocked:
+        cells = (
+            (label(c), f"waits for {_several(c['waits_for'], by_number)}") for c in blocked[:rows]
+        )
+        parts += [table((("", Kind.TEXT), ("", Kind.WORDS)), cells), *rest(len(blocked) - rows)]
+    if slots := len(queued) - len(blocked):
+        parts.append(f"  {slots} command{'s wait' if slots > 1 else ' waits'} for a slot")
+    return parts or [
+        f"  none that smpmake knows: {phrases.driver(document['build']['command'])} is at work"
+    ]
+
+
+def _awaited(path: str, stall: Document, commands: dict[int, Document]) -> str:
+    name = path.rpartition("/")[2]
+    command = commands.get(stall["waited_for"])
+    by = f" ({label(command)})" if command is not None and not command["state"] else ""
+    return f"waits for {name}{by}"
+
+
+def _several(numbers: list[int], commands: dict[int, Document]) -> str:
+    more = f" and {len(numbers) - 1} more" if len(numbers) > 1 else ""
+    return f"{label(commands[numbers[0]])}{more}"
+
+
 def _figures(document: Document) -> list[tuple[str, str]]:
     figures = document["figures"]
-    serial, kind = best_serial(document)
-    rows = [] if document["build"]["status"] else [("result", headline(document))]
-    if serial.efficiency is not None and serial.speedup >= 1 and gains(document):
-        how = phrases.formula(serial, figures["extra_cpus"])
-        text = f"{phrases.part(serial)} used = {how}, serial time {kind.split()[-1]}"
-        rows.append(("extra CPUs", text))
+    build = document["build"]
+    rows = [] if build["status"] else [("result", headline(document))]
+    gained = told(document)
+    if gained is not None:
+        kind = "measured" if is_measured(document) else "estimated"
+        plain = phrases.between(*map(seconds, gained.seconds))
+        text = f"{phrases.times(gained.speedup)}: the plain build takes {plain} ({kind})"
+        rows.append(("speed-up", text))
+        if gained.efficiency is not None and gained.efficiency.middle > 0:
+            how = phrases.formula(gained.speedup, figures["extra_cpus"])
+            rows.append(("extra CPUs", f"{phrases.part(gained.efficiency)} used = {how}"))
+    if again := phrases.again(build):
+        rows.append(("repeated", again))
     cpu = (
         f"{figures['user']:.1f} s user + {figures['system']:.1f} s system, "
         f"{figures['utilisation']:.0%} of {phrases.cpus(document['build']['cpus'])}; "
         f"smpmake itself {seconds(figures['server_cpu'])}"
     )
-    bound = (
-        f"{seconds(figures['lower_bound'])} is the least this machine could take"
-        f"{' by itself' if figures['loaded'] else ''} "
-        f"(critical path {seconds(figures['critical_path'])}, work {seconds(figures['work'])})"
-    )
-    if figures["closeness"] is not None:
-        bound += f"; the build came to {figures['closeness']:.0%} of it"
     commands = phrases.commands(figures["deferred"], figures["foreground"])
     for name in ("cancelled", "failed"):
         if figures[name]:
@@ -99,7 +152,7 @@ def _figures(document: Document) -> list[tuple[str, str]]:
         f"{size(figures['peak_job_bytes'])} at most in one job, "
         f"{size(figures['peak_memory_bytes'])} more in use at the peak"
     )
-    rows += [("CPU", cpu), ("bound", bound), ("commands", commands)]
+    rows += [("CPU", cpu), *_bound(figures), ("commands", commands)]
     rows += [("waiting", waiting), ("memory", memory)]
     if complaints := phrases.complaints(figures):
         rows.append(("told", " and ".join(complaints)))
@@ -108,6 +161,20 @@ def _figures(document: Document) -> list[tuple[str, str]]:
     if figures["surprises"]:
         rows.append(("surprises", f"{figures['surprises']} (smpmake why shows them)"))
     return rows + [("notice", notice) for notice in document["build"]["notices"][:_NOTICES]]
+
+
+def _bound(figures: Document) -> list[tuple[str, str]]:
+    """The least that the build could take; of a part of a build it says nothing."""
+    if figures["lower_bound"] is None:
+        return []
+    text = (
+        f"{seconds(figures['lower_bound'])} is the least this machine could take"
+        f"{' by itself' if figures['busy'] else ''} "
+        f"(critical path {seconds(figures['critical_path'])}, work {seconds(figures['work'])})"
+    )
+    if figures["closeness"] is not None:
+        text += f"; the build came to {figures['closeness']:.0%} of it"
+    return [("bound", text)]
 
 
 def _findings(document: Document) -> list[Part]:
@@ -184,7 +251,7 @@ def _what_if(document: Document) -> list[Part]:
         rows.append((phrases.cpus(point["cpus"]), seconds(value), bar))
     figures = document["figures"]
     note = "with nothing beside it"
-    if not figures["loaded"]:
+    if not figures["busy"]:
         off = figures["simulated"] / figures["wall"] - 1
         said = f"it says {seconds(figures['simulated'])}, {off:+.0%}"
         note = f"for this build as it was {said}"

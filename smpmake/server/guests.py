@@ -179,6 +179,7 @@ class Guests:
             began=record.wall_clock,
             wmakes=True,  # its driver may be one
             known_failures=KnownFailures(folder, secrets=settings.redact),
+            driver=words,
         )
         record.commands, record.failures = build.records, build.failures
         record.reported = build.reported
@@ -298,6 +299,7 @@ class Guests:
         self._unwatch(guest)
         record = guest.record
         record.launchers = launchers.read(guest.build)
+        record.parallel = guest.build.parallel
         self._engine.forget(guest.build)
         last = max((max(c.ended, c.issued) for c in record.commands), default=0)
         record.driver_ended = guest.gone

@@ -281,6 +281,7 @@ class Requests:
             failures=[_failure(failure) for failure in outcome.failures],
             notices=outcome.notices,
             stalls=[dataclasses.astuple(stall) for stall in outcome.stalls],
+            parallel=outcome.parallel,
         )
         return await request.client.drained()
 
@@ -304,7 +305,11 @@ class Requests:
 def _outcome_of(build: Build) -> Outcome:
     """How a build went so far, whatever becomes of it meanwhile."""
     return Outcome(
-        list(build.records), list(build.failures), list(build.notices), list(build.stalls)
+        list(build.records),
+        list(build.failures),
+        list(build.notices),
+        list(build.stalls),
+        build.parallel,
     )
 
 

@@ -100,7 +100,7 @@ class Server:
                 raise frames.WireError(f"an invocation with {len(fds)} descriptors")
             out, err = fds
             fds.clear()  # the engine's now
-            self._engine.invoke(invoke, connection, out, err)
+            self._engine.invoke(invoke, connection, out, err, connection.pid)
         elif kind == layout.WIRE_QUESTION:
             connection.ask(wire.decode_question(payload))
         elif kind == layout.WIRE_REQUEST and self._requests is not None:

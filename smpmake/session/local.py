@@ -110,7 +110,7 @@ class LocalBackend:
         if build.undo is not None:
             build.on_squash = self.on_squash
         build.notices += [text for text in (stage.doubt, stage.alone) if text]
-        build.began = record.wall_clock
+        build.began, build.driver = record.wall_clock, record.command
 
     async def adopt(self, driver: Driver) -> None:
         """See Backend."""
@@ -263,10 +263,17 @@ class LocalBackend:
             build.owed.clear()
         if build.transcript is not None and not build.failures:
             build.transcript.finish()
+        record.parallel = record.parallel or next(
+            (each.parallel for each in self._builds() if each.parallel), ""
+        )
         if self._engine is not None:
             from smpmake.engine import launchers
 
             record.launchers = launchers.read(build)
+            record.unused = self._engine.unused
+            if record.unused:  # it says what they say
+                known = self._engine.complaints
+                build.notices[:] = [n for n in build.notices if n not in known]
             if build.failures or self._stopped:  # to undo takes a process: there may be few
                 self._engine.rest()
         others = self._neighbours

@@ -1,4 +1,5 @@
-"""How busy the CPUs are that a build may use, as /proc says: by everybody, since the last look."""
+"""How busy the CPUs are that a build may use, as /proc says: by everybody, since the last look; and
+how much memory is in use."""
 
 from __future__ import annotations
 
@@ -95,3 +96,14 @@ def _share(part: int, whole: int) -> float:
 def _read(path: str) -> str:
     with open(path) as file:
         return file.read()
+
+
+def memory(read: Callable[[str], str] = _read) -> tuple[int, int]:
+    """Bytes of memory that the machine has, and how many of them are in use.  Raises OSError."""
+    found = {}
+    for line in read("/proc/meminfo").splitlines():
+        name, _, rest = line.partition(":")
+        found[name] = int(rest.split()[0]) * 1024
+    total = found.get("MemTotal", 0)
+    free = found.get("MemAvailable", found.get("MemFree", 0))
+    return total, max(0, total - free)

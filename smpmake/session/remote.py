@@ -118,7 +118,8 @@ class RemoteBackend:
         except ServerGoneError as error:
             self._lost = str(error)
             return
-        record.commands, record.failures, record.notices, record.stalls = outcome
+        record.commands, record.failures, record.notices, record.stalls, parallel = outcome
+        record.parallel = record.parallel or parallel
 
     def learn(self) -> list[str]:
         """See Backend.  A server that several builds share remembers nothing of one."""

@@ -1,4 +1,7 @@
-"""Looks at the machine now and then: CPU, memory, running and queued jobs."""
+"""Looks at the machine now and then: CPU, memory, running and queued jobs.
+
+Needs no more than /proc, so that the first look is possible before anything else is loaded.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from collections.abc import Callable
 from typing import Final
 
 from smpmake.records import Sample
+from smpmake.session import machine
 from smpmake.session.machine import Machine, Moment
 
 INTERVAL: Final = 0.5
 
 
 class Sampler:
-    """Appends to `samples` every `interval` seconds, and calls back each time."""
+    """Appends to `samples` every `interval` seconds, and calls back each time.  The first sample,
+    of when it is made, is there at once: of the machine before the build."""
 
     def __init__(
         self,
@@ -24,24 +29,21 @@ class Sampler:
         started: int,
         interval: float = INTERVAL,
     ) -> None:
-        import psutil
-
-        self._psutil = psutil
         self._samples = samples
         self._counts = counts
         self._started = started
         self._interval = interval
         self._moment = Moment(0.0, 0.0, -1.0)
-        self._memory = 0
+        self._memory = self._total = 0
         self._machine: Machine | None = None
         with contextlib.suppress(OSError):
             self._machine = Machine()
+        self.take()
 
     @property
     def memory(self) -> int:
         """How much the machine has, bytes."""
-        total: int = self._psutil.virtual_memory().total
-        return total
+        return self._total
 
     @property
     def watched(self) -> int:
@@ -53,7 +55,7 @@ class Sampler:
         with contextlib.suppress(OSError):  # no descriptor for a look at /proc: as it was
             if self._machine is not None:
                 self._moment = self._machine.look()
-            self._memory = self._psutil.virtual_memory().used
+            self._total, self._memory = machine.memory()
         at = (time.monotonic_ns() - self._started) / 1e9
         busy, stolen, pressure = self._moment
         sample = Sample(at, busy, self._memory, *self._counts(), stolen, pressure)

@@ -29,6 +29,7 @@ from smpmake.session.interrupts import PATIENCE, Interrupts
 from smpmake.session.keeper import Keeper
 from smpmake.session.limits import SHORT, raise_descriptor_limit, restore_descriptor_limit
 from smpmake.session.rerun import Input, can_be_repeated, can_run_again
+from smpmake.session.sampler import Sampler
 from smpmake.threads import in_a_thread
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Session:
         if began:
             self.record.wall_clock -= (time.monotonic_ns() - began) / 1e9
         self._watching: Watch | None = None
+        self._sampler: Sampler
 
     @property
     def is_over(self) -> bool:
@@ -128,6 +130,7 @@ class Session:
         soft = self._ahead.soft if self._ahead is not None else raise_descriptor_limit()
         spare_the_collector()
         record.started = self._began or time.monotonic_ns()
+        self._sampler = Sampler(record.samples, backend.counts, record.started)
         self._interrupts.stand_by()
         if self._ahead is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._ahead.mask)  # those since have waited
@@ -166,6 +169,7 @@ class Session:
             self._input.rewind()
             self._interrupts.stand_by()
             driver = self._start(soft)
+            self.record.again_at = driver.keeper.started
             await self._backend.adopt(driver)
             faults = await self._see_through(driver)
         await ready
@@ -304,7 +308,7 @@ class Session:
             from smpmake.session.watch import Watch
 
             self._watching = self._watching or Watch(
-                self.record, self._backend, self._settings, self._turn
+                self.record, self._backend, self._settings, self._sampler, self._turn
             )
             self._watching.begin()
         except SHORT as error:

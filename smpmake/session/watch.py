@@ -19,11 +19,16 @@ from smpmake.status.template import Wording
 class Watch:
     """Of one build, from `begin` to `end`; a driver that is run again has another turn.
 
-    turn  called with each sample.
+    sampler  has looked at the machine since the build began.  turn  called with each sample.
     """
 
     def __init__(
-        self, record: BuildRecord, backend: Backend, settings: Settings, turn: Callable[[], None]
+        self,
+        record: BuildRecord,
+        backend: Backend,
+        settings: Settings,
+        sampler: Sampler,
+        turn: Callable[[], None],
     ) -> None:
         self._record = record
         self._backend = backend
@@ -31,14 +36,13 @@ class Watch:
         self._turn = turn
         self._progress = Progress(record.slots)
         self._sequel: Sequel = ()
-        self._sampler: Sampler
+        self._sampler = sampler
         self._display: Display
         self._task: asyncio.Task[None]
 
     def begin(self) -> None:
         """A driver runs."""
         record, settings = self._record, self._settings
-        self._sampler = Sampler(record.samples, self._backend.counts, record.started)
         record.watched, record.memory = self._sampler.watched, self._sampler.memory
         self._display = display(Wording(settings.status), quiet=settings.verbosity < 0)
         self._task = asyncio.create_task(self._sampler.run(self._sampled))

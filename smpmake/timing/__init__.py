@@ -1,6 +1,7 @@
 """What a recorded build meant: one model, which every printer shares."""
 
 from smpmake.timing.depth import Depth, explore
+from smpmake.timing.gain import Ends
 from smpmake.timing.model import (
     Against,
     Timing,
@@ -13,6 +14,7 @@ from smpmake.timing.model import (
 __all__ = [
     "Against",
     "Depth",
+    "Ends",
     "Timing",
     "Wait",
     "analyse",

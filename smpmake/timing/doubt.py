@@ -17,22 +17,17 @@ from smpmake.timing.spans import Concurrency
 #: 10 % is what cores lose to each other, and two threads of one core do the work of 1.2 or more.
 _CORES: Final = 0.9
 _THREADS: Final = 0.6
-#: Beside other programs the serial build shares CPUs, too, but is interrupted less often than more
-#: processes are: 5 % less CPU time was measured with compiles of 0.2 s, 20 % with such of 0.04 s.
-_INTERRUPTED: Final = 0.8
 _WORTH_SAYING: Final = 0.03  # of the estimate
 
 
-def least(record: BuildRecord, work: Serial, beside: Concurrency) -> float | None:
-    """Seconds that the serial build takes at least; None where the estimate itself will do."""
+def least(record: BuildRecord, work: Serial, beside: Concurrency) -> float:
+    """Seconds that the serial build takes at least; the estimate itself where that will do."""
     if record.calibration is not None or min(record.slots, record.cpus) < 2:
-        return None
-    if work.load.heavy:
-        return _INTERRUPTED * work.estimate
+        return work.work
     ran = sum(number * seconds for number, seconds in enumerate(beside.seconds))
     together = ran - sum(beside.seconds[1:2])
     if ran <= 0:
-        return None
+        return work.work
     kept = _THREADS if record.surroundings.threads else _CORES
     off = (1 - kept) * work.cpu * together / ran
-    return work.estimate - off if off > _WORTH_SAYING * work.estimate else None
+    return work.work - off if off > _WORTH_SAYING * work.work else work.work

@@ -21,11 +21,16 @@ _MOST: Final = 8
 class Finding(NamedTuple):
     """seconds of wall time (or of waiting), and a sentence about them, with one thing to do.
 
+    kind      "stall", "gap", "gaps", "alone", "in-place", "memory" or "cpus".
+    commands  the numbers of those that it is about; path: the file, "" for none.
     is_cause  whether it cost this very build something; else it is good to know.
     """
 
+    kind: str
     seconds: float
     text: str
+    commands: tuple[int, ...] = ()
+    path: str = ""
     is_cause: bool = True
 
 
@@ -66,30 +71,34 @@ def find(
 def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
     """For each result that somebody came to too early: who, and how long."""
     by_number = {command.number: command for command in record.commands}
-    waits: dict[str, list[tuple[Span, str]]] = {}
+    waits: dict[str, list[tuple[Span, str, tuple[int, ...]]]] = {}
     base = record.started
     for stall in timing.stalls:
         span = ((stall.began - base) / 1e9, (stall.ended - base) / 1e9)
-        waits.setdefault(_place(stall.path, record), []).append((span, stall.who))
+        numbers = tuple(n for n in (stall.waited_for, stall.command) if n in by_number)
+        waits.setdefault(stall.path, []).append((span, stall.who, numbers))
     for wait in timing.waits:
         if wait.cause is None or wait.for_slot > wait.seconds / 2:
             continue
         span = ((wait.waiter.issued - base) / 1e9, (wait.waiter.started - base) / 1e9)
         cause = by_number.get(wait.cause.number, wait.cause)
-        name = _place(cause.outputs[0], record) if cause.outputs else cause.tool
+        path = cause.outputs[0] if cause.outputs else cause.tool
         who = "links" if wait.waiter.kind == "link" else _named(wait.waiter, record)
-        waits.setdefault(name, []).append((span, who))
+        numbers = (cause.number, wait.waiter.number)
+        waits.setdefault(path, []).append((span, who, numbers))
     found = []
-    for name, entries in waits.items():
-        seconds = length(union(span for span, _ in entries))
-        who, count = Counter(who for _, who in entries).most_common(1)[0]
+    for path, entries in waits.items():
+        seconds = length(union(span for span, _, _ in entries))
+        who, count = Counter(who for _, who, _ in entries).most_common(1)[0]
+        numbers = tuple(dict.fromkeys(n for _, _, several in entries for n in several))
         others = " and others" if count < len(entries) else ""
         more = f", {len(entries)} times" if len(entries) > 1 else ""
         text = (
-            f"{who}{others} waited {units.seconds(seconds)}{more} for {name} to be finished: "
-            f"let it be made earlier, or needed later"
+            f"{who}{others} waited {units.seconds(seconds)}{more} for {_place(path, record)} to be "
+            "finished: let it be made earlier, or needed later"
         )
-        found.append(Finding(seconds, text))
+        file = path if path.startswith("/") else ""
+        found.append(Finding("stall", seconds, text, numbers, file))
     return found
 
 
@@ -106,23 +115,25 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
         return []
     commands = sorted(record.commands, key=lambda c: c.issued)
     issued = [(c.issued - record.started) / 1e9 for c in commands]
-    places: dict[str, float] = {}
+    places: dict[int, float] = {}
     for start, end in idle:
-        where = _between(record, commands, bisect.bisect_right(issued, start))
-        places[where] = places.get(where, 0.0) + end - start
+        behind = bisect.bisect_right(issued, start)
+        places[behind] = places.get(behind, 0.0) + end - start
     found = []
-    for where, seconds in sorted(places.items(), key=lambda place: -place[1])[:3]:
+    for behind, seconds in sorted(places.items(), key=lambda place: -place[1])[:3]:
+        where = _between(record, commands, behind)
+        numbers = tuple(c.number for c in commands[max(0, behind - 1) : behind + 1])
         text = f"{_driver(record)} gave nothing to do for {units.seconds(seconds)} {where}"
-        if not timing.loaded:  # else others had it
+        if not timing.busy:  # else others had it
             text += ": a CPU stood idle; look at what it does there by itself"
-        found.append(Finding(seconds, text))
+        found.append(Finding("gap", seconds, text, numbers))
     total = length(idle)
     if len(places) > 3 and total > 1.5 * sum(finding.seconds for finding in found):
         text = (
             f"{_driver(record)} left CPUs idle for {units.seconds(total)} in {len(places)} places, "
             "by what it did itself between the commands"
         )
-        found.append(Finding(total, text))
+        found.append(Finding("gaps", total, text))
     return found
 
 
@@ -178,29 +189,30 @@ def _tail(record: BuildRecord, timing: Timing) -> list[Finding]:
         f"at the end {names} ran {how} for {units.seconds(seconds)}: have {them} started earlier, "
         f"or split {them}"
     )
-    return [Finding(seconds, text)]
+    return [Finding("alone", seconds, text, tuple(jobs))]
 
 
 def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:
     """Commands that did not run in parallel, by reason."""
-    sums: dict[str, list[float]] = {}
+    sums: dict[str, dict[int, float]] = {}
     for command in record.commands:
         if (
             command.verdict != "deferred"
             and not command.light
             and command.number in timing.line.work
         ):
-            row = sums.setdefault(command.reason, [0, 0.0])
-            row[0] += 1
-            row[1] += length(timing.line.work[command.number])
+            row = sums.setdefault(command.reason, {})
+            row[command.number] = length(timing.line.work[command.number])
     return [
         Finding(
-            seconds,
-            f"{int(count)} command{'s' if count > 1 else ''} ran in place for "
-            f"{units.seconds(seconds)}, not in parallel: {Reason.text_of(reason)} ({reason}; "
-            "`smpmake why` shows them)",
+            "in-place",
+            sum(each.values()),
+            f"{len(each)} command{'s' if len(each) > 1 else ''} ran in place for "
+            f"{units.seconds(sum(each.values()))}, not in parallel: {Reason.text_of(reason)} "
+            f"({reason}; `smpmake why` shows them)",
+            tuple(each),
         )
-        for reason, (count, seconds) in sums.items()
+        for reason, each in sums.items()
     ]
 
 
@@ -211,7 +223,7 @@ def _memory(timing: Timing) -> list[Finding]:
         f"jobs waited {units.seconds(timing.held)} for memory, not for a CPU: `--memory` says how "
         "much is to stay free"
     )
-    return [Finding(timing.held, text)]
+    return [Finding("memory", timing.held, text)]
 
 
 def _cpus(timing: Timing, what_if: tuple[tuple[int, float], ...]) -> list[Finding]:
@@ -232,4 +244,4 @@ def _cpus(timing: Timing, what_if: tuple[tuple[int, float], ...]) -> list[Findin
         f"{size} CPUs would take about {seconds / here:.0%} of the time; more than {enough} "
         f"would gain nothing"
     )
-    return [Finding(gain, text, is_cause=False)]
+    return [Finding("cpus", gain, text, is_cause=False)]

@@ -1,8 +1,12 @@
-"""What the machine did while a build ran: how idle it was, and what others took of it.
+"""What the machine did while a build ran: how idle it was, and what others took and wanted of it.
 
 A build knows its own CPU time; the samples say what all CPUs did.  What was busy and was not the
 build's own was others'.  How long a job waited for a CPU its guards have told; of what has no guard
 it is inferred from how idle the machine was.
+
+How a plain build would have fared beside the same load cannot be told: schedulers share CPUs
+between sessions and cgroups by weights, not between runnable processes.  So where others wanted
+much (BUSY) nothing is said of speed.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from typing import Final, NamedTuple
 from smpmake.records import BuildRecord, Sample
 from smpmake.timing.spans import Span, Timeline, length
 
-#: Share of the CPUs that others may take before it changes what is said of a build.
-QUIET: Final = 0.1
+#: Share of the CPUs that others may want before nothing can be said of how much was gained.
+BUSY: Final = 0.25
+_LITTLE: Final = 0.1  # share of the CPUs that matters to nobody
 _LATE: Final = 0.01  # s that the last sample may come behind the build's end
 
 
@@ -49,23 +54,29 @@ class Load(NamedTuple):
     """The machine over a build's time.
 
     others  share of the build's CPUs that other programs took; None where that cannot be told.
+    wanted  the share that they wanted, at most 1; it is more than they took where both waited.
     stolen  share that the host of a virtual machine kept.
     host    by how much that made CPU time longer: factor.
     share   of the CPU time that the same work takes where nothing of the build runs beside it.
-    idle    see `alone`.  slow: see `beside`.
+    idle    see `alone`.
     """
 
     others: float | None
+    wanted: float | None
     stolen: float
     host: float
     idle: Course
-    slow: Course
     share: float = 1.0
 
     @property
-    def heavy(self) -> bool:
-        """Whether others took so much that it must be said."""
-        return (self.others or 0.0) + self.stolen > QUIET
+    def elsewhere(self) -> float:
+        """The share of the CPUs that others wanted, the host of a virtual machine among them."""
+        return min(1.0, (self.wanted or 0.0) + self.stolen)
+
+    @property
+    def busy(self) -> bool:
+        """Whether others wanted so much that nothing can be said of how much was gained."""
+        return self.elsewhere > BUSY
 
     def alone(self, piece: Piece) -> float:
         """Seconds that a piece would take with the machine for itself.
@@ -73,15 +84,6 @@ class Load(NamedTuple):
         Its CPU time; and of what it waited that part which was not waiting for a CPU.
         """
         return piece.cpu * self.share + self._slept(piece)
-
-    def beside(self, piece: Piece) -> float:
-        """Seconds that it would take in a serial build, beside the same load of others.
-
-        No more than it took beside that load and its own siblings.
-        """
-        most = max(piece.wall, piece.cpu)
-        cpu = piece.cpu * self.share * self.slow.mean(piece.spans)
-        return min(most, cpu + self._slept(piece))
 
     def _slept(self, piece: Piece) -> float:
         """Seconds in which it wanted no CPU."""
@@ -128,29 +130,42 @@ def load(record: BuildRecord, line: Timeline, pieces: Sequence[Piece]) -> Load:
     samples = [sample for sample in record.samples[1:] if 0 < sample.at <= wall + _LATE]
     if not samples:  # then nobody looked; the build itself is all that is known
         idle = max(0.0, 1 - mine / (wall * record.cpus))
-        return Load(None, 0.0, 1.0, constant(wall, idle), constant(wall, 1.0), share)
+        return Load(None, None, 0.0, 1.0, constant(wall, idle), share)
     edges = [0.0, *(sample.at for sample in samples[:-1]), wall]
     watched = record.watched or record.cpus
     seconds = [end - start for start, end in pairwise(edges)]
-    busy = [sample.cpu * watched for sample in samples]
-    stolen = [sample.stolen * watched for sample in samples]
     rates = _rates(pieces, edges)
     free = [_freedom(each, *rate) for each, rate in zip(samples, rates, strict=True)]
-    others = None
-    kept = sum(value * each for value, each in zip(stolen, seconds, strict=True)) / wall
-    used = sum(value * each for value, each in zip(busy, seconds, strict=True)) / wall
+    others = wanted = None
+    kept = _over(seconds, [sample.stolen * watched for sample in samples])
+    used = _over(seconds, [sample.cpu * watched for sample in samples])
     host = used / (used - kept) if kept < used else 1.0
     if _is_accounted(record):
-        others = max(0.0, used - kept - mine / wall - (watched - record.cpus)) / record.cpus
-    kept /= watched
-    course = Course(edges, free)
-    if (others or 0.0) + kept <= QUIET:
-        return Load(others, kept, host, course, constant(wall, 1.0), share)
-    slow = [
-        _slowness(own + server / wall, at_work, all_, away, watched)
-        for (own, at_work), all_, away in zip(rates, busy, stolen, strict=True)
-    ]
-    return Load(others, kept, host, course, Course(edges, slow), share)
+        taken = used - kept - mine / wall - (watched - record.cpus)
+        others = min(1.0, max(0.0, taken / record.cpus))
+        wanted = _wanted(others, pieces)
+    return Load(others, wanted, min(1.0, kept / watched), host, Course(edges, free), share)
+
+
+def _over(seconds: Sequence[float], values: Sequence[float]) -> float:
+    """The mean of values, each of which held for so long."""
+    total = sum(value * each for value, each in zip(values, seconds, strict=True))
+    return total / sum(seconds)
+
+
+def _wanted(others: float, pieces: Iterable[Piece]) -> float:
+    """The share of the CPUs that others wanted who took so much.
+
+    The build's own processes had less than they wanted, and others that wanted CPUs at the same
+    time had about as much less.  Who took next to nothing did not wait for it: the kernel prefers
+    what sleeps mostly.
+    """
+    told = [piece for piece in pieces if piece.delay is not None]
+    cpu = sum(piece.cpu * piece.threads for piece in told)
+    delay = sum(piece.delay or 0.0 for piece in told)
+    if others <= _LITTLE or cpu <= 0:
+        return others
+    return min(1.0, others * (cpu + delay) / cpu)
 
 
 def _is_accounted(record: BuildRecord) -> bool:
@@ -176,25 +191,6 @@ def _freedom(sample: Sample, own: float, at_work: float) -> float:
         stolen = sample.stolen / sample.cpu if sample.cpu > 0 else 0.0
         free = max(free, (1 - running - sample.pressure - stolen) / (1 - running))
     return free
-
-
-def _slowness(own: float, at_work: float, busy: float, stolen: float, cpus: int) -> float:
-    """How many times longer a lone process takes than on a quiet machine.
-
-    own, busy, stolen  CPUs' worth of work: the build's, everybody's, the host's part of that.
-    at_work            how many things of the build wanted a CPU.
-
-    CPUs are shared fairly, so if `at_work` get `own`, there are at_work * others / own others, and
-    one process beside those gets cpus / (others + 1), but never more than one CPU.
-    """
-    others = max(0.0, busy - stolen - own)
-    left = max(1e-9, cpus - stolen)
-    if own <= 0 or others <= 0:
-        shared = 1.0
-    else:
-        full = min(1.0, busy / cpus)
-        shared = 1 - full + full * max(1.0, (at_work * others / own + 1) / left)
-    return shared * (busy / max(1e-9, busy - stolen) if stolen < busy else 1.0)
 
 
 def _rates(pieces: Iterable[Piece], edges: Sequence[float]) -> list[tuple[float, float]]:

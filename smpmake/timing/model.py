@@ -4,10 +4,10 @@ Definitions (docs/reports.md):
 
 - CPU utilisation: CPU seconds of everything / (wall x usable CPUs).
 - Serial estimate: the driver's own work plus every command's, each by itself (serial.py): its CPU
-  time, and of its waiting that part which was not waiting for a CPU (load.py).  Beside other
-  programs: as long as it would take beside these.  A measured serial time stands beside it and
-  never in its place.
-- Speed-up: serial time / wall.
+  time, and of its waiting that part which was not waiting for a CPU (load.py).  It is a range
+  (doubt.py).  A measured serial time stands beside it and never in its place.
+- Speed-up: serial time / wall, with the ends of that range.  Where it would mean nothing it is told
+  nobody, and `why_not` says why (gain.py).
 - Efficiency, of the extra CPUs: (speed-up - 1) / (N - 1), N CPUs used.
 - Critical path: the build on a machine without limits, and without others (replay.py).
 - Lower bound: max(critical path, CPU time of the work / N).
@@ -15,15 +15,16 @@ Definitions (docs/reports.md):
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import NamedTuple
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing import doubt, replay, spans
+from smpmake.timing import doubt, gain, replay, spans
+from smpmake.timing.gain import Ends
 from smpmake.timing.graph import build_graph, is_job
-from smpmake.timing.load import Load
 from smpmake.timing.serial import Serial, serial
 from smpmake.timing.spans import Concurrency, Timeline
 
@@ -53,17 +54,14 @@ class Elsewhere(NamedTuple):
 
 
 class Against(NamedTuple):
-    """A serial time, and what the build was against it.
+    """A serial time in seconds, and what the build was against it.
 
     efficiency  of the extra CPUs; None where nothing can be said of it (`_against`).
-    least       the same against the least that the serial time may be, where it is a range
-                (doubt.py); the others are then against the most.
     """
 
-    seconds: float
-    speedup: float
-    efficiency: float | None
-    least: Against | None = None
+    seconds: Ends
+    speedup: Ends
+    efficiency: Ends | None
 
 
 class Timing(NamedTuple):
@@ -79,7 +77,10 @@ class Timing(NamedTuple):
     closeness   lower bound / wall: 1 is as good as this machine can do with this build.  None
                 beside other programs: then the wall time is theirs too.
     others      share of the CPUs that other programs took (load.py), None where nobody knows;
-                stolen: that a virtual machine's host did.  loaded: so much that it must be said.
+                stolen: that a virtual machine's host did; wanted: what both wanted, at most 1.
+    busy        they wanted so much that nothing can be said of speed.
+    why_not     why nobody is told a speed-up (gain.py); "" where one is told.
+    parallel    what ran its commands in parallel without us, "" where nothing did.
     """
 
     wall: float
@@ -110,13 +111,21 @@ class Timing(NamedTuple):
     closeness: float | None
     others: float | None
     stolen: float
-    loaded: bool
+    wanted: float
+    busy: bool
+    why_not: str
+    parallel: str
     slowest: tuple[CommandRecord, ...]
     peak_job: CommandRecord | None
     peak_memory: int
     concurrency: Concurrency
     line: Timeline
     serial: Serial
+
+    @property
+    def best(self) -> Against:
+        """Against the measured serial time if there is one, else the estimate."""
+        return self.measured or self.estimated
 
 
 def ancestors_share(serial: float, parallel: float, cpus: int) -> float | None:
@@ -132,25 +141,21 @@ def efficiency(speedup: float, cpus: int) -> float | None:
     return (speedup - 1) / (cpus - 1) if cpus > 1 else None
 
 
-def _against(seconds: float, record: BuildRecord, wall: float, load: Load) -> Against:
-    """Of the extra CPUs nothing is said that their CPU time does not bear out: beside others, with
-    more slots than CPUs (what sleeps needs none), with other machines, or where more was gained
-    than there are."""
-    speedup = seconds / wall
-    share = efficiency(speedup, min(record.slots, record.cpus))
-    if load.heavy or record.slots > record.cpus or (share is not None and share > _ROUNDING):
-        share = None
+def _against(seconds: Ends, record: BuildRecord, wall: float) -> Against:
+    """Of the extra CPUs nothing is said that their CPU time does not bear out: with more slots than
+    CPUs (what sleeps needs none), with other machines, or where more was gained than there are."""
+    speedup = Ends(seconds.low / wall, seconds.high / wall)
+    extra = min(record.slots, record.cpus)
+    shares = [efficiency(each, extra) for each in speedup]
+    known = [min(1.0, each) for each in shares if each is not None and each <= _ROUNDING]
+    tells = len(known) == len(shares) and record.slots <= record.cpus
     if any(command.sent for command in record.commands):
-        share = None
-    return Against(seconds, speedup, min(1.0, share) if share is not None else None)
+        tells = False
+    return Against(seconds, speedup, Ends(*known) if tells else None)
 
 
-def _estimated(record: BuildRecord, wall: float, work: Serial, together: Concurrency) -> Against:
-    most = _against(work.estimate, record, wall, work.load)
-    least = doubt.least(record, work, together)
-    if least is None:
-        return most
-    return most._replace(least=_against(least, record, wall, work.load))
+def _estimated(record: BuildRecord, work: Serial, together: Concurrency) -> Ends:
+    return Ends(doubt.least(record, work, together), work.work)
 
 
 def _waits(commands: list[CommandRecord]) -> list[Wait]:
@@ -219,6 +224,10 @@ def analyse(record: BuildRecord) -> Timing:
     memory = [sample.memory for sample in record.samples]
     together = spans.concurrency(record, line)
     measured = record.serial
+    deferred = sum(c.verdict == "deferred" and c.state != "undone" for c in commands)
+    parallel = record.parallel
+    if work.parallel and not deferred:
+        parallel = parallel or posixpath.basename(record.command[0])
     return Timing(
         line.wall,
         record.cpus,
@@ -227,10 +236,10 @@ def analyse(record: BuildRecord) -> Timing:
         system / 1e6,
         record.server_cpu_us / 1e6,
         utilisation,
-        _estimated(record, line.wall, work, together),
-        _against(measured, record, line.wall, work.load) if measured is not None else None,
+        _against(_estimated(record, work, together), record, line.wall),
+        _against(Ends(measured, measured), record, line.wall) if measured is not None else None,
         extra_cpus,
-        sum(c.verdict == "deferred" and c.state != "undone" for c in commands),
+        deferred,
         sum(c.verdict != "deferred" and c.state != "undone" for c in commands),
         sum(c.state == "cancelled" for c in commands),
         sum(c.state == "undone" for c in commands),
@@ -245,10 +254,13 @@ def analyse(record: BuildRecord) -> Timing:
         work.work,
         critical,
         bound,
-        min(1.0, bound / line.wall) if not work.load.heavy else None,
+        min(1.0, bound / line.wall) if not work.load.busy else None,
         work.load.others,
         work.load.stolen,
-        work.load.heavy,
+        work.load.elsewhere,
+        work.load.busy,
+        gain.why_not(record, line.wall, deferred=deferred, parallel=parallel, busy=work.load.busy),
+        parallel,
         tuple(sorted(jobs, key=lambda c: -c.duration)),
         max(jobs, key=lambda c: c.max_rss, default=None),
         max(memory, default=0) - (memory[0] if memory else 0),

@@ -15,8 +15,7 @@ class Serial(NamedTuple):
     """Seconds.
 
     load      what was beside the build.
-    estimate  of the whole build run serially, beside that load.
-    work      the same with the machine for itself.
+    work      of the whole build run serially, with the machine for itself.
     cpu       the CPU time in it.
     works     by number, what each command takes with the machine for itself.
     scale     the same for the driver's own time: factor.
@@ -24,7 +23,6 @@ class Serial(NamedTuple):
     """
 
     load: Load
-    estimate: float
     work: float
     cpu: float
     works: dict[int, float]
@@ -52,7 +50,7 @@ def serial(record: BuildRecord, line: Timeline) -> Serial:
     undone = Piece(line.undone, record.again_us / 1e6)
     beside = load(record, line, [*pieces.values(), rest, undone])
     counted = _counted(record)
-    works, estimate = {}, beside.beside(rest)
+    works = {}
     own = work = beside.alone(rest)
     used = rest.cpu * beside.share
     scale = own / rest.wall if rest.wall > 0 else 1.0
@@ -61,13 +59,12 @@ def serial(record: BuildRecord, line: Timeline) -> Serial:
             works[number] = beside.alone(pieces[source])
             work += works[number]
             used += pieces[source].cpu * beside.share
-            estimate += beside.beside(pieces[source])
         elif source in ran:
             works[number] = scale * length(line.work[source])
     tools = [span for number in ran for span in _if_foreground(ran[number], line)]
     wall = length(tools)
     parallel = wall - length(union(tools)) > _OVERLAP * wall
-    return Serial(beside, estimate, work, used, works, scale, parallel)
+    return Serial(beside, work, used, works, scale, parallel)
 
 
 def _piece(spans: list[Span], command: CommandRecord) -> Piece:

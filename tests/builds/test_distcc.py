@@ -432,3 +432,65 @@ def test_without_hosts_nothing_is_run(space: Space, hosts: str) -> None:
     assert ended.status == 125
     assert "distcc has no host besides this machine" in ended.err
     assert not Path(space.folder / "ran").exists()
+
+
+def lines_about_nothing(ended: Ended) -> list[str]:
+    return [line for line in ended.err.splitlines() if "compiled nothing" in line]
+
+
+@pytest.mark.parametrize("options", [(), ("-q",), ("-v",)])
+def test_hosts_that_are_down_are_told_of_in_one_line(
+    cluster: Cluster, options: tuple[str, ...]
+) -> None:
+    daemon = cluster.add()
+    daemon.end()
+    cluster.space.write(FILES)
+    ended = cluster.build("gcc -c a.c\ngcc -c b.c", *options)
+    assert ended.status == 0
+    (line,) = lines_about_nothing(ended)
+    assert line.startswith("smpmake: distcc compiled nothing, this machine did it all: ")
+    assert f"no host can be used ({daemon.name}: " in line and "Connection refused" in line
+    assert line.endswith("; `smpmake doctor` tries each host")
+    assert ended.err.count("Connection refused") == 1
+    assert line.removeprefix("smpmake: ") in cluster.space.smpmake("why").out
+    assert "compiled nothing" in cluster.space.smpmake("report").out
+
+
+def test_a_compiler_that_no_host_has_is_told_of(cluster: Cluster) -> None:
+    daemon = cluster.add()
+    for tool in (daemon.folder / "tools").iterdir():
+        tool.write_text("#!/bin/sh\necho no such compiler >&2; exit 1\n")
+    cluster.space.write(FILES)
+    ended = cluster.build("gcc -c a.c", "-q")
+    assert ended.status == 0
+    (line,) = lines_about_nothing(ended)
+    assert f"no host can be used ({daemon.name}: " in line
+
+
+def test_a_compiler_that_is_a_script_is_told_of(cluster: Cluster) -> None:
+    cluster.add()
+    cluster.space.write(FILES)
+    script = f'#!/bin/sh\nexec {shutil.which("gcc")} "$@"\n'
+    cluster.space.fake("gcc", script, is_script=True)
+    cluster.space.write({"build.sh": "gcc -c a.c\ngcc -c b.c\ncat a.o b.o > /dev/null\n"})
+    ended = cluster.space.smpmake("-q", "--engine=distcc", "sh", "-e", "build.sh")
+    assert ended.status == 0
+    (line,) = lines_about_nothing(ended)
+    assert "gcc is a script, and hosts have the compiler without it; name the compiler" in line
+
+
+def test_where_one_host_works_nothing_came_to_nothing(cluster: Cluster) -> None:
+    cluster.add()
+    cluster.space.write(FILES)
+    ended = cluster.build("gcc -c b.c")
+    assert ended.status == 0
+    assert set(cluster.hosts().values()) != {""}
+    assert not lines_about_nothing(ended)
+
+
+def test_doctor_tries_each_host(cluster: Cluster) -> None:
+    works, down = cluster.add(), cluster.add()
+    down.end()
+    shown = cluster.space.smpmake("doctor", SMPMAKE_ENGINE="distcc").out
+    assert f"{works.name}: works, it makes what " in shown
+    assert f"{down.name}: nothing that " in shown and "Connection refused" in shown

@@ -288,7 +288,7 @@ def test_ninja_is_parallel_already(space: Space, quiet: bool) -> None:
     tool.chmod(0o755)
     space.write(objects(1))
     said = space.smpmake(*(["-q"] if quiet else []), "./ninja").err
-    first = "smpmake: ninja runs its commands in parallel already: smpmake gains nothing with it"
+    first = "smpmake: ninja is parallel already: smpmake gains nothing with it"
     assert (said.splitlines()[0] == first) is not quiet
 
 

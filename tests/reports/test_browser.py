@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
-from smpmake.records import BuildRecord
-from tests.support.made import S, build, ran
+from smpmake.records import BuildRecord, Sample, Stall
+from tests.support.made import S, build, command, ran
 from tests.support.pages import HOSTILE, browser, forest, hostile, large, long, ordinary, page_of
 
 pytestmark = pytest.mark.browser
@@ -223,7 +223,7 @@ def test_a_click_opens_the_command_that_was_clicked(show: Open) -> None:
     assert not page.is_visible("#details")
     page.mouse.click(*at(page, 2))
     assert page.inner_text("#details pre.command") == "ar cr all.a lib/alpha.o beta.o"
-    for words in ("6.00 s", "status 0", "/src", "all.a", "Kept waiting", "ld (reads all.a)"):
+    for words in ("6.00 s", "status 0", "/src", "all.a", "These waited for it", "ld (reads all.a)"):
         assert words in page.inner_text("#details")
     assert page.url.endswith("#job-2")
     page.click("#details a >> text=gcc beta.o")
@@ -272,17 +272,22 @@ def test_everything_in_reach_of_the_tab_key_has_a_name_and_shows_its_focus(show:
         assert found[1], found
         assert found[2] != "none", found
         names.add(found[1].strip())
-    assert {"Critical path", "Zoom in", "Search commands", "Filter commands"} <= names
+    assert {"Zoom in", "Search commands", "Filter commands"} <= names
+    assert {"All commands", "By language", "By tool", "Folders", "Why make waited"} <= names
+    assert "Critical path" not in names, "there is none of a build that failed"
 
 
 def test_colours_and_the_critical_path_change_what_is_drawn(show: Open) -> None:
-    page = show(ordinary())
-    assert "compile 3" in page.inner_text("#legend")
+    record = ordinary()
+    record.status = 0
+    page = show(record)
+    assert page.inner_text("#legend").startswith("Commands by kind:")
+    assert "compile: 3" in page.inner_text("#legend")
     for mode, words in (
-        ("language", "(archives) 1"),
-        ("folder", "lib 1"),
-        ("failure", "failed 1"),
-        ("duration", "5 s and more 1"),
+        ("language", "(archives): 1"),
+        ("folder", "lib: 1"),
+        ("failure", "failed: 1"),
+        ("duration", "5 s and more: 1"),
     ):
         page.select_option("#colour", mode)
         assert words in page.inner_text("#legend").replace("\xa0", " ")
@@ -304,6 +309,98 @@ def test_the_tooltip_says_what_is_under_the_pointer(show: Open) -> None:
     assert box is not None
     page.mouse.move(box["x"] + 500, box["y"] + box["height"] - 20)
     assert "CPU 50%" in page.inner_text("#tip")
+
+
+def test_an_empty_slot_says_why_it_is_empty_and_until_when(show: Open) -> None:
+    """By its next command: called late, called in time but waiting, or none left."""
+    late = ran(2, 5, 5, 6, slot=1, outputs=("/src/late.o",))
+    waiting = ran(
+        3, 5.5, 8, 9, ready=108 * S, slot=1, outputs=("/src/all.a",), tool="ar", waited_for=0
+    )
+    page = show(build(ran(0, 0, 0, 8), ran(1, 0.1, 0.1, 2, slot=1), late, waiting, wall=12))
+    page.locator("#canvas").scroll_into_view_if_needed()
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+
+    def said(time: float, slot: int) -> str:
+        x = box["x"] + 96 + (box["width"] - 96) * time / 12
+        page.mouse.move(x, box["y"] + 24 + 28 * slot + 12)
+        return str(page.inner_text("#tip"))
+
+    assert said(3, 1).startswith("slot 1 was empty for 3.00 s\nfrom 2.00 s to 5.00 s.")
+    assert "make called the next command, gcc late.o, only at 5.00 s." in said(3, 1)
+    assert "The next command, ar all.a, waited for gcc 0.o until 8.00 s." in said(7, 1)
+    assert "No command was left for it: make called its last one at 5.50 s." in said(10, 0)
+    assert said(1, 0).startswith("gcc 0.o")  # what runs there
+
+
+def test_a_driver_that_waits_or_runs_something_itself_is_why_nothing_was_called(show: Open) -> None:
+    run = command(
+        1, "foreground", reason="query", argv=b"gcc\0--version\0", outputs=(), slot=-1, status=0
+    )
+    run.issued = run.started = 102 * S
+    run.ended, run.state = 105 * S, "done"
+    late = ran(5, 10.1, 13, 13.1, slot=-1, verdict="foreground", reason="query", kind="query")
+    record = build(
+        *(ran(0, 0, 0, 2), run, ran(2, 5, 5, 6), ran(3, 9, 9, 10), ran(4, 13, 13, 14), late),
+        wall=14,
+    )
+    record.stalls = [Stall("sh", "reads", "/src/0.o", 0, 1, -1, int(106.2 * S), 109 * S)]
+    page = show(record)
+    page.locator("#canvas").scroll_into_view_if_needed()
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+    for moment, words in (
+        (3.5, "only at 5.00 s: make ran gcc --version in place until 5.00 s."),
+        (7.5, "only at 9.00 s: sh reads 0.o until 9.00 s."),
+        (11.5, "only at 13.0 s: gcc 5.o waits for a slot until 13.0 s."),
+    ):
+        page.mouse.move(box["x"] + 96 + (box["width"] - 96) * moment / 14, box["y"] + 24 + 12)
+        assert words in page.inner_text("#tip")
+
+
+def test_curves_begin_with_the_build(show: Open) -> None:
+    """Before the first sample there was no job yet, so it had nothing to show."""
+    record = ordinary()
+    record.samples = [Sample(1.0, 0.0, 1 << 30, 0, 0, 0)]
+    record.samples += [Sample(1 + at / 2, 0.5, 1 << 30, at, 2, 1) for at in range(1, 18)]
+    page = show(record)
+    page.locator("#canvas").scroll_into_view_if_needed()
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+    paper = has_ink(page, box["x"] + 400, box["y"] + box["height"] - 3)
+    top = box["y"] + 24 + 2 * 28 + 6 + 16 + 10 + 6  # two slots, what waits, and a gap
+    assert has_ink(page, box["x"] + 96 + 20, top + 42 - 6) != paper  # at 0.2 s
+    page.mouse.move(box["x"] + 96 + 20, top + 20)
+    assert "whole machine: CPU 50%" in page.inner_text("#tip")
+
+
+def test_what_the_tab_key_reaches_is_not_covered_by_the_open_panel(show: Open) -> None:
+    page = show(large(200, 16), reduced_motion="reduce")
+    page.click("#grid tr.row button")
+    assert page.is_visible("#details")
+    page.evaluate("document.querySelector('nav a').focus()")
+    seen_any = set()
+    for _ in range(70):
+        page.keyboard.press("Tab")
+        found = page.evaluate(
+            """() => {
+                const at = document.activeElement, panel = document.getElementById("details");
+                if (at === document.body || panel.contains(at)) return null;
+                const box = at.getBoundingClientRect(), top = panel.getBoundingClientRect().top;
+                // What is higher than the room above the panel shows its beginning.
+                const below = at.closest("nav") ? 0 : 46; // what stays at the top
+                return [at.outerHTML.slice(0, 80), box.top < top - 4 && box.bottom > below,
+                        box.bottom <= top || box.height > top - 46];
+            }"""
+        )
+        if found is None:
+            break
+        assert found[1] and found[2], found
+        seen_any.add(found[0])
+    assert len(seen_any) > 20
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.documentElement.style.scrollPaddingBottom") == ""
 
 
 def strip(page: Page, seconds: float, wall: float = 10) -> tuple[float, float]:
@@ -372,7 +469,7 @@ def test_what_is_shorter_is_hidden(show: Open) -> None:
     assert page.inner_text("#hidden-said") == "3 of 4 hidden"
     assert page.locator("#lengths rect.out").count() == 4
     page.click("#lengths rect[data-least='5.0'] >> nth=0")
-    assert page.inner_text("#least-said") == "nothing"
+    assert page.inner_text("#least-said") == "show all"
     assert page.inner_text("#hidden-said") == ""
 
 
@@ -440,10 +537,10 @@ def test_a_search_zooms_to_what_it_found(show: Open) -> None:
 def swatches(page: Page) -> dict[str, str]:
     """The legend: names and colours."""
     found: list[list[str]] = page.evaluate(
-        """[...document.querySelectorAll("#legend li")].map((each) =>
+        """[...document.querySelectorAll("#legend li")].slice(1).map((each) =>
             [each.textContent, getComputedStyle(each.firstChild).backgroundColor])"""
     )
-    return {words.rpartition(" ")[0]: colour for words, colour in found}
+    return {words.rpartition(": ")[0]: colour for words, colour in found}
 
 
 def test_where_one_kind_has_all_the_time_colours_are_those_of_folders(show: Open) -> None:
@@ -665,7 +762,9 @@ def test_paper_is_white_and_the_screen_dark_again_afterwards(show: Open) -> None
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_without_scripts_it_is_still_a_report(show: Open, scheme: str) -> None:
-    page = show(ordinary(), java_script_enabled=False, color_scheme=scheme, width=390)
+    record = ordinary()
+    record.status = 0
+    page = show(record, java_script_enabled=False, color_scheme=scheme, width=390)
     for there in ("h1", ".findings", ".figures", "#costliest", "#failures", "#groups", "#builds"):
         assert page.locator(there).first.is_visible(), there
     assert "drawn by a script" in page.inner_text("#timeline")

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 
 from smpmake import units
 from smpmake.bench import Bench, Run, Variant
+from smpmake.cli.closing import conclude
 from smpmake.history import History
 from smpmake.records import BuildRecord, Compiler, Failure, Stall, Surroundings
 from smpmake.reports import bench as bench_tables
@@ -22,6 +23,7 @@ from smpmake.reports import (
     diagnostics,
     github,
     grid,
+    phrases,
     status,
     summary,
     terminal,
@@ -31,7 +33,7 @@ from smpmake.reports import (
 from smpmake.reports.document import document
 from smpmake.reports.grid import Kind, Look
 from smpmake.reports.html import html
-from smpmake.timing import analyse, explore
+from smpmake.timing import Ends, analyse, explore
 from smpmake.timing.compare import compare
 from smpmake.timing.trend import Trend, trend
 from tests.reports.test_html import Read
@@ -64,28 +66,32 @@ def test_every_printer_shows_the_same_figures(measured: float | None) -> None:
     one.serial, one.calibration = measured, 1.0
     page = document(one)
     figures = page["figures"]
-    serial = figures["serial_estimated" if measured is None else "serial_measured"]
-    assert figures["serial_estimated"]["seconds"] == pytest.approx(analyse(one).estimated.seconds)
-    word = "an estimated" if measured is None else "a measured"
+    assert figures["serial_estimated"]["high"] == pytest.approx(analyse(one).estimated.seconds.high)
+    serial = measured or figures["serial_estimated"]["high"]
+    assert figures["speedup"]["middle"] == pytest.approx(serial / 8, rel=0.001)
+    plain = f"measured {measured}" if measured else f"estimated {serial:.0f}"
+    times, share = figures["speedup"]["middle"], figures["efficiency"]["middle"]
     text = "\n".join(terminal.page(page, Look(200)))
     short = "\n".join(summary.lines(one, analyse(one)))
-    line = (
-        f"{units.seconds(figures['wall'])} for {word} {units.seconds(serial['seconds'])} of serial "
-        f"work: {serial['speedup']:.2f} x on 2 CPUs, {serial['efficiency']:.0%} of the extra CPU"
-    )
+    line = f"built in 8.0 s, about {times:.1f} times as fast as the plain build ({plain} s)"
+    used = f"used {share * 100:.0f} % of the second CPU"
+    assert short.startswith(f"smpmake: {line}\n  {used}\n")
+    assert f"  result      {line}\n" in text
+    formula = f"{share:.0%} used = ({times:.2f} - 1) / (2 - 1)"
+    assert formula in text and formula not in short
     for shown in (text, short):
-        assert line in shown
-        assert f"{serial['efficiency']:.0%} used = ({serial['speedup']:.2f} - 1) / (2 - 1)" in shown
         assert f"{figures['utilisation']:.0%} of 2 CPUs" in shown
         assert f"{figures['deferred']} in parallel, {figures['foreground']} in place" in shown
     said = Read(html(page, [])).said()
-    assert f"{units.seconds(figures['wall'])} for {word}" in said
-    assert f"{serial['speedup']:.2f} \N{MULTIPLICATION SIGN}" in said
-    assert f"{serial['efficiency']:.0%} of the second CPU was gained" in said
+    about = "" if measured else "about "
+    ratio = f"{times:{'.2f' if measured else '.1f'}} \N{MULTIPLICATION SIGN} as fast"
+    plain = f"{about}{units.seconds(serial)}"
+    assert f"{ratio}: smpmake built this in 8.0 s instead of {plain}" in said
+    assert f"smpmake gained {share:.0%} of the second CPU" in said
     assert f"{figures['deferred']} in parallel, {figures['foreground']} in place" in said
     written = github.summary(page)
-    assert f"{serial['speedup']:.2f} x" in written
-    assert f"{serial['efficiency']:.0%}" in written
+    assert f"### smpmake: {line}" in written.replace("\\", "")
+    assert used in written
     assert trace.trace(page)["otherData"]["figures"] == figures
     assert json.loads(json.dumps(page)) == page
 
@@ -94,57 +100,133 @@ def test_what_nothing_calibrates_is_a_range() -> None:
     """Work takes more CPU time beside other work; how much, only a build with one slot tells."""
     one = Computer(2).build([Task(0.05, 0.0, 2.0)] * 20, 2)
     page = document(one)
-    most = page["figures"]["serial_estimated"]
-    least = most["least"]
-    assert 0.9 * most["seconds"] <= least["seconds"] < most["seconds"]
-    ratio = f"{least['speedup']:.2f} to {most['speedup']:.2f}"
-    shares = f"{least['efficiency']:.0%} to {most['efficiency']:.0%}"
-    for shown in ("\n".join(terminal.page(page, Look(200))), summary.lines(one, analyse(one))[0]):
-        assert f": {ratio} x on 2 CPUs, {shares} of the extra CPU" in shown
+    serial, times = (page["figures"][name] for name in ("serial_estimated", "speedup"))
+    shares = page["figures"]["efficiency"]
+    assert 0.9 * serial["high"] <= serial["low"] < serial["high"]
+    for each in (serial, times, shares):
+        assert each["middle"] == pytest.approx((each["low"] + each["high"]) / 2, abs=0.001)
+    ratio = f"{times['low']:.2f} to {times['high']:.2f}"
+    text = "\n".join(terminal.page(page, Look(200)))
+    takes = phrases.between(units.seconds(serial["low"]), units.seconds(serial["high"]))
+    assert f"{ratio} x: the plain build takes {takes} (estimated)" in text
+    assert f"{shares['low']:.0%} to {shares['high']:.0%} used = (speed-up - 1) / (2 - 1)" in text
+    first, second = summary.lines(one, analyse(one))[:2]
+    assert f"about {times['middle']:.1f} times as fast as the plain build (estimated " in first
+    assert f"{serial['low']:.0f} to {serial['high']:.0f} s)" in first
+    assert second == f"  used {shares['middle'] * 100:.0f} % of the second CPU"
     assert f"{ratio} \N{MULTIPLICATION SIGN}" in Read(html(page, [])).said()
     assert ratio in github.summary(page)
     one.calibration = 0.97
-    assert document(one)["figures"]["serial_estimated"]["least"] is None
+    known = document(one)["figures"]["serial_estimated"]
+    assert known["low"] == known["high"]
 
 
-def test_beside_other_programs_that_is_said_first() -> None:
-    """And nothing of use, or of a bound that was reached: the wall time is theirs too."""
+#: Words that say how fast something was.
+SPEED = re.compile(r"times as fast|slower than|[\d.]+ (x|\N{MULTIPLICATION SIGN}) |used [\d.]+ ?%")
+
+
+def test_on_a_busy_machine_nothing_is_said_of_speed() -> None:
+    """Nor of a bound that was reached: the wall time is others' too."""
     one = Computer(2, lambda now: 8).build([Task(0.05, 0.0, 0.5)] * 20, 4)
+    one.id = 7
     page = document(one)
-    taken = f"{page['figures']['others']:.0%}"
-    assert page["figures"]["loaded"] and int(taken[:-1]) > 60
-    lead = f"other programs took {taken} of the CPUs"
-    text, short = terminal.page(page, Look(200)), summary.lines(one, analyse(one))
-    assert f"  {lead}; " in "\n".join(text)
-    assert short[0].startswith(f"smpmake: {lead}; ")
-    assert "of serial work beside the same load: " in short[0]
-    assert "with 4 slots on 2 CPUs" in short[0]
+    figures = page["figures"]
+    assert (figures["speedup"], figures["efficiency"], figures["why_not"]) == (None, None, "busy")
+    assert figures["serial_estimated"] is None
+    assert 0.6 < figures["others"] <= figures["others_wanted"] <= 1
+    why = (
+        "the machine was busy (others: 100 %), so how much smpmake helped cannot be told; "
+        "`smpmake bench` measures it"
+    )
+    line = f"built in {units.seconds(figures['wall'])}; {why}"
+    text = "\n".join(terminal.page(page, Look(200)))
+    short = summary.lines(one, analyse(one))
+    assert short[0] == f"smpmake: {line}"
+    assert f"  {line}\n" in text
     said = Read(html(page, [])).said()
-    assert f"{lead[0].upper()}{lead[1:]}; so" in said
+    assert f"{why[0].upper()}{why[1:].replace('`', '')}." in said
     written = github.summary(page)
-    for shown in ("\n".join(text), "\n".join(short), said, written):
-        assert "extra CPU" not in shown.replace("Extra CPUs used: (speed-up - 1) / (N - 1)", "")
+    assert line in written.replace("\\", "")
+    conclude(one, None)
+    listed = comparison.history([one])
+    for shown in (text, "\n".join(short), said, written, "\n".join(listed)):
+        assert not SPEED.search(shown), shown
         assert "came to" not in shown and "reached" not in shown and "stood idle" not in shown
+    (told,) = comparison.history_document([one])["builds"]
+    assert (told["speedup"], told["why_not"], told["serial_estimated"]) == (None, "busy", None)
     assert "0.5 s of CPU" in "\n".join(short)
 
 
-def test_slower_is_said_so() -> None:
+@pytest.mark.parametrize(
+    ("serial", "said"),
+    [
+        (6.0, "about 33 % slower than the plain build (measured 6.0 s)"),
+        (7.6, "about 5 % slower than the plain build (measured 7.6 s)"),
+        (7.9, "about as fast as the plain build (measured 7.9 s)"),
+        (8.2, "about as fast as the plain build (measured 8.2 s)"),
+        (100.0, "about 12 times as fast as the plain build (measured 1:40 min)"),
+    ],
+)
+def test_slower_is_said_so(serial: float, said: str) -> None:
     one = record()
-    one.serial = 6.0
-    shown = "\n".join(summary.lines(one, analyse(one)))
-    assert "0.75 x on 2 CPUs, slower than serially" in shown
-    assert "-" not in shown.partition("\n")[0].partition("on 2 CPUs")[2]
-    assert "extra CPUs" not in shown
-    assert "slower than serially" in github.summary(document(one))
+    one.serial = serial
+    shown = summary.lines(one, analyse(one))
+    assert shown[0] == f"smpmake: built in 8.0 s, {said}"
+    assert shown[1].startswith("  commands")  # with nothing of a CPU that was used
+    assert said.partition(" (")[0] in github.summary(document(one))
 
 
-def test_a_speed_up_beyond_the_cpus_names_the_slots() -> None:
-    """Compilers that sleep; and of CPUs that did not work nothing is said."""
+def test_a_small_difference_inside_the_range_is_none() -> None:
+    """Estimated from 5 % less to 5 % more: nobody knows which."""
+    ends = Ends(0.98, 1.08)
+    assert phrases.pace(ends) == "about as fast as the plain build"
+    assert phrases.pace(Ends(1.01, 1.09)) == "about 1.1 times as fast as the plain build"
+    assert phrases.pace(Ends(0.88, 0.98)) == "about 8 % slower than the plain build"
+    assert phrases.pace(Ends(0.9, 1.6)) == "about 1.2 times as fast as the plain build"
+
+
+def test_of_more_slots_than_cpus_nothing_is_said_of_the_cpus() -> None:
+    """Compilers that sleep: CPUs that did not work were not used."""
     jobs = [ran(n, 0, 0, 8, slot=n, user_us=1000) for n in range(6)]
     one = build(*jobs, wall=8)
     one.slots = 18
-    line = summary.headline(one, analyse(one))
-    assert line.endswith(" x with 18 slots on 2 CPUs")
+    assert summary.headline(one, analyse(one)).endswith(
+        " times as fast as the plain build (estimated 56 s)"
+    )
+    assert document(one)["figures"]["efficiency"] is None
+
+
+def test_the_report_of_a_running_build_begins_with_what_runs_now() -> None:
+    one = build(
+        ran(0, 0, 0, 2),
+        command(1, issued=100 * S, ready=100 * S, started=101 * S, slot=0, outputs=("/src/1.o",)),
+        command(2, issued=102 * S, ready=102 * S, started=int(103.5 * S), slot=1),
+        command(3, issued=103 * S, ready=103 * S),
+        command(4, issued=103 * S, kind="link", outputs=("/src/prog",), inputs=("/src/1.o",)),
+        wall=6,
+    )
+    one.complete, one.running = False, True
+    one.stalls = [
+        Stall("cat", "reads", "/src/1.o", 1, 1, -1, 104 * S, 0),
+        Stall("gcc", "opens", "/src/gen.h", 1, 1, 2, 105 * S, 0),
+        Stall("cat", "reads", "/src/0.o", 0, 1, -1, 101 * S, 102 * S),
+    ]
+    lines = terminal.page(document(one), Look(100))
+    assert lines[1].endswith("; it is still running")
+    assert lines[2:10] == [
+        "",
+        "Running now",
+        "    for",
+        "  5.0 s  gcc 1.o",
+        "  2.5 s  gcc 2.o     waits for gen.h (gcc 1.o)",
+        "  2.0 s  make (cat)  waits for 1.o (gcc 1.o)",
+        "  gcc prog  waits for gcc 1.o",
+        "  1 command waits for a slot",
+    ]
+    for title in ("What held it back", "With more CPUs", "Critical path"):
+        assert title not in lines
+    one.running = False
+    assert "Running now" not in terminal.page(document(one), Look(100))
 
 
 def test_the_terminals_page_has_all_its_parts() -> None:
@@ -450,7 +532,7 @@ def test_report_history_compare_and_why_on_a_real_build(space: Space) -> None:
         exported = space.smpmake("export", "ninja", *words.split())
         assert exported.out.startswith("# Build 1 of "), exported
     listed = json.loads(space.smpmake("history", "--json").out)
-    assert (listed["format"], listed["version"]) == ("smpmake-history", 2)
+    assert (listed["format"], listed["version"]) == ("smpmake-history", 3)
     assert [build["id"] for build in listed["builds"]] == [2, 1]
     assert listed["builds"][0]["command"] == ["make"]
     assert listed["builds"][0]["status"] == 0

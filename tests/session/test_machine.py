@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smpmake.records import Sample
-from smpmake.session.machine import Machine, Moment
+from smpmake.session.machine import Machine, Moment, memory
 from smpmake.session.sampler import Sampler
 
 
@@ -71,7 +71,23 @@ def test_samples_have_it_all() -> None:
     samples: list[Sample] = []
     sampler = Sampler(samples, lambda: (1, 2, 3, 4), 0)
     one = sampler.take()
-    assert samples == [one]
+    assert samples[-1] == one
     assert (one.done, one.running, one.queued, one.held) == (1, 2, 3, 4)
     assert 0 <= one.cpu <= 1 and 0 <= one.stolen <= one.cpu and one.memory > 0
     assert sampler.watched >= 1
+
+
+def test_the_first_sample_is_of_the_builds_beginning() -> None:
+    """It is there before anybody asks for one, so that a report's curves begin with the build."""
+    samples: list[Sample] = []
+    sampler = Sampler(samples, lambda: (0, 0, 0, 0), 0)
+    (first,) = samples
+    assert first.memory > 0 and sampler.memory > first.memory
+    assert sampler.take().at > first.at
+
+
+def test_memory_in_use_is_what_nobody_could_have() -> None:
+    text = "MemTotal:  1000 kB\nMemFree:  100 kB\nMemAvailable:  600 kB\nHugePages_Total: 0\n"
+    assert memory(lambda path: text) == (1000 * 1024, 400 * 1024)
+    old = text.replace("MemAvailable", "Other")  # a kernel before 3.14
+    assert memory(lambda path: old) == (1000 * 1024, 900 * 1024)

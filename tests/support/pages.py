@@ -194,7 +194,9 @@ def earlier(count: int) -> list[Document]:
             "started_unix": 1_700_000_000.0 - n * 1000,
             "wall": 12.0 + n if n != 1 else None,
             "status": [0, None, 2][n % 3],
-            "speedup": 1.5 if n == 2 else None,
+            "speedup": {"low": 1.4, "middle": 1.5, "high": 1.6} if n == 2 else None,
+            "why_not": None if n == 2 else "short",
+            "measured": n == 2,
         }
         for n in range(count)
     ]

@@ -30,15 +30,15 @@ def test_a_saturated_machine_counts_cpu_time_alone() -> None:
     ]
     model = analyse(build(*jobs))
     assert model.utilisation == pytest.approx(1.0)
-    assert model.estimated.seconds == pytest.approx(20, abs=0.2)
-    assert model.estimated.speedup == pytest.approx(2, abs=0.05)
-    assert model.estimated.efficiency == pytest.approx(1, abs=0.02)
+    assert model.estimated.seconds.high == pytest.approx(20, abs=0.2)
+    assert model.estimated.speedup.high == pytest.approx(2, abs=0.05)
+    assert model.estimated.efficiency == pytest.approx((0.8, 1), abs=0.02)
 
 
 def test_an_idle_machine_counts_the_waiting_too() -> None:
     jobs = [command(n, started=100 * S, ended=110 * S, issued=100 * S, slot=0) for n in range(4)]
     model = analyse(build(*jobs, cpus=4))
-    assert model.estimated.seconds == pytest.approx(10 + 40)  # the driver's wall and the jobs'
+    assert model.estimated.seconds.high == pytest.approx(10 + 40)  # the driver's wall and the jobs'
 
 
 def test_stalls_are_time_that_the_driver_stood() -> None:
@@ -77,7 +77,7 @@ def test_the_summary_says_what_the_model_says() -> None:
     record.samples = [Sample(0, 0.5, 100 << 20, 0, 1, 0), Sample(1, 0.5, 350 << 20, 0, 1, 0)]
     text = "\n".join(summary.lines(record, analyse(record)))
     assert "1 in parallel, 1 in place (1 link-waits)" in text
-    assert "7.0 s gcc 1.o (for gcc 0.o)" in text
+    assert "waited" not in text  # that is the report's
     assert "2 MiB at most in one job" in text
     assert "250 MiB more in use" in text
     assert "estimated" in text
@@ -85,7 +85,7 @@ def test_the_summary_says_what_the_model_says() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.012, "12 ms"), (0.5, "0.5 s"), (99.9, "99.9 s"), (125, "2:05 min"), (3725, "1:02:05 h")],
+    [(0.012, "12 ms"), (0.5, "0.5 s"), (99.9, "99.9 s"), (125, "2:05 min"), (3725, "1 h 02 min")],
 )
 def test_durations(value: float, text: str) -> None:
     assert units.seconds(value) == text

@@ -3,7 +3,8 @@ let ink = {};
 let categories = [];
 
 const KINDS = ["compile", "link", "archive", "preprocess", "assemble", "unknown", "query", "inspect"];
-const OUTCOMES = { "in order": "--c4", failed: "--failed", cancelled: "--c6", "did not end": "--c7" };
+const OUTCOMES = { succeeded: "--c4", failed: "--failed", cancelled: "--c6", "did not end": "--c7" };
+const LEGENDS = { kind: "kind", language: "language", folder: "folder", duration: "how long they took", failure: "result" };
 const STEPS = 7; // colours of durations in page.css
 const DOMINANT = 0.85; // of the weighted time: where one kind has more, its colour says nothing
 
@@ -21,7 +22,7 @@ function rounded(value) {
 function outcome(job) {
   if (failed(job)) return "failed";
   if (job.state === "cancelled") return "cancelled";
-  return job.took === null ? "did not end" : "in order";
+  return job.took === null ? "did not end" : "succeeded";
 }
 
 // A colour that a name has in every build, so that pages can be laid side by side.
@@ -67,7 +68,7 @@ function oklch(lightness, chroma, hue) {
 
 // Limits between colours of durations: round ones, from where the shortest are to where the longest are.
 function durationLimits() {
-  const times = jobs.filter((job) => job.start !== null).map(lengthOf).sort((a, b) => a - b);
+  const times = jobs.filter((job) => job.start !== null && lengthOf(job) >= 0.001).map(lengthOf).sort((a, b) => a - b);
   const low = times[Math.floor(times.length * 0.05)] ?? 0, high = times[Math.floor(times.length * 0.99)] ?? 0;
   const inside = ROUND.filter((limit) => limit > low && limit <= high);
   const every = Math.ceil(inside.length / (STEPS - 1)) || 1;
@@ -76,9 +77,11 @@ function durationLimits() {
 
 function durations() {
   const limits = durationLimits();
+  const times = jobs.filter((job) => job.start !== null).map(lengthOf).sort((a, b) => a - b);
+  const [least, most] = [times[0] ?? 0, times.at(-1) ?? 0].map(seconds);
   const step = (job) => limits.filter((limit) => lengthOf(job) >= limit).length;
   const name = (at) => {
-    if (!limits.length) return "all alike";
+    if (!limits.length) return least === most ? least : `${least} to ${most}`;
     if (at === 0) return `under ${rounded(limits[0])}`;
     return `${rounded(limits[at - 1])}${at < limits.length ? ` to ${rounded(limits[at])}` : " and more"}`;
   };
@@ -134,14 +137,16 @@ function classify() {
   categories = rest.length ? found.slice(0, 8) : found;
   if (rest.length) {
     const count = rest.reduce((sum, each) => sum + each.count, 0);
-    const name = `${grouped(rest.length)} others${mode === "folder" ? ", each of its own colour" : ""}`;
+    const name = `${grouped(rest.length)} other ${mode}s${mode === "folder" ? ", each of its own colour" : ""}`;
     categories.push({ name, count, colour: "--other" });
   }
   byId("legend").replaceChildren(
+    element("li", {}, `Commands by ${LEGENDS[mode]}:`),
     ...categories.map((each) => {
       const swatch = element("span", { class: "swatch" });
       swatch.style.background = each.colour.startsWith("#") ? each.colour : `var(${each.colour})`;
-      return element("li", {}, swatch, `${each.name} `, grouped(each.count));
+      const name = mode === "folder" && each.name === "." ? "top folder" : each.name;
+      return element("li", {}, swatch, `${name}: ${grouped(each.count)}`);
     }),
   );
   stale();

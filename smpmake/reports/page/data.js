@@ -84,6 +84,11 @@ const label = (job) => {
   if (!job.outputs.length) return commandLine(job).slice(0, 200);
   return `${job.tool} ${job.folder === "." ? "" : `${job.folder}/`}${place(job)}`;
 };
+// Who waited, and for what: a command that runs in place, or a program that a guard has stopped.
+const waiting = (stall) => {
+  const name = baseName(stall.path);
+  return byNumber.has(stall.command) ? `${stall.who} ${name} ${stall.cause}` : `${stall.who} ${stall.cause} ${name}`;
+};
 const lengthOf = (item) => Math.round((item.end - item.start) * 1e6) / 1e6; // 0.3 - 0.1 is not 0.2
 const failed = (job) => job.state === "failed" || failedNumbers.has(job.number);
 
@@ -103,13 +108,14 @@ function matcher(text) {
 
 // Figures as units.py writes them.
 function seconds(value) {
+  if (value === 0) return "0 s";
   if (value < 0.00095) return `${(value * 1000).toFixed(2)} ms`;
   if (value < 0.0995) return `${(value * 1000).toFixed(value < 0.00995 ? 1 : 0)} ms`;
   if (value < 99.95) return `${value.toFixed(value < 9.995 ? 2 : 1)} s`;
   const whole = Math.round(value);
   const two = (number) => String(number).padStart(2, "0");
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return hours ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
+  return hours ? `${hours} h ${two(Math.round(whole / 60) % 60)} min` : `${minutes}:${two(rest)} min`;
 }
 function bytes(value) {
   for (const unit of ["B", "KiB", "MiB"]) {

@@ -13,7 +13,7 @@ function jobLink(job) {
 function resultOf(job) {
   if (job.state === "cancelled") return "cancelled: never run";
   if (failed(job)) return `failed${job.status === null ? "" : `, status ${job.status}`}`;
-  if (job.status === null) return job.state === "done" ? "its caller knows the status" : "did not end";
+  if (job.status === null) return job.state === "done" ? "done; only its caller saw the status" : "did not end";
   return `status ${job.status}`;
 }
 
@@ -29,15 +29,15 @@ function placeOf(job) {
 }
 
 function facts(job) {
-  const rows = [["Result", resultOf(job)], ["Ran", verdictOf(job)]];
-  if (job.issued !== null) rows.push(["Issued", seconds(job.issued)]);
+  const rows = [["Result", resultOf(job)], ["How", verdictOf(job)]];
+  if (job.issued !== null) rows.push(["Called at", seconds(job.issued)]);
   if (job.start !== null) {
-    rows.push(["Started", seconds(job.start)]);
+    rows.push(["Started at", seconds(job.start)]);
     rows.push(["Took", job.took === null ? "did not end" : seconds(job.took)]);
     if (job.ready !== null && job.start > job.ready) rows.push(["Waited for a slot", seconds(job.start - job.ready)]);
-    rows.push(["CPU", `${seconds(job.user)} user, ${seconds(job.system)} system`]);
+    rows.push(["CPU", `${seconds(job.user)} in programs, ${seconds(job.system)} in the kernel`]);
     rows.push(["Memory", bytes(job.memory)]);
-    rows.push(["Place", placeOf(job)]);
+    rows.push(["Ran in", placeOf(job)]);
   }
   rows.push(["Kind", `${job.kind}, ${job.language}${job.critical ? ", on the critical path" : ""}`]);
   return rows;
@@ -53,12 +53,12 @@ function stories(job) {
   if (after.length) {
     const links = after.slice(0, 8).flatMap((each, at) => (at ? [", ", jobLink(each)] : [jobLink(each)]));
     if (after.length > 8) links.push(` and ${grouped(after.length - 8)} more`);
-    rows.push(["Then could start", ...links]);
+    rows.push(["Could start after it", ...links]);
   }
   const kept = stalls.filter((stall) => stall.waitedFor === job.number && stall.end - stall.start >= 0.001);
   if (kept.length) {
     const first = kept.slice(0, 5).map((stall) => `${stall.who} (${stall.cause} ${baseName(stall.path)}) ${seconds(stall.end - stall.start)}`);
-    rows.push(["Kept waiting", `${first.join("; ")}${kept.length > 5 ? ` and ${grouped(kept.length - 5)} more` : ""}`]);
+    rows.push(["These waited for it", `${first.join("; ")}${kept.length > 5 ? ` and ${grouped(kept.length - 5)} more` : ""}`]);
   }
   if (job.surprises.length) rows.push(["Surprises", job.surprises.join("; ")]);
   if (byId(`failure-${job.number}`)) rows.push(["Printed", element("a", { href: `#failure-${job.number}` }, "its output")]);
@@ -83,6 +83,7 @@ function openDetails(job, from, focus = true) {
   );
   panel.hidden = false;
   panel.scrollTop = 0;
+  makeRoom();
   if (focus) panel.focus({ preventScroll: true });
   history.replaceState(null, "", `#job-${job.number}`);
   reveal(job);
@@ -90,9 +91,16 @@ function openDetails(job, from, focus = true) {
   markChosen();
 }
 
+// What the keyboard reaches scrolls to where the open panel does not cover it.
+function makeRoom() {
+  const tall = panel.hidden ? 0 : panel.offsetHeight + 12;
+  root.style.scrollPaddingBottom = document.body.style.paddingBottom = tall ? `${tall}px` : "";
+}
+
 function closeDetails() {
   if (panel.hidden) return;
   panel.hidden = true;
+  makeRoom();
   shown.chosen = null;
   history.replaceState(null, "", location.pathname + location.search);
   if (opener && opener.isConnected) opener.focus({ preventScroll: true });

@@ -60,8 +60,8 @@ function hideShorter(least) {
   for (const lane of lanes) lane.items = least ? lane.all.filter(visible) : lane.all;
   const at = LIMITS.indexOf(least);
   byId("least").value = at;
-  byId("least").setAttribute("aria-valuetext", least ? rounded(least) : "nothing hidden");
-  byId("least-said").textContent = least ? rounded(least) : "nothing";
+  byId("least").setAttribute("aria-valuetext", least ? rounded(least) : "show all");
+  byId("least-said").textContent = least ? rounded(least) : "show all";
   byId("hidden-said").textContent = hiddenWords();
   for (const bar of document.querySelectorAll("#lengths [data-least]")) {
     bar.classList.toggle("out", Number(bar.dataset.least) < least);

@@ -121,7 +121,7 @@ function startGrid() {
   grid.append(gridTable);
   const search = element("label", { class: "search" }, element("span", { class: "hidden" }, "Filter commands"), gridFilter);
   home.append(element("div", { class: "controls" }, search, element("label", {}, "Show ", gridWhich), gridCount), grid,
-    element("p", { class: "note" }, "Weighted: seconds in which several commands ran at once are shared between them."));
+    element("p", { class: "note" }, "Weighted: while several commands run at the same time, each of them gets its share of these seconds."));
   gridFilter.addEventListener("input", fillGrid);
   gridWhich.addEventListener("change", fillGrid);
   grid.addEventListener("scroll", drawGrid, { passive: true });

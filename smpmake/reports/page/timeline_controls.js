@@ -35,7 +35,7 @@ function showTip(x, y) {
   const item = itemAt(x, y, 3);
   const lines = [];
   if (item && item.who !== undefined) {
-    lines.push(element("b", {}, `${item.who} ${item.cause} ${baseName(item.path)}`));
+    lines.push(element("b", {}, waiting(item)));
     lines.push(`waited ${seconds(item.end - item.start)}`);
     const cause = byNumber.get(item.waitedFor);
     if (cause) lines.push(` for ${label(cause)}`);
@@ -47,9 +47,11 @@ function showTip(x, y) {
   } else if (charts.length && y >= charts[0].top && x >= size.left) {
     const at = sampleAt(toTime(x)), { cpu, memory, running, queued, held } = data.samples;
     lines.push(element("b", {}, `at ${seconds(sampleTimes[at])}`));
-    lines.push(`CPU ${Math.round(cpu[at] / 10)}%, memory ${bytes(memory[at] * 2 ** 20)}, ${running[at]} running, ${queued[at]} queued`);
-    if (held[at]) lines.push(`, ${held[at]} held by memory`);
+    lines.push(`whole machine: CPU ${Math.round(cpu[at || Math.min(1, cpu.length - 1)] / 10)}%, memory ${bytes(memory[at] * 2 ** 20)}; ${grouped(running[at])} jobs running, ${grouped(queued[at])} waiting`);
+    if (held[at]) lines.push(`, ${grouped(held[at])} of them for memory`);
   }
+  const gap = lines.length ? null : gapAt(x, y);
+  if (gap) lines.push(...gapLines(gap));
   tip.hidden = !lines.length;
   if (tip.hidden) return;
   tip.replaceChildren(...lines);
@@ -187,6 +189,7 @@ function startTimeline() {
     classify();
     draw();
   });
+  byId("critical").hidden = !data.path.length;
   byId("critical").addEventListener("click", (event) => {
     shown.critical = !shown.critical;
     event.target.setAttribute("aria-pressed", String(shown.critical));

@@ -83,7 +83,7 @@ function drawBar(lane, item, from, to, pass) {
   context.fillStyle = lane.kind === "stall" ? ink["--stall"] : paint(item.colour);
   context.fillRect(from, lane.top, wide > 3 ? wide - 1 : wide, lane.tall);
   if (lane.kind === "stall") {
-    if (wide > 60 && lane.tall >= 12) drawWords(`${item.who} ${item.cause} ${baseName(item.path)}`, lane, from, wide, "--stall");
+    if (wide > 60 && lane.tall >= 12) drawWords(waiting(item), lane, from, wide, "--stall");
     return;
   }
   for (const pause of item.pauses || []) {
@@ -146,24 +146,27 @@ function drawChart(chart) {
   const base = chart.top + CHART;
   context.fillStyle = ink["--soft"];
   context.textAlign = "right";
-  context.fillText(chart.name, size.left - 8, chart.top + 15);
-  context.fillText(chart.scale, size.left - 8, chart.top + 31);
+  context.fillText(size.left < 80 ? chart.short : chart.name, size.left - 8, chart.top + 15);
+  const fits = context.measureText(chart.scale).width <= size.left - 10;
+  context.fillText(fits ? chart.scale : chart.scale.split(" ").at(-1), size.left - 8, chart.top + 31);
   context.save();
   context.beginPath();
   context.rect(size.left, chart.top - 1, size.width - size.left, CHART + 2);
   context.clip();
   context.beginPath();
   const height = (value) => base - value * (CHART - 3);
+  const { running, queued } = data.samples;
+  const begin = running[0] || queued[0] ? sampleTimes[0] : 0; // before any job nothing was different
+  context.moveTo(toX(begin), height(chart.values[0]));
   sampleTimes.forEach((time, at) => {
     const x = toX(time), y = height(chart.values[at]);
-    if (at) context.lineTo(x, y);
-    else context.moveTo(x, y);
+    context.lineTo(x, y);
   });
   context.strokeStyle = ink[chart.colour];
   context.lineWidth = 1.5;
   context.stroke();
   context.lineTo(toX(sampleTimes.at(-1)), base);
-  context.lineTo(toX(sampleTimes[0]), base);
+  context.lineTo(toX(begin), base);
   context.globalAlpha = 0.22;
   context.fillStyle = ink[chart.colour];
   context.fill();

@@ -63,11 +63,12 @@ function makeCharts() {
   const least = Math.min(...memory);
   const most = (column) => Math.max(1, ...column);
   charts.push(
-    { name: "CPU", scale: "100%", values: cpu.map((v) => Math.min(1, v / 1000)), colour: "--c0" },
-    { name: "memory", scale: `+${bytes((most(memory) - least) * 2 ** 20)}`, colour: "--c2", held,
+    // Of the time before the first sample nothing is known: the curve begins as it goes on.
+    { name: "whole machine", short: "machine", scale: "CPU 100%", values: cpu.map((v, at) => Math.min(1, (at ? v : cpu[1]) / 1000)), colour: "--c0" },
+    { name: "memory in use", short: "memory", scale: `+${bytes((most(memory) - least) * 2 ** 20)}`, colour: "--c2", held,
       values: memory.map((v) => (v - least) / Math.max(1, most(memory) - least)) },
-    { name: "running", scale: `of ${data.slots}`, values: running.map((v) => Math.min(1, v / data.slots)), colour: "--c4" },
-    { name: "queued", scale: `max ${grouped(most(queued))}`, values: queued.map((v) => v / most(queued)), colour: "--c1" },
+    { name: "jobs running", short: "running", scale: `of ${data.slots}`, values: running.map((v) => Math.min(1, v / data.slots)), colour: "--c4" },
+    { name: "jobs waiting", short: "waiting", scale: `up to ${grouped(most(queued))}`, values: queued.map((v) => v / most(queued)), colour: "--c1" },
   );
 }
 

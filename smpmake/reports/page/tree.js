@@ -4,7 +4,7 @@ const MOST = 100; // rows of one folder at first
 const TREE_COLUMNS = [
   { name: "Folder", value: (node) => node.name, up: true },
   { name: "Weighted", value: (node) => node.weighted, text: seconds },
-  { name: "Wall", value: (node) => node.wall, text: seconds, minor: true },
+  { name: "Time", value: (node) => node.wall, text: seconds, minor: true },
   { name: "CPU", value: (node) => node.cpu, text: seconds, minor: true },
   { name: "Commands", value: (node) => node.count, text: grouped },
   { name: "Memory", value: (node) => node.memory, text: (value) => (value ? bytes(value) : ""), minor: true },
