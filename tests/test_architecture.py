@@ -28,7 +28,8 @@ MAY: dict[str, set[str]] = {
     "forecast": {"records"},
     "native": {"errors"},
     "commands": set(),
-    "config": {"commands", "errors", "folders"},
+    "options": set(),
+    "config": {"commands", "errors", "folders", "options"},
     "protocol": {"errors", "records"},
     "timing": {"commands", "records", "units"},
     "schedule": set(),
@@ -137,7 +138,7 @@ TABLES = {"commands/compiler_options.py"}
 OTHER_MEANINGS = {
     "native/guard/peers.c": {"sccache", "distcc", "icecc"},  # in names of sockets
     "cli/shims.py": {"install"},
-    "config.py": {"distcc", "history-size"},
+    "options.py": {"distcc", "history-size"},
     "cluster/compilers.py": {"as"},
     "cluster/discovery.py": {"distcc", "icecc"},
     "cluster/distcc.py": {"distcc"},

@@ -65,7 +65,7 @@ def complete(words: Sequence[str], at: int) -> Iterator[Item]:
 
 
 def _joined(words: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The words, and where each began; bash takes `--links=wait` for three."""
+    """The words, and where each began; bash takes `--color=never` for three."""
     joined: list[str] = []
     places: list[int] = []
     for place, word in enumerate(words):

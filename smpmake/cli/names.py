@@ -27,14 +27,6 @@ COMMANDS: Final = {
     "wait": ("serve", "Wait for everything pending; the status is the outcome."),
     "why": ("why", "Say which commands of the last build did not run in parallel, and why."),
 }
-#: What a build's options are called in the environment.
-VARIABLES: Final = (
-    *("SMPMAKE_JOBS", "SMPMAKE_KEEP_GOING", "SMPMAKE_GUARDED", "SMPMAKE_LINKS", "SMPMAKE_MEMORY"),
-    *("SMPMAKE_NICE", "SMPMAKE_AFFINITY", "SMPMAKE_FOREGROUND", "SMPMAKE_EXCLUSIVE"),
-    *("SMPMAKE_RECIPES", "SMPMAKE_ENGINE", "SMPMAKE_REMOTE"),
-    *("SMPMAKE_OUTPUT", "SMPMAKE_OWN_POOL", "SMPMAKE_CHAOS", "SMPMAKE_HISTORY"),
-    *("SMPMAKE_VERBOSE", "SMPMAKE_QUIET", "SMPMAKE_COLOR"),
-)
 #: The status of what is our fault, or the user's before anything was run.
 FAULT: Final = 125
 #: Key of a click context's meta: whether `run` was left out on the command line.

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpmake.cli.build import recorder_of, settings_from
+from smpmake.cli.build import recorder_of
 from smpmake.cli.logs import say_what_is_logged
-from smpmake.cli.run import settings_options
+from smpmake.cli.run import with_options
+from smpmake.cli.settings import settings_from
 from smpmake.config import DEFAULT_NAME, Settings
+from smpmake.options import of_servers
 from smpmake.said import say
 
 if TYPE_CHECKING:
@@ -100,13 +102,7 @@ def machine() -> Callable[[], State]:
 
 @click.command()
 @_SOCKET
-@settings_options
-@click.option(
-    "--idle",
-    type=click.IntRange(1),
-    metavar="SECONDS",
-    help="A build that no make runs has ended after so long without a command.  [default: 10]",
-)
+@with_options(of_servers())
 def serve(name: str, **options: Any) -> int:
     """Run a server until `smpmake stop`; several builds share its slots."""
     import asyncio

@@ -1,8 +1,7 @@
 """A driver that runs while everything else is being loaded.
 
-Loading a session takes longer than many a build that has nothing to do, so a plain build (no
-option, no settings) begins without: what its driver asks waits a moment, and who asked nothing
-needs no session at all.
+Loading a session takes longer than many a build that has nothing to do, so a build begins without:
+what its driver asks waits a moment, and who asked nothing needs no session at all.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ import select
 import signal
 import sys
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from smpmake import folders
 from smpmake.commands.makes import PARALLEL, WMAKES
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import frames, keeping
@@ -26,8 +23,13 @@ from smpmake.protocol.keeping import DriverEvent
 from smpmake.session import limits
 from smpmake.session.keeper import ENDING, Keeper, heard
 from smpmake.session.rerun import Input
-from smpmake.session.stage import USUAL, Stage
+from smpmake.session.stage import Stage, Terms, terms_of
 
+if TYPE_CHECKING:
+    from smpmake.config import Settings
+
+#: With one of these a session has more to do than to run the driver.
+_ABOVE: Final = ("SMPMAKE_SOCKET", "SMPMAKE_GUARD", "GITHUB_ACTIONS")
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
 
 
@@ -41,7 +43,7 @@ class Headstart:
     mask     the signals that our caller has blocked; until a session hears them ENDING are, too.
     """
 
-    def __init__(self, command: list[str], began: int) -> None:
+    def __init__(self, command: list[str], began: int, terms: Terms) -> None:
         """Raises SmpmakeError or OSError, and has changed nothing then."""
         self.began = began
         self.slots = limits.most_slots()
@@ -50,7 +52,7 @@ class Headstart:
             given_back.callback(signal.pthread_sigmask, signal.SIG_SETMASK, self.mask)
             self.soft = limits.raise_descriptor_limit()
             given_back.callback(limits.restore_descriptor_limit, self.soft)
-            self.stage = stage = Stage(command[0], USUAL)
+            self.stage = stage = Stage(command[0], terms)
             given_back.callback(stage.close)
             self.input = Input()  # before the driver reads it
             self.keeper = Keeper(
@@ -119,31 +121,24 @@ def _ends(said: list[tuple[int, bytes]]) -> list[DriverEvent]:
     return [event for event in events if event.event != keeping.DRIVER_STARTED]
 
 
-def begin(command: list[str]) -> Headstart | None:
-    """A head start for a plain build; None where it has settings, or cannot have one."""
+def begin(command: list[str], settings: Settings) -> Headstart | None:
+    """A head start for a build; None where it cannot have one.
+
+    Its driver must not have to wait for anything but its stage, and nobody may be there who is
+    told of it: a server, a cluster, who reads what it prints.
+    """
     began = limits.began_ns()
     if os.path.basename(command[0]) in PARALLEL | WMAKES:
         return None
-    if any(name.startswith("SMPMAKE_") for name in os.environ) or "GITHUB_ACTIONS" in os.environ:
+    if any(name in os.environ for name in _ABOVE):
+        return None
+    if settings.engine != "local":
         return None
     try:
-        with contextlib.suppress(folders.NoHomeError):
-            if not _is_absent(folders.user_file()):
-                return None
-        if folders.project_file(Path.cwd()) is not None:
-            return None
-        return Headstart(command, began)
+        terms = terms_of(settings)
+        return None if terms.output else Headstart(command, began, terms)
     except (SmpmakeError, OSError, MemoryError):
         return None
-
-
-def _is_absent(path: Path) -> bool:
-    """Not so what cannot be looked at: that is an error, which the session tells."""
-    try:
-        path.lstat()
-    except OSError as error:
-        return isinstance(error, (FileNotFoundError, NotADirectoryError))
-    return False
 
 
 def load_asyncio() -> None:

@@ -42,7 +42,6 @@ class RemoteBackend:
         self._addresses = client.ask(
             "begin",
             guard=rules.guard,
-            defer_links=rules.defer_links,
             foreground=rules.foreground,
             exclusive=rules.exclusive,
             recipes=rules.recipes,

@@ -14,18 +14,16 @@ import click
 import pytest
 
 from smpmake import __version__, cpus, exports
-from smpmake.cli import guarded, is_plain, main
-from smpmake.cli.build import settings_from
+from smpmake.cli import guarded, main
 from smpmake.cli.group import insert_run, parsed
 from smpmake.cli.leaving import BySignal
-from smpmake.cli.names import VARIABLES
-from smpmake.cli.run import run
+from smpmake.cli.settings import settings_from
 from smpmake.config import ConfigError, Settings, load, merge
 from smpmake.history import History
 from smpmake.said import use_color
 from tests.support.space import MAIN, SMPMAKE, Space, objects
 
-VALUES = {"-j", "--jobs", "--links"}
+VALUES = {"-j", "--jobs", "--color"}
 
 
 @pytest.mark.parametrize(
@@ -35,8 +33,8 @@ VALUES = {"-j", "--jobs", "--links"}
         ("make -j4 --version", "run make -j4 --version"),
         ("-j 3 make -k", "run -j 3 make -k"),
         ("-j3 -k make", "run -j3 -k make"),
-        ("--links defer make", "run --links defer make"),
-        ("--links=defer make", "run --links=defer make"),
+        ("--color never make", "run --color never make"),
+        ("--color=never make", "run --color=never make"),
         ("-- why", "run -- why"),
         ("-j 2 -- make -q", "run -j 2 -- make -q"),
         ("run why", "run why"),
@@ -60,9 +58,9 @@ def test_our_options_end_at_the_first_word_that_is_not_one(given: str, meant: st
 def test_help_and_version(space: Space) -> None:
     shown = space.smpmake("--help")
     assert shown.status == 0
-    for variable in ("JOBS", "KEEP_GOING", "LINKS", "NICE", "AFFINITY", "FOREGROUND", "EXCLUSIVE"):
+    for variable in ("JOBS", "KEEP_GOING", "NICE", "FOREGROUND", "EXCLUSIVE"):
         assert f"SMPMAKE_{variable}" in shown.out.replace("\n", "").replace(" ", "")
-    for variable in ("OUTPUT", "VERBOSE", "QUIET", "COLOR"):
+    for variable in ("OUTPUT_SYNC", "VERBOSE", "QUIET", "COLOR"):
         assert f"SMPMAKE_{variable}" in shown.out
     assert space.smpmake("--version").out == f"smpmake {__version__}\n"
     assert space.smpmake("-V").out == f"smpmake {__version__}\n"
@@ -74,15 +72,17 @@ def test_help_and_version(space: Space) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-j", "-1", "make"], ["-j", "'-1'", "0 for all CPUs"]),
-        (["-j", "many", "make"], ["'many'", "1 to 4096", "0 for all CPUs"]),
-        (["--links", "perhaps", "make"], ["perhaps", "wait", "defer"]),
+        (["-j", "-1", "make"], ["-j", "'-1'", "0 for all usable CPUs"]),
+        (["-j", "many", "make"], ["'many'", "1 to 4096", "0 for all usable CPUs"]),
+        (["--color", "perhaps", "make"], ["perhaps", "always", "never"]),
+        (["--affinity", "make"], ["--affinity is gone: the system places jobs"]),
+        (["--links=defer", "make"], ["--links is gone: links and archives run in parallel"]),
         (["--no-such-option", "make"], ["--no-such-option"]),
         (["-j4"], ["COMMAND"]),
         (["--nice", "77", "make"], ["77"]),
         (["--recipes=learned", "make"], ["'learned' is gone", "give 'understood'"]),
         (["--recipes", "all", "make"], ["'all' is gone", "Leave the option out"]),
-        (["--recipes=some", "make"], ["'some' is not one of 'off', 'understood'"]),
+        (["--recipes=some", "make"], ['\'some\' must be one of "off", "understood"']),
         (["shims", "install"], ["DIR"]),
     ],
 )
@@ -169,11 +169,11 @@ def test_project_file_wins_over_the_users_and_lists_add_up(
     project.mkdir(parents=True)
     (user / "config.toml").write_text('jobs = 2\nnice = 5\nforeground = ["a"]\n')
     (tmp_path / "project" / ".smpmake.toml").write_text(
-        'jobs = 7\nlinks = "defer"\nforeground = ["b"]\nkeep-going = true\n'
+        'jobs = 7\nrecipes = "off"\nforeground = ["b"]\nkeep-going = true\n'
     )
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     settings = load(project)
-    assert (settings.jobs, settings.nice, settings.links) == (7, 5, "defer")
+    assert (settings.jobs, settings.nice, settings.recipes) == (7, 5, "off")
     assert settings.foreground == ("a", "b")
     assert settings.keep_going
     monkeypatch.setenv("XDG_CONFIG_HOME", "/dev/null")
@@ -184,11 +184,11 @@ def test_project_file_wins_over_the_users_and_lists_add_up(
     ("text", "words"),
     [
         ("job = 3", ["unknown key 'job'", "did you mean 'jobs'?"]),
-        ("color-scheme = 3", ["unknown key 'color-scheme' (known: affinity"]),
+        ("color-scheme = 3", ["unknown key 'color-scheme' (known: color"]),
         ("keep_going = true", ["unknown key 'keep_going'", "did you mean 'keep-going'?"]),
         ("jobs = -1", ["'jobs' is -1", "whole number"]),
         ("jobs = true", ["'jobs' is True"]),
-        ('links = "later"', ["'links' is 'later'", '"wait"']),
+        ('color = "later"', ["'color' is 'later'", '"auto"']),
         ("foreground = 3", ["list of tool names"]),
         ("nice = 20", ["0 to 19"]),
         ("jobs = ", ["not TOML"]),
@@ -219,6 +219,21 @@ def test_an_older_value_of_recipes_is_told_and_means_the_default(space: Space, v
     assert by_file.status == by_variable.status == 0
     assert load(space.folder).recipes == "understood"
     assert " is gone" not in space.smpmake("-q", "true").err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("key", "value"), [("affinity", "true"), ("links", '"wait"')], ids=["affinity", "links"]
+)
+def test_a_setting_that_is_gone_is_told(space: Space, key: str, value: str) -> None:
+    variable = f"SMPMAKE_{key.upper()}"
+    by_variable = space.smpmake("true", **{variable: "wait"})
+    assert f"smpmake: {variable} is gone: " in by_variable.err
+    space.write({".smpmake.toml": f"{key} = {value}\njobs = 3\n"})
+    by_file = space.smpmake("true")
+    assert f"smpmake: {space.folder / '.smpmake.toml'}: '{key}' is gone: " in by_file.err
+    assert by_file.status == by_variable.status == 0
+    assert load(space.folder).jobs == 3
 
 
 @pytest.mark.slow
@@ -312,20 +327,18 @@ def test_a_damaged_history_does_not_stop_a_build(space: Space) -> None:
 
 
 @pytest.mark.slow
-def test_affinity_nice_and_exclusive(space: Space) -> None:
+def test_nice_and_exclusive(space: Space) -> None:
     tool = space.root / "tools" / "gcc"
     tool.parent.mkdir()
-    tool.write_text("#!/bin/sh\nnice > nice; taskset -p $$ > mask; touch a.o\n")
+    tool.write_text("#!/bin/sh\nnice > nice; touch a.o\n")
     tool.chmod(0o755)
     space.environment["PATH"] = f"{tool.parent}:{space.environment['PATH']}"
     space.write({"a.c": ""})
-    ended = space.smpmake("-j2", "--nice", "7", "--affinity", "sh", "-c", "gcc -c a.c")
+    ended = space.smpmake("-j2", "--nice", "7", "sh", "-c", "gcc -c a.c")
     assert ended.status == 0, ended.err
     own = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert own[0] > 0
     assert int((space.folder / "nice").read_text()) == os.nice(0) + 7
-    mask = int((space.folder / "mask").read_text().rsplit(" ", 1)[1], 16)
-    assert mask.bit_count() == 1
     assert space.smpmake("--exclusive", "gcc", "sh", "-c", "gcc -c a.c").status == 0
 
 
@@ -377,33 +390,6 @@ def test_export_ninja_says_what_it_needs(
     assert "pip install ninja-syntax" in capsys.readouterr().err
 
 
-def test_what_a_build_may_be_told_by_the_environment_is_known_without_the_parser() -> None:
-    """Else a command line without options would pass over it."""
-    options = [param for param in run.params if isinstance(param, click.Option)]
-    assert {option.envvar for option in options if option.envvar} == set(VARIABLES)
-
-
-@pytest.mark.parametrize(
-    ("words", "environ", "plain"),
-    [
-        (["make"], {}, True),
-        (["make", "-j2", "--", "all"], {"SMPMAKE_STATUS": "%f", "SMPMAKE_SOCKET": "s"}, True),
-        (["./report"], {}, True),
-        ([""], {}, True),
-        ([], {}, False),
-        (["-q", "make"], {}, False),
-        (["--", "report"], {}, False),
-        (["report"], {}, False),
-        (["make"], {"SMPMAKE_JOBS": "2"}, False),
-        (["make"], {"_SMPMAKE_COMPLETE": "bash_source"}, False),
-    ],
-)
-def test_which_command_lines_need_no_parser(
-    words: list[str], environ: dict[str, str], plain: bool
-) -> None:
-    assert is_plain(words, environ) == plain
-
-
 def test_the_parser_makes_the_same_of_a_plain_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -414,7 +400,7 @@ def test_the_parser_makes_the_same_of_a_plain_command_line(
         seen.append((options, command))
         return 7
 
-    monkeypatch.setattr("smpmake.cli.run.start", note)
+    monkeypatch.setattr("smpmake.cli.plain.start", note)
     words = ["make", "-j2", "--", "all", "--help"]
     assert parsed(words) == 7
     ((options, command),) = seen

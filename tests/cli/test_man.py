@@ -29,7 +29,8 @@ def test_every_command_and_option_is_in_it() -> None:
         for option in command.params:
             if isinstance(option, click.Option) and not option.hidden:
                 assert option.opts[-1] in text
-                assert option.envvar is None or f"env var: {option.envvar}" in text
+                names = [option.envvar] if isinstance(option.envvar, str) else option.envvar
+                assert not names or f"env var: {names[0]}" in text
     for status in ("125", "126, 127", "128+n"):
         assert re.search(rf"(?m)^{re.escape(status)} ", text)
 

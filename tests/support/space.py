@@ -42,8 +42,7 @@ class Ended:
 
 
 def words(options: Sequence[str], command: Sequence[str]) -> list[str]:
-    """A command line of smpmake's.  Without an option it is a plain one, whose driver begins ahead
-    of its session: so most users have it."""
+    """A command line of smpmake's; without an option a plain one, as most users have it."""
     return [*options, *(["--"] if options else []), *command]
 
 
