@@ -106,7 +106,11 @@ def compile_commands(words: tuple[str, ...], build: int | str | None) -> int:
         _warn(line)
     if not found.entries:
         _warn(f"build {record.id} compiled nothing that is still there; --build names another")
-    _write(target, database.text(database.merge(old, found.entries, os.path.exists)))
+    merged = database.merge(old, found.entries, os.path.exists)
+    _write(target, database.text(merged))
+    if target != "-":
+        of_build = f"{len(found.entries)} of them from build {record.id}"
+        say(f"wrote {target}: {_counted(len(merged), 'compile command')}, {of_build}")
     return 0
 
 
@@ -147,6 +151,9 @@ def ninja(words: tuple[str, ...], build: int | str | None) -> int:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.wall_clock))
     title = f"Build {record.id} of {when}, written by smpmake export ninja (do not edit)."
     _write(target, exports.text(plan.chains, root, title))
+    if target != "-":
+        count = sum(len(chain.steps) for chain in plan.chains)
+        say(f"wrote {target}: {_counted(count, 'command')} of build {record.id}")
     return 0
 
 
@@ -160,6 +167,10 @@ def _find(build: int | str) -> BuildRecord:
             "or name one of another folder with --build NUMBER"
         )
     return record
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _warn(text: str) -> None:
