@@ -40,6 +40,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _start(words: list[str]) -> Any:
     require_glibc()
+    if any(word.startswith("-C") for word in words):
+        from smpmake.cli import place
+
+        words = place.go(words)
     asked = quick.read(words, os.environ)
     if asked is not None:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

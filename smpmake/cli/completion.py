@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import click
 from click.shell_completion import ShellComplete, split_arg_string
 
+from smpmake.cli import place
 from smpmake.cli.names import COMMANDS, first_word, options_with_values
 from smpmake.units import one_line
 
@@ -60,20 +61,27 @@ def complete(words: Sequence[str], at: int) -> Iterator[Item]:
     from smpmake.cli.run import run
 
     joined, places = _joined([*words[:at], *(words[at : at + 1] or [""])])
-    plain = [" ".join(split_arg_string(word)) for word in joined]
-    yield from _behind_options(run, plain[1:], places[1:], ours=True)
+    plain = [" ".join(split_arg_string(word)) for word in joined][1:]
+    places = places[1:]
+    last = len(plain) - 1
+    kept = place.part(plain).kept
+    if last in kept:
+        words, places = [plain[at] for at in kept], [places[at] for at in kept]
+        yield from _behind_options(run, words, places, ours=True)
+    elif not plain[last].startswith(place.WORD):
+        yield Item("dir", plain[last])
 
 
 def _joined(words: Sequence[str]) -> tuple[list[str], list[int]]:
     """The words, and where each began; bash takes `--color=never` for three."""
     joined: list[str] = []
     places: list[int] = []
-    for place, word in enumerate(words):
+    for at, word in enumerate(words):
         if joined and joined[-1].startswith("--") and (word == "=" or joined[-1].endswith("=")):
             joined[-1] += word
         else:
             joined.append(word)
-            places.append(place)
+            places.append(at)
     return joined, places
 
 

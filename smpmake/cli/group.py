@@ -53,6 +53,7 @@ class LazyGroup(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in run.params if isinstance(p, click.Option)]
         rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
+        rows = [IN_A_FOLDER, *rows]
         rows += [
             ("-V, --version", "Show the version and exit."),
             ("-h, --help", "Show this and exit."),
@@ -89,6 +90,11 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     return ["run", *words] if words else words
 
 
+#: What is done before a parser looks (place).
+IN_A_FOLDER: Final = (
+    "-C DIR",
+    "Change to DIR before anything else.  Several add up: -C a -C b is -C a/b.",
+)
 _STATUSES: Final = """\b
 The status is the build's own.  Otherwise:
   1        a command failed whose success had been promised, and nobody could be told

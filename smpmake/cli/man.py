@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from smpmake import __version__
-from smpmake.cli.group import group
+from smpmake.cli.group import IN_A_FOLDER, group
 from smpmake.cli.names import COMMANDS
 from smpmake.cli.run import run
 
@@ -33,6 +33,7 @@ def page() -> str:
         ".SH DESCRIPTION",
         *_paragraphs(group.help or ""),
         ".SH OPTIONS",
+        *_entry(*IN_A_FOLDER),
         *_options(run),
         *_entry("-V, --version", "Show the version and exit."),
         *_entry("-h, --help", "Show help and exit; behind a command's name that command's."),

@@ -17,6 +17,7 @@ from smpmake import __version__, cpus, exports
 from smpmake.cli import guarded, main
 from smpmake.cli.group import insert_run, parsed
 from smpmake.cli.leaving import BySignal
+from smpmake.cli.place import part
 from smpmake.cli.settings import settings_from
 from smpmake.config import ConfigError, Settings, load, merge
 from smpmake.history import History
@@ -52,6 +53,39 @@ VALUES = {"-j", "--jobs", "--color"}
 )
 def test_our_options_end_at_the_first_word_that_is_not_one(given: str, meant: str) -> None:
     assert insert_run(given.split(), VALUES) == meant.split()
+
+
+@pytest.mark.parametrize(
+    ("given", "folders", "rest"),
+    [
+        ("-C sub make -C other", ["sub"], "make -C other"),
+        ("-Csub -j 2 -C deep make", ["sub", "deep"], "-j 2 make"),
+        ("run -C sub make", ["sub"], "run make"),
+        ("-k run -C sub run -C x", ["sub"], "-k run run -C x"),
+        ("-- -C sub", [], "-- -C sub"),
+        ("-j -C make", [], "-j -C make"),
+        ("-C sub report", ["sub"], "report"),
+    ],
+)
+def test_folders_to_change_to(given: str, folders: list[str], rest: str) -> None:
+    parted = part(given.split())
+    assert parted.folders == folders
+    assert [given.split()[at] for at in parted.kept] == rest.split()
+
+
+@pytest.mark.slow
+def test_a_build_in_a_folder(space: Space) -> None:
+    space.write({"a/b/Makefile": "all: f0.o\n", "a/b/f0.c": "int x;\n"})
+    space.write({"a/b/.smpmake.toml": "jobs = 3\n"})
+    ended = space.smpmake("-C", "a", "-v", "-Cb", "make")
+    assert ended.status == 0, ended.err
+    assert "s with 3 slots on " in ended.err
+    assert (space.folder / "a/b/f0.o").exists()
+    assert space.smpmake("-C", "a/b", "report").out.startswith("make\n")
+    for words in (["-C", "none", "make"], ["-C", "none", "report"]):
+        wrong = space.smpmake(*words)
+        assert (wrong.status, wrong.err) == (125, "smpmake: -C none: No such file or directory\n")
+    assert space.smpmake("-C").err == "smpmake: -C needs a folder: smpmake -C DIR COMMAND\n"
 
 
 @pytest.mark.slow
