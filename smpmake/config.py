@@ -1,7 +1,8 @@
 """Settings: defaults, the user's and the project's files, what the command line says.
 
-The command line and the SMPMAKE_ variables win over the project's `.smpmake.toml`, which wins over
-the user's `config.toml`.  Lists (`foreground`, `exclusive`) add up instead.
+The command line wins over the SMPMAKE_ variables, these over the project's `.smpmake.toml`, this
+over [tool.smpmake] in its `pyproject.toml`, and this over the user's `config.toml`.  Lists
+(`foreground`, `exclusive`) add up instead.
 
 A build waits for this module, so annotations are values (see options).
 """
@@ -26,6 +27,10 @@ _TOLD: Final = (
     *("exclusive", "output", "own_pool", "recipes", "engine", "remote", "chaos", "without"),
     "history",
 )
+#: What a pyproject.toml cannot set: the package may be a stranger's, and these say where commands
+#: run, and which commands are believed.
+_NOT_OF_PACKAGES: Final = ("engine", "remote", "tools")
+_TABLE: Final = b"smpmake"
 _NEAR: Final = 0.65  # how much of an unknown key a known one must have to be suggested
 
 
@@ -115,15 +120,40 @@ def _notice_of_value(place: str, option: Option, value: str) -> str:
 
 def merge(settings: Settings, path: Path) -> Settings:
     """Settings with what a file says.  Raises ConfigError; a missing file changes nothing."""
+    data = _read(path)
+    return settings if data is None else _merged(settings, _parsed(data, path), str(path))
+
+
+def _read(path: Path) -> bytes | None:
+    """What a file holds; None if there is none.  Raises ConfigError."""
     try:
-        text = path.read_bytes().decode()
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):  # a home may be /dev/null
-        return settings
+        return None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: is not UTF-8 text") from None
-    return _merged(settings, _parsed(text, path), str(path))
+
+
+def merge_pyproject(settings: Settings, cwd: Path) -> Settings:
+    """Settings with what the nearest pyproject.toml that has some says.  Raises ConfigError."""
+    for path in folders.pyprojects(cwd):
+        data = _read(path)
+        if data is None or _TABLE not in data:  # most: they are not even parsed
+            continue
+        tools = _parsed(data, path).get("tool")
+        table = tools.get("smpmake") if isinstance(tools, dict) else None
+        if table is None:
+            continue
+        place = f"{path}: [tool.smpmake]"
+        if not isinstance(table, dict):
+            raise ConfigError(f"{place} must be a table")
+        ignored = [key for key in _NOT_OF_PACKAGES if table.pop(key, None) is not None]
+        notices = tuple(
+            f"{place}: '{key}' is ignored (write it into .smpmake.toml or your own config.toml)"
+            for key in ignored
+        )
+        return _merged(settings._replace(notices=settings.notices + notices), table, place)
+    return settings
 
 
 def _merged(settings: Settings, table: dict[str, Any], place: str) -> Settings:
@@ -163,11 +193,13 @@ def _unknown(key: str) -> str:
     return f"unknown key '{key}'{hint} (known: {', '.join((*sorted(KEYS), 'tools'))})"
 
 
-def _parsed(text: str, path: Path) -> dict[str, Any]:
+def _parsed(data: bytes, path: Path) -> dict[str, Any]:
     import tomllib  # most builds have no file, and start sooner without it
 
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(data.decode())
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
 
@@ -184,10 +216,11 @@ def _described(tools: object, place: str) -> list["Custom"]:
 
 
 def load(cwd: Path) -> Settings:
-    """Defaults, then the user's file, then the project's.  Raises ConfigError."""
+    """Defaults, then the user's file, then the project's two.  Raises ConfigError."""
     settings = Settings()
     with contextlib.suppress(folders.NoHomeError):  # who has no home has no file in it
         settings = merge(settings, folders.user_file())
+    settings = merge_pyproject(settings, cwd)
     project = folders.project_file(cwd)
     return merge(settings, project) if project is not None else settings
 

@@ -59,6 +59,17 @@ def project_file(start: Path) -> Path | None:
     return None
 
 
+def pyprojects(start: Path) -> Iterator[Path]:
+    """Every pyproject.toml from `start` up to the root of its repository, the nearest first.
+
+    Without a repository only the one in `start`: what lies above may be anybody's.
+    """
+    folders = (start, *start.parents)
+    root = next((at for at, folder in enumerate(folders) if (folder / ".git").exists()), 0)
+    files = (folder / "pyproject.toml" for folder in folders[: root + 1])
+    return (file for file in files if file.is_file())
+
+
 def runtime() -> Path | None:
     """Of sockets, where the system has such a folder and we may write there."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
