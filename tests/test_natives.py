@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from smpmake import native
+from smpmake import native, variables
 from smpmake.cli.doctor import doctor
 
 SOURCES = Path(native.__file__).parent
@@ -140,3 +140,13 @@ def test_many_and_long_words_pass_through_the_shim(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.split() == words
+
+
+def test_native_programs_name_our_variables_as_we_do() -> None:
+    """By the one prefix of wire.h, and no other name that begins as the user's variables do."""
+    texts = [path.read_text() for path in SOURCES.rglob("*.[ch]")]
+    prefix = re.findall(r'#define OURS "(\w+)"', (SOURCES / "wire.h").read_text())
+    assert prefix == [variables.OURS]
+    named = {name for text in texts for name in re.findall(r'OURS "([A-Z]+)', text)}
+    assert named == {name.removeprefix(variables.OURS) for name in variables.ALL}
+    assert not any(re.search(r'"_?SMPMAKE_[A-Z]', text) for text in texts)

@@ -9,6 +9,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+from smpmake import variables
 from smpmake.cli.leaving import BySignal
 from smpmake.cli.logs import say_what_is_logged
 from smpmake.cli.plainly import go_on_plainly, plainly, refuse
@@ -119,7 +120,7 @@ def _run(
 
 def _is_within_a_build() -> bool:
     """Whether a guard above us has made all our commands another build's, which goes on."""
-    if "SMPMAKE_GUARD" not in os.environ:
+    if variables.GUARD not in os.environ:
         return False
     from smpmake.session.remote import running_server
 
@@ -132,7 +133,7 @@ def _is_within_a_build() -> bool:
 
 def _on_running_server(settings: Settings, program: str) -> RemoteBackend | None:
     """The server of the build that we were started in, or of the shell that evaluated `env`."""
-    if "SMPMAKE_SOCKET" not in os.environ:
+    if variables.SOCKET not in os.environ:
         return None
     from smpmake.session.remote import RemoteBackend, running_server
 

@@ -172,9 +172,10 @@ def _history() -> str:
 
 
 def _server() -> str:
+    from smpmake import variables
     from smpmake.protocol.client import Client, ServerGoneError
 
-    path = os.environ.get("SMPMAKE_SOCKET")
+    path = os.environ.get(variables.SOCKET)
     if not path:
         return "none in this shell (smpmake make brings its own; smpmake serve for a lasting one)"
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smpmake import variables
 from smpmake.cli.build import recorder_of
 from smpmake.cli.logs import say_what_is_logged
 from smpmake.cli.run import with_options
@@ -41,7 +42,7 @@ def _address(name: str) -> tuple[str | Path, bool]:
     """A server's socket; where none is named it is that of the shell (`env`), which is told."""
     from smpmake.server.daemon import folder_of
 
-    shells = os.environ.get("SMPMAKE_SOCKET")
+    shells = os.environ.get(variables.SOCKET)
     if shells and name == DEFAULT_NAME:
         return shells, True
     return folder_of(name) / "socket", False
@@ -142,9 +143,9 @@ def env(name: str) -> None:
     addresses = client.ask("env")
     client.close()
     values = {
-        "SMPMAKE_SOCKET": addresses["socket"],
-        "SMPMAKE_BOARD": addresses["board"],
-        "SMPMAKE_BUILD": addresses["build"],
+        variables.SOCKET: addresses["socket"],
+        variables.BOARD: addresses["board"],
+        variables.BUILD: addresses["build"],
     }
     lines = [f"export {variable}={shlex.quote(value)}" for variable, value in values.items()]
     shims = addresses["shims"]
@@ -169,7 +170,7 @@ def wait(name: str) -> int:
 
     path, is_shells = _address(name)
     client = Client(path)
-    build = os.environ.get("SMPMAKE_BUILD") if is_shells else None
+    build = os.environ.get(variables.BUILD) if is_shells else None
     reply = client.ask("wait", **({"build": build} if build else {}))
     client.close()
     failures = failures_of(reply)

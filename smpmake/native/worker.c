@@ -2,9 +2,9 @@
  *
  *     smpmake-worker SOCKET NICE ALIVE
  *
- * SOCKET is the connection to the server, NICE the niceness to add, ALIVE a descriptor that only has
- * to stay open as long as the worker lives (-1: none).  When the server goes away the worker ends
- * its tool, removes what that tool had not finished, and leaves.
+ * SOCKET is the connection to the server, NICE the niceness to add, ALIVE a descriptor that only
+ * has to stay open as long as the worker lives (-1: none).  When the server goes away the worker
+ * ends its tool, removes what that tool had not finished, and leaves.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from smpmake import variables
 from smpmake.commands.makes import PARALLEL, WMAKES
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import frames, keeping
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from smpmake.config import Settings
 
 #: With one of these a session has more to do than to run the driver.
-_ABOVE: Final = ("SMPMAKE_SOCKET", "SMPMAKE_GUARD", "GITHUB_ACTIONS")
+_ABOVE: Final = (variables.SOCKET, variables.GUARD, "GITHUB_ACTIONS")
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
 
 

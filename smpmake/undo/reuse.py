@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from smpmake import variables
 from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Result
 from smpmake.records import CommandRecord
@@ -25,6 +26,7 @@ from smpmake.schedule.names import is_product
 from smpmake.undo.entries import DATA, ENDED, ISSUED, META, MOVE, NEW, STAYS, SWAP, Change
 from smpmake.undo.journal import UndoJournal
 
+_PREFIXES = tuple(map(os.fsencode, variables.PREFIXES))
 Print = tuple[int, int, int] | None
 """What a file was: its inode, size and time; None where there was none."""
 
@@ -79,7 +81,7 @@ def prints_of(paths: Iterable[str]) -> dict[str, Print]:
 
 def key_of(invoke: Invoke, argv: bytes) -> bytes:
     """Equal for commands that do the same with the same files."""
-    variables = sorted(v for v in invoke.env.split(b"\0") if not v.startswith(b"SMPMAKE_"))
+    variables = sorted(v for v in invoke.env.split(b"\0") if not v.startswith(_PREFIXES))
     handed_on = b"%d %d %d %d %d" % (
         *(invoke.mask, invoke.inherited),
         *(invoke.ignored, invoke.blocked, invoke.nice),

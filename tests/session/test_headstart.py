@@ -34,7 +34,9 @@ NOT_AHEAD = ("--engine=auto", "--")
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to build in, where nothing has settings; our signals and limits as they were."""
-    for name in [name for name in os.environ if name.startswith(("SMPMAKE_", "GITHUB_"))]:
+    for name in [
+        name for name in os.environ if name.startswith(("SMPMAKE_", "_SMPMAKE_", "GITHUB_"))
+    ]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -143,7 +145,7 @@ def test_who_is_told_something_has_none(place: Path, command: str) -> None:
     assert begin([command], Settings()) is None
 
 
-@pytest.mark.parametrize("variable", ["SMPMAKE_SOCKET", "SMPMAKE_GUARD", "GITHUB_ACTIONS"])
+@pytest.mark.parametrize("variable", ["_SMPMAKE_SOCKET", "_SMPMAKE_GUARD", "GITHUB_ACTIONS"])
 def test_who_is_below_somebody_has_none(
     place: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:

@@ -63,7 +63,7 @@ class Space:
             **{
                 k: v
                 for k, v in os.environ.items()
-                if not k.startswith(("SMPMAKE_", "XDG_", "MAKE", "PYTHONUNBUFFERED"))
+                if not k.startswith(("SMPMAKE_", "_SMPMAKE_", "XDG_", "MAKE", "PYTHONUNBUFFERED"))
             },
             "TMPDIR": str(self.temporary),
             "XDG_STATE_HOME": str(root / "state"),
