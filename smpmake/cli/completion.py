@@ -18,7 +18,7 @@ import click
 from click.shell_completion import ShellComplete, split_arg_string
 
 from smpmake.cli import place
-from smpmake.cli.names import COMMANDS, first_word, options_with_values
+from smpmake.cli.names import COMMANDS, first_word, is_ours, options_with_values
 from smpmake.units import one_line
 
 SHELLS: Final = ("bash", "fish", "zsh")
@@ -106,7 +106,7 @@ def _behind_options(
             found = ((name, text) for name, (_, text) in COMMANDS.items() if name.startswith(last))
             yield from (Item("plain", name, text) for name, text in found)
         yield Item("command", str(places[at]))
-    elif ours and before[at] in COMMANDS:
+    elif ours and is_ours(before[at:]):
         yield from _of_ours(before[at], words[at + 1 :], places[at + 1 :])
     else:
         yield Item("behind", str(places[at]))

@@ -14,7 +14,7 @@ import click
 
 from smpmake import __version__
 from smpmake.cli.leaving import ENDINGS, by_signal
-from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, options_with_values
+from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, is_ours, options_with_values
 from smpmake.cli.run import run
 
 
@@ -83,7 +83,7 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     at = first_word(words, takes_value)
     if set(words[:at]) & {"--help", "-h", "--version", "-V"}:
         return words
-    if at < len(words) and words[at] in COMMANDS:
+    if is_ours(words[at:]):
         if words[at] != "run" or at == 0:
             return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
         return ["run", *words[:at], *words[at + 1 :]]

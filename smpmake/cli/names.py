@@ -27,10 +27,25 @@ COMMANDS: Final = {
     "wait": ("serve", "Wait for everything pending; the status is the outcome."),
     "why": ("why", "Say which commands of the last build did not run in parallel, and why."),
 }
+#: The option that names a server.
+SERVER: Final = "--socket"
 #: The status of what is our fault, or the user's before anything was run.
 FAULT: Final = 125
 #: Key of a click context's meta: whether `run` was left out on the command line.
 UNNAMED: Final = "smpmake.unnamed"
+
+
+def is_ours(words: Sequence[str]) -> bool:
+    """Whether the first word is a command of ours.  env is, too, the program that sets variables
+    for a command: ours has nothing but options of its own behind it."""
+    if not words or words[0] not in COMMANDS:
+        return False
+    if words[0] != "env":
+        return True
+    at = 1
+    while at < len(words) and words[at].partition("=")[0] in (SERVER, "--help", "-h"):
+        at += 2 if words[at] == SERVER else 1
+    return at >= len(words)
 
 
 def first_word(words: Sequence[str], takes_value: AbstractSet[str]) -> int:

@@ -7,7 +7,7 @@ the parser (group, run), whose options come from the same table.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from smpmake.cli.names import COMMANDS
+from smpmake.cli.names import is_ours
 from smpmake.options import Option, ValueUnusableError, of_builds
 
 _COMPLETION: Final = "_SMPMAKE_COMPLETE"
@@ -34,7 +34,7 @@ def read(words: Sequence[str], environ: Mapping[str, str]) -> Asked | None:
         if line.is_at("run"):
             line.at += 1
             line.read_options()
-        elif not line.is_ended and line.rest and line.rest[0] in COMMANDS:
+        elif not line.is_ended and is_ours(line.rest):
             return None
         if not line.rest or line.rest[0] == "-":
             return None

@@ -15,6 +15,7 @@ import click
 from smpmake import variables
 from smpmake.cli.build import recorder_of
 from smpmake.cli.logs import say_what_is_logged
+from smpmake.cli.names import SERVER
 from smpmake.cli.run import with_options
 from smpmake.cli.settings import settings_from
 from smpmake.config import DEFAULT_NAME, Settings
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from smpmake.server.guests import State
 
 _SOCKET = click.option(
-    "--socket",
+    SERVER,
     "name",
     default=DEFAULT_NAME,
     envvar="SMPMAKE_SERVER",
@@ -135,7 +136,11 @@ def serve(name: str, **options: Any) -> int:
 @click.command()
 @_SOCKET
 def env(name: str) -> None:
-    """Print what a shell has to eval to use a server."""
+    """Print the variables that a shell needs to use a server: eval "$(smpmake env)".
+
+    With a command or a variable behind it this is not smpmake's env but the program: smpmake env
+    CC=clang make is smpmake in front of env CC=clang make.
+    """
     from smpmake.protocol.client import Client
     from smpmake.server.daemon import folder_of
 

@@ -27,6 +27,8 @@ FISH = shutil.which("fish")
         ("-j 3 make -k al", ["behind 3"]),
         ("-- report x", ["behind 2"]),
         ("run -k make al", ["behind 3"]),
+        ("env CC=clang make al", ["behind 1"]),
+        ("env --so", ["--socket"]),
         ("-C x", ["dir x"]),
         ("-C sub -k -C deep make al", ["behind 6"]),
         ("-C sub rep", ["report", "command 3"]),

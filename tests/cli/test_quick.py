@@ -115,6 +115,8 @@ def test_it_means_what_the_parser_makes_of_it(seed: int, monkeypatch: pytest.Mon
         (["-k", "run", "-j2", "why"], {"keep_going": True, "jobs": 2}, ["why"]),
         (["--no-guard", "--guard", "make"], {"guard": True}, ["make"]),
         (["-vj3", "make"], {"verbose": True, "jobs": 3}, ["make"]),
+        (["env", "CC=clang", "make"], {}, ["env", "CC=clang", "make"]),
+        (["-q", "env", "-i", "make"], {"quiet": True}, ["env", "-i", "make"]),
         (["--output=serial", "make"], {"output": "serial"}, ["make"]),
     ],
 )
