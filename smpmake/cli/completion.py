@@ -39,14 +39,14 @@ class Item(NamedTuple):
 @click.option("--at", type=int, hidden=True)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="")
 def completion(shell: str, at: int | None, words: tuple[str, ...]) -> None:
-    """Print what makes a shell complete smpmake's command line.
+    """Print a script that completes smpmake's command line in your shell.
 
     \b
-    bash: eval "$(smpmake completion bash)" in ~/.bashrc
-    zsh:  eval "$(smpmake completion zsh)" in ~/.zshrc, behind compinit
-    fish: smpmake completion fish > ~/.config/fish/completions/smpmake.fish
+    bash: write into ~/.bashrc: eval "$(smpmake completion bash)"
+    zsh:  write into ~/.zshrc, behind compinit: eval "$(smpmake completion zsh)"
+    fish: run once: smpmake completion fish > ~/.config/fish/completions/smpmake.fish
 
-    The command behind smpmake's options is completed as it is without smpmake.
+    Your shell completes the command behind smpmake's options as it does without smpmake.
     """
     if at is None:
         script = resources.files("smpmake.cli").joinpath("shells", shell)

@@ -25,12 +25,17 @@ _PATIENCE: Final = 10.0  # s for a compiler to say its version
 
 
 @click.command()
-@click.option("-v", "--verbose", is_flag=True, help="Also show every tool, and probe the CPUs.")
-@click.option("--no-probe", is_flag=True, help="Leave out the CPU probe (a second or two) of -v.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show every tool, and measure the CPUs.")
+@click.option(
+    "--no-probe",
+    is_flag=True,
+    help="With -v, do not measure the CPUs, which takes a second or two.",
+)
 def doctor(verbose: bool, no_probe: bool) -> int:
     """Say whether smpmake works here, and what it sees of this machine.
 
-    It builds one file in a folder of its own to find out.  The status is 0 if that works, else 1.
+    To find out, smpmake builds one file in a folder of its own.  The status is 0 if that works,
+    else 1.
     """
     from smpmake import __version__, cpus, native
     from smpmake.commands import families

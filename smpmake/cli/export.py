@@ -80,14 +80,16 @@ def export() -> None:
     """Write a recorded build down for other tools."""
 
 
-@export.command("compile-commands")
+@export.command(
+    "compile-commands", short_help="Write a compilation database, for clangd and the like."
+)
 @_options
 def compile_commands(words: tuple[str, ...], build: int | str | None) -> int:
     """Write a compilation database, for clangd and its like.
 
-    FILE is compile_commands.json here if none is named; - is standard output.  What an older FILE
-    has stays, but for what the build compiled anew and for sources that are gone.  BUILD is a
-    number that smpmake history shows, `last` or `last-N`.
+    FILE is compile_commands.json in this folder if you name none, and - is standard output.  An
+    older FILE keeps its entries, except those that the build compiled again and those whose source
+    is gone.  BUILD is a number that smpmake history shows, `last` or `last-N`.
     """
     from smpmake.exports import compile_commands as database
 
@@ -114,13 +116,13 @@ def compile_commands(words: tuple[str, ...], build: int | str | None) -> int:
     return 0
 
 
-@export.command("ninja")
+@export.command("ninja", short_help="Write a build.ninja that makes again what the build has made.")
 @_options
 def ninja(words: tuple[str, ...], build: int | str | None) -> int:
-    """Write a build.ninja with which ninja rebuilds what the build made.
+    """Write a build.ninja that makes again what the build has made.
 
-    FILE is build.ninja here if none is named; - is standard output.  Run ninja in FILE's folder.
-    BUILD is a number that smpmake history shows, `last` or `last-N`.
+    FILE is build.ninja in this folder if you name none, and - is standard output.  Run ninja in
+    the folder of FILE.  BUILD is a number that smpmake history shows, `last` or `last-N`.
     """
     try:
         from smpmake.exports import ninja as exports

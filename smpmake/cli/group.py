@@ -16,6 +16,8 @@ from smpmake import __version__
 from smpmake.cli.leaving import ENDINGS, by_signal
 from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, is_ours, options_with_values
 from smpmake.cli.run import run
+from smpmake.cli.values import variable_of
+from smpmake.said import say
 
 
 class LazyGroup(click.Group):
@@ -96,11 +98,11 @@ IN_A_FOLDER: Final = (
     "Change to DIR before anything else.  Several add up: -C a -C b is -C a/b.",
 )
 _STATUSES: Final = """\b
-The status is the build's own.  Otherwise:
-  1        a command failed whose success had been promised, and nobody could be told
-  125      a fault of smpmake's, or a usage error
-  126, 127 the command cannot be run, or is not there
-  128+n    ended by signal n (Ctrl-C: 130)
+The exit status is the build's own.  Otherwise:
+  1        a job failed after the build had taken it for done, and could not be run again
+  125      smpmake itself failed, or the command line or a setting is wrong
+  126, 127 the command cannot be run, or is not found
+  128+n    signal n has ended the build (Ctrl-C: 130)
 """
 
 
@@ -117,8 +119,8 @@ The status is the build's own.  Otherwise:
 def group() -> None:
     """Run a build command in parallel, safely, with its makefile untouched.
 
-    Put smpmake in front of whatever builds: smpmake make, smpmake ./build.sh.  `smpmake run` is the
-    same, for commands that are named like one of ours.
+    Put smpmake in front of any build command: smpmake make, smpmake ./build.sh.  If the command has
+    the name of a subcommand below, write smpmake run or smpmake -- in front of it.
     """
 
 
@@ -130,12 +132,31 @@ def parsed(words: list[str]) -> Any:
         return leave.exit_code
     except click.Abort:
         return 130
-    except click.NoSuchOption as error:
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        more = f" (see {context.command_path} --help)" if context is not None else ""
+        say(f"{_told(error)}{more}")
+        return FAULT
+
+
+def _told(error: click.ClickException) -> str:
+    """What is wrong with a command line, in one line."""
+    if isinstance(error, click.NoSuchOption):
         from smpmake.cli.hints import nearest
 
         known = nearest(error.option_name, error.possibilities or ())
-        click.NoSuchOption(error.option_name, possibilities=known, ctx=error.ctx).show()
-        return FAULT
-    except click.ClickException as error:
-        error.show()
-        return FAULT
+        return f"no such option: {error.option_name}" + "".join(
+            f"; did you mean {name}?" for name in known
+        )
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"{_named(error.param, error.ctx)} is missing"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{_named(error.param, error.ctx)}: {error.message.rstrip('.')}"
+    return error.format_message().rstrip(".")
+
+
+def _named(param: click.Parameter, context: click.Context | None) -> str:
+    """What was given, or should have been: an option's last name, an argument's placeholder."""
+    if isinstance(param, click.Option):
+        return variable_of(context, param) or param.get_error_hint(context).replace("'", "")
+    return (param.metavar or param.human_readable_name).strip("[].")

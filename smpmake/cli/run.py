@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
-from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from smpmake.cli.names import UNNAMED
-from smpmake.options import GONE, Gone, Option, ValueUnusableError, of_builds
-
-
-class _Value(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
-    """What the table converts."""
-
-    def __init__(self, option: Option) -> None:
-        self.name = option.kind
-        self._option = option
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See click.ParamType."""
-        if not isinstance(value, str):
-            return value
-        if value in self._option.gone:
-            if _variable(ctx, param):
-                return value  # Settings.with_given says so
-            raise click.BadParameter(
-                f"'{value}' is gone: smpmake does not run recipe lines in parallel any more that it"
-                " does not understand.  Leave the option out, or give 'understood', the default.",
-                ctx,
-                param,
-            )
-        try:
-            return self._option.from_text(value)
-        except ValueUnusableError as error:
-            raise click.BadParameter(str(error), ctx, param) from None
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """See click.ParamType."""
-        return [
-            CompletionItem(each) for each in self._option.choices if each.startswith(incomplete)
-        ]
+from smpmake.cli.values import Value
+from smpmake.options import GONE, Gone, Option, of_builds
 
 
 class _Option(click.Option):
@@ -53,7 +17,7 @@ class _Option(click.Option):
 
     def __init__(self, option: Option) -> None:
         words = (*option.words, *option.old)
-        more: dict[str, Any] = {"type": _Value(option)}
+        more: dict[str, Any] = {"type": Value(option)}
         if option.kind == "flag":
             more = {"is_flag": True}
             words = ("/".join((*words[-1:], *option.off)), *words[:-1])
@@ -78,7 +42,7 @@ class _Option(click.Option):
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """See click.Option."""
-        return _variable(ctx, self) or self._option.words[-1]
+        return self._option.words[-1]
 
 
 class _GoneOption(click.Option):
@@ -87,7 +51,7 @@ class _GoneOption(click.Option):
     def __init__(self, gone: Gone) -> None:
         def tell(ctx: click.Context, param: click.Parameter, value: Any) -> None:
             if value is not None:
-                raise click.UsageError(f"{gone.told(gone.word)}.  Leave the option out.", ctx)
+                raise click.UsageError(f"{gone.told(gone.word)}; leave the option out", ctx)
 
         super().__init__(
             [gone.word],
@@ -98,15 +62,6 @@ class _GoneOption(click.Option):
             is_eager=True,
             callback=tell,
         )
-
-
-def _variable(ctx: click.Context | None, param: click.Parameter | None) -> str:
-    """The variable that a value is from; "" for the command line."""
-    if ctx is None or param is None or param.name is None or not param.envvar:
-        return ""
-    if ctx.get_parameter_source(param.name) is not ParameterSource.ENVIRONMENT:
-        return ""
-    return next((name for name in param.envvar if os.environ.get(name)), "")
 
 
 def with_options(

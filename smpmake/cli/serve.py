@@ -35,7 +35,7 @@ _SOCKET = click.option(
     show_envvar=True,
     show_default=True,
     metavar="NAME",
-    help="The server's name.",
+    help="Take the server of this name.",
 )
 
 
@@ -106,7 +106,7 @@ def machine() -> Callable[[], State]:
 @_SOCKET
 @with_options(of_servers())
 def serve(name: str, **options: Any) -> int:
-    """Run a server until `smpmake stop`; several builds share its slots."""
+    """Run a server until `smpmake stop`.  Several builds share its jobs."""
     import asyncio
 
     from smpmake.server.daemon import Service
@@ -163,10 +163,10 @@ def env(name: str) -> None:
 @click.command()
 @_SOCKET
 def wait(name: str) -> int:
-    """Wait for everything pending; the status is the outcome on it.
+    """Wait until a server has nothing left to run.
 
-    0 when all succeeded, else the first failure's status; failures, and how much it helped, are
-    shown on stderr.
+    The status is 0 if all jobs succeeded, else the status of the first that failed.  Failures, and
+    how much smpmake helped, are printed to stderr.
     """
     from smpmake.engine.sinks import write_all
     from smpmake.protocol.client import Client, failures_of
@@ -191,7 +191,7 @@ def wait(name: str) -> int:
 @click.command()
 @_SOCKET
 def status(name: str) -> None:
-    """Show who is on a server: builds, what they have done, and what is pending."""
+    """Show a server's builds: how many jobs each has done, and how many are left."""
     import time
 
     from smpmake.cli.screen import look
@@ -208,7 +208,7 @@ def status(name: str) -> None:
 @click.command()
 @_SOCKET
 def stop(name: str) -> None:
-    """End a server, after everything pending."""
+    """End a server, once it has nothing left to run."""
     from smpmake.protocol.client import Client
 
     client = Client(_address(name)[0])

@@ -14,14 +14,16 @@ from smpmake.units import one_line
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[BUILD] [PATH]", shell_complete=complete_paths)
-@click.option("--all", "everything", is_flag=True, help="All commands, not a few of each reason.")
+@click.option(
+    "--all", "everything", is_flag=True, help="List all commands, not a few for each reason."
+)
 @build_option
 def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> int:
     """Say which commands of the last build did not run in parallel, and why.
 
-    With the PATH of a file: the commands that made it, their verdicts, times, and what they waited
-    for; of a folder: what was made in it.  BUILD is a number that smpmake history shows, `last` or
-    `last-N`.
+    With the PATH of a file, smpmake shows the commands that made the file: how they ran, how long,
+    and what they waited for.  With a folder it shows what was made there.  BUILD is a number that
+    smpmake history shows, `last` or `last-N`.
     """
     from smpmake.cli.screen import look
     from smpmake.reports import why as report

@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ import pytest
 
 from smpmake import __version__, cpus, exports
 from smpmake.cli import guarded, main
-from smpmake.cli.group import insert_run, parsed
+from smpmake.cli.group import group, insert_run, parsed
 from smpmake.cli.leaving import BySignal
+from smpmake.cli.names import COMMANDS
 from smpmake.cli.place import part
+from smpmake.cli.run import run
 from smpmake.cli.settings import settings_from
 from smpmake.config import ConfigError, Settings, load, merge
 from smpmake.history import History
@@ -141,31 +144,78 @@ def test_usage_errors_have_our_own_status(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "usage"),
+    ("arguments", "name"),
     [
-        (["-j", "x", "make"], "smpmake [OPTIONS] COMMAND..."),
-        (["run", "-j", "x", "make"], "smpmake run [OPTIONS] COMMAND..."),
-        (["-k", "run", "-j", "x"], "smpmake run [OPTIONS] COMMAND..."),
-        (["report", "--jsn"], "smpmake report [OPTIONS] [BUILD]"),
+        (["-j", "x", "make"], "smpmake"),
+        (["run", "-j", "x", "make"], "smpmake run"),
+        (["-k", "run", "-j", "x"], "smpmake run"),
+        (["report", "--jsn"], "smpmake report"),
     ],
 )
-def test_errors_name_what_was_typed(space: Space, arguments: list[str], usage: str) -> None:
+def test_errors_name_what_was_typed(space: Space, arguments: list[str], name: str) -> None:
     ended = space.smpmake(*arguments)
-    name = usage.partition(" [")[0]
-    assert ended.err.startswith(f"Usage: {usage}\nTry '{name} --help' for help.\n"), ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert ended.err.endswith(f" (see {name} --help)\n"), ended.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "environ", "says"),
+    [
+        (
+            ["-j", "x", "make"],
+            {},
+            "--jobs: 'x' must be a whole number from 1 to 4096, or 0 for all",
+        ),
+        (["make"], {"SMPMAKE_JOBS": "x"}, "SMPMAKE_JOBS: 'x' must be a whole number from 1 to"),
+        (["--output=x", "make"], {}, '--output-sync: \'x\' must be one of "live", "serial" ('),
+        (["make"], {"SMPMAKE_OUTPUT": "x"}, "SMPMAKE_OUTPUT: 'x' must be one of"),
+        (["make"], {"SMPMAKE_KEEP_GOING": "x"}, "SMPMAKE_KEEP_GOING: 'x' is not a valid boolean"),
+        (["-q"], {}, "COMMAND is missing (see smpmake --help)"),
+        (["report", "--rows", "0"], {}, "--rows: '0' must be a whole number, at least 1 ("),
+        (["report", "x"], {}, "BUILD: 'x' must be a build: a number that smpmake history shows"),
+        (["completion", "tcsh"], {}, "SHELL: 'tcsh' is not one of 'bash', 'fish', 'zsh' ("),
+        (["export", "x"], {}, "No such command 'x' (see smpmake export --help)"),
+    ],
+)
+def test_usage_errors_are_one_line(
+    space: Space, arguments: list[str], environ: dict[str, str], says: str
+) -> None:
+    ended = space.smpmake(*arguments, **environ)
+    assert ended.status == 125
+    assert len(ended.err.splitlines()) == 1
+    assert ended.err.startswith(f"smpmake: {says}"), ended.err
+
+
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    yield "smpmake", run
+    for name in COMMANDS:
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from command.commands.items()
+
+
+@pytest.mark.parametrize(("name", "command"), list(every_command()))
+def test_help_is_whole_and_in_words(name: str, command: click.Command) -> None:
+    context = click.Context(command, max_content_width=100, terminal_width=100)
+    text = command.get_help(context)
+    for mark in ("INTEGER", "TEXT", "RANGE", "x>=", "<=", "..."):
+        assert mark not in text.replace("COMMAND...", "").replace("[ARGS]...", ""), text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        ("--jbos", "No such option '--jbos'. Did you mean '--jobs'?"),
-        ("--no-such", "No such option '--no-such'.\n"),
-        ("--frobnicate", "No such option '--frobnicate'.\n"),
+        ("--jbos", "smpmake: no such option: --jbos; did you mean --jobs? (see smpmake --help)\n"),
+        ("--no-such", "smpmake: no such option: --no-such (see smpmake --help)\n"),
+        ("--frobnicate", "smpmake: no such option: --frobnicate (see smpmake --help)\n"),
     ],
 )
 def test_only_what_is_near_is_suggested(space: Space, option: str, says: str) -> None:
-    assert says in space.smpmake(option, "make").err
+    assert space.smpmake(option, "make").err == says
 
 
 @pytest.mark.slow
