@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import shlex
@@ -190,17 +191,21 @@ def wait(name: str) -> int:
 
 @click.command()
 @_SOCKET
-def status(name: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+def status(name: str, as_json: bool) -> None:
     """Show a server's builds: how many jobs each has done, and how many are left."""
     import time
 
     from smpmake.cli.screen import look
     from smpmake.protocol.client import Client
-    from smpmake.reports.status import lines
+    from smpmake.reports.status import document, lines
 
     client = Client(_address(name)[0])
     state, builds = client.ask("state"), client.ask("builds")
     client.close()
+    if as_json:
+        click.echo(json.dumps(document(state, builds), indent=1))
+        return
     for line in lines(state, builds, time.time(), look()):
         click.echo(line)
 

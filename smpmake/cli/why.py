@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
@@ -17,8 +18,9 @@ from smpmake.units import one_line
 @click.option(
     "--all", "everything", is_flag=True, help="List all commands, not a few for each reason."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @build_option
-def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> int:
+def why(words: tuple[str, ...], everything: bool, as_json: bool, build: int | str | None) -> int:
     """Say which commands of the last build did not run in parallel, and why.
 
     With the PATH of a file, smpmake shows the commands that made the file: how they ran, how long,
@@ -30,6 +32,10 @@ def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> in
 
     named, path = build_and_path(words, build)
     record = find(named)
+    if as_json:
+        page = report.document(record, os.path.abspath(path) if path is not None else None)
+        click.echo(json.dumps(page, indent=1))
+        return 0 if path is None or page["commands"] else 1
     if path is not None:
         lines = report.about(record, os.path.abspath(path), look(), everything=everything)
         if not lines:
