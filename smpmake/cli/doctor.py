@@ -134,12 +134,13 @@ def _show(seen: _Seen) -> None:
 
 def _document(seen: _Seen) -> dict[str, Any]:
     """For programs."""
-    from smpmake import __version__
+    from smpmake import __version__, native
 
     return {
         "format": "smpmake-doctor",
         "version": 1,
         "smpmake": __version__,
+        "build": native.build_id(),
         "works": not seen.faults,
         "faults": seen.faults,
         "guard": seen.guard,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from smpmake import __version__
+from smpmake import __version__, native
 from smpmake.cli.leaving import ENDINGS, by_signal
 from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, is_ours, options_with_values
 from smpmake.cli.run import run
@@ -106,6 +106,12 @@ The exit status is the build's own.  Otherwise:
 """
 
 
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(f"smpmake {__version__} (build {native.build_id()})")
+        context.exit()
+
+
 @click.group(
     cls=LazyGroup,
     epilog=_STATUSES,
@@ -113,8 +119,14 @@ The exit status is the build's own.  Otherwise:
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(
-    __version__, "-V", "--version", prog_name="smpmake", message="%(prog)s %(version)s"
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
 )
 def group() -> None:
     """Run a build command in parallel, safely, with its makefile untouched.

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from smpmake import __version__, cpus, exports
+from smpmake import __version__, cpus, exports, native
 from smpmake.cli import guarded, main
 from smpmake.cli.group import group, insert_run, parsed
 from smpmake.cli.leaving import BySignal
@@ -109,8 +109,9 @@ def test_help_and_version(space: Space) -> None:
         assert f"SMPMAKE_{variable}" in shown.out.replace("\n", "").replace(" ", "")
     for variable in ("OUTPUT_SYNC", "VERBOSE", "QUIET", "COLOR"):
         assert f"SMPMAKE_{variable}" in shown.out
-    assert space.smpmake("--version").out == f"smpmake {__version__}\n"
-    assert space.smpmake("-V").out == f"smpmake {__version__}\n"
+    for word in ("--version", "-V"):
+        said = f"smpmake {__version__} (build {native.build_id()})\n"
+        assert space.smpmake(word).out == said
     assert space.smpmake("run", "--help").status == 0
     assert space.smpmake().status == 0 or "Usage" in space.smpmake().err
 
