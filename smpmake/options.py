@@ -325,11 +325,27 @@ OPTIONS: Final = (
         wanted="a number of seconds, at least 1",
         builds=False,
     ),
-    Option("undo", "amount", keys=("undo",), wanted=_SIZE),
-    Option("redact", "list", keys=("redact",), wanted="a list of names (patterns) of secrets"),
+    Option(
+        "undo",
+        "amount",
+        "Keep up to so many bytes of older contents of files, to undo what a build did behind a"
+        " failure.  off undoes nothing.",
+        default="1G",
+        keys=("undo",),
+        wanted=_SIZE,
+    ),
+    Option(
+        "redact",
+        "list",
+        "Do not store the values of variables and options of these names either.",
+        keys=("redact",),
+        wanted="a list of names (patterns) of secrets",
+    ),
     Option(
         "history_days",
         "number",
+        "Forget builds after so many days.",
+        default="180",
         keys=("history-days",),
         least=1,
         wanted="a number of days, at least 1",
@@ -337,11 +353,19 @@ OPTIONS: Final = (
     Option(
         "history_size",
         "number",
+        "Forget the oldest builds when the history takes more MiB.",
+        default="256",
         keys=("history-size",),
         least=1,
         wanted="a number of MiB, at least 1",
     ),
-    Option("status", "text", keys=("status",), wanted="a format, as SMPMAKE_STATUS has it"),
+    Option(
+        "status",
+        "text",
+        "Show this text as the status line.",
+        keys=("status",),
+        wanted="a format, as SMPMAKE_STATUS has it",
+    ),
 )
 #: Every key of the files.
 KEYS: Final = {key: option for option in OPTIONS for key in option.keys}
