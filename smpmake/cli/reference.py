@@ -46,10 +46,10 @@ def keys() -> list[Row]:
 
 
 def _row(option: Option, name: str) -> Row:
-    text = option.must_be.replace('"', "")
-    return Row(
-        name, text, option.default, " / ".join((*option.words[-1:], *option.off)), option.help
-    )
+    value = option.must_be.replace('"', "")
+    default = "true" if option.off else option.default
+    same = " / ".join((*option.words[-1:], *option.off))
+    return Row(name, value, default, same, option.help)
 
 
 def markdown() -> Iterator[str]:
