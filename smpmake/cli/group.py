@@ -13,6 +13,7 @@ from typing import Any, Final
 import click
 
 from smpmake import __version__, native
+from smpmake.cli import place
 from smpmake.cli.leaving import ENDINGS, by_signal
 from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, is_ours, options_with_values
 from smpmake.cli.run import run
@@ -55,7 +56,7 @@ class LazyGroup(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in run.params if isinstance(p, click.Option)]
         rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
-        rows = [IN_A_FOLDER, *rows]
+        rows = [place.TOLD, *rows]
         rows += [
             ("-V, --version", "Show the version and exit."),
             ("-h, --help", "Show this and exit."),
@@ -92,11 +93,6 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     return ["run", *words] if words else words
 
 
-#: What is done before a parser looks (place).
-IN_A_FOLDER: Final = (
-    "-C DIR",
-    "Change to DIR before anything else.  Several add up: -C a -C b is -C a/b.",
-)
 _STATUSES: Final = """\b
 The exit status is the build's own.  Otherwise:
   1        a job failed after the build had taken it for done, and could not be run again

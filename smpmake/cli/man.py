@@ -12,7 +12,8 @@ from typing import Final
 import click
 
 from smpmake import __version__
-from smpmake.cli.group import IN_A_FOLDER, group
+from smpmake.cli import place
+from smpmake.cli.group import group
 from smpmake.cli.names import COMMANDS
 from smpmake.cli.reference import Row, keys, variables
 from smpmake.cli.run import run
@@ -57,7 +58,7 @@ def page() -> str:
         ".SH DESCRIPTION",
         *_paragraphs(group.help or ""),
         ".SH OPTIONS",
-        *_entry(*IN_A_FOLDER),
+        *_entry(*place.TOLD),
         *_options(run),
         *_entry("-V, --version", "Show the version and exit."),
         *_entry("-h, --help", "Show help and exit; behind a command's name that command's."),

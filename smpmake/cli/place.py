@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from smpmake.errors import SmpmakeError
 from smpmake.options import GONE, OPTIONS
 
-WORD = "-C"
+WORD: Final = "-C"
+#: For the help.
+TOLD: Final = (
+    "-C DIR",
+    "Change to DIR before anything else.  Several add up: -C a -C b is -C a/b.",
+)
 
 
 class FolderError(SmpmakeError):

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from smpmake.cli import place
 from smpmake.cli.names import UNNAMED
 from smpmake.cli.values import Value
 from smpmake.options import GONE, Gone, Option, of_builds
@@ -91,6 +92,12 @@ class _Context(click.Context):
 
 class _Command(click.Command):
     context_class = _Context
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See click.Command."""
+        records = (param.get_help_record(ctx) for param in self.get_params(ctx))
+        with formatter.section("Options"):
+            formatter.write_dl([place.TOLD, *(record for record in records if record is not None)])
 
 
 @click.command(
