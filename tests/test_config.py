@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from smpmake.config import ConfigError, load
+from smpmake.config import ConfigError, Settings, load
 from tests.support.space import Space
 
 
@@ -86,6 +87,22 @@ def test_errors_name_file_key_and_remedy(project: Path, text: str, words: list[s
 def test_what_does_not_concern_us_may_be_as_it_likes(project: Path) -> None:
     write(project, "this is [no TOML")
     assert load(project).jobs == 0
+
+
+def test_below_a_closed_folder_there_is_no_file(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(project, "[tool.smpmake]\njobs = 3\n")
+    (project / ".smpmake.toml").write_text("jobs = 4\n")
+    look = os.stat
+
+    def closed(path: str | Path, *args: object, **more: object) -> os.stat_result:
+        if os.fspath(path).startswith(os.fspath(project)):
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path)
+
+    monkeypatch.setattr(os, "stat", closed)
+    assert load(project / "deep") == Settings()
 
 
 @pytest.mark.slow
