@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _socket  # see keeper
 import contextlib
+import fcntl
 import importlib
 import os
 import select
@@ -57,7 +58,12 @@ class Headstart:
             given_back.callback(stage.close)
             self.input = Input()  # before the driver reads it
             self.keeper = Keeper(
-                command, stage.environment, stage.path, alive=stage.alive, soft=self.soft
+                command,
+                stage.environment,
+                stage.path,
+                alive=stage.alive,
+                soft=self.soft,
+                output=stage.output,
             )
             given_back.pop_all()
 
@@ -73,12 +79,15 @@ class Headstart:
         return self.is_over()
 
     def is_over(self) -> bool:
-        """Whether the driver has ended well, nobody asked for anything, and no signal waits."""
+        """Whether the driver has ended well, nobody asked for anything, no signal waits, and
+        nothing that it printed."""
         event = self._ended()
         if event is None or event.event != keeping.DRIVER_ENDED or event.status != 0:
             return False
         asks = select.poll()
         asks.register(self.stage.listener, select.POLLIN)
+        if self.stage.pipe >= 0:
+            asks.register(self.stage.pipe, select.POLLIN)
         return not asks.poll(0) and not heard() & signal.sigpending() - self.mask
 
     def _ended(self) -> DriverEvent | None:
@@ -106,14 +115,71 @@ class Headstart:
         for number in heard():
             signal.signal(number, lambda number, _: self.keeper.signal(number))
         signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
-        self.keeper.control.setblocking(True)
+        control, printed = self.keeper.control, _Printed(self.stage.take_pipe())
+        control.setblocking(True)
         splitter = frames.Splitter()
         ends: list[DriverEvent] = []
         with contextlib.suppress(OSError):
-            while not ends and (said := self.keeper.control.recv(4096)):
+            while not ends:
+                printed.pass_on(until=control.fileno())
+                said = control.recv(4096)
+                if not said:
+                    break
                 ends = _ends(splitter.feed(said))
+        printed.close()
         self.close()
         return ends[0] if ends else None
+
+
+class _Printed:
+    """What a driver prints into a pipe of ours, where there is one, and nobody orders it."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+
+    def pass_on(self, until: int) -> None:
+        """Prints it until that descriptor can be read; if that fails, whoever goes on printing is
+        told so by the system."""
+        waiting = select.poll()
+        waiting.register(until, select.POLLIN)
+        if self._pipe >= 0:
+            waiting.register(self._pipe, select.POLLIN)
+        while not any(fd == until for fd, _ in waiting.poll()):
+            try:
+                self._print()
+            except OSError:
+                waiting.unregister(self._pipe)
+                self._discard()
+
+    def close(self) -> None:
+        """Prints what the pipe still holds: what outlives the driver may print for ever."""
+        if self._pipe < 0:
+            return
+        with contextlib.suppress(OSError):
+            for _ in range(fcntl.fcntl(self._pipe, fcntl.F_GETPIPE_SZ) // select.PIPE_BUF + 1):
+                self._print()
+        self._discard()
+
+    def _print(self) -> None:
+        """A piece of it.  Raises OSError if it cannot be printed."""
+        data = b""
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(self._pipe, 1 << 16)
+        _write(data)
+
+    def _discard(self) -> None:
+        os.close(self._pipe)
+        self._pipe = -1
+
+
+def _write(data: bytes) -> None:
+    """All of it to stdout, which may be one that does not wait by itself.  Raises OSError."""
+    room = select.poll()
+    room.register(1, select.POLLOUT)
+    while data:
+        room.poll()
+        with contextlib.suppress(BlockingIOError):
+            data = data[os.write(1, data) :]
 
 
 def _ends(said: list[tuple[int, bytes]]) -> list[DriverEvent]:
@@ -126,7 +192,7 @@ def begin(command: list[str], settings: Settings) -> Headstart | None:
     """A head start for a build; None where it cannot have one.
 
     Its driver must not have to wait for anything but its stage, and nobody may be there who is
-    told of it: a server, a cluster, who reads what it prints.
+    told of it: a server, a cluster.
     """
     began = limits.began_ns()
     if os.path.basename(command[0]) in PARALLEL | WMAKES:
@@ -136,8 +202,7 @@ def begin(command: list[str], settings: Settings) -> Headstart | None:
     if settings.engine != "local":
         return None
     try:
-        terms = terms_of(settings)
-        return None if terms.output else Headstart(command, began, terms)
+        return Headstart(command, began, terms_of(settings))
     except (SmpmakeError, OSError, MemoryError):
         return None
 

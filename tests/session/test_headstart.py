@@ -54,9 +54,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert list(tmp_path.glob("smpmake-*")) == []
 
 
-def ended(*command: str) -> Headstart:
+def ended(*command: str, settings: Settings | None = None) -> Headstart:
     """One whose driver has ended, whatever becomes of it."""
-    ahead = begin(list(command), Settings())
+    ahead = begin(list(command), settings or Settings())
     assert ahead is not None
     keeper = select.poll()
     keeper.register(ahead.keeper.control, select.POLLIN)
@@ -153,9 +153,45 @@ def test_who_is_below_somebody_has_none(
     assert begin(["true"], Settings()) is None
 
 
-@pytest.mark.parametrize("settings", [Settings(engine="auto"), Settings(output="serial")])
-def test_what_has_to_be_there_first_is_for_the_session(place: Path, settings: Settings) -> None:
-    assert begin(["true"], settings) is None
+def test_what_has_to_be_there_first_is_for_the_session(place: Path) -> None:
+    assert begin(["true"], Settings(engine="auto")) is None
+
+
+@pytest.mark.parametrize(("command", "over"), [("exit 0", True), ("echo x", False)])
+def test_what_a_driver_prints_in_order_is_for_the_session(
+    place: Path, command: str, over: bool
+) -> None:
+    ahead = ended("sh", "-c", command, settings=Settings(output="serial"))
+    assert ahead.is_over() == over
+    ahead.close()
+
+
+def test_without_a_session_what_it_prints_is_passed_on(
+    place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """More than a pipe holds."""
+    lines = "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done; exit 3"
+    ahead = begin(["sh", "-c", lines], Settings(output="serial"))
+    assert ahead is not None
+    event = ahead.go_on_plainly()
+    assert event is not None and event.status == 3 << 8
+    assert capfd.readouterr().out == "".join(f"line {n}\n" for n in range(9000))
+
+
+def test_without_a_session_and_a_reader_it_ends_as_by_itself(place: Path) -> None:
+    program = (
+        "import os; from smpmake.session.headstart import begin; "
+        "from smpmake.config import Settings; "
+        'ahead = begin(["yes"], Settings(output="serial")); '
+        "os.write(2, b'%d' % ahead.go_on_plainly().status)"
+    )
+    end, nobody_reads = os.pipe()
+    os.close(end)
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=nobody_reads, stderr=subprocess.PIPE, check=True
+    )
+    os.close(nobody_reads)
+    assert int(done.stderr) == signal.SIGPIPE
 
 
 def test_what_settings_say_of_the_stage_holds_for_the_driver(place: Path) -> None:
