@@ -26,6 +26,8 @@ SHARED = ("util.c",)
 LAYOUT = "smpmake/protocol/layout.py"
 #: Beside the programs: what was compiled otherwise than it should be (native/__init__.py).
 FALLBACKS = "smpmake-fallbacks"
+#: And which sources they are from, where that is known: the commit.
+BUILD_ID = "smpmake-build"
 #: What stands in for libc in the shim, which is started for each command of a build.
 BARE = {"shim": "bare.c"}
 BARE_FLAGS = [
@@ -96,6 +98,7 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     library = str(target / "smpmake-guard.so")
     _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts])
     (target / FALLBACKS).write_text("".join(f"{line}\n" for line in fallbacks), encoding="utf-8")
+    (target / BUILD_ID).write_text(commit_of(root), encoding="utf-8")
     for line in fallbacks:
         print(f"smpmake: {line}", file=sys.stderr)
 
@@ -111,6 +114,22 @@ def write_layout(root: Path) -> None:
     path = root / LAYOUT
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
+
+
+def commit_of(root: Path) -> str:
+    """The commit that lies in `root`, with a + where files differ from it; "" if none does."""
+    if not (root / ".git").exists():  # an sdist; a repository above it would be another's
+        return ""
+    said = []
+    for words in (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "-uno"]):
+        try:
+            git = ["git", "-C", str(root), *words]
+            done = subprocess.run(git, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return ""
+        said.append(done.stdout.strip())
+    commit, changed = said
+    return f"{commit}+" if changed else commit
 
 
 def require_glibc(root: Path) -> None:

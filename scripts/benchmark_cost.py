@@ -43,7 +43,7 @@ from smpmake.protocol.wire import FileId, Invoke
 out, err = os.fstat(1), os.fstat(2)
 fds = array.array("i", [1, 2]).tobytes()
 env = frames.join_strings(os.fsencode(f"{k}={v}") for k, v in os.environ.items()
-                          if not k.startswith("SMPMAKE_"))
+                          if not k.startswith(("SMPMAKE_", "_SMPMAKE_")))
 def spawned(words, environment):
     start = time.perf_counter()
     os.waitpid(os.posix_spawnp(words[0], words, environment), 0)
@@ -52,10 +52,10 @@ answers, shims = [], []
 for n in range(300):
     frame = wire.encode_invoke(Invoke(os.getpid(), 0o22, FileId(out.st_dev, out.st_ino),
         FileId(err.st_dev, err.st_ino), "gcc", os.fsencode(sys.argv[2]), os.fsencode(os.getcwd()),
-        os.environ["SMPMAKE_BUILD"], b"gcc\\0-O2\\0-Wall\\0-c\\0-o\\0%d.o\\0x.c\\0" % n, env, b""))
+        os.environ["_SMPMAKE_BUILD"], b"gcc\\0-O2\\0-Wall\\0-c\\0-o\\0%d.o\\0x.c\\0" % n, env, b""))
     start = time.perf_counter()
     s = socket.socket(socket.AF_UNIX)
-    s.connect(os.environ["SMPMAKE_SOCKET"])
+    s.connect(os.environ["_SMPMAKE_SOCKET"])
     s.sendmsg([frame], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
     s.recv(100)
     answers.append(time.perf_counter() - start)

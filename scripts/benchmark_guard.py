@@ -141,8 +141,8 @@ def _as_a_job(folder: Path) -> dict[str, str]:
     return {
         **with_a_guard(folder),
         "LD_PRELOAD": native.guard(),
-        "SMPMAKE_COMMAND": "5",
-        "SMPMAKE_TRACE": os.fsdecode(trace),
+        "_SMPMAKE_COMMAND": "5",
+        "_SMPMAKE_TRACE": os.fsdecode(trace),
     }
 
 
@@ -152,11 +152,11 @@ def with_a_guard(folder: Path) -> dict[str, str]:
 
     return {
         **os.environ,
-        "SMPMAKE_GUARD": native.guard(),
-        "SMPMAKE_SOCKET": str(folder / "nobody"),
-        "SMPMAKE_BOARD": str(folder / "board"),
-        "SMPMAKE_SHIMS": str(folder),
-        "SMPMAKE_BUILD": "main",
+        "_SMPMAKE_GUARD": native.guard(),
+        "_SMPMAKE_SOCKET": str(folder / "nobody"),
+        "_SMPMAKE_BOARD": str(folder / "board"),
+        "_SMPMAKE_SHIMS": str(folder),
+        "_SMPMAKE_BUILD": "main",
     }
 
 

@@ -158,7 +158,8 @@ def _size(command: list[str], folder: Path, place: Path) -> tuple[int, int]:
     """Bytes of the journal, and of older contents kept, when the build ends."""
     witness = place / "size"
     text = (
-        "import mmap, os, sys; head = os.path.dirname(os.environ['SMPMAKE_BOARD']) + '/undo/head'; "
+        "import mmap, os, sys; "
+        "head = os.path.dirname(os.environ['_SMPMAKE_BOARD']) + '/undo/head'; "
         "words = memoryview(open(head, 'rb').read(64)).cast('Q'); "
         f"open({str(witness)!r}, 'w').write(f'{{words[1]}} {{words[5]}}')"
     )

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from smpmake import variables
 from smpmake.errors import SmpmakeError
 
 _SHOWN: Final = 2000
@@ -122,7 +123,7 @@ def _build(command: list[str], variant: Variant) -> Run:
     words = list(command)
     if not variant.original:
         words = [sys.executable, "-P", "-m", "smpmake", "-q", f"-j{variant.jobs}", "--", *command]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("SMPMAKE_")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(variables.PREFIXES)}
     with _on(variant.cpus):
         before = time.perf_counter()
         try:

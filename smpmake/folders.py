@@ -51,12 +51,24 @@ def user_file() -> Path:
 
 
 def project_file(start: Path) -> Path | None:
-    """The nearest `.smpmake.toml` in `start` or a folder above it."""
+    """The nearest `.smpmake.toml` in `start` or a folder above it.  What cannot be looked at is
+    not there: a build may run below a folder that is closed to it."""
     for folder in (start, *start.parents):
         candidate = folder / ".smpmake.toml"
-        if candidate.is_file():
+        if os.path.isfile(candidate):
             return candidate
     return None
+
+
+def pyprojects(start: Path) -> Iterator[Path]:
+    """Every pyproject.toml from `start` up to the root of its repository, the nearest first.
+
+    Without a repository only the one in `start`: what lies above may be anybody's.
+    """
+    folders = (start, *start.parents)
+    root = next((at for at, folder in enumerate(folders) if os.path.exists(folder / ".git")), 0)
+    files = (folder / "pyproject.toml" for folder in folders[: root + 1])
+    return (file for file in files if os.path.isfile(file))
 
 
 def runtime() -> Path | None:

@@ -137,7 +137,7 @@ class Failure:
 class Stall:
     """Somebody waited for pending commands.  Times: monotonic clock, ns.
 
-    who          the program that waited; cause what it was about to do (config.CAUSES) to `path`.
+    who          the program that waited; cause what it was about to do (options.CAUSES) to `path`.
     waited_for   number of the last command it waited for, and how many they were (count).
     command      number of the job that it belonged to, -1 for the driver's own process.
     """

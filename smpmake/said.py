@@ -22,10 +22,10 @@ def show(text: str) -> None:
     print(one_line(text))
 
 
-def conclude(line: str) -> None:
-    """The only line of a summary, on stderr."""
+def conclude(line: str, color: str) -> None:
+    """The only line of a summary, on stderr; `color` as the option."""
     text = one_line(line)
-    _write(bold(text) if use_color("auto", sys.stderr.isatty()) else text)
+    _write(bold(text) if use_color(color, sys.stderr.isatty()) else text)
 
 
 def bold(text: str) -> str:

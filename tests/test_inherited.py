@@ -116,7 +116,7 @@ def number(*prefix: str) -> working.Inherited:
     with ours:
         end = str(theirs.fileno())
         process = subprocess.Popen(
-            [*prefix, native.program("worker"), end, "-1", "0", "-1"],
+            [*prefix, native.program("worker"), end, "0", "-1"],
             pass_fds=[theirs.fileno()],
             stderr=subprocess.DEVNULL,
         )
@@ -173,7 +173,7 @@ def test_a_shim_tells_what_a_worker_does(space: Space) -> None:
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2]); os.nice(2); "
         "os.execvp('gcc', ['gcc', '-c', 'a.c'])"
     )
-    space.ok("env", f"SMPMAKE_SOCKET={listener.path}", sys.executable, "-I", "-c", code)
+    space.ok("env", f"_SMPMAKE_SOCKET={listener.path}", sys.executable, "-I", "-c", code)
     listener.close()
     invoke = wire.decode_invoke(listener.frames[0][1])
     own = number()

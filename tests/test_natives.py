@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from smpmake import native
+from smpmake import native, variables
 from smpmake.cli.doctor import doctor
 
 SOURCES = Path(native.__file__).parent
@@ -140,3 +140,36 @@ def test_many_and_long_words_pass_through_the_shim(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.split() == words
+
+
+def test_native_programs_name_our_variables_as_we_do() -> None:
+    """By the one prefix of wire.h, and no other name that begins as the user's variables do."""
+    texts = [path.read_text() for path in SOURCES.rglob("*.[ch]")]
+    prefix = re.findall(r'#define OURS "(\w+)"', (SOURCES / "wire.h").read_text())
+    assert prefix == [variables.OURS]
+    named = {name for text in texts for name in re.findall(r'OURS "([A-Z]+)', text)}
+    assert named == {name.removeprefix(variables.OURS) for name in variables.ALL}
+    assert not any(re.search(r'"_?SMPMAKE_[A-Z]', text) for text in texts)
+
+
+def test_a_build_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commit where there is one, with a mark where files differ from it; else a digest."""
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))
+    monkeypatch.setattr(native, "_FOLDER", tmp_path)
+    assert hook["commit_of"](tmp_path) == ""
+    assert native.build_id() == "not built"
+    for name in ("smpmake-guard.so", "smpmake-keeper", "smpmake-shim", "smpmake-worker"):
+        (tmp_path / name).write_bytes(b"\x7fELF")
+    first = native.build_id()
+    assert re.fullmatch("native-[0-9a-f]{12}", first)
+    (tmp_path / "smpmake-keeper").write_bytes(b"\x7fELF!")
+    assert native.build_id() != first
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *words], check=True)
+    commit = hook["commit_of"](tmp_path)
+    assert re.fullmatch("[0-9a-f]{12}", commit)
+    (tmp_path / "smpmake-build").write_text(commit)
+    assert native.build_id() == commit
+    (tmp_path / "smpmake-keeper").write_bytes(b"other")
+    assert hook["commit_of"](tmp_path) == f"{commit}+"

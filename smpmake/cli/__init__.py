@@ -1,4 +1,4 @@
-"""The command line: what is nothing but a build begins at once, all else is for a parser.
+"""The command line: what is usual of a build begins at once, all else is for a parser.
 
 How errors become statuses.
 """
@@ -11,11 +11,12 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from smpmake.cli import quick
 from smpmake.cli.leaving import ENDINGS, by_signal, leave
-from smpmake.cli.names import COMMANDS, FAULT, VARIABLES
+from smpmake.cli.names import FAULT
 from smpmake.errors import SmpmakeError
 from smpmake.libc import require_glibc
 from smpmake.said import say
@@ -39,26 +40,21 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _start(words: list[str]) -> Any:
     require_glibc()
-    if is_plain(words, os.environ):
+    if any(word.startswith("-C") for word in words):
+        from smpmake.cli import place
+
+        words = place.go(words)
+    asked = quick.read(words, os.environ)
+    if asked is not None:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing has begun that is to be ended
         from smpmake.cli.plain import start
 
-        return start(words)
+        return start(asked.given, asked.command)
     gc.enable()
     from smpmake.cli.group import parsed
 
     return parsed(words)
-
-
-def is_plain(words: Sequence[str], environ: Mapping[str, str]) -> bool:
-    """Whether there is nothing but a build's command: no option, no command of ours.
-
-    Most command lines are so, and their builds begin before a parser could have been loaded.
-    """
-    if not words or words[0].startswith("-") or words[0] in COMMANDS:
-        return False
-    return not any(name in environ for name in (*VARIABLES, "_SMPMAKE_COMPLETE"))
 
 
 def give_back_the_locale() -> None:

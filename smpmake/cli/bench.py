@@ -7,6 +7,8 @@ import os
 
 import click
 
+from smpmake.cli.values import COUNT
+
 
 def _counts(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
     """Numbers with commas between, N for all usable CPUs."""
@@ -23,19 +25,34 @@ def _counts(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
         elif text.isdigit() and int(text) > 0:
             found.append(int(text))
         else:
-            raise click.BadParameter(f"'{text}' is neither a number nor N", ctx, param)
+            raise click.BadParameter(
+                f"'{text}' must be a whole number, at least 1, or N", ctx, param
+            )
     if param.name == "cpus" and max(found) > usable:
-        raise click.BadParameter(f"this machine lets us use {usable} CPUs", ctx, param)
+        raise click.BadParameter(f"only {usable} CPUs can be used here", ctx, param)
     return tuple(sorted(dict.fromkeys(found)))
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--clean", required=True, metavar="COMMAND", help="What undoes a build, for a shell.")
-@click.option("--runs", type=click.IntRange(1), default=3, help="Rounds.  [default: 3]")
 @click.option(
-    "--cpus", callback=_counts, default="1,N", help="CPUs that builds may use.  [default: 1,N]"
+    "--clean",
+    required=True,
+    metavar="COMMAND",
+    help="Undo a build by COMMAND, which a shell runs before each build.",
 )
-@click.option("--jobs", callback=_counts, help="Also try these numbers of slots, e.g. 1,2,3,4.")
+@click.option(
+    "--runs", type=COUNT, metavar="N", default="3", help="Build N times each way.  [default: 3]"
+)
+@click.option(
+    "--cpus",
+    callback=_counts,
+    default="1,N",
+    metavar="LIST",
+    help="Build on so many CPUs, one number after the other.  N means all.  [default: 1,N]",
+)
+@click.option(
+    "--jobs", callback=_counts, metavar="LIST", help="Also try these numbers of jobs: 1,2,3,4."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the times as JSON.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
 def bench(
@@ -46,11 +63,10 @@ def bench(
     as_json: bool,
     command: tuple[str, ...],
 ) -> int:
-    """Build in the original way and under smpmake, in turns, and print the times side by side:
-    medians with their range, and whether they tell a difference at all.
+    """Build with and without smpmake, in turns, and print the times side by side.
 
-    Each build starts from what --clean leaves.  The serial time that is measured enters the record
-    of the last build under smpmake, whose report shows it from then on.
+    The table has medians and ranges, and says whether these tell a difference.  Before each build
+    --clean runs.  From then on, the report of the last build shows the serial time, too.
     """
     from smpmake import bench as benching
     from smpmake.cli.screen import look

@@ -1,4 +1,4 @@
-"""A build: from what the command line says to its summary.
+"""A build: from its settings to its summary.
 
 It knows no parser, which takes longer to load than a build to begin.
 """
@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from smpmake import variables
 from smpmake.cli.leaving import BySignal
 from smpmake.cli.logs import say_what_is_logged
 from smpmake.cli.plainly import go_on_plainly, plainly, refuse
-from smpmake.commands import families
 from smpmake.commands.makes import runs_in_parallel
-from smpmake.config import RECIPES_BEFORE, Settings, load, notice_of_recipes, told
+from smpmake.config import Settings, told
 from smpmake.said import say
 from smpmake.session.headstart import load_asyncio
 
@@ -28,56 +26,15 @@ if TYPE_CHECKING:
     from smpmake.session.session import Outcome, Session
 
 
-def start(options: dict[str, Any], command: list[str]) -> int:
-    """Runs a build; `options` as `settings_from` has them.  Returns the exit status."""
-    try:
-        os.getcwd()
-    except OSError:
-        say("the current folder is gone; running the build plainly")
-        return plainly(command)
-    settings = settings_from(options)
-    settings = replace(settings, status=os.environ.get("SMPMAKE_STATUS", settings.status))
-    if settings.status:  # a fault in it is told before anything runs
-        from smpmake.status.template import Wording
+def follow(settings: Settings, command: list[str], ahead: Headstart | None = None) -> int:
+    """Runs a build; returns the exit status.
 
-        Wording(settings.status)
+    ahead  the driver, where it runs already.  Files of settings that it has made since then are not
+           looked at.
+    """
     level = {-1: logging.ERROR, 0: logging.WARNING}.get(settings.verbosity, logging.INFO)
     say_what_is_logged(level)
-    return build(settings, command)
-
-
-def follow(command: list[str], ahead: Headstart) -> int:
-    """A plain build whose driver runs already; returns the exit status.
-
-    There were no settings when it began: files that it has made since are not looked at.
-    """
-    say_what_is_logged(logging.WARNING)
-    return build(Settings(), command, ahead)
-
-
-def settings_from(options: dict[str, Any]) -> Settings:
-    """The files' settings with what the command line and the environment say on top."""
-    settings = load(Path.cwd())
-    families.learn(settings.tools)
-    given: dict[str, Any] = {
-        name: value for name, value in options.items() if value is not None and value != ()
-    }
-    for name in ("foreground", "exclusive"):
-        if name in given:
-            given[name] = (*getattr(settings, name), *given[name])
-    notices = settings.notices
-    if given.get("recipes") in RECIPES_BEFORE:
-        notices += (notice_of_recipes("SMPMAKE_RECIPES", given["recipes"]),)
-        given["recipes"] = "understood"
-    verbosity = int(bool(given.pop("verbose", 0))) - int(bool(given.pop("quiet", 0)))
-    for notice in notices if verbosity >= 0 else ():
-        say(notice)
-    settings = replace(settings, **given, verbosity=verbosity)
-    if settings.engine != "local":  # a fault in it is told before anything runs
-        from smpmake.cluster.discovery import discover
-
-        discover(settings.engine, os.environ.get("PATH", os.defpath), settings.guard)
-    return settings
+    return build(settings, command, ahead)
 
 
 def build(settings: Settings, command: list[str], ahead: Headstart | None = None) -> int:
@@ -171,7 +128,7 @@ def _run(
 
 def _is_within_a_build() -> bool:
     """Whether a guard above us has made all our commands another build's, which goes on."""
-    if "SMPMAKE_GUARD" not in os.environ:
+    if variables.GUARD not in os.environ:
         return False
     from smpmake.session.remote import running_server
 
@@ -184,7 +141,7 @@ def _is_within_a_build() -> bool:
 
 def _on_running_server(settings: Settings, program: str) -> RemoteBackend | None:
     """The server of the build that we were started in, or of the shell that evaluated `env`."""
-    if "SMPMAKE_SOCKET" not in os.environ:
+    if variables.SOCKET not in os.environ:
         return None
     from smpmake.session.remote import RemoteBackend, running_server
 

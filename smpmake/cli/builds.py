@@ -33,7 +33,7 @@ class BuildType(click.ParamType):  # type: ignore[type-arg]  # generic since cli
             return value
         if not is_build(value):
             self.fail(
-                f"'{value}' is no build: a number (smpmake history shows them), last, or last-N",
+                f"'{value}' must be a build: a number that smpmake history shows, last or last-N",
                 param,
                 ctx,
             )
@@ -86,7 +86,8 @@ def build_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "--build",
         type=BUILD,
         metavar="BUILD",
-        help="A number that smpmake history shows, last or last-N.  [default: last]",
+        help="Take this build: a number that smpmake history shows, last or last-N."
+        "  [default: last]",
     )(function)
 
 

@@ -7,19 +7,29 @@ import json
 import click
 
 from smpmake.cli.builds import BUILDS, Builds, find, like_it
+from smpmake.cli.values import COUNT
 
 
 @click.command()
 @click.argument("builds", type=BUILDS, nargs=-1, metavar="[BUILD [BUILD]]")
-@click.option("--build", "options", type=BUILDS, multiple=True, metavar="BUILD", help="The same.")
+@click.option(
+    "--build",
+    "options",
+    type=BUILDS,
+    multiple=True,
+    metavar="BUILD",
+    help="Name a build by an option instead.",
+)
 @click.option(
     "--median",
-    type=click.IntRange(1),
+    type=COUNT,
     metavar="N",
-    help="Compare with the median of the N builds before that had as much to do.",
+    help="Compare with the median of the last N builds before it that had as much to do.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-@click.option("--rows", type=click.IntRange(1), default=15, help="Rows of a table.  [default: 15]")
+@click.option(
+    "--rows", type=COUNT, metavar="N", default="15", help="Print at most N rows.  [default: 15]"
+)
 def compare(
     builds: tuple[Builds, ...],
     options: tuple[Builds, ...],
@@ -29,9 +39,9 @@ def compare(
 ) -> int:
     """Say what got slower between two builds, by command and by cause.
 
-    The builds are numbers that smpmake history shows, `last` or `last-N`.  One is compared with
-    this folder's last; without any they are this folder's last two.  Several, as in 3,4,5, stand
-    for their median.
+    BUILD is a number that smpmake history shows, `last` or `last-N`.  One build is compared with
+    the last one of this folder.  Without a BUILD, smpmake compares the last two of this folder.
+    Several builds, as in 3,4,5, stand for their median.
     """
     from smpmake.cli.screen import look
     from smpmake.reports import comparison

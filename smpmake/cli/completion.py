@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 import click
 from click.shell_completion import ShellComplete, split_arg_string
 
-from smpmake.cli.names import COMMANDS, first_word, options_with_values
+from smpmake.cli import place
+from smpmake.cli.names import COMMANDS, first_word, is_ours, options_with_values
 from smpmake.units import one_line
 
 SHELLS: Final = ("bash", "fish", "zsh")
@@ -38,14 +39,14 @@ class Item(NamedTuple):
 @click.option("--at", type=int, hidden=True)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="")
 def completion(shell: str, at: int | None, words: tuple[str, ...]) -> None:
-    """Print what makes a shell complete smpmake's command line.
+    """Print a script that completes smpmake's command line in your shell.
 
     \b
-    bash: eval "$(smpmake completion bash)" in ~/.bashrc
-    zsh:  eval "$(smpmake completion zsh)" in ~/.zshrc, behind compinit
-    fish: smpmake completion fish > ~/.config/fish/completions/smpmake.fish
+    bash: write into ~/.bashrc: eval "$(smpmake completion bash)"
+    zsh:  write into ~/.zshrc, behind compinit: eval "$(smpmake completion zsh)"
+    fish: run once: smpmake completion fish > ~/.config/fish/completions/smpmake.fish
 
-    The command behind smpmake's options is completed as it is without smpmake.
+    Your shell completes the command behind smpmake's options as it does without smpmake.
     """
     if at is None:
         script = resources.files("smpmake.cli").joinpath("shells", shell)
@@ -60,20 +61,27 @@ def complete(words: Sequence[str], at: int) -> Iterator[Item]:
     from smpmake.cli.run import run
 
     joined, places = _joined([*words[:at], *(words[at : at + 1] or [""])])
-    plain = [" ".join(split_arg_string(word)) for word in joined]
-    yield from _behind_options(run, plain[1:], places[1:], ours=True)
+    plain = [" ".join(split_arg_string(word)) for word in joined][1:]
+    places = places[1:]
+    last = len(plain) - 1
+    kept = place.part(plain).kept
+    if last in kept:
+        words, places = [plain[at] for at in kept], [places[at] for at in kept]
+        yield from _behind_options(run, words, places, ours=True)
+    elif not plain[last].startswith(place.WORD):
+        yield Item("dir", plain[last])
 
 
 def _joined(words: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The words, and where each began; bash takes `--links=wait` for three."""
+    """The words, and where each began; bash takes `--color=never` for three."""
     joined: list[str] = []
     places: list[int] = []
-    for place, word in enumerate(words):
+    for at, word in enumerate(words):
         if joined and joined[-1].startswith("--") and (word == "=" or joined[-1].endswith("=")):
             joined[-1] += word
         else:
             joined.append(word)
-            places.append(place)
+            places.append(at)
     return joined, places
 
 
@@ -98,7 +106,7 @@ def _behind_options(
             found = ((name, text) for name, (_, text) in COMMANDS.items() if name.startswith(last))
             yield from (Item("plain", name, text) for name, text in found)
         yield Item("command", str(places[at]))
-    elif ours and before[at] in COMMANDS:
+    elif ours and is_ours(before[at:]):
         yield from _of_ours(before[at], words[at + 1 :], places[at + 1 :])
     else:
         yield Item("behind", str(places[at]))

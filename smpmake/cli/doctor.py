@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from smpmake.cluster.client import Host
     from smpmake.cluster.discovery import Found
     from smpmake.config import Settings
+    from smpmake.cpus import Usable
     from smpmake.server.shims import Tool
 
 _PROBE_MS: Final = 200
@@ -27,14 +29,20 @@ _PATIENCE: Final = 10.0  # s for a compiler to say its version
 
 
 @click.command()
-@click.option("-v", "--verbose", is_flag=True, help="Also show every tool, and probe the CPUs.")
-@click.option("--no-probe", is_flag=True, help="Leave out the CPU probe (a second or two) of -v.")
-def doctor(verbose: bool, no_probe: bool) -> int:
+@click.option("-v", "--verbose", is_flag=True, help="Also show every tool, and measure the CPUs.")
+@click.option(
+    "--no-probe",
+    is_flag=True,
+    help="With -v, do not measure the CPUs, which takes a second or two.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+def doctor(verbose: bool, no_probe: bool, as_json: bool) -> int:
     """Say whether smpmake works here, and what it sees of this machine.
 
-    It builds one file in a folder of its own to find out.  The status is 0 if that works, else 1.
+    To find out, smpmake builds one file in a folder of its own.  The status is 0 if that works,
+    else 1.
     """
-    from smpmake import __version__, cpus, native
+    from smpmake import cpus, native
     from smpmake.commands import families
     from smpmake.config import Settings, load
     from smpmake.errors import SmpmakeError
@@ -49,32 +57,117 @@ def doctor(verbose: bool, no_probe: bool) -> int:
         faults.append(str(error))
     tools = shims.find_tools(os.environ.get("PATH", os.defpath))
     compilers = [tool for tool in tools if families.is_compiler(tool.name)]
-    usable = cpus.usable()
     with tempfile.TemporaryDirectory(prefix="smpmake-doctor-", ignore_cleanup_errors=True) as place:
         guard = _guard(compilers, Path(place), settings)
         if not guard.startswith("works"):
             faults.append(f"guard: {guard}")
-        show(f"smpmake {__version__} {_verdict(faults, usable.count)}")
-        show(f"guard     {guard}")
-        for fallback in native.fallbacks():
-            show(f"built     {fallback}")
-        for line in _versions(compilers, place):
-            show(line)
-    show(f"CPUs      {usable.count} usable ({usable.explanation})")
-    show(f"sessions  {_sessions()}")
+        versions = list(_versions(compilers, place))
     engine, hosts = _engine(settings, compilers)
-    show(f"engine    {engine}")
-    for number, host in enumerate(hosts):
-        show(f"{'' if number else 'hosts':9} {host}")
-    show(f"settings  {', '.join(settings.sources) or 'no file: all is as it comes'}")
-    show(f"history   {_history()}")
-    show(f"server    {_server()}")
-    show(f"system    {_system()}")
-    if verbose:
-        _details(tools, None if no_probe else usable.count)
+    seen = _Seen(
+        faults=faults,
+        guard=guard,
+        fallbacks=native.fallbacks(),
+        compilers=versions,
+        cpus=cpus.usable(),
+        sessions=_sessions(),
+        engine=engine,
+        hosts=hosts,
+        settings=settings.sources,
+        history=_history(),
+        server=_server(),
+        system=_system(),
+        tools=tools,
+    )
+    if as_json:
+        click.echo(json.dumps(_document(seen), indent=1))
     else:
-        show(f"tools     {len(tools)} known tools on PATH (smpmake doctor -v shows them)")
+        _show(seen)
+        if verbose:
+            _details(tools, None if no_probe else seen.cpus.count)
+        else:
+            show(f"tools     {len(tools)} known tools on PATH (smpmake doctor -v shows them)")
     return 1 if faults else 0
+
+
+class _Seen(NamedTuple):
+    """What there is to tell."""
+
+    faults: list[str]
+    guard: str
+    fallbacks: list[str]
+    compilers: list[_Compiler]
+    cpus: Usable
+    sessions: str
+    engine: str
+    hosts: list[str]
+    settings: tuple[str, ...]
+    history: str
+    server: str
+    system: str
+    tools: list[Tool]
+
+
+class _Compiler(NamedTuple):
+    """A compiler that has a file of its own, by all its names."""
+
+    names: list[str]
+    path: str
+    version: str
+
+
+def _show(seen: _Seen) -> None:
+    """For a person."""
+    from smpmake import __version__
+
+    show(f"smpmake {__version__} {_verdict(seen.faults, seen.cpus.count)}")
+    show(f"guard     {seen.guard}")
+    for fallback in seen.fallbacks:
+        show(f"built     {fallback}")
+    for number, compiler in enumerate(seen.compilers[:_COMPILERS]):
+        label = "" if number else "compilers"
+        show(f"{label:9} {', '.join(compiler.names[:3])}: {compiler.version}")
+    if len(seen.compilers) > _COMPILERS:
+        show(f"{'':9} … and {len(seen.compilers) - _COMPILERS} more")
+    show(f"CPUs      {seen.cpus.count} usable ({seen.cpus.explanation})")
+    show(f"sessions  {seen.sessions}")
+    show(f"engine    {seen.engine}")
+    for number, host in enumerate(seen.hosts):
+        show(f"{'' if number else 'hosts':9} {host}")
+    show(f"settings  {', '.join(seen.settings) or 'no file: all is as it comes'}")
+    show(f"history   {seen.history}")
+    show(f"server    {seen.server}")
+    show(f"system    {seen.system}")
+
+
+def _document(seen: _Seen) -> dict[str, Any]:
+    """For programs."""
+    from smpmake import __version__, native
+
+    return {
+        "format": "smpmake-doctor",
+        "version": 1,
+        "smpmake": __version__,
+        "build": native.build_id(),
+        "works": not seen.faults,
+        "faults": seen.faults,
+        "guard": seen.guard,
+        "fallbacks": seen.fallbacks,
+        "compilers": [compiler._asdict() for compiler in seen.compilers],
+        "cpus": {
+            "usable": seen.cpus.count,
+            "online": seen.cpus.online,
+            "affinity": seen.cpus.affinity,
+            "quota": seen.cpus.quota,
+        },
+        "sessions": seen.sessions,
+        "engine": seen.engine,
+        "hosts": seen.hosts,
+        "settings": list(seen.settings),
+        "history": seen.history,
+        "server": seen.server,
+        "system": seen.system,
+        "tools": [{"name": tool.name, "path": tool.path} for tool in seen.tools],
+    }
 
 
 def _engine(settings: Settings, compilers: list[Tool]) -> tuple[str, list[str]]:
@@ -158,8 +251,8 @@ def _guard(compilers: list[Tool], folder: Path, settings: Settings) -> str:
     return f"works: a compile by {name} ran in parallel, and who read its object waited for it{off}"
 
 
-def _versions(compilers: list[Tool], folder: str) -> Iterable[str]:
-    """A line for each compiler that has a file of its own, and all its names."""
+def _versions(compilers: list[Tool], folder: str) -> Iterator[_Compiler]:
+    """Each compiler that has a file of its own; the versions of the first few, which takes time."""
     from smpmake.commands import families
 
     names: dict[str, list[Tool]] = {}
@@ -168,13 +261,11 @@ def _versions(compilers: list[Tool], folder: str) -> Iterable[str]:
         key = tool.path if families.is_launcher(os.path.basename(real)) else real
         names.setdefault(key, []).append(tool)
     groups = sorted(names.values(), key=lambda group: min(len(tool.name) for tool in group))
-    for number, group in enumerate(groups[:_COMPILERS]):
+    for number, group in enumerate(groups):
         group.sort(key=lambda tool: (len(tool.name), tool.name))
-        label = "" if number else "compilers"
-        called = ", ".join(tool.name for tool in group[:3])
-        yield f"{label:9} {called}: {_version(group[0].path, folder)}"
-    if len(groups) > _COMPILERS:
-        yield f"{'':9} … and {len(groups) - _COMPILERS} more"
+        path = group[0].path
+        version = _version(path, folder) if number < _COMPILERS else ""
+        yield _Compiler([tool.name for tool in group], path, version)
 
 
 def _version(path: str, folder: str) -> str:
@@ -215,9 +306,10 @@ def _history() -> str:
 
 
 def _server() -> str:
+    from smpmake import variables
     from smpmake.protocol.client import Client, ServerGoneError
 
-    path = os.environ.get("SMPMAKE_SOCKET")
+    path = os.environ.get(variables.SOCKET)
     if not path:
         return "none in this shell (smpmake make brings its own; smpmake serve for a lasting one)"
     try:

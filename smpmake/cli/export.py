@@ -80,14 +80,16 @@ def export() -> None:
     """Write a recorded build down for other tools."""
 
 
-@export.command("compile-commands")
+@export.command(
+    "compile-commands", short_help="Write a compilation database, for clangd and the like."
+)
 @_options
 def compile_commands(words: tuple[str, ...], build: int | str | None) -> int:
     """Write a compilation database, for clangd and its like.
 
-    FILE is compile_commands.json here if none is named; - is standard output.  What an older FILE
-    has stays, but for what the build compiled anew and for sources that are gone.  BUILD is a
-    number that smpmake history shows, `last` or `last-N`.
+    FILE is compile_commands.json in this folder if you name none, and - is standard output.  An
+    older FILE keeps its entries, except those that the build compiled again and those whose source
+    is gone.  BUILD is a number that smpmake history shows, `last` or `last-N`.
     """
     from smpmake.exports import compile_commands as database
 
@@ -106,17 +108,21 @@ def compile_commands(words: tuple[str, ...], build: int | str | None) -> int:
         _warn(line)
     if not found.entries:
         _warn(f"build {record.id} compiled nothing that is still there; --build names another")
-    _write(target, database.text(database.merge(old, found.entries, os.path.exists)))
+    merged = database.merge(old, found.entries, os.path.exists)
+    _write(target, database.text(merged))
+    if target != "-":
+        of_build = f"{len(found.entries)} of them from build {record.id}"
+        say(f"wrote {target}: {_counted(len(merged), 'compile command')}, {of_build}")
     return 0
 
 
-@export.command("ninja")
+@export.command("ninja", short_help="Write a build.ninja that makes again what the build has made.")
 @_options
 def ninja(words: tuple[str, ...], build: int | str | None) -> int:
-    """Write a build.ninja with which ninja rebuilds what the build made.
+    """Write a build.ninja that makes again what the build has made.
 
-    FILE is build.ninja here if none is named; - is standard output.  Run ninja in FILE's folder.
-    BUILD is a number that smpmake history shows, `last` or `last-N`.
+    FILE is build.ninja in this folder if you name none, and - is standard output.  Run ninja in
+    the folder of FILE.  BUILD is a number that smpmake history shows, `last` or `last-N`.
     """
     try:
         from smpmake.exports import ninja as exports
@@ -147,6 +153,9 @@ def ninja(words: tuple[str, ...], build: int | str | None) -> int:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.wall_clock))
     title = f"Build {record.id} of {when}, written by smpmake export ninja (do not edit)."
     _write(target, exports.text(plan.chains, root, title))
+    if target != "-":
+        count = sum(len(chain.steps) for chain in plan.chains)
+        say(f"wrote {target}: {_counted(count, 'command')} of build {record.id}")
     return 0
 
 
@@ -160,6 +169,10 @@ def _find(build: int | str) -> BuildRecord:
             "or name one of another folder with --build NUMBER"
         )
     return record
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _warn(text: str) -> None:

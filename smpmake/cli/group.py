@@ -12,10 +12,13 @@ from typing import Any, Final
 
 import click
 
-from smpmake import __version__
+from smpmake import __version__, native
+from smpmake.cli import place
 from smpmake.cli.leaving import ENDINGS, by_signal
-from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, options_with_values
+from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, is_ours, options_with_values
 from smpmake.cli.run import run
+from smpmake.cli.values import variable_of
+from smpmake.said import say
 
 
 class LazyGroup(click.Group):
@@ -53,6 +56,7 @@ class LazyGroup(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in run.params if isinstance(p, click.Option)]
         rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
+        rows = [place.TOLD, *rows]
         rows += [
             ("-V, --version", "Show the version and exit."),
             ("-h, --help", "Show this and exit."),
@@ -82,7 +86,7 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
     at = first_word(words, takes_value)
     if set(words[:at]) & {"--help", "-h", "--version", "-V"}:
         return words
-    if at < len(words) and words[at] in COMMANDS:
+    if is_ours(words[at:]):
         if words[at] != "run" or at == 0:
             return [*words[at : at + 1], *words[:at], *words[at + 1 :]]
         return ["run", *words[:at], *words[at + 1 :]]
@@ -90,13 +94,19 @@ def insert_run(args: Sequence[str], takes_value: set[str]) -> list[str]:
 
 
 _STATUSES: Final = """\b
-The status is the build's own.  Otherwise:
-  1        a command failed whose success had been promised, and nobody could be told
+The exit status is the build's own.  Otherwise:
+  1        a job failed after the build had taken it for done, and could not be run again
   3        smpmake report --fail-under: the build was slower than that
-  125      a fault of smpmake's, or a usage error
-  126, 127 the command cannot be run, or is not there
-  128+n    ended by signal n (Ctrl-C: 130)
+  125      smpmake itself failed, or the command line or a setting is wrong
+  126, 127 the command cannot be run, or is not found
+  128+n    signal n has ended the build (Ctrl-C: 130)
 """
+
+
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(f"smpmake {__version__} (build {native.build_id()})")
+        context.exit()
 
 
 @click.group(
@@ -106,14 +116,20 @@ The status is the build's own.  Otherwise:
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(
-    __version__, "-V", "--version", prog_name="smpmake", message="%(prog)s %(version)s"
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
 )
 def group() -> None:
     """Run a build command in parallel, safely, with its makefile untouched.
 
-    Put smpmake in front of whatever builds: smpmake make, smpmake ./build.sh.  `smpmake run` is the
-    same, for commands that are named like one of ours.
+    Put smpmake in front of any build command: smpmake make, smpmake ./build.sh.  If the command has
+    the name of a subcommand below, write smpmake run or smpmake -- in front of it.
     """
 
 
@@ -125,12 +141,31 @@ def parsed(words: list[str]) -> Any:
         return leave.exit_code
     except click.Abort:
         return 130
-    except click.NoSuchOption as error:
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        more = f" (see {context.command_path} --help)" if context is not None else ""
+        say(f"{_told(error)}{more}")
+        return FAULT
+
+
+def _told(error: click.ClickException) -> str:
+    """What is wrong with a command line, in one line."""
+    if isinstance(error, click.NoSuchOption):
         from smpmake.cli.hints import nearest
 
         known = nearest(error.option_name, error.possibilities or ())
-        click.NoSuchOption(error.option_name, possibilities=known, ctx=error.ctx).show()
-        return FAULT
-    except click.ClickException as error:
-        error.show()
-        return FAULT
+        return f"no such option: {error.option_name}" + "".join(
+            f"; did you mean {name}?" for name in known
+        )
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"{_named(error.param, error.ctx)} is missing"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{_named(error.param, error.ctx)}: {error.message.rstrip('.')}"
+    return error.format_message().rstrip(".")
+
+
+def _named(param: click.Parameter, context: click.Context | None) -> str:
+    """What was given, or should have been: an option's last name, an argument's placeholder."""
+    if isinstance(param, click.Option):
+        return variable_of(context, param) or param.get_error_hint(context).replace("'", "")
+    return (param.metavar or param.human_readable_name).strip("[].")

@@ -9,12 +9,12 @@ from typing import Final
 
 from smpmake.cli.names import COMMANDS
 
-#: What only a shell knows, where no program of that name is found.
+#: What only a shell knows, where no program of that name is found, and what does something in a
+#: shell of its own: not what only changes the shell itself.
 _SHELL_WORDS: Final = (
-    "! ( . : [[ alias bg break case cd command continue declare eval exec exit export fg for "
-    "function if jobs let local pushd popd read readonly select set shift source time trap type "
-    "typeset ulimit umask unset until while {"
+    "! ( . [[ case command eval exec for function if select source time until while {"
 )
+_CHANGES_FOLDER: Final = ("cd", "chdir", "pushd")
 _OPTIONS: Final = {"help": "--help", "version": "--version"}
 _NEAR: Final = 0.75
 _LONGEST: Final = 60  # characters of a command that are worth repeating
@@ -25,10 +25,14 @@ def hint(command: list[str]) -> str:
     word = command[0]
     if not word.strip():
         return ""
+    if _is_assignment(word) and len(command) > 1:
+        return _with_variables(command)
     if len(word.split()) > 1:
         return _in_a_shell(word)
-    if word in _SHELL_WORDS.split() or re.match(r"[A-Za-z_]\w*=", word):
+    if word in _SHELL_WORDS.split():
         return _in_a_shell(" ".join([word, *map(shlex.quote, command[1:])]))
+    if word in _CHANGES_FOLDER:
+        return _in_a_folder(command[1:])
     meant = near(word.lower())
     return f"did you mean `smpmake {meant}`?" if meant else ""
 
@@ -46,6 +50,28 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
     import difflib
 
     return difflib.get_close_matches(word, list(known), 1, _NEAR)
+
+
+def _in_a_folder(words: list[str]) -> str:
+    """A folder that one command changes to is not the next one's."""
+    folders = [word for word in words if not word.startswith("-")]
+    folder = shlex.quote(folders[0]) if len(folders) == 1 else "FOLDER"
+    return f"to build in a folder: smpmake -C {folder} COMMAND"
+
+
+def _is_assignment(word: str) -> bool:
+    return re.match(r"[A-Za-z_]\w*=", word) is not None
+
+
+def _with_variables(command: list[str]) -> str:
+    """Variables for a command, if there is one."""
+    at = next((n for n, word in enumerate(command) if not _is_assignment(word)), 0)
+    if at == 0:
+        return ""
+    parts = [word.partition("=") for word in command[:at]]
+    variables = [f"{name}={shlex.quote(value)}" for name, _, value in parts]
+    line = " ".join([*variables, "smpmake", *map(shlex.quote, command[at:])])
+    return f"variables come before smpmake: {line}"
 
 
 def _in_a_shell(line: str) -> str:

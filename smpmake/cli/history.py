@@ -7,6 +7,8 @@ import os
 
 import click
 
+from smpmake.cli.values import COUNT
+
 _BEFORE = 100  # builds that those which are shown are compared with
 
 
@@ -15,12 +17,22 @@ _BEFORE = 100  # builds that those which are shown are compared with
     "--all",
     "everywhere",
     is_flag=True,
-    help="Builds of all folders; and what was none, because its command could not be run.",
+    help="List the builds of all folders, and commands that could not be run.",
 )
-@click.option("-n", "--number", type=click.IntRange(1), default=20, help="How many.  [default: 20]")
+@click.option(
+    "-n",
+    "--number",
+    type=COUNT,
+    metavar="N",
+    default="20",
+    help="List at most N builds.  [default: 20]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def history(everywhere: bool, number: int, as_json: bool) -> int:
-    """List the builds that are remembered, newest first: this folder's, or, without any, all."""
+    """List the builds that smpmake remembers, the newest first.
+
+    These are the builds of this folder, or all builds if this folder has none.
+    """
     from smpmake.cli.screen import look
     from smpmake.history import History
     from smpmake.reports import comparison

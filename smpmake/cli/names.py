@@ -13,32 +13,42 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "bench": ("bench", "Time a build with and without smpmake, on one CPU and on more."),
     "compare": ("compare", "Say what got slower between two builds."),
-    "completion": ("completion", "Print what makes your shell complete smpmake's command line."),
+    "completion": (
+        "completion",
+        "Print a script that completes smpmake's command line in your shell.",
+    ),
     "doctor": ("doctor", "Say whether smpmake works here, and what it sees of this machine."),
-    "env": ("serve", "Print what a shell has to eval to use a server."),
-    "export": ("export", "Write a build down for clangd (compile-commands) or ninja."),
-    "history": ("history", "List the builds that are remembered."),
-    "report": ("report", "Show how much it helped and what held it back."),
+    "env": ("serve", "Print the variables that a shell needs to use a server."),
+    "export": ("export", "Write a build for clangd (compile-commands) or ninja."),
+    "history": ("history", "List the builds that smpmake remembers."),
+    "report": ("report", "Show how much smpmake helped, and what held the build back."),
     "run": ("run", "Run a build command (for commands named like one of these)."),
-    "serve": ("serve", "Run a server until it is stopped; builds share its slots."),
+    "serve": ("serve", "Run a server until it is stopped.  Several builds share its jobs."),
     "shims": ("shims", "Install, list or remove shims in a folder for your PATH."),
-    "status": ("serve", "Show who is on a server."),
-    "stop": ("serve", "End a server, after everything pending."),
-    "wait": ("serve", "Wait for everything pending; the status is the outcome."),
+    "status": ("serve", "Show a server's builds."),
+    "stop": ("serve", "End a server, once it has nothing left to run."),
+    "wait": ("serve", "Wait until a server has nothing left to run."),
     "why": ("why", "Say which commands of the last build did not run in parallel, and why."),
 }
-#: What a build's options are called in the environment.
-VARIABLES: Final = (
-    *("SMPMAKE_JOBS", "SMPMAKE_KEEP_GOING", "SMPMAKE_GUARDED", "SMPMAKE_LINKS", "SMPMAKE_MEMORY"),
-    *("SMPMAKE_NICE", "SMPMAKE_AFFINITY", "SMPMAKE_FOREGROUND", "SMPMAKE_EXCLUSIVE"),
-    *("SMPMAKE_RECIPES", "SMPMAKE_ENGINE", "SMPMAKE_REMOTE"),
-    *("SMPMAKE_OUTPUT", "SMPMAKE_OWN_POOL", "SMPMAKE_CHAOS", "SMPMAKE_HISTORY"),
-    *("SMPMAKE_VERBOSE", "SMPMAKE_QUIET", "SMPMAKE_COLOR"),
-)
+#: The option that names a server.
+SERVER: Final = "--socket"
 #: The status of what is our fault, or the user's before anything was run.
 FAULT: Final = 125
 #: Key of a click context's meta: whether `run` was left out on the command line.
 UNNAMED: Final = "smpmake.unnamed"
+
+
+def is_ours(words: Sequence[str]) -> bool:
+    """Whether the first word is a command of ours.  env is, too, the program that sets variables
+    for a command: ours has nothing but options of its own behind it."""
+    if not words or words[0] not in COMMANDS:
+        return False
+    if words[0] != "env":
+        return True
+    at = 1
+    while at < len(words) and words[at].partition("=")[0] in (SERVER, "--help", "-h"):
+        at += 2 if words[at] == SERVER else 1
+    return at >= len(words)
 
 
 def first_word(words: Sequence[str], takes_value: AbstractSet[str]) -> int:

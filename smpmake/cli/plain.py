@@ -1,11 +1,14 @@
-"""A plain build: no option, no settings.  Its driver runs before what a session needs is loaded."""
+"""A build whose driver runs before what its session needs is loaded."""
 
 from __future__ import annotations
 
+import os
 import time
-from typing import Final
+from typing import Any, Final
 
 from smpmake.cli.plainly import go_on_plainly, plainly
+from smpmake.cli.settings import settings_of_build
+from smpmake.config import Settings
 from smpmake.said import conclude, say
 from smpmake.session import headstart
 from smpmake.session.headstart import Headstart
@@ -14,35 +17,45 @@ from smpmake.session.limits import SHORT
 #: What takes longest to load, in pieces of a few milliseconds; first what the end needs, too.
 _SESSION: Final = (
     *("shutil", "smpmake.reports.idle", "socket", "subprocess", "dataclasses", "logging"),
-    *("threading", "concurrent.futures", "asyncio", "smpmake.config", "smpmake.commands.families"),
+    *("threading", "concurrent.futures", "asyncio", "smpmake.commands.families"),
     *("smpmake.cli.build", "smpmake.engine.build", "smpmake.session.local"),
     "smpmake.session.session",
 )
 
 
-def start(command: list[str]) -> int:
-    """Runs a build; returns the exit status."""
-    ahead = headstart.begin(command)
+def start(given: dict[str, Any], command: list[str]) -> int:
+    """Runs a build; returns the exit status.
+
+    given  what the command line and the variables say, by the names of smpmake.options.
+    Raises SmpmakeError for a setting that cannot be used: nothing has run then.
+    """
+    try:
+        os.getcwd()
+    except OSError:
+        say("the current folder is gone; running the build plainly")
+        return plainly(command)
+    settings = settings_of_build(given)
+    ahead = headstart.begin(command, settings)
     if ahead is None:
         try:
             from smpmake.cli import build
         except SHORT as error:
             say(f"{str(error) or type(error).__name__}; running the build plainly")
             return plainly(command)
-        return build.start({}, command)
+        return build.follow(settings, command)
     try:
-        if ahead.load(_SESSION):
-            return _end(ahead)
+        if ahead.load(_SESSION) and settings.verbosity <= 0:  # who wants to know more gets it
+            return _end(ahead, settings)
         from smpmake.cli import build
     except SHORT as error:
         return go_on_plainly(ahead, command, error)
-    return build.follow(command, ahead)
+    return build.follow(settings, command, ahead)
 
 
-def _end(ahead: Headstart) -> int:
+def _end(ahead: Headstart, settings: Settings) -> int:
     """Of a build in which nobody asked for anything, and which went well."""
     ahead.close()
     from smpmake.reports import idle
 
-    conclude(idle.line((time.monotonic_ns() - ahead.began) / 1e9))
+    conclude(idle.line((time.monotonic_ns() - ahead.began) / 1e9), settings.color)
     return 0

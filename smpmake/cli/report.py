@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from smpmake.cli.builds import BUILD, build_option, earlier, find, one_build
+from smpmake.cli.values import COUNT
 from smpmake.errors import SmpmakeError
 from smpmake.history import default_path
 from smpmake.records import BuildRecord
@@ -44,14 +45,20 @@ class ReportError(SmpmakeError):
     metavar="FILE",
     help="Write a page for a browser: one file, which needs no network.",
 )
-@click.option("--log", is_flag=True, help="Print what commands said with a warning or an error.")
-@click.option("--open", "show", is_flag=True, help="Show that page in your browser.")
-@click.option("--rows", type=click.IntRange(1), default=10, help="Rows of a table.  [default: 10]")
+@click.option("--log", is_flag=True, help="Print what commands with warnings or errors said.")
+@click.option("--open", "show", is_flag=True, help="Show the page of --html in your browser.")
+@click.option(
+    "--rows",
+    type=COUNT,
+    metavar="N",
+    default="10",
+    help="Print at most N rows of each table.  [default: 10]",
+)
 @click.option(
     "--fail-under",
     type=click.FloatRange(min=0, min_open=True),
     metavar="FACTOR",
-    help="End with status 3 if the build was less than so many times as fast as the plain one.",
+    help="End with status 3 if the build was less than FACTOR times as fast as the plain build.",
 )
 def report(
     argument: int | str | None,
@@ -64,7 +71,7 @@ def report(
     rows: int,
     fail_under: float | None,
 ) -> int:
-    """Show how much it helped, what held it back, and what more CPUs would give.
+    """Show how much smpmake helped, what held the build back, and what more CPUs would give.
 
     BUILD is a number that smpmake history shows, `last` (this folder's last build, the default) or
     `last-N`.  --fail-under goes by the figure in the first line, the middle of the range; where no

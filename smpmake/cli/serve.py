@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import shlex
@@ -12,10 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpmake.cli.build import recorder_of, settings_from
+from smpmake import variables
+from smpmake.cli.build import recorder_of
 from smpmake.cli.logs import say_what_is_logged
-from smpmake.cli.run import settings_options
+from smpmake.cli.names import SERVER
+from smpmake.cli.run import with_options
+from smpmake.cli.settings import settings_from
 from smpmake.config import DEFAULT_NAME, Settings
+from smpmake.options import of_servers
 from smpmake.said import say
 
 if TYPE_CHECKING:
@@ -24,14 +29,14 @@ if TYPE_CHECKING:
     from smpmake.server.guests import State
 
 _SOCKET = click.option(
-    "--socket",
+    SERVER,
     "name",
     default=DEFAULT_NAME,
     envvar="SMPMAKE_SERVER",
     show_envvar=True,
     show_default=True,
     metavar="NAME",
-    help="The server's name.",
+    help="Take the server of this name.",
 )
 
 
@@ -39,7 +44,7 @@ def _address(name: str) -> tuple[str | Path, bool]:
     """A server's socket; where none is named it is that of the shell (`env`), which is told."""
     from smpmake.server.daemon import folder_of
 
-    shells = os.environ.get("SMPMAKE_SOCKET")
+    shells = os.environ.get(variables.SOCKET)
     if shells and name == DEFAULT_NAME:
         return shells, True
     return folder_of(name) / "socket", False
@@ -100,15 +105,9 @@ def machine() -> Callable[[], State]:
 
 @click.command()
 @_SOCKET
-@settings_options
-@click.option(
-    "--idle",
-    type=click.IntRange(1),
-    metavar="SECONDS",
-    help="A build that no make runs has ended after so long without a command.  [default: 10]",
-)
+@with_options(of_servers())
 def serve(name: str, **options: Any) -> int:
-    """Run a server until `smpmake stop`; several builds share its slots."""
+    """Run a server until `smpmake stop`.  Several builds share its jobs."""
     import asyncio
 
     from smpmake.server.daemon import Service
@@ -138,7 +137,11 @@ def serve(name: str, **options: Any) -> int:
 @click.command()
 @_SOCKET
 def env(name: str) -> None:
-    """Print what a shell has to eval to use a server."""
+    """Print the variables that a shell needs to use a server: eval "$(smpmake env)".
+
+    With a command or a variable behind it this is not smpmake's env but the program: smpmake env
+    CC=clang make is smpmake in front of env CC=clang make.
+    """
     from smpmake.protocol.client import Client
     from smpmake.server.daemon import folder_of
 
@@ -146,9 +149,9 @@ def env(name: str) -> None:
     addresses = client.ask("env")
     client.close()
     values = {
-        "SMPMAKE_SOCKET": addresses["socket"],
-        "SMPMAKE_BOARD": addresses["board"],
-        "SMPMAKE_BUILD": addresses["build"],
+        variables.SOCKET: addresses["socket"],
+        variables.BOARD: addresses["board"],
+        variables.BUILD: addresses["build"],
     }
     lines = [f"export {variable}={shlex.quote(value)}" for variable, value in values.items()]
     shims = addresses["shims"]
@@ -161,10 +164,10 @@ def env(name: str) -> None:
 @click.command()
 @_SOCKET
 def wait(name: str) -> int:
-    """Wait for everything pending; the status is the outcome on it.
+    """Wait until a server has nothing left to run.
 
-    0 when all succeeded, else the first failure's status; failures, and how much it helped, are
-    shown on stderr.
+    The status is 0 if all jobs succeeded, else the status of the first that failed.  Failures, and
+    how much smpmake helped, are printed to stderr.
     """
     from smpmake.engine.sinks import write_all
     from smpmake.protocol.client import Client, failures_of
@@ -173,7 +176,7 @@ def wait(name: str) -> int:
 
     path, is_shells = _address(name)
     client = Client(path)
-    build = os.environ.get("SMPMAKE_BUILD") if is_shells else None
+    build = os.environ.get(variables.BUILD) if is_shells else None
     reply = client.ask("wait", **({"build": build} if build else {}))
     client.close()
     failures = failures_of(reply)
@@ -188,17 +191,21 @@ def wait(name: str) -> int:
 
 @click.command()
 @_SOCKET
-def status(name: str) -> None:
-    """Show who is on a server: builds, what they have done, and what is pending."""
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+def status(name: str, as_json: bool) -> None:
+    """Show a server's builds: how many jobs each has done, and how many are left."""
     import time
 
     from smpmake.cli.screen import look
     from smpmake.protocol.client import Client
-    from smpmake.reports.status import lines
+    from smpmake.reports.status import document, lines
 
     client = Client(_address(name)[0])
     state, builds = client.ask("state"), client.ask("builds")
     client.close()
+    if as_json:
+        click.echo(json.dumps(document(state, builds), indent=1))
+        return
     for line in lines(state, builds, time.time(), look()):
         click.echo(line)
 
@@ -206,7 +213,7 @@ def status(name: str) -> None:
 @click.command()
 @_SOCKET
 def stop(name: str) -> None:
-    """End a server, after everything pending."""
+    """End a server, once it has nothing left to run."""
     from smpmake.protocol.client import Client
 
     client = Client(_address(name)[0])

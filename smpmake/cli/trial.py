@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from smpmake import native
+from smpmake import native, variables
 from smpmake.commands.model import Reason
 from smpmake.history import History
 from smpmake.records import BuildRecord
@@ -26,7 +26,7 @@ def fault(name: str, folder: Path) -> str:
     compile_it = f"{shlex.quote(name)} -c trial.c"
     script = f"{compile_it} && {compile_it} && exec cat trial.o /proc/self/maps"
     command = [sys.executable, "-P", "-m", "smpmake", "-q", "--guard", "--", "sh", "-c", script]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("SMPMAKE_")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(variables.PREFIXES)}
     environment |= {
         "SMPMAKE_STATUS": "",
         "XDG_CONFIG_HOME": os.fspath(folder),

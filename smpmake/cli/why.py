@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
@@ -14,20 +15,27 @@ from smpmake.units import one_line
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[BUILD] [PATH]", shell_complete=complete_paths)
-@click.option("--all", "everything", is_flag=True, help="All commands, not a few of each reason.")
+@click.option(
+    "--all", "everything", is_flag=True, help="List all commands, not a few for each reason."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @build_option
-def why(words: tuple[str, ...], everything: bool, build: int | str | None) -> int:
+def why(words: tuple[str, ...], everything: bool, as_json: bool, build: int | str | None) -> int:
     """Say which commands of the last build did not run in parallel, and why.
 
-    With the PATH of a file: the commands that made it, their verdicts, times, and what they waited
-    for; of a folder: what was made in it.  BUILD is a number that smpmake history shows, `last` or
-    `last-N`.
+    With the PATH of a file, smpmake shows the commands that made the file: how they ran, how long,
+    and what they waited for.  With a folder it shows what was made there.  BUILD is a number that
+    smpmake history shows, `last` or `last-N`.
     """
     from smpmake.cli.screen import look
     from smpmake.reports import why as report
 
     named, path = build_and_path(words, build)
     record = find(named)
+    if as_json:
+        page = report.document(record, os.path.abspath(path) if path is not None else None)
+        click.echo(json.dumps(page, indent=1))
+        return 0 if path is None or page["commands"] else 1
     if path is not None:
         lines = report.about(record, os.path.abspath(path), look(), everything=everything)
         if not lines:

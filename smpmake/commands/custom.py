@@ -52,7 +52,7 @@ class Custom:
     """One description.
 
     name     the tool's, or a shell pattern of names.
-    kind     one of KINDS: for reports, and because links and archives may be made to wait.
+    kind     one of KINDS: for reports, and because links and archives run in place without a guard.
     output   options that name what is made; reads: those that name another input.  `-o` has its
              value in the next word, `-o*` there or glued on, `--out=` glued on.
     prints   output is "stdout" instead: it is what the tool prints.

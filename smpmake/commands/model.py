@@ -87,7 +87,7 @@ class Reason(enum.StrEnum):
         False,
         "a generator of which cannot be seen, or was seen otherwise, what it writes",
     )
-    LINK_WAITS = "link-waits", False, "links and archives run in place (--links=wait)"
+    LINK_WAITS = "link-waits", False, "without a guard links and archives run in place"
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
     INHERITED = "inherited", False, "its caller has another group, right, priority or namespace"

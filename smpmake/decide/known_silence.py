@@ -20,7 +20,7 @@ _MOST: Final = 20_000  # commands; those that were not met for longest go
 #: What differs from login to login, from run to run of a service, and what we add, does not make
 #: another command: it runs with its own environment in any case.
 _PASSING: Final = re.compile(
-    rb"""(?:(?:SMPMAKE|SSH|XDG|DBUS|GPG|WAYLAND|CI|GITHUB|RUNNER|BUILDKITE)_[^=]*
+    rb"""(?:(?:_?SMPMAKE|SSH|XDG|DBUS|GPG|WAYLAND|CI|GITHUB|RUNNER|BUILDKITE)_[^=]*
     |_|OLDPWD|PWD|SHLVL|COLUMNS|LINES|TERM|COLORTERM|LS_COLORS|WINDOWID|TMUX|TMUX_PANE|STY|DISPLAY
     |BUILD_ID|BUILD_NUMBER|BUILD_TAG|BUILD_URL|INVOCATION_ID|JOURNAL_STREAM
     |MAKE_TERMOUT|MAKE_TERMERR|LD_PRELOAD)=""",

@@ -157,7 +157,7 @@ def _process_matters(context: Context) -> Reason | None:
 
 def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reason | None, str]:
     """A reason not to defer an understood command, cheap ones first."""
-    if not rules.defer_links and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
+    if not rules.guard and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
         return Reason.LINK_WAITS, ""
     for write in () if rules.guard else analysis.writes:
         if write.in_place and not write.shared and context.exists_already(write.path):

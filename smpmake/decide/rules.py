@@ -10,16 +10,15 @@ from smpmake.config import Settings
 class Rules(NamedTuple):
     """What the user decided for one build.
 
-    guard        the driver's processes are guarded, so that more can be deferred.
-    defer_links  archives and links are jobs too.
+    guard        the driver's processes are guarded, so that more can be deferred: archives and
+                 links, too.
     foreground   tool names or patterns of real tools' paths that are never deferred.
     exclusive    the same, for tools that run alone.
-    recipes      lines are commands, and what prints into a file has an output (config.RECIPES).
-    ignored      causes of stalls (config.CAUSES) that are not waited for: for tests alone.
+    recipes      lines are commands, and what prints into a file has an output.
+    ignored      causes of stalls (options.CAUSES) that are not waited for: for tests alone.
     """
 
     guard: bool = False
-    defer_links: bool = False
     foreground: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     ignored: frozenset[str] = frozenset()
@@ -27,15 +26,13 @@ class Rules(NamedTuple):
 
     def without_guard(self) -> Rules:
         """For a command of a process that has no guard."""
-        return self._replace(guard=False, defer_links=False, recipes=False)
+        return self._replace(guard=False, recipes=False)
 
 
 def rules_of(settings: Settings) -> Rules:
     """The part of the settings that decides verdicts."""
-    links = settings.links or ("defer" if settings.guard else "wait")
     return Rules(
         settings.guard,
-        links == "defer",
         settings.foreground,
         settings.exclusive,
         frozenset(settings.without),

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from smpmake import cpus, folders, native
+from smpmake import folders, native
 from smpmake.config import Settings
 from smpmake.disk.disk import Disk
 from smpmake.engine.admission import reserve_of
@@ -51,12 +51,7 @@ def assemble(
     Raises ClusterError, EngineError or NativeMissingError; nothing is left then, and the board is
     the caller's.
     """
-    pool = Pool(
-        slots,
-        cpus=cpus.allowed() if settings.affinity else None,
-        niceness=settings.nice,
-        alive=alive,
-    )
+    pool = Pool(slots, niceness=settings.nice, alive=alive)
     pool.keepers.add(keeper)
     chaos, reserve = Chaos(settings.chaos), reserve_of(settings)
     try:

@@ -8,22 +8,18 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from smpmake import variables
+
 #: Where gcc keeps its temporary files: the first of these that leads to a folder.
 _TEMPORARY: Final = ("TMPDIR", "TMP", "TEMP")
 _EVERYBODYS: Final = "/tmp"
 #: What a session, shims and guards add.
-_OURS: Final = frozenset(
-    f"SMPMAKE_{name}".encode()
-    for name in (
-        *("SOCKET", "BOARD", "BUILD", "GUARD", "SHIMS", "COMMAND", "TRACE"),
-        *("CALLER", "UNGUARDED", "REAL", "LINE", "DEPTH"),
-    )
-)
+_OURS: Final = frozenset(os.fsencode(name) for name in variables.ALL)
 #: Variables that a shell takes over, and those that mean something else to dash itself.
 _VARIABLES: Final = re.compile(rb"(?:[A-Za-z_][A-Za-z0-9_]*=[^\0]*\0)*")
 _DASHS: Final = frozenset({b"IFS", b"OPTIND", b"PPID", b"LINENO"})
 _PRELOAD: Final = b"LD_PRELOAD"
-_GUARD: Final = b"SMPMAKE_GUARD"
+_GUARD: Final = os.fsencode(variables.GUARD)
 
 
 class Environment:

@@ -6,6 +6,7 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING, Final
 
+from smpmake import variables
 from smpmake.commands.families import mark_of_alone
 from smpmake.disk.elf import is_static
 from smpmake.engine import launchers
@@ -18,6 +19,8 @@ from smpmake.schedule.job import Job
 if TYPE_CHECKING:
     from smpmake.cluster.cluster import Errand
 
+_COMMAND: Final = os.fsencode(variables.COMMAND)
+_TRACE: Final = os.fsencode(variables.TRACE)
 #: The descriptors at which a worker opens a job's FIFOs (native/worker.c).  The caller's own flags
 #: are for his make: gcc keeps them from its own where it is a client of no job server.
 _LENT: Final = " -j --jobserver-auth=3,4"
@@ -71,7 +74,7 @@ def _environment(job: Job, command: Command, trace: bytes) -> bytes:
         return serial(command.invoke.env)
     parts = [command.invoke.env, launchers.environment(command)]
     if command.build.rules.guard:  # its caller may have none, and the tool may have one
-        parts.append(b"SMPMAKE_COMMAND=%d\0" % (job.number + 1))
+        parts.append(b"%b=%d\0" % (_COMMAND, job.number + 1))
     if trace:
-        parts.append(b"SMPMAKE_TRACE=%b\0" % trace)
+        parts.append(b"%b=%b\0" % (_TRACE, trace))
     return b"".join(parts)

@@ -72,7 +72,6 @@ class Worker:
         on_result: OnResult,
         on_lost: OnLost,
         *,
-        cpu: int = -1,
         niceness: int = 0,
         alive: int = -1,
     ) -> None:
@@ -85,7 +84,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         # `alive` is only open as long as the worker lives: the keeper waits for that.
         passed = [theirs.fileno(), *([alive] if alive >= 0 else [])]
-        words = [native.program("worker"), *map(str, (theirs.fileno(), cpu, niceness, alive))]
+        words = [native.program("worker"), *map(str, (theirs.fileno(), niceness, alive))]
         try:
             self.process = subprocess.Popen(
                 words, pass_fds=passed, stdin=subprocess.DEVNULL, close_fds=True
@@ -177,7 +176,6 @@ class Pool:
         self,
         slots: int,
         *,
-        cpus: list[int] | None = None,
         niceness: int = 0,
         alive: int = -1,
     ) -> None:
@@ -193,7 +191,6 @@ class Pool:
         self._slots = slots
         self._on_result: OnResult
         self._on_lost: OnLost
-        self._cpus = cpus
         self._niceness = niceness
         self._alive = alive
 
@@ -275,13 +272,11 @@ class Pool:
         return self._move(idle, slot) if idle is not None else None
 
     def _start(self, slot: int) -> Worker:
-        cpu = self._cpus[slot % len(self._cpus)] if self._cpus else -1
         worker = self._workers[slot] = Worker(
             slot,
             self._loop,
             self._ended,
             self._lost,
-            cpu=cpu,
             niceness=self._niceness,
             alive=self._alive,
         )

@@ -65,11 +65,11 @@ static int starts(const char *text, const char *prefix)
 /* The value of a variable of ours, or NULL. */
 static const char *value_if(const char *variable, const char *name)
 {
-	size_t length = strlen(name);
-	if (!starts(variable, "SMPMAKE_") || strncmp(variable + 8, name, length) != 0 ||
-	    variable[8 + length] != '=')
+	size_t length = strlen(name), ours = sizeof OURS - 1;
+	if (!starts(variable, OURS) || strncmp(variable + ours, name, length) != 0 ||
+	    variable[ours + length] != '=')
 		return NULL;
-	return variable + 8 + length + 1;
+	return variable + ours + length + 1;
 }
 
 static uint32_t number_in(const char *digits)
@@ -141,7 +141,7 @@ int survey(struct context *s)
 	uint32_t level = come[3] != NULL ? number_in(come[3]) + 1 : 1;
 	if (level > MAX_DEPTH)
 		return -1;
-	s->depth = numbered("SMPMAKE_DEPTH=", level);
+	s->depth = numbered(OURS "DEPTH=", level);
 	s->env_bytes += strlen(s->depth) + 1;
 	s->env[n++] = s->depth;
 	s->env[n] = NULL;
@@ -155,7 +155,7 @@ void number(struct context *s, uint32_t command)
 		return;
 	while (s->env[n] != NULL)
 		n++;
-	s->env[n] = numbered("SMPMAKE_COMMAND=", command);
+	s->env[n] = numbered(OURS "COMMAND=", command);
 	s->env[n + 1] = NULL;
 }
 
@@ -191,7 +191,7 @@ static int is_static(const char *path)
 
 char **driver_environment(const struct context *s, const char *real)
 {
-	static char nobody[] = "SMPMAKE_CALLER=0000000000";
+	static char nobody[] = OURS "CALLER=0000000000";
 	int unguarded = s->has_guard && is_static(real);
 	size_t count = 0, n = 0;
 	while (environ[count] != NULL)

@@ -358,9 +358,9 @@ int main(int argc, char **argv)
 	int control = atoi(argv[1]), alive = atoi(argv[2]), error = 0;
 	const char *folder = argv[4];
 	/* The driver is the first of its build, unless it takes no guard itself. */
-	const char *caller = getenv("SMPMAKE_CALLER");
+	const char *caller = getenv(OURS "CALLER");
 	if (caller != NULL && strtol(caller, NULL, 10) != 0)
-		unsetenv("SMPMAKE_CALLER");
+		unsetenv(OURS "CALLER");
 	fcntl(control, F_SETFD, FD_CLOEXEC);
 	fcntl(alive, F_SETFD, FD_CLOEXEC);
 	if (!has_terminal())

@@ -11,6 +11,9 @@
 
 #define WIRE_MAGIC 0x4b4d5053u /* "SPMK" */
 #define WIRE_VERSION 3u
+/* What our variables begin with; smpmake/variables.py has their names. */
+#define OURS "_SMPMAKE_"
+
 #define WIRE_MAX_PAYLOAD (16u << 20)
 
 /* How long whoever waits for a server that dies goes on waiting: its keeper needs less to end all

@@ -1,17 +1,15 @@
 /* A worker holds one slot: it starts a real tool, waits for it and tells the server how it went.
  *
- *     smpmake-worker SOCKET CPU NICE ALIVE
+ *     smpmake-worker SOCKET NICE ALIVE
  *
- * SOCKET is the connection to the server, CPU the one to stay on (-1: any), NICE the niceness to
- * add, ALIVE a descriptor that only has to stay open as long as the worker lives (-1: none).  When
- * the server goes away the worker ends its tool, removes what that tool had not finished, and
- * leaves.
+ * SOCKET is the connection to the server, NICE the niceness to add, ALIVE a descriptor that only
+ * has to stay open as long as the worker lives (-1: none).  When the server goes away the worker
+ * ends its tool, removes what that tool had not finished, and leaves.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +64,7 @@ static int catcher(const char *name)
 	return memfd_create(name, MFD_CLOEXEC);
 }
 
-static void prepare(struct worker *w, int cpu, int niceness)
+static void prepare(struct worker *w, int niceness)
 {
 	sigset_t set;
 	stand_signals();
@@ -78,12 +76,6 @@ static void prepare(struct worker *w, int cpu, int niceness)
 	setpgid(0, 0); /* Ctrl-C is for the driver; the server decides about us */
 	if (niceness != 0 && nice(niceness) == -1)
 		errno = 0;
-	if (cpu >= 0) {
-		cpu_set_t one;
-		CPU_ZERO(&one);
-		CPU_SET((size_t)cpu, &one);
-		sched_setaffinity(0, sizeof one, &one);
-	}
 	for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
 		struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 		getrlimit(i, &limit);
@@ -351,17 +343,17 @@ static int tell_inherited(int server)
 
 int main(int argc, char **argv)
 {
-	if (argc != 5) {
+	if (argc != 4) {
 		errno = EINVAL;
-		complain("worker", "is started by smpmake, with four arguments");
+		complain("worker", "is started by smpmake, with three arguments");
 		return 125;
 	}
 	struct worker w = {.server = atoi(argv[1])};
 	fcntl(w.server, F_SETFD, FD_CLOEXEC);
-	fcntl(atoi(argv[4]), F_SETFD, FD_CLOEXEC);
+	fcntl(atoi(argv[3]), F_SETFD, FD_CLOEXEC);
 	if (tell_inherited(w.server) != 0)
 		return 0;
-	prepare(&w, atoi(argv[2]), atoi(argv[3]));
+	prepare(&w, atoi(argv[2]));
 	for (;;) {
 		struct wire_header header;
 		struct job job = {0};

@@ -120,20 +120,14 @@ def _ancestors_share(bench: Bench) -> float | None:
 
 def _extra(bench: Bench) -> list[Part]:
     most = max(bench.cpus)
-    both, old = _both(bench, most), _ancestors_share(bench)
-    if both is None or old is None:
+    both = _both(bench, most)
+    if both is None or most == 1:
         return []
     gained = ratio(*both)
-    serial, parallel = (spread(values).median for values in both)
     said = f"{gained.median:.2f} x ({gained.low:.2f} to {gained.high:.2f})"
     share = efficiency(gained.median, most)
     if share is not None and share >= 0:
         extra = f"of the extra CPU{'s' if most > 2 else ''}"
         how = phrases.formula(Ends(gained.median, gained.median), most)
         said += f": {share:.0%} {extra} = {how}"
-    rows = [("speed-up", said)]
-    if old >= 0:
-        formula = f"({serial:.2f} - {parallel:.2f}) / ({serial:.2f} x (1 - 1/{most}))"
-        text = f"of the time that could be saved, by the ancestor's formula: {formula} = {old:.0%}"
-        rows.append(("saved", text))
-    return ["", pairs(rows)]
+    return ["", pairs([("speed-up", said)])]

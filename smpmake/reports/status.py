@@ -15,6 +15,31 @@ _COLUMNS = (
 )
 
 
+def document(state: dict[str, Any], builds: dict[str, Any]) -> dict[str, Any]:
+    """The same for programs; a build of no known command was begun by a smpmake."""
+    return {
+        "format": "smpmake-status",
+        "version": 1,
+        "slots": builds["slots"],
+        "running": state["running"],
+        "queued": state["queued"],
+        "hosts": [
+            {"name": name, "slots": slots, "compiling": taken, "compilers": list(compilers)}
+            for name, slots, taken, compilers, _ in state["hosts"]
+        ],
+        "builds": [
+            {
+                "command": build["command"],
+                "folder": build["folder"] or None,
+                "started_unix": build["began"],
+                "done": build["done"],
+                "pending": build["pending"],
+            }
+            for build in builds["builds"]
+        ],
+    }
+
+
 def lines(
     state: dict[str, Any],
     builds: dict[str, Any],

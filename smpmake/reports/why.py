@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 from smpmake.commands.model import Reason
 from smpmake.records import REUSED, BuildRecord, CommandRecord
@@ -93,6 +93,61 @@ def about(
                     f"{stall.path})"
                 )
     return render(rows, look)
+
+
+def document(record: BuildRecord, path: str | None) -> dict[str, Any]:
+    """The same for programs: the commands that did not run in parallel, or all about a path."""
+    if path is None:
+        found = [("", command) for command in record.commands if command.reason]
+    else:
+        found = [(role, c) for c in record.commands if (role := _role(c, path))]
+    numbers = {command.number for _, command in found}
+    return {
+        "format": "smpmake-why",
+        "version": 1,
+        "build": record.id,
+        "path": path,
+        "commands": [_command(command, role) for role, command in found],
+        "stalls": [
+            {
+                "who": stall.who,
+                "cause": stall.cause,
+                "path": stall.path,
+                "waited_for": stall.waited_for,
+                "seconds": round(stall.duration, 6),
+            }
+            for stall in record.stalls
+            if stall.ended and (path is None or stall.waited_for in numbers)
+        ],
+    }
+
+
+def _role(command: CommandRecord, path: str) -> str:
+    """Whether it made a path, something inside it, or read it; "" for none of these."""
+    if path in command.outputs:
+        return "made"
+    if _made_in(command, path):
+        return "inside"
+    return "read" if path in command.inputs or path in command.reads else ""
+
+
+def _command(command: CommandRecord, role: str) -> dict[str, Any]:
+    return {
+        "number": command.number,
+        "command": command.command,
+        "cwd": command.cwd,
+        "role": role or None,
+        "verdict": command.verdict,
+        "reason": command.reason or None,
+        "text": Reason.text_of(command.reason) if command.reason else None,
+        "detail": command.detail,
+        "state": command.state,
+        "status": command.status,
+        "waited_for": command.waited_for,
+        "outputs": list(command.outputs),
+        "surprises": list(command.surprises),
+        "seconds": round(command.duration, 6),
+    }
 
 
 def _made_in(command: CommandRecord, folder: str) -> bool:

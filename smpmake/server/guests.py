@@ -124,7 +124,7 @@ class Guests:
         now: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._engine = engine
-        self._settings = replace(settings, guard=False)  # a shell has none
+        self._settings = settings._replace(guard=False)  # a shell has none
         self._note = note
         self._look = look
         self._processes = processes or Processes()

@@ -137,7 +137,6 @@ class Requests:
         ids = [FileId(*map(int, pair)) for pair in message["output"]]
         rules = Rules(
             bool(message["guard"]),
-            bool(message["defer_links"]),
             tuple(map(str, message["foreground"])),
             tuple(map(str, message["exclusive"])),
             recipes=bool(message["recipes"]),

@@ -6,14 +6,20 @@ import contextlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from smpmake import native
+from smpmake import native, variables
 from smpmake.disk.elf import takes_guard
 from smpmake.errors import SmpmakeError
 
 if TYPE_CHECKING:
     from smpmake.protocol.wire import FileId
+
+#: What a process of another build above us may have.
+_OF_OTHERS: Final = (
+    *(variables.CALLER, variables.UNGUARDED, variables.COMMAND, variables.TRACE),
+    *(variables.GUARD, variables.SHIMS),
+)
 
 
 def driver_environment(
@@ -28,21 +34,21 @@ def driver_environment(
     """
     environment = dict(os.environ)
     path = environment.get("PATH", os.defpath)
-    environment["SMPMAKE_SOCKET"] = os.fspath(socket)
-    environment["SMPMAKE_BOARD"] = os.fspath(board)
-    environment["SMPMAKE_BUILD"] = build
-    for name in ("CALLER", "UNGUARDED", "COMMAND", "TRACE", "GUARD", "SHIMS"):
-        environment.pop(f"SMPMAKE_{name}", None)
+    environment[variables.SOCKET] = os.fspath(socket)
+    environment[variables.BOARD] = os.fspath(board)
+    environment[variables.BUILD] = build
+    for name in _OF_OTHERS:
+        environment.pop(name, None)
     if guarded:
         library = _preloadable(native.guard(), board.parent)
         others = re.split("[ :]+", environment.get("LD_PRELOAD", "").strip(" :"))
         libraries = [library, *(each for each in others if each not in ("", library))]
         environment["LD_PRELOAD"] = ":".join(libraries)
-        environment["SMPMAKE_GUARD"] = library
-        environment["SMPMAKE_SHIMS"] = os.fspath(shims)
+        environment[variables.GUARD] = library
+        environment[variables.SHIMS] = os.fspath(shims)
         if takes_guard(guarded):
             return environment
-        environment["SMPMAKE_CALLER"] = "0000000000"
+        environment[variables.CALLER] = "0000000000"
     if not path.startswith(f"{shims}:"):
         environment["PATH"] = f"{shims}:{path}"
     return environment

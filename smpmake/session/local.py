@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from smpmake.commands import families, wmake
+from smpmake.commands import wmake
 from smpmake.commands.model import Kind
 from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
@@ -26,7 +26,7 @@ from smpmake.session.backend import BREATH, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import output_ids
 from smpmake.session.limits import SHORT
-from smpmake.session.stage import BUILD, Stage, Terms
+from smpmake.session.stage import BUILD, Stage, terms_of
 from smpmake.threads import Thread
 
 if TYPE_CHECKING:
@@ -51,16 +51,6 @@ _SERVER: Final = tuple(
         *("server.requests", "server.neighbours", "server.socket"),
     )
 )
-
-
-def terms_of(settings: Settings) -> Terms:
-    """What they say of a stage."""
-    return Terms(
-        guard=settings.guard,
-        budget=settings.undo,
-        described=tuple(families.described()),
-        output=settings.output == "serial",
-    )
 
 
 class LocalBackend:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from smpmake import variables
 from smpmake.config import Settings
 from smpmake.decide.rules import rules_of
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
@@ -42,7 +43,6 @@ class RemoteBackend:
         self._addresses = client.ask(
             "begin",
             guard=rules.guard,
-            defer_links=rules.defer_links,
             foreground=rules.foreground,
             exclusive=rules.exclusive,
             recipes=rules.recipes,
@@ -147,7 +147,7 @@ class RemoteBackend:
 
 def running_server() -> Client | None:
     """The server of the build that we were started in, or of the shell that evaluated `env`."""
-    path = os.environ.get("SMPMAKE_SOCKET")
+    path = os.environ.get(variables.SOCKET)
     if not path:
         return None
     try:

@@ -19,6 +19,7 @@ from smpmake.session.environment import driver_environment
 from smpmake.undo.journal import UndoJournal
 
 if TYPE_CHECKING:
+    from smpmake.config import Settings
     from smpmake.session.jobserver import JobServer
 
 #: The one build's name that a server of its own has.
@@ -26,7 +27,7 @@ BUILD: Final = "main"
 
 
 class Terms(NamedTuple):
-    """What settings say of a stage; the defaults are theirs (a test compares them).
+    """What settings say of a stage; the defaults are theirs.
 
     guard      whether the driver's processes get one.
     budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
@@ -40,8 +41,14 @@ class Terms(NamedTuple):
     output: bool = False
 
 
-#: Those of who has no settings.
-USUAL: Final = Terms()
+def terms_of(settings: Settings) -> Terms:
+    """What they say of a stage."""
+    described: tuple[str, ...] = ()
+    if settings.tools:
+        from smpmake.commands import families
+
+        described = tuple(families.described())
+    return Terms(settings.guard, settings.undo, described, settings.output == "serial")
 
 
 class Stage:

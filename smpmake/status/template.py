@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake.errors import SmpmakeError
 from smpmake.units import one_line
@@ -21,8 +20,7 @@ class StatusFormatError(SmpmakeError):
     """SMPMAKE_STATUS cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """A moment of a build.  Seconds; None where nothing is known.
 
     rate, lately  commands finished a second: in all, and in the last seconds.

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from smpmake import variables
 from smpmake.protocol.layout import (
     UNDO_DATA,
     UNDO_ENDED,
@@ -35,6 +36,7 @@ from smpmake.schedule.names import is_product
 from smpmake.undo.entries import Change
 from smpmake.undo.journal import UndoJournal
 
+_PREFIXES = tuple(map(os.fsencode, variables.PREFIXES))
 Print = tuple[int, int, int] | None
 """What a file was: its inode, size and time; None where there was none."""
 
@@ -89,7 +91,7 @@ def prints_of(paths: Iterable[str]) -> dict[str, Print]:
 
 def key_of(invoke: Invoke, argv: bytes) -> bytes:
     """Equal for commands that do the same with the same files."""
-    variables = sorted(v for v in invoke.env.split(b"\0") if not v.startswith(b"SMPMAKE_"))
+    variables = sorted(v for v in invoke.env.split(b"\0") if not v.startswith(_PREFIXES))
     handed_on = b"%d %d %d %d %d" % (
         *(invoke.mask, invoke.inherited),
         *(invoke.ignored, invoke.blocked, invoke.nice),

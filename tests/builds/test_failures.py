@@ -241,7 +241,7 @@ def test_p5_a_shim_whose_server_is_gone_is_the_real_tool(space: Space) -> None:
         str(space.root / "shims/gcc"),
         "-c",
         "a.c",
-        SMPMAKE_SOCKET=str(space.root / "nothing"),
+        _SMPMAKE_SOCKET=str(space.root / "nothing"),
         PATH=f"{space.root}/shims:{os.environ['PATH']}",
     )
     assert ended.status == 0, ended

@@ -103,7 +103,7 @@ def test_a_source_that_is_still_to_be_made(space: Space) -> None:
     }
     held, command = Held(space), ["sh", "build.sh"]
     status, expected = held.serial(files, command)
-    ended, tree = held.parallel(files, command, "--links=defer", command_waits=True)
+    ended, tree = held.parallel(files, command, command_waits=True)
     assert (ended.status, tree) == (status, expected), ended.err
     assert "1 pending-answer" in ended.err
     assert "without making" not in ended.err

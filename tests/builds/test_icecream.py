@@ -143,13 +143,13 @@ def _knows(space: Space) -> None:
     knows = tools / "smpmake-knows"
     knows.write_text(
         "#!/bin/sh\n"
-        '[ -n "$SMPMAKE_SOCKET" ] || { gcc -c f0.c -o known.o; rm known.o; exit 0; }\n'
+        '[ -n "$_SMPMAKE_SOCKET" ] || { gcc -c f0.c -o known.o; rm known.o; exit 0; }\n'
         "gcc -c f0.c -o known.o; rm known.o\n"
         f"exec {shutil.which('python3')} - <<'E'\n"
         "import os, sys\n"
         f"sys.path.insert(0, {str(Path(icecream.__file__).parents[2])!r})\n"
         "from smpmake.protocol.client import Client\n"
-        "hosts = Client(os.environ['SMPMAKE_SOCKET']).ask('state')['hosts']\n"
+        "hosts = Client(os.environ['_SMPMAKE_SOCKET']).ask('state')['hosts']\n"
         "sys.exit(not any(ours or others for _, _, _, ours, others in hosts))\n"
         "E\n"
     )

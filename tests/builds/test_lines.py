@@ -306,7 +306,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < argc; i++)
         fprintf(out, "%d: %s\\n", i, argv[i]);
     for (char **each = environ; *each; each++)
-        if (strncmp(*each, "SMPMAKE_", 8) && strncmp(*each, "LD_PRELOAD=", 11))
+        if (strncmp(*each, "_SMPMAKE_", 9) && strncmp(*each, "LD_PRELOAD=", 11))
             fprintf(out, "%s\\n", *each);
     return fclose(out);
 }

@@ -200,7 +200,6 @@ WAYS = {
     "make -k": (["make", "-k"], []),
     "make -j2": (["make", "-j2"], []),
     "one slot": (["make"], ["-j1"]),
-    "links wait": (["make"], ["--links=wait"]),
     "chaos": (["make"], ["--chaos", "7"]),
     "serial output": (["make"], ["--output=serial"]),
     "quiet": (["make"], ["-q"]),

@@ -7,25 +7,27 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from smpmake import __version__, cpus, exports
-from smpmake.cli import guarded, is_plain, main
-from smpmake.cli.build import settings_from
-from smpmake.cli.group import insert_run, parsed
+from smpmake import __version__, cpus, exports, native
+from smpmake.cli import guarded, main
+from smpmake.cli.group import group, insert_run, parsed
 from smpmake.cli.leaving import BySignal
-from smpmake.cli.names import VARIABLES
+from smpmake.cli.names import COMMANDS
+from smpmake.cli.place import part
 from smpmake.cli.run import run
+from smpmake.cli.settings import settings_from
 from smpmake.config import ConfigError, Settings, load, merge
 from smpmake.history import History
 from smpmake.said import use_color
 from tests.support.space import MAIN, SMPMAKE, Space, objects
 
-VALUES = {"-j", "--jobs", "--links"}
+VALUES = {"-j", "--jobs", "--color"}
 
 
 @pytest.mark.parametrize(
@@ -35,12 +37,18 @@ VALUES = {"-j", "--jobs", "--links"}
         ("make -j4 --version", "run make -j4 --version"),
         ("-j 3 make -k", "run -j 3 make -k"),
         ("-j3 -k make", "run -j3 -k make"),
-        ("--links defer make", "run --links defer make"),
-        ("--links=defer make", "run --links=defer make"),
+        ("--color never make", "run --color never make"),
+        ("--color=never make", "run --color=never make"),
         ("-- why", "run -- why"),
         ("-j 2 -- make -q", "run -j 2 -- make -q"),
         ("run why", "run why"),
         ("-k run stop", "run -k stop"),
+        ("env", "env"),
+        ("env --socket x", "env --socket x"),
+        ("env --socket=x --help", "env --socket=x --help"),
+        ("env CC=clang make", "run env CC=clang make"),
+        ("-k env -i make", "run -k env -i make"),
+        ("env --socket x make", "run env --socket x make"),
         ("why", "why"),
         ("doctor --no-probe", "doctor --no-probe"),
         ("--help", "--help"),
@@ -56,16 +64,54 @@ def test_our_options_end_at_the_first_word_that_is_not_one(given: str, meant: st
     assert insert_run(given.split(), VALUES) == meant.split()
 
 
+@pytest.mark.parametrize(
+    ("given", "folders", "rest"),
+    [
+        ("-C sub make -C other", ["sub"], "make -C other"),
+        ("-Csub -j 2 -C deep make", ["sub", "deep"], "-j 2 make"),
+        ("run -C sub make", ["sub"], "run make"),
+        ("-k run -C sub run -C x", ["sub"], "-k run run -C x"),
+        ("-- -C sub", [], "-- -C sub"),
+        ("-j -C make", [], "-j -C make"),
+        ("-C sub report", ["sub"], "report"),
+    ],
+)
+def test_folders_to_change_to(given: str, folders: list[str], rest: str) -> None:
+    parted = part(given.split())
+    assert parted.folders == folders
+    assert [given.split()[at] for at in parted.kept] == rest.split()
+
+
+def slots_of_last(space: Space) -> int:
+    return History(space.root / "state" / "smpmake" / "history.db").heads()[0].slots
+
+
+@pytest.mark.slow
+def test_a_build_in_a_folder(space: Space) -> None:
+    space.write({"a/b/Makefile": "all: f0.o\n", "a/b/f0.c": "int x;\n"})
+    space.write({"a/b/.smpmake.toml": "jobs = 3\n"})
+    ended = space.smpmake("-C", "a", "-Cb", "make")
+    assert ended.status == 0, ended.err
+    assert slots_of_last(space) == 3
+    assert (space.folder / "a/b/f0.o").exists()
+    assert space.smpmake("-C", "a/b", "report").out.startswith("make\n")
+    for words in (["-C", "none", "make"], ["-C", "none", "report"]):
+        wrong = space.smpmake(*words)
+        assert (wrong.status, wrong.err) == (125, "smpmake: -C none: No such file or directory\n")
+    assert space.smpmake("-C").err == "smpmake: -C needs a folder: smpmake -C DIR COMMAND\n"
+
+
 @pytest.mark.slow
 def test_help_and_version(space: Space) -> None:
     shown = space.smpmake("--help")
     assert shown.status == 0
-    for variable in ("JOBS", "KEEP_GOING", "LINKS", "NICE", "AFFINITY", "FOREGROUND", "EXCLUSIVE"):
+    for variable in ("JOBS", "KEEP_GOING", "NICE", "FOREGROUND", "EXCLUSIVE"):
         assert f"SMPMAKE_{variable}" in shown.out.replace("\n", "").replace(" ", "")
-    for variable in ("OUTPUT", "VERBOSE", "QUIET", "COLOR"):
+    for variable in ("OUTPUT_SYNC", "VERBOSE", "QUIET", "COLOR"):
         assert f"SMPMAKE_{variable}" in shown.out
-    assert space.smpmake("--version").out == f"smpmake {__version__}\n"
-    assert space.smpmake("-V").out == f"smpmake {__version__}\n"
+    for word in ("--version", "-V"):
+        said = f"smpmake {__version__} (build {native.build_id()})\n"
+        assert space.smpmake(word).out == said
     assert space.smpmake("run", "--help").status == 0
     assert space.smpmake().status == 0 or "Usage" in space.smpmake().err
 
@@ -74,15 +120,17 @@ def test_help_and_version(space: Space) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-j", "-1", "make"], ["-j", "'-1'", "0 for all CPUs"]),
-        (["-j", "many", "make"], ["'many'", "1 to 4096", "0 for all CPUs"]),
-        (["--links", "perhaps", "make"], ["perhaps", "wait", "defer"]),
+        (["-j", "-1", "make"], ["-j", "'-1'", "0 for all usable CPUs"]),
+        (["-j", "many", "make"], ["'many'", "1 to 4096", "0 for all usable CPUs"]),
+        (["--color", "perhaps", "make"], ["perhaps", "always", "never"]),
+        (["--affinity", "make"], ["--affinity is gone: the system places jobs"]),
+        (["--links=defer", "make"], ["--links is gone: links and archives run in parallel"]),
         (["--no-such-option", "make"], ["--no-such-option"]),
         (["-j4"], ["COMMAND"]),
         (["--nice", "77", "make"], ["77"]),
         (["--recipes=learned", "make"], ["'learned' is gone", "give 'understood'"]),
         (["--recipes", "all", "make"], ["'all' is gone", "Leave the option out"]),
-        (["--recipes=some", "make"], ["'some' is not one of 'off', 'understood'"]),
+        (["--recipes=some", "make"], ['\'some\' must be one of "off", "understood"']),
         (["shims", "install"], ["DIR"]),
     ],
 )
@@ -97,31 +145,78 @@ def test_usage_errors_have_our_own_status(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "usage"),
+    ("arguments", "name"),
     [
-        (["-j", "x", "make"], "smpmake [OPTIONS] COMMAND..."),
-        (["run", "-j", "x", "make"], "smpmake run [OPTIONS] COMMAND..."),
-        (["-k", "run", "-j", "x"], "smpmake run [OPTIONS] COMMAND..."),
-        (["report", "--jsn"], "smpmake report [OPTIONS] [BUILD]"),
+        (["-j", "x", "make"], "smpmake"),
+        (["run", "-j", "x", "make"], "smpmake run"),
+        (["-k", "run", "-j", "x"], "smpmake run"),
+        (["report", "--jsn"], "smpmake report"),
     ],
 )
-def test_errors_name_what_was_typed(space: Space, arguments: list[str], usage: str) -> None:
+def test_errors_name_what_was_typed(space: Space, arguments: list[str], name: str) -> None:
     ended = space.smpmake(*arguments)
-    name = usage.partition(" [")[0]
-    assert ended.err.startswith(f"Usage: {usage}\nTry '{name} --help' for help.\n"), ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert ended.err.endswith(f" (see {name} --help)\n"), ended.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "environ", "says"),
+    [
+        (
+            ["-j", "x", "make"],
+            {},
+            "--jobs: 'x' must be a whole number from 1 to 4096, or 0 for all",
+        ),
+        (["make"], {"SMPMAKE_JOBS": "x"}, "SMPMAKE_JOBS: 'x' must be a whole number from 1 to"),
+        (["--output=x", "make"], {}, '--output-sync: \'x\' must be one of "live", "serial" ('),
+        (["make"], {"SMPMAKE_OUTPUT": "x"}, "SMPMAKE_OUTPUT: 'x' must be one of"),
+        (["make"], {"SMPMAKE_KEEP_GOING": "x"}, "SMPMAKE_KEEP_GOING: 'x' is not a valid boolean"),
+        (["-q"], {}, "COMMAND is missing (see smpmake --help)"),
+        (["report", "--rows", "0"], {}, "--rows: '0' must be a whole number, at least 1 ("),
+        (["report", "x"], {}, "BUILD: 'x' must be a build: a number that smpmake history shows"),
+        (["completion", "tcsh"], {}, "SHELL: 'tcsh' is not one of 'bash', 'fish', 'zsh' ("),
+        (["export", "x"], {}, "No such command 'x' (see smpmake export --help)"),
+    ],
+)
+def test_usage_errors_are_one_line(
+    space: Space, arguments: list[str], environ: dict[str, str], says: str
+) -> None:
+    ended = space.smpmake(*arguments, **environ)
+    assert ended.status == 125
+    assert len(ended.err.splitlines()) == 1
+    assert ended.err.startswith(f"smpmake: {says}"), ended.err
+
+
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    yield "smpmake", run
+    for name in COMMANDS:
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from command.commands.items()
+
+
+@pytest.mark.parametrize(("name", "command"), list(every_command()))
+def test_help_is_whole_and_in_words(name: str, command: click.Command) -> None:
+    context = click.Context(command, max_content_width=100, terminal_width=100)
+    text = command.get_help(context)
+    for mark in ("INTEGER", "TEXT", "RANGE", "x>=", "<=", "..."):
+        assert mark not in text.replace("COMMAND...", "").replace("[ARGS]...", ""), text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        ("--jbos", "No such option '--jbos'. Did you mean '--jobs'?"),
-        ("--no-such", "No such option '--no-such'.\n"),
-        ("--frobnicate", "No such option '--frobnicate'.\n"),
+        ("--jbos", "smpmake: no such option: --jbos; did you mean --jobs? (see smpmake --help)\n"),
+        ("--no-such", "smpmake: no such option: --no-such (see smpmake --help)\n"),
+        ("--frobnicate", "smpmake: no such option: --frobnicate (see smpmake --help)\n"),
     ],
 )
 def test_only_what_is_near_is_suggested(space: Space, option: str, says: str) -> None:
-    assert says in space.smpmake(option, "make").err
+    assert space.smpmake(option, "make").err == says
 
 
 @pytest.mark.slow
@@ -169,11 +264,11 @@ def test_project_file_wins_over_the_users_and_lists_add_up(
     project.mkdir(parents=True)
     (user / "config.toml").write_text('jobs = 2\nnice = 5\nforeground = ["a"]\n')
     (tmp_path / "project" / ".smpmake.toml").write_text(
-        'jobs = 7\nlinks = "defer"\nforeground = ["b"]\nkeep-going = true\n'
+        'jobs = 7\nrecipes = "off"\nforeground = ["b"]\nkeep-going = true\n'
     )
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     settings = load(project)
-    assert (settings.jobs, settings.nice, settings.links) == (7, 5, "defer")
+    assert (settings.jobs, settings.nice, settings.recipes) == (7, 5, "off")
     assert settings.foreground == ("a", "b")
     assert settings.keep_going
     monkeypatch.setenv("XDG_CONFIG_HOME", "/dev/null")
@@ -184,11 +279,11 @@ def test_project_file_wins_over_the_users_and_lists_add_up(
     ("text", "words"),
     [
         ("job = 3", ["unknown key 'job'", "did you mean 'jobs'?"]),
-        ("color-scheme = 3", ["unknown key 'color-scheme' (known: affinity"]),
+        ("color-scheme = 3", ["unknown key 'color-scheme' (known: color"]),
         ("keep_going = true", ["unknown key 'keep_going'", "did you mean 'keep-going'?"]),
         ("jobs = -1", ["'jobs' is -1", "whole number"]),
         ("jobs = true", ["'jobs' is True"]),
-        ('links = "later"', ["'links' is 'later'", '"wait"']),
+        ('color = "later"', ["'color' is 'later'", '"auto"']),
         ("foreground = 3", ["list of tool names"]),
         ("nice = 20", ["0 to 19"]),
         ("jobs = ", ["not TOML"]),
@@ -222,6 +317,21 @@ def test_an_older_value_of_recipes_is_told_and_means_the_default(space: Space, v
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("key", "value"), [("affinity", "true"), ("links", '"wait"')], ids=["affinity", "links"]
+)
+def test_a_setting_that_is_gone_is_told(space: Space, key: str, value: str) -> None:
+    variable = f"SMPMAKE_{key.upper()}"
+    by_variable = space.smpmake("true", **{variable: "wait"})
+    assert f"smpmake: {variable} is gone: " in by_variable.err
+    space.write({".smpmake.toml": f"{key} = {value}\njobs = 3\n"})
+    by_file = space.smpmake("true")
+    assert f"smpmake: {space.folder / '.smpmake.toml'}: '{key}' is gone: " in by_file.err
+    assert by_file.status == by_variable.status == 0
+    assert load(space.folder).jobs == 3
+
+
+@pytest.mark.slow
 def test_a_bad_file_is_an_error_of_ours_before_anything_runs(space: Space) -> None:
     space.write({".smpmake.toml": "jbos = 3\n"})
     ended = space.smpmake("touch", "ran")
@@ -237,10 +347,10 @@ def test_the_command_line_wins_over_the_environment_over_the_file(space: Space) 
     assert "1  user-foreground" in by_file.err
     space.write({".smpmake.toml": "jobs = 3\n"})
     space.write({"count.sh": "echo\n"})
-    by_environment = space.smpmake("-v", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="5")
-    assert "s with 5 slots on " in by_environment.err
-    by_option = space.smpmake("-j7", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="5")
-    assert "s with 7 slots on " in by_option.err
+    assert space.smpmake("sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="5").status == 0
+    assert slots_of_last(space) == 5
+    assert space.smpmake("-j7", "sh", "-c", "gcc -c f0.c", SMPMAKE_JOBS="5").status == 0
+    assert slots_of_last(space) == 7
     pattern = space.smpmake("--foreground", "/usr/*/g?c", "-v", "sh", "-c", "gcc -c f1.c")
     assert "1  user-foreground" in pattern.err
 
@@ -312,20 +422,18 @@ def test_a_damaged_history_does_not_stop_a_build(space: Space) -> None:
 
 
 @pytest.mark.slow
-def test_affinity_nice_and_exclusive(space: Space) -> None:
+def test_nice_and_exclusive(space: Space) -> None:
     tool = space.root / "tools" / "gcc"
     tool.parent.mkdir()
-    tool.write_text("#!/bin/sh\nnice > nice; taskset -p $$ > mask; touch a.o\n")
+    tool.write_text("#!/bin/sh\nnice > nice; touch a.o\n")
     tool.chmod(0o755)
     space.environment["PATH"] = f"{tool.parent}:{space.environment['PATH']}"
     space.write({"a.c": ""})
-    ended = space.smpmake("-j2", "--nice", "7", "--affinity", "sh", "-c", "gcc -c a.c")
+    ended = space.smpmake("-j2", "--nice", "7", "sh", "-c", "gcc -c a.c")
     assert ended.status == 0, ended.err
     own = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert own[0] > 0
     assert int((space.folder / "nice").read_text()) == os.nice(0) + 7
-    mask = int((space.folder / "mask").read_text().rsplit(" ", 1)[1], 16)
-    assert mask.bit_count() == 1
     assert space.smpmake("--exclusive", "gcc", "sh", "-c", "gcc -c a.c").status == 0
 
 
@@ -377,33 +485,6 @@ def test_export_ninja_says_what_it_needs(
     assert "pip install ninja-syntax" in capsys.readouterr().err
 
 
-def test_what_a_build_may_be_told_by_the_environment_is_known_without_the_parser() -> None:
-    """Else a command line without options would pass over it."""
-    options = [param for param in run.params if isinstance(param, click.Option)]
-    assert {option.envvar for option in options if option.envvar} == set(VARIABLES)
-
-
-@pytest.mark.parametrize(
-    ("words", "environ", "plain"),
-    [
-        (["make"], {}, True),
-        (["make", "-j2", "--", "all"], {"SMPMAKE_STATUS": "%f", "SMPMAKE_SOCKET": "s"}, True),
-        (["./report"], {}, True),
-        ([""], {}, True),
-        ([], {}, False),
-        (["-q", "make"], {}, False),
-        (["--", "report"], {}, False),
-        (["report"], {}, False),
-        (["make"], {"SMPMAKE_JOBS": "2"}, False),
-        (["make"], {"_SMPMAKE_COMPLETE": "bash_source"}, False),
-    ],
-)
-def test_which_command_lines_need_no_parser(
-    words: list[str], environ: dict[str, str], plain: bool
-) -> None:
-    assert is_plain(words, environ) == plain
-
-
 def test_the_parser_makes_the_same_of_a_plain_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -414,7 +495,7 @@ def test_the_parser_makes_the_same_of_a_plain_command_line(
         seen.append((options, command))
         return 7
 
-    monkeypatch.setattr("smpmake.cli.run.start", note)
+    monkeypatch.setattr("smpmake.cli.plain.start", note)
     words = ["make", "-j2", "--", "all", "--help"]
     assert parsed(words) == 7
     ((options, command),) = seen

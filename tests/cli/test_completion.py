@@ -27,11 +27,16 @@ FISH = shutil.which("fish")
         ("-j 3 make -k al", ["behind 3"]),
         ("-- report x", ["behind 2"]),
         ("run -k make al", ["behind 3"]),
+        ("env CC=clang make al", ["behind 1"]),
+        ("env --so", ["--socket"]),
+        ("-C x", ["dir x"]),
+        ("-C sub -k -C deep make al", ["behind 6"]),
+        ("-C sub rep", ["report", "command 3"]),
         ("bench --clean x make al", ["behind 4"]),
-        ("--links ", ["wait", "defer"]),
-        ("--links=d", ["defer"]),
-        ("--links = d", ["defer"]),  # as bash parts it
-        ("--links = wait make al", ["behind 4"]),
+        ("--color ", ["auto", "always", "never"]),
+        ("--color=al", ["always"]),
+        ("--color = al", ["always"]),  # as bash parts it
+        ("--color = never make al", ["behind 4"]),
         ("--vers", ["--version"]),
         ("--keep", ["--keep-going"]),
         ("report --js", ["--json"]),
@@ -118,9 +123,9 @@ def test_bash(typed: Space, own: bool) -> None:
     if not own:
         ready(child, '_command_offset() { COMPREPLY=("from-$1"); }')
     completes(child, "smpmake repo", "rt ")
-    completes(child, "smpmake --links=d", "efer ")
+    completes(child, "smpmake --color=al", "ways ")
     completes(child, "smpmake report --js", "on ")
-    completes(child, "smpmake --links=wait tool -x al", "pha-2-tool" if own else "from-4")
+    completes(child, "smpmake --color=never tool -x al", "pha-2-tool" if own else "from-4")
     (typed.folder / "some-file").touch()
     completes(child, "smpmake why some", "-file ")
     if own:
@@ -144,7 +149,7 @@ def test_zsh(typed: Space) -> None:
     )
     (typed.folder / "some-file").touch()
     completes(child, "smpmake repo", "rt")
-    completes(child, "smpmake --links=d", "efer")
+    completes(child, "smpmake --color=al", "ways")
     completes(child, "smpmake report --js", "on")
     completes(child, "smpmake -j 3 tool -x al", "pha-3")
     completes(child, "smpmake why some", "-file")

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import click
 import pytest
 
+import smpmake
 from smpmake.cli.group import group
 from smpmake.cli.man import page
 from smpmake.cli.names import COMMANDS
+from smpmake.cli.reference import markdown, variables
 from smpmake.cli.run import run
+from smpmake.options import GONE, OPTIONS
 
+ROOT = Path(__file__).parent.parent.parent
 GROFF = shutil.which("groff")
 
 
@@ -29,9 +34,41 @@ def test_every_command_and_option_is_in_it() -> None:
         for option in command.params:
             if isinstance(option, click.Option) and not option.hidden:
                 assert option.opts[-1] in text
-                assert option.envvar is None or f"env var: {option.envvar}" in text
+                names = [option.envvar] if isinstance(option.envvar, str) else option.envvar
+                assert not names or f"env var: {names[0]}" in text
     for status in ("125", "126, 127", "128+n"):
         assert re.search(rf"(?m)^{re.escape(status)} ", text)
+
+
+def test_every_variable_and_key_is_in_it() -> None:
+    text = page().replace("\\-", "-")
+    sections = dict(zip(*[iter(re.split(r"(?m)^\.SH (.*)$", text)[1:])] * 2, strict=True))
+    for name in ("EXAMPLES", "FILES", "ENVIRONMENT", "CONFIGURATION"):
+        assert sections[name].count(".TP") > 3
+    for option in OPTIONS:
+        for name in option.variables[:1]:
+            assert f"\\fB{name}\\fR" in sections["ENVIRONMENT"]
+        for key in option.keys[:1]:
+            assert f"\\fB{key}\\fR" in sections["CONFIGURATION"]
+            assert option.help, key
+
+
+def test_the_variables_that_are_read_are_those_that_are_told() -> None:
+    """Every SMPMAKE_ name in the package; SMPMAKE_STATIC_CC is of its build."""
+    sources = (Path(smpmake.__file__).parent).rglob("*.py")
+    named = {
+        name for path in sources for name in re.findall(r"\bSMPMAKE_[A-Z_]+\b", path.read_text())
+    }
+    old = {name for option in OPTIONS for name in option.variables[1:]}
+    gone = {each.variable for each in GONE}
+    assert named - old - gone == {row.name for row in variables()}
+
+
+def test_the_documentation_has_these_tables() -> None:
+    page = ROOT / "docs" / "configuration.md"
+    if not page.exists():
+        pytest.skip("there is no such page")
+    assert "\n".join(markdown()) in page.read_text()
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from pathlib import Path
 
@@ -102,3 +103,20 @@ def test_names_on_path_do_nothing_to_a_terminal(space: Space) -> None:
         assert "\x07" not in ended.out + ended.err
     assert "^[]0;owned^G/gcc" in shown.out
     assert "^[]0;owned^G/gcc" in made.out
+
+
+@pytest.mark.slow
+def test_the_same_for_programs(space: Space) -> None:
+    space.write({".smpmake.toml": "jobs = 2\n"})
+    page = json.loads(space.smpmake("doctor", "--json").out)
+    assert (page["format"], page["version"], page["smpmake"]) == ("smpmake-doctor", 1, __version__)
+    assert page["works"] and page["faults"] == []
+    assert page["settings"] == [str(space.folder / ".smpmake.toml")]
+    assert page["cpus"]["usable"] >= 1
+    assert any("gcc" in compiler["names"] for compiler in page["compilers"])
+    assert {"name", "path"} == page["tools"][0].keys()
+    space.write({".smpmake.toml": "jbos = 2\n"})
+    wrong = space.smpmake("doctor", "--json")
+    page = json.loads(wrong.out)
+    assert wrong.status == 1 and not page["works"]
+    assert "unknown key 'jbos'" in page["faults"][0]

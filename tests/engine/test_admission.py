@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.config import parse_size
 from smpmake.decide.rules import Rules
 from smpmake.engine.admission import Admission, available
 from smpmake.engine.build import Build
@@ -18,6 +17,7 @@ from smpmake.engine.priority import Priority
 from smpmake.forecast import Forecast
 from smpmake.history import History
 from smpmake.history.past import of_commands, with_order
+from smpmake.options import parse_size
 from smpmake.protocol.wire import FileId, Invoke
 from smpmake.records import BuildRecord, Past
 from smpmake.schedule.job import Job, Mode, Operands

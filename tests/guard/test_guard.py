@@ -42,10 +42,10 @@ def preloaded(**variables: str) -> subprocess.CompletedProcess[str]:
     "variables",
     [
         {},
-        {"SMPMAKE_SOCKET": "/nowhere"},
-        {"SMPMAKE_SOCKET": "", "SMPMAKE_BOARD": "", "SMPMAKE_BUILD": ""},
-        {"SMPMAKE_SOCKET": "x" * 4000, "SMPMAKE_BOARD": "/dev/null"},
-        {"SMPMAKE_COMMAND": "nonsense", "SMPMAKE_TRACE": "/dev/null"},
+        {"_SMPMAKE_SOCKET": "/nowhere"},
+        {"_SMPMAKE_SOCKET": "", "_SMPMAKE_BOARD": "", "_SMPMAKE_BUILD": ""},
+        {"_SMPMAKE_SOCKET": "x" * 4000, "_SMPMAKE_BOARD": "/dev/null"},
+        {"_SMPMAKE_COMMAND": "nonsense", "_SMPMAKE_TRACE": "/dev/null"},
     ],
 )
 def test_inert_without_a_session(
@@ -79,11 +79,11 @@ def test_inert_when_the_server_is_gone(
     folder.mkdir()
     monkeypatch.chdir(folder)
     done = preloaded(
-        SMPMAKE_SOCKET=str(tmp_path / "nobody"),
-        SMPMAKE_BOARD=str(path),
-        SMPMAKE_GUARD=native.guard(),
-        SMPMAKE_SHIMS=str(tmp_path),
-        SMPMAKE_BUILD="main",
+        _SMPMAKE_SOCKET=str(tmp_path / "nobody"),
+        _SMPMAKE_BOARD=str(path),
+        _SMPMAKE_GUARD=native.guard(),
+        _SMPMAKE_SHIMS=str(tmp_path),
+        _SMPMAKE_BUILD="main",
     )
     assert (done.stdout, done.stderr, done.returncode) == ("x\ng\ngone\n", "", 0)
 
@@ -96,7 +96,7 @@ WAYS = {
     "plainly": GUARDED,
     "env -i": f"env -i {GUARDED}",
     "without the preload": f"LD_PRELOAD= {GUARDED}",
-    "with its variables unset": f"env -u LD_PRELOAD -u SMPMAKE_SOCKET -u SMPMAKE_GUARD {GUARDED}",
+    "with its variables unset": f"env -u LD_PRELOAD -u _SMPMAKE_SOCKET -u _SMPMAKE_GUARD {GUARDED}",
     "by system": by_python(f"os.system('{GUARDED}')"),
     "by system without an environment": by_python(f"os.environ.clear(); os.system('{GUARDED}')"),
     "by posix_spawn": by_python(

@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 def asks(folder: Path, server: Answering, name: str, command: str) -> bool:
     server.asked.clear()
-    look(folder, name, SMPMAKE_COMMAND=command)
+    look(folder, name, _SMPMAKE_COMMAND=command)
     return any(question.kind == layout.ASK_READ for question in server.asked)
 
 

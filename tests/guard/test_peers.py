@@ -120,7 +120,7 @@ def test_what_the_build_has_started_itself_is_not_waited_for(
 def test_part_of_a_command_does_not_wait(tmp_path: Path, outside: Path, serving: Answering) -> None:
     path = str(outside / "compiler-server")
     with closing(listening(path, 1000)):
-        guarded(tmp_path, sys.executable, "-I", "-c", UNIX, path, SMPMAKE_COMMAND="1")
+        guarded(tmp_path, sys.executable, "-I", "-c", UNIX, path, _SMPMAKE_COMMAND="1")
     assert not asked(serving)
 
 

@@ -53,7 +53,7 @@ class Job:
             watched=True,
             inputs=inputs,
         )
-        self._env = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+        self._env = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
 
     def run(self, *argv: str, **more: str) -> str:
         return guarded(self.folder, *argv, **self._env, **more)

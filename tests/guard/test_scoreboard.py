@@ -276,9 +276,9 @@ def test_a_job_does_not_ask_for_its_own(tmp_path: Path, path: Path, server: Answ
     board.put_up(6, output(tmp_path / "a.o"))
     board.show(1)
     (tmp_path / "a.o").touch()
-    look(tmp_path, "a.o", SMPMAKE_COMMAND="7")  # number + 1
+    look(tmp_path, "a.o", _SMPMAKE_COMMAND="7")  # number + 1
     assert server.asked == []
-    look(tmp_path, "a.o", SMPMAKE_COMMAND="8")
+    look(tmp_path, "a.o", _SMPMAKE_COMMAND="8")
     assert [question.command for question in server.asked] == [7]
     board.close()
 
@@ -294,13 +294,13 @@ def test_a_job_does_not_ask_for_what_others_are_to_read_of_its_own(
     board.put_up(9, claims)
     board.show(1)
     (tmp_path / "a.o").touch()
-    look(tmp_path, "a.o", SMPMAKE_COMMAND="7")
+    look(tmp_path, "a.o", _SMPMAKE_COMMAND="7")
     assert bool(server.asked) == (others != ROLE_INPUT)
-    look(tmp_path, "a.o", SMPMAKE_COMMAND="8")
+    look(tmp_path, "a.o", _SMPMAKE_COMMAND="8")
     assert server.asked
     board.take_down(9, claims)
     server.asked.clear()
-    look(tmp_path, "a.o", SMPMAKE_COMMAND="7")
+    look(tmp_path, "a.o", _SMPMAKE_COMMAND="7")
     assert server.asked == []
     board.close()
 
@@ -343,7 +343,7 @@ def test_the_board_tells_a_make_what_is_promised(
     board.show(1)
     promise(4, old + 1000)
     assert make() == (True, False)
-    assert make(SMPMAKE_COMMAND="9")[1], "a command's make waits for what was issued before"
+    assert make(_SMPMAKE_COMMAND="9")[1], "a command's make waits for what was issued before"
     promise(5, old - 1000)
     assert make()[1], "two are to write it"
     board.take_down(4, output(tmp_path / name))
@@ -438,7 +438,7 @@ def begun(traces: Traces, folder: Path) -> dict[str, str]:
     began = time.time_ns()
     while now_ns() <= began:  # what is as old as the job may be somebody else's
         pass
-    return {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+    return {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
 
 
 @pytest.mark.parametrize(
@@ -517,7 +517,7 @@ def test_what_is_no_part_of_the_build_is_neither_asked_about_nor_noted(
     board.show(1, now_ns())
     traces = Traces(tmp_path, "lock" if is_litter else "")
     trace = traces.begin(0, now_ns(), watched=True)
-    job = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+    job = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
     guarded(tmp_path, "sh", "-c", "echo > lock; cat lock; rm lock", **job)
     assert bool(server.asked) != is_litter
     assert bool(traces.end(0).writes) != is_litter

@@ -22,7 +22,7 @@ CALLER = r"""
 #include <string.h>
 int main(int argc, char **argv) {
   if (strstr(argv[1], "broken")) {
-    setenv("SMPMAKE_SHIMS", "", 1);
+    setenv("_SMPMAKE_SHIMS", "", 1);
     setenv("LD_PRELOAD", "", 1);
   } else
     clearenv();
@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
 """
 COMMAND = """PATH=/usr/bin:/bin; export PATH
 gcc -c a.c -o 'it'\\''s a.o'; wc -c < *.o; nonsense; nm *.o | grep -c "T f" # a 'comment
-env -0 | tr '\\n\\0' '_\\n' | grep -v '^SMPMAKE_\\|^LD_PRELOAD=' | sort; echo "$0 $LINENO"
+env -0 | tr '\\n\\0' '_\\n' | grep -v '^_SMPMAKE_\\|^LD_PRELOAD=' | sort; echo "$0 $LINENO"
 exit 3"""
 ODD = {
     "text": "a b;touch injected;`touch injected`$(touch injected)'\"$HOME${x\\\n*~#&|<>",

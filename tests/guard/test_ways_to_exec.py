@@ -241,11 +241,11 @@ def ready(program: Path, folder: Path) -> subprocess.Popen[str]:
         env={
             "PATH": f"sub:{os.environ['PATH']}",
             "LD_PRELOAD": native.guard(),
-            "SMPMAKE_SOCKET": str(folder / "session" / "s"),
-            "SMPMAKE_BOARD": str(folder / "session" / "board"),
-            "SMPMAKE_GUARD": native.guard(),
-            "SMPMAKE_SHIMS": str(folder / "session"),
-            "SMPMAKE_BUILD": "main",
+            "_SMPMAKE_SOCKET": str(folder / "session" / "s"),
+            "_SMPMAKE_BOARD": str(folder / "session" / "board"),
+            "_SMPMAKE_GUARD": native.guard(),
+            "_SMPMAKE_SHIMS": str(folder / "session"),
+            "_SMPMAKE_BUILD": "main",
         },
     )
     assert process.stdout is not None

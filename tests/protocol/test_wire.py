@@ -69,7 +69,7 @@ def test_a_shims_invocation_as_python_reads_it(space: Space, shims: Path) -> Non
     listener = Listener(space.root / "s", wire.answer_exit(42, b"said\n"))
     argv = ["gcc", "-c", "a b.c", "", "-DX=\xff\n"]
     ended = space.run(
-        *argv, SMPMAKE_SOCKET=str(listener.path), SMPMAKE_BUILD="b7", SMPMAKE_BOARD="x", MARK="m"
+        *argv, _SMPMAKE_SOCKET=str(listener.path), _SMPMAKE_BUILD="b7", _SMPMAKE_BOARD="x", MARK="m"
     )
     listener.close()
     assert (ended.status, ended.err) == (42, "said\n")
@@ -83,8 +83,8 @@ def test_a_shims_invocation_as_python_reads_it(space: Space, shims: Path) -> Non
     assert frames.strings(invoke.argv) == [os.fsencode(word) for word in argv]
     environment = dict(v.split(b"=", 1) for v in frames.strings(invoke.env))
     assert environment[b"MARK"] == b"m"
-    assert environment[b"SMPMAKE_DEPTH"] == b"1"
-    assert not {b"SMPMAKE_SOCKET", b"SMPMAKE_BUILD", b"SMPMAKE_BOARD"} & environment.keys()
+    assert environment[b"_SMPMAKE_DEPTH"] == b"1"
+    assert not {b"_SMPMAKE_SOCKET", b"_SMPMAKE_BUILD", b"_SMPMAKE_BOARD"} & environment.keys()
     assert environment[b"PATH"] == os.fsencode(space.environment["PATH"].split(":", 1)[1])
     assert listener.descriptors == [invoke.out, invoke.err]
 
@@ -93,7 +93,7 @@ def test_long_command_lines_and_environments(space: Space, shims: Path) -> None:
     listener = Listener(space.root / "s", wire.answer_exit(0))
     words = ["-D" + "x" * 100_000 for _ in range(6)]
     environment = {f"LONG_{n}": "y" * 100_000 for n in range(10)}
-    ended = space.run("gcc", *words, SMPMAKE_SOCKET=str(listener.path), **environment)
+    ended = space.run("gcc", *words, _SMPMAKE_SOCKET=str(listener.path), **environment)
     listener.close()
     assert ended.status == 0
     invoke = wire.decode_invoke(listener.frames[0][1])
@@ -104,7 +104,7 @@ def test_long_command_lines_and_environments(space: Space, shims: Path) -> None:
 def test_the_answer_may_replace_the_command(space: Space, shims: Path) -> None:
     argv = frames.join_strings([b"gcc", b"-dumpversion"])
     listener = Listener(space.root / "s", wire.answer_exec(argv, b"first this\n"))
-    ended = space.run("gcc", "-c", "x.c", SMPMAKE_SOCKET=str(listener.path))
+    ended = space.run("gcc", "-c", "x.c", _SMPMAKE_SOCKET=str(listener.path))
     listener.close()
     assert ended.status == 0
     assert ended.out.strip().isdigit()
@@ -114,7 +114,7 @@ def test_the_answer_may_replace_the_command(space: Space, shims: Path) -> None:
 def test_p5_a_server_that_hangs_up_leaves_the_real_tool(space: Space, shims: Path) -> None:
     for garbage in (b"", b"garbage that is no frame", frames.frame(99, b"x")):
         listener = Listener(space.root / f"s{len(garbage)}", garbage)
-        ended = space.run("gcc", "-dumpversion", SMPMAKE_SOCKET=str(listener.path))
+        ended = space.run("gcc", "-dumpversion", _SMPMAKE_SOCKET=str(listener.path))
         listener.close()
         assert ended.status == 0
         assert ended.out.strip().isdigit()

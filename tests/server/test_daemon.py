@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -102,6 +103,10 @@ def test_shims_in_a_shell_with_env_wait_and_stop(space: Space) -> None:
     server = Server(space)
     done = space.run(*shell(f"gcc -c f0.c && gcc -c f1.c && {SMPMAKE} wait && ls f0.o f1.o"))
     assert done.status == 0, done.err
+    page = json.loads(space.ok(SMPMAKE, "status", "--json").out)
+    assert (page["format"], page["version"], page["running"]) == ("smpmake-status", 1, 0)
+    assert page["slots"] >= 1 and page["hosts"] == []
+    assert [build["folder"] for build in page["builds"]] in ([], [str(space.folder)])
     failed = space.run(*shell(f"gcc -c bad.c; {SMPMAKE} wait"))
     assert failed.status == 1
     assert "failed: gcc -c bad.c" in failed.err

@@ -272,8 +272,8 @@ def test_a_library_whose_name_ld_preload_cannot_hold(
         environment = driver_environment(
             odd, folder.socket, folder.path / "board", "main", guarded="sh"
         )
-        assert not re.search(r"[\s:;$]", environment["SMPMAKE_GUARD"])
-        assert os.readlink(environment["SMPMAKE_GUARD"]) == library
+        assert not re.search(r"[\s:;$]", environment["_SMPMAKE_GUARD"])
+        assert os.readlink(environment["_SMPMAKE_GUARD"]) == library
     finally:
         folder.remove()
     with pytest.raises(SmpmakeError, match="cannot be preloaded"):

@@ -23,7 +23,6 @@ from tests.support.bench import Bench
 
 BEGIN: dict[str, object] = {
     "guard": True,
-    "defer_links": True,
     "foreground": [],
     "exclusive": [],
     "keep_going": False,

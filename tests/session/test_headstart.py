@@ -17,8 +17,7 @@ import pytest
 from smpmake.config import Settings
 from smpmake.session import limits
 from smpmake.session.headstart import Headstart, begin
-from smpmake.session.local import terms_of
-from smpmake.session.stage import USUAL
+from smpmake.session.stage import Terms, terms_of
 from tests.support.space import SMPMAKE, Space
 
 #: What takes longer to load than a driver may wait, and what it does not need.
@@ -28,11 +27,16 @@ HEAVY = {
     *("tempfile", "threading", "tomllib"),
 }
 
+#: With this the session is there before its driver.
+NOT_AHEAD = ("--engine=auto", "--")
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to build in, where nothing has settings; our signals and limits as they were."""
-    for name in [name for name in os.environ if name.startswith(("SMPMAKE_", "GITHUB_"))]:
+    for name in [
+        name for name in os.environ if name.startswith(("SMPMAKE_", "_SMPMAKE_", "GITHUB_"))
+    ]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -50,9 +54,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert list(tmp_path.glob("smpmake-*")) == []
 
 
-def ended(*command: str) -> Headstart:
+def ended(*command: str, settings: Settings | None = None) -> Headstart:
     """One whose driver has ended, whatever becomes of it."""
-    ahead = begin(list(command))
+    ahead = begin(list(command), settings or Settings())
     assert ahead is not None
     keeper = select.poll()
     keeper.register(ahead.keeper.control, select.POLLIN)
@@ -61,14 +65,12 @@ def ended(*command: str) -> Headstart:
     return ahead
 
 
-def test_it_assumes_what_settings_are_without_any() -> None:
-    usual = Settings()
-    assert terms_of(usual) == USUAL
-    assert (usual.status, usual.verbosity, usual.color, usual.tools) == (None, 0, "auto", ())
+def test_a_stage_assumes_what_settings_are_without_any() -> None:
+    assert terms_of(Settings()) == Terms()
 
 
 def test_what_a_driver_waits_for_is_little() -> None:
-    program = "import sys; import smpmake.cli.plain; print(*sys.modules)"
+    program = "import sys; import smpmake.cli; import smpmake.cli.plain; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.decode().split()}
     assert not loaded & HEAVY
@@ -113,7 +115,7 @@ def test_a_signal_waits_for_the_session(place: Path) -> None:
     ids=["status", "signal"],
 )
 def test_without_a_session_it_goes_on(place: Path, command: str, status: int) -> None:
-    ahead = begin(["sh", "-c", command])
+    ahead = begin(["sh", "-c", command], Settings())
     assert ahead is not None
     event = ahead.go_on_plainly()
     assert event is not None and event.status == status
@@ -124,37 +126,80 @@ def test_without_a_session_it_is_ended_by_our_caller(place: Path) -> None:
     script = "trap 'exit 7' TERM; kill $PPID_OF_US; while :; do :; done"
     program = (
         "import os; from smpmake.session.headstart import begin; "
+        "from smpmake.config import Settings; "
         "os.environ['PPID_OF_US'] = str(os.getpid()); "
-        f'print(begin(["sh", "-c", "{script}"]).go_on_plainly().status)'
+        f'print(begin(["sh", "-c", "{script}"], Settings()).go_on_plainly().status)'
     )
     done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
     assert int(done.stdout) == 7 << 8
 
 
 def test_without_its_keeper_it_ends(place: Path) -> None:
-    ahead = begin(["sh", "-c", "kill -9 $PPID; while :; do :; done"])
+    ahead = begin(["sh", "-c", "kill -9 $PPID; while :; do :; done"], Settings())
     assert ahead is not None
     assert ahead.go_on_plainly() is None
 
 
 @pytest.mark.parametrize("command", ["ninja", "/usr/bin/samu", "wmake"])
 def test_who_is_told_something_has_none(place: Path, command: str) -> None:
-    assert begin([command]) is None
+    assert begin([command], Settings()) is None
 
 
-@pytest.mark.parametrize("variable", ["SMPMAKE_SOCKET", "SMPMAKE_STATUS", "GITHUB_ACTIONS"])
-def test_what_variables_say_is_for_the_session(
+@pytest.mark.parametrize("variable", ["_SMPMAKE_SOCKET", "_SMPMAKE_GUARD", "GITHUB_ACTIONS"])
+def test_who_is_below_somebody_has_none(
     place: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, "x")
-    assert begin(["true"]) is None
+    assert begin(["true"], Settings()) is None
 
 
-@pytest.mark.parametrize("name", ["config/smpmake/config.toml", ".smpmake.toml"])
-def test_what_files_say_is_for_the_session(place: Path, name: str) -> None:
-    (place / name).parent.mkdir(parents=True, exist_ok=True)
-    (place / name).touch()
-    assert begin(["true"]) is None
+def test_what_has_to_be_there_first_is_for_the_session(place: Path) -> None:
+    assert begin(["true"], Settings(engine="auto")) is None
+
+
+@pytest.mark.parametrize(("command", "over"), [("exit 0", True), ("echo x", False)])
+def test_what_a_driver_prints_in_order_is_for_the_session(
+    place: Path, command: str, over: bool
+) -> None:
+    ahead = ended("sh", "-c", command, settings=Settings(output="serial"))
+    assert ahead.is_over() == over
+    ahead.close()
+
+
+def test_without_a_session_what_it_prints_is_passed_on(
+    place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """More than a pipe holds."""
+    lines = "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done; exit 3"
+    ahead = begin(["sh", "-c", lines], Settings(output="serial"))
+    assert ahead is not None
+    event = ahead.go_on_plainly()
+    assert event is not None and event.status == 3 << 8
+    assert capfd.readouterr().out == "".join(f"line {n}\n" for n in range(9000))
+
+
+def test_without_a_session_and_a_reader_it_ends_as_by_itself(place: Path) -> None:
+    program = (
+        "import os; from smpmake.session.headstart import begin; "
+        "from smpmake.config import Settings; "
+        'ahead = begin(["yes"], Settings(output="serial")); '
+        "os.write(2, b'%d' % ahead.go_on_plainly().status)"
+    )
+    end, nobody_reads = os.pipe()
+    os.close(end)
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=nobody_reads, stderr=subprocess.PIPE, check=True
+    )
+    os.close(nobody_reads)
+    assert int(done.stderr) == signal.SIGPIPE
+
+
+def test_what_settings_say_of_the_stage_holds_for_the_driver(place: Path) -> None:
+    settings = Settings(guard=False, jobs=3)
+    ahead = begin(["sh", "-c", 'test -z "$LD_PRELOAD"'], settings)
+    assert ahead is not None
+    event = ahead.go_on_plainly()
+    assert event is not None and event.status == 0
 
 
 def test_where_there_is_no_room_the_session_says_so(
@@ -166,12 +211,12 @@ def test_where_there_is_no_room_the_session_says_so(
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(os, "pipe2", no_pipe)
-    assert begin(["true"]) is None
+    assert begin(["true"], Settings()) is None
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+@pytest.mark.parametrize("options", [(), NOT_AHEAD], ids=["ahead", "session first"])
 def test_the_driver_has_what_it_would_have(space: Space, options: tuple[str, ...]) -> None:
     """Descriptors, limits, signals, mask and environment, but for what is ours."""
     show = (
@@ -184,7 +229,7 @@ def test_the_driver_has_what_it_would_have(space: Space, options: tuple[str, ...
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+@pytest.mark.parametrize("options", [(), NOT_AHEAD], ids=["ahead", "session first"])
 def test_the_driver_has_what_our_caller_has_open(space: Space, options: tuple[str, ...]) -> None:
     """As a log that recipes write to, or a job server's pipe."""
     rules = "all: w.o\n\techo behind $< >&5\nw.o: w.c\n\t$(CC) -c w.c && echo compiled >&5\n"
@@ -232,7 +277,7 @@ CALLERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("caller", CALLERS)
-@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+@pytest.mark.parametrize("options", [(), NOT_AHEAD], ids=["ahead", "session first"])
 @pytest.mark.parametrize(
     "driver",
     [
@@ -257,7 +302,7 @@ def test_whatever_our_caller_does(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+@pytest.mark.parametrize("options", [(), NOT_AHEAD], ids=["ahead", "session first"])
 def test_a_signal_that_our_caller_blocks_does_not_end_us(
     space: Space, options: tuple[str, ...]
 ) -> None:
@@ -291,7 +336,7 @@ def test_what_the_driver_changes_at_once(space: Space, first: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(), ("-j2", "--")], ids=["ahead", "options"])
+@pytest.mark.parametrize("options", [(), NOT_AHEAD], ids=["ahead", "session first"])
 def test_what_called_no_tool_is_not_remembered(space: Space, options: tuple[str, ...]) -> None:
     space.ok(SMPMAKE, *options, "true")
     assert space.run(SMPMAKE, *options, "false").status == 1

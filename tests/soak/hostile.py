@@ -30,11 +30,11 @@ OPERATIONS: tuple[object, ...] = (
     *(["end"], {"op": "end"}),
 )
 FIELDS = (
-    *("output", "guard", "defer_links", "foreground", "exclusive", "keep_going", "recipes"),
+    *("output", "guard", "foreground", "exclusive", "keep_going", "recipes"),
     "signal",
 )
 BEGIN = {
-    **dict.fromkeys(("guard", "defer_links", "recipes"), True),
+    **dict.fromkeys(("guard", "recipes"), True),
     "foreground": [],
     "exclusive": [],
     "keep_going": False,

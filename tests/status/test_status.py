@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,14 +54,14 @@ def test_what_is_not_known() -> None:
 
 
 def test_what_takes_long_what_failed_and_what_is_over() -> None:
-    long = replace(MOMENT, longest="c++ big.o", longest_for=83.0)
+    long = MOMENT._replace(longest="c++ big.o", longest_for=83.0)
     assert Template("%L|%F").render(long) == "c++ big.o 1:23|0"
     assert Template("%L").render(NOTHING) == ""
     assert Wording(None).render(long).endswith("left, c++ big.o 1:23")
-    assert "big.o" not in Wording(None).render(replace(long, longest_for=1.0))
-    ended = replace(long, over="make", failed=2)
+    assert "big.o" not in Wording(None).render(long._replace(longest_for=1.0))
+    ended = long._replace(over="make", failed=2)
     assert Wording(None).render(ended).endswith("left, make is done, 2 failed, c++ big.o 1:23")
-    odd = replace(long, longest="c++ \x1b[31m.o")
+    odd = long._replace(longest="c++ \x1b[31m.o")
     assert "\x1b" not in Wording(None).render(odd)
 
 

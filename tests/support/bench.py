@@ -223,7 +223,7 @@ class Bench:
     def begin(self, name: str, *, guard: bool = True) -> Build:
         """One more build."""
         # It began long after its sources were written: none is a probe's.
-        build = Build(name, Rules(guard, guard), driver_output=(self.output,) * 2, began=1e12)
+        build = Build(name, Rules(guard), driver_output=(self.output,) * 2, began=1e12)
         self.engine.builds[name] = build
         return build
 

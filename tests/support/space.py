@@ -42,8 +42,7 @@ class Ended:
 
 
 def words(options: Sequence[str], command: Sequence[str]) -> list[str]:
-    """A command line of smpmake's.  Without an option it is a plain one, whose driver begins ahead
-    of its session: so most users have it."""
+    """A command line of smpmake's; without an option a plain one, as most users have it."""
     return [*options, *(["--"] if options else []), *command]
 
 
@@ -64,7 +63,7 @@ class Space:
             **{
                 k: v
                 for k, v in os.environ.items()
-                if not k.startswith(("SMPMAKE_", "XDG_", "MAKE", "PYTHONUNBUFFERED"))
+                if not k.startswith(("SMPMAKE_", "_SMPMAKE_", "XDG_", "MAKE", "PYTHONUNBUFFERED"))
             },
             "TMPDIR": str(self.temporary),
             "XDG_STATE_HOME": str(root / "state"),

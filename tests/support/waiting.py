@@ -43,7 +43,7 @@ class Waiting:
         more = {}
         if job:
             trace = self.traces.begin(0, now_ns(), watched=True)
-            more = {"SMPMAKE_COMMAND": "8", "SMPMAKE_TRACE": os.fsdecode(trace)}
+            more = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
         session = self.folder / "session"
         with subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", USER + code, name],
@@ -53,11 +53,11 @@ class Waiting:
             env={
                 "PATH": os.environ["PATH"],
                 "LD_PRELOAD": native.guard(),
-                "SMPMAKE_SOCKET": str(session / "s"),
-                "SMPMAKE_BOARD": str(session / "board"),
-                "SMPMAKE_GUARD": native.guard(),
-                "SMPMAKE_SHIMS": str(session),
-                "SMPMAKE_BUILD": "main",
+                "_SMPMAKE_SOCKET": str(session / "s"),
+                "_SMPMAKE_BOARD": str(session / "board"),
+                "_SMPMAKE_GUARD": native.guard(),
+                "_SMPMAKE_SHIMS": str(session),
+                "_SMPMAKE_BUILD": "main",
                 **more,
             },
         ) as process:

@@ -22,7 +22,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER_DIGITS                                                                              \
-	10 /* SMPMAKE_CALLER always has as many, so that it can be changed in place                \
+	10 /* _SMPMAKE_CALLER always has as many, so that it can be changed in place               \
 	    */
 #define SLOW __attribute__((noinline, cold))
 
@@ -53,7 +53,7 @@ struct guard {
 	int lists_names;       /* what it wants of a listing are names: make, a shell's pattern */
 	char name[64];         /* this program's */
 	char interpreter[128]; /* the dynamic loader that we came with */
-	/* "SMPMAKE_SOCKET=..." and so on, and where their values begin; NULL: not set */
+	/* _SMPMAKE_SOCKET=... and so on, and where their values begin; NULL: not set */
 	char variables[V_COUNT][512];
 	const char *values[V_COUNT];
 	size_t own_size;    /* of the session's folder, with its slash, in the socket's name */

@@ -39,10 +39,11 @@ static int is_ours(const char *variable)
 	static const char *const names[] = {
 	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=",
 	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  NULL};
-	if (strncmp(variable, "SMPMAKE_", 8) != 0)
+	if (strncmp(variable, OURS, sizeof OURS - 1) != 0)
 		return 0;
+	variable += sizeof OURS - 1;
 	for (const char *const *name = names; *name != NULL; name++)
-		if (strncmp(variable + 8, *name, strlen(*name)) == 0)
+		if (strncmp(variable, *name, strlen(*name)) == 0)
 			return 1;
 	return 0;
 }
@@ -124,7 +125,7 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 		if (guard.values[i] != NULL)
 			plan->env[n++] = guard.variables[i];
 	if (tool && guard.values[V_COMMAND] == NULL)
-		plan->env[n++] = (char *)(uintptr_t)"SMPMAKE_COMMAND=0";
+		plan->env[n++] = (char *)(uintptr_t)OURS "COMMAND=0";
 	if (preload != NULL)
 		plan->env[n++] = preload;
 	if (search != NULL)
@@ -132,9 +133,9 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 	if (sanitizer != NULL)
 		plan->env[n++] = sanitizer;
 	plan->env[n++] = number_text(
-	    plan, "SMPMAKE_CALLER=", nature.takes_guard ? (uint32_t)kernel(SYS_getpid) : 0);
+	    plan, OURS "CALLER=", nature.takes_guard ? (uint32_t)kernel(SYS_getpid) : 0);
 	if (guard.unguarded != 0)
-		plan->env[n++] = number_text(plan, "SMPMAKE_UNGUARDED=", guard.unguarded);
+		plan->env[n++] = number_text(plan, OURS "UNGUARDED=", guard.unguarded);
 	if (real != NULL)
 		plan->env[n++] = real;
 	plan->env[n] = NULL;

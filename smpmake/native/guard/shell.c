@@ -66,7 +66,7 @@ static size_t repaired_size(const char *command, const char *others)
 static void repair(char *to, const char *command, const char *others)
 {
 	char caller[32];
-	put_number(caller, "SMPMAKE_CALLER=", (uint32_t)kernel(SYS_getpid));
+	put_number(caller, OURS "CALLER=", (uint32_t)kernel(SYS_getpid));
 	char *at = stpcpy(stpcpy(stpcpy(to, "export "), caller), " LD_PRELOAD=");
 	at = quoted(at, guard.values[V_GUARD]);
 	if (others != NULL && *others != '\0')

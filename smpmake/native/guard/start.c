@@ -17,9 +17,9 @@
 
 static int copy_variables(char **env)
 {
-	static const char *const names[V_COUNT] = {
-	    "SMPMAKE_SOCKET", "SMPMAKE_BOARD",   "SMPMAKE_GUARD", "SMPMAKE_SHIMS",
-	    "SMPMAKE_BUILD",  "SMPMAKE_COMMAND", "SMPMAKE_TRACE"};
+	static const char *const names[V_COUNT] = {OURS "SOCKET", OURS "BOARD", OURS "GUARD",
+	                                           OURS "SHIMS",  OURS "BUILD", OURS "COMMAND",
+	                                           OURS "TRACE"};
 	for (int i = 0; i < V_COUNT; i++) {
 		const char *text = variable_of(env, names[i]);
 		size_t size = text != NULL ? strlen(text) + 1 : 0;
@@ -88,8 +88,8 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 		if (board != NULL && board->magic == BOARD_MAGIC &&
 		    board->version == BOARD_VERSION) {
 			const char *command = guard.values[V_COMMAND];
-			const char *unguarded = variable_of(env, "SMPMAKE_UNGUARDED");
-			int guarded = parent_is_guarded(variable_of(env, "SMPMAKE_CALLER"));
+			const char *unguarded = variable_of(env, OURS "UNGUARDED");
+			int guarded = parent_is_guarded(variable_of(env, OURS "CALLER"));
 			guard.board = board;
 			guard.active = 1;
 			guard.command = command != NULL ? (uint32_t)strtoul(command, NULL, 10) : 0;

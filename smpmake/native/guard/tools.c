@@ -147,7 +147,7 @@ int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 		return 0;
 	if ((folder != NULL ? strlen(folder) : 0) + strlen(path) + 2 > PATH_MAX)
 		return 0;
-	char *at = stpcpy(real, line ? "SMPMAKE_LINE=" : "SMPMAKE_REAL=");
+	char *at = stpcpy(real, line ? OURS "LINE=" : OURS "REAL=");
 	strcpy(folder != NULL ? stpcpy(stpcpy(at, folder), "/") : at, path);
 	return 1;
 }

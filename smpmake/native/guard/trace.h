@@ -1,5 +1,5 @@
-/* What a job was seen to do: a file a slot, in which its guards note it; smpmake/guard/traces.py reads
- * it.
+/* What a job was seen to do: a file a slot, in which its guards note it; smpmake/guard/traces.py
+ * reads it.
  */
 #ifndef SMPMAKE_TRACE_H
 #define SMPMAKE_TRACE_H

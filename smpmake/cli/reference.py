@@ -1,0 +1,70 @@
+"""The user's variables and the keys of settings files, for the man page and the documentation.
+
+It needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from smpmake.options import OPTIONS, Option
+
+#: Variables that are no option of a build's.
+_OTHERS: Final = {
+    "SMPMAKE_STATUS": "Show this text as the status line, as NINJA_STATUS does for ninja; empty: no"
+    " status line.",
+    "SMPMAKE_STATUS_INTERVAL": "Print a status line every so many seconds where there is no"
+    " terminal; 0: none.",
+    "SMPMAKE_SERVER": "Take the server of this name, as --socket does.",
+}
+
+
+class Row(NamedTuple):
+    """A name that the user can set.
+
+    same  how the command line says it; "" for not at all.
+    """
+
+    name: str
+    value: str
+    default: str
+    same: str
+    help: str
+
+
+def variables() -> list[Row]:
+    """Of the environment, by name."""
+    rows = [_row(option, option.variables[0]) for option in OPTIONS if option.variables]
+    rows += [Row(name, "text", "", "", text) for name, text in _OTHERS.items()]
+    return sorted(rows)
+
+
+def keys() -> list[Row]:
+    """Of settings files, by name."""
+    return sorted(_row(option, option.keys[0]) for option in OPTIONS if option.keys)
+
+
+def _row(option: Option, name: str) -> Row:
+    value = option.must_be.replace('"', "")
+    default = "true" if option.off else option.default
+    same = " / ".join((*option.words[-1:], *option.off))
+    return Row(name, value, default, same, option.help)
+
+
+def markdown() -> Iterator[str]:
+    """Two tables for the documentation, line by line."""
+    yield "| Variable | Option | What it does |"
+    yield "|---|---|---|"
+    for row in variables():
+        yield f"| `{row.name}` | {f'`{row.same}`' if row.same else ''} | {_told(row)} |"
+    yield ""
+    yield "| Key | Value | What it does |"
+    yield "|---|---|---|"
+    for row in keys():
+        yield f"| `{row.name}` | {row.value} | {_told(row)} |"
+
+
+def _told(row: Row) -> str:
+    text = row.help.replace("|", r"\|").replace("  ", " ")
+    return f"{text} Default: {row.default}." if row.default else text

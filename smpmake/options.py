@@ -1,0 +1,411 @@
+"""Everything that the user can decide: one table for the command line, the variables and the files.
+
+A build waits for this module, so annotations are values: texts would be compiled when a tuple's
+fields are made of them.  It needs no parser: a parser's options are made from the table.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, Literal, NamedTuple
+
+OUTPUTS: Final = ("live", "serial")
+#: What a guarded process may be kept from doing too early (guard.questions.CAUSES: by question).
+CAUSES: Final = ("reads", "changes", "lists", "walks", "renames", "looks at", "links to", "runs")
+_TRUE: Final = ("1", "on", "t", "true", "y", "yes")
+_FALSE: Final = ("0", "f", "false", "n", "no", "off")
+_MOST: Final = 4096  # jobs
+_SIZE: Final = 'a size such as "512M" or "2G", or "off"'
+_TOOLS: Final = "a list of tool names or path patterns"
+
+
+class ValueUnusableError(ValueError):
+    """A value that an option cannot have; the message says what it must be."""
+
+
+class Option(NamedTuple):
+    """One of them.
+
+    name       the field of config.Settings.
+    kind       what its values are.  Lists add up: those of files, and each time one is given.
+    help       for the command line.
+    words      how it is given on the command line; nothing: it is not.
+    off        how a flag is taken back there.
+    old        older words.
+    variables  in the environment, the usual one first; the first that is set counts.
+    keys       in files, the usual one first; nothing: it is not there.
+    metavar    what stands for a value in the help.
+    default    what holds without it, for the help.
+    choices    the values that it can have.
+    least, most  the same of numbers, both included.
+    wanted     the same in words.
+    gone       values of older versions, which a notice tells of.
+    builds, servers  whose command line it is on.
+    """
+
+    name: str
+    kind: Literal["flag", "number", "choice", "amount", "list", "text"]
+    help: str = ""
+    words: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    old: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    metavar: str = ""
+    default: str = ""
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    most: int = 1 << 62
+    wanted: str = ""
+    gone: tuple[str, ...] = ()
+    builds: bool = True
+    servers: bool = True
+
+    def from_text(self, text: str) -> Any:
+        """The value that a word or a variable means.  Raises ValueUnusableError."""
+        value: Any = text
+        if self.kind == "flag":
+            word = text.strip().lower()
+            value = word in _TRUE if word in _TRUE + _FALSE else None
+        elif self.kind == "number":
+            value = int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
+        elif self.kind == "amount":
+            value = parse_size(text)
+        if value is None or not self._may_be(value):
+            raise ValueUnusableError(f"'{text}' must be {self.must_be}")
+        return value
+
+    def from_file(self, value: Any) -> Any:
+        """The value that a file's means.  Raises ValueUnusableError."""
+        found: Any = None
+        if self.kind == "list":
+            if isinstance(value, list) and all(isinstance(each, str) and each for each in value):
+                found = tuple(value)
+        elif self.kind == "flag":
+            found = value if isinstance(value, bool) else None
+        elif self.kind == "number":
+            found = value if isinstance(value, int) and not isinstance(value, bool) else None
+        elif isinstance(value, str):
+            found = parse_size(value) if self.kind == "amount" else value
+        if found is not None and (self.kind == "list" or self._may_be(found)):
+            return found
+        raise ValueUnusableError(f"is {value!r} and must be {self.must_be}")
+
+    def _may_be(self, value: Any) -> bool:
+        if self.kind == "number":
+            return bool(self.least <= value <= self.most)
+        return not self.choices or value in self.choices
+
+    @property
+    def must_be(self) -> str:
+        """What its value must be, in words."""
+        if self.wanted:
+            return self.wanted
+        if self.choices:
+            return "one of " + ", ".join(f'"{choice}"' for choice in self.choices)
+        if self.kind == "flag":
+            return "true or false"
+        return f"a whole number from {self.least} to {self.most}"
+
+    @property
+    def placeholder(self) -> str:
+        """What stands for a value in the help; "" for a flag."""
+        return self.metavar or (f"[{'|'.join(self.choices)}]" if self.choices else "")
+
+    @property
+    def help_text(self) -> str:
+        """Its help, with its variable and what holds without it."""
+        facts = [f"env var: {self.variables[0]}"] if self.variables else []
+        facts += [f"default: {self.default}"] if self.default else []
+        return f"{self.help}  [{'; '.join(facts)}]" if facts else self.help
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes of "512M", "2G", "100000"; -1 for "off"; None for what is no size."""
+    if text == "off":
+        return -1
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    if found is None:
+        return None
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+
+
+OPTIONS: Final = (
+    Option(
+        "jobs",
+        "number",
+        "Run up to N jobs at once.  0 means one job for each usable CPU.",
+        default="0",
+        words=("-j", "--jobs"),
+        variables=("SMPMAKE_JOBS",),
+        keys=("jobs",),
+        metavar="N",
+        most=_MOST,
+        wanted=f"a whole number from 1 to {_MOST}, or 0 for all usable CPUs",
+    ),
+    Option(
+        "keep_going",
+        "flag",
+        "After a failure, go on with everything that does not depend on it.  This is for build"
+        " scripts: tell make itself with `smpmake make -k`.",
+        words=("-k", "--keep-going"),
+        variables=("SMPMAKE_KEEP_GOING",),
+        keys=("keep-going",),
+    ),
+    Option(
+        "guard",
+        "flag",
+        "Make the build's processes wait for a result that they touch too early.  Without a guard"
+        " fewer commands run in parallel, and links and archives run in place.",
+        default="--guard",
+        words=("--guard",),
+        off=("--no-guard",),
+        variables=("SMPMAKE_GUARDED",),
+        keys=("guard",),
+    ),
+    Option(
+        "recipes",
+        "choice",
+        "Run recipe lines, and commands that print into files, in parallel: when smpmake knows all"
+        " that they do (understood), or never (off).",
+        default="understood",
+        words=("--recipes",),
+        variables=("SMPMAKE_RECIPES",),
+        keys=("recipes",),
+        choices=("off", "understood"),
+        gone=("learned", "all"),
+    ),
+    Option(
+        "engine",
+        "choice",
+        "Compile on this machine alone (local), or also on the machines of distcc or icecream."
+        "  auto uses those machines if there are any.",
+        default="local",
+        words=("--engine",),
+        variables=("SMPMAKE_ENGINE",),
+        keys=("engine",),
+        choices=("local", "distcc", "icecream", "auto"),
+    ),
+    Option(
+        "remote",
+        "number",
+        "Run at most N compiles on other machines at once.  0 means as many as those take.",
+        default="0",
+        words=("--remote",),
+        variables=("SMPMAKE_REMOTE",),
+        keys=("remote",),
+        metavar="N",
+        most=_MOST,
+        wanted=f"a whole number from 1 to {_MOST}, or 0 for all that other machines take",
+    ),
+    Option(
+        "memory",
+        "amount",
+        "Start no job that would leave less than SIZE of memory free.  off starts jobs without a"
+        " look at memory.",
+        default="5 % of the memory, at most 1G",
+        words=("--memory",),
+        variables=("SMPMAKE_MEMORY",),
+        keys=("memory",),
+        metavar="SIZE",
+        wanted=_SIZE,
+    ),
+    Option(
+        "own_pool",
+        "flag",
+        "Do not share the CPUs with your other builds: each build then runs as many jobs as if it"
+        " were alone.",
+        words=("--own-pool",),
+        variables=("SMPMAKE_OWN_POOL",),
+        keys=("own-pool",),
+    ),
+    Option(
+        "nice",
+        "number",
+        "Lower the priority of jobs by N, from 0 to 19.",
+        words=("--nice",),
+        variables=("SMPMAKE_NICE",),
+        keys=("nice",),
+        metavar="N",
+        most=19,
+    ),
+    Option(
+        "foreground",
+        "list",
+        "Always run TOOL in place, never in the background.  TOOL is a name, or a pattern of its"
+        " path.  You may give this option several times.",
+        words=("--foreground",),
+        variables=("SMPMAKE_FOREGROUND",),
+        keys=("foreground",),
+        metavar="TOOL",
+        wanted=_TOOLS,
+    ),
+    Option(
+        "exclusive",
+        "list",
+        "Run TOOL alone: no other job runs at the same time.  You may give this option several"
+        " times.",
+        words=("--exclusive",),
+        variables=("SMPMAKE_EXCLUSIVE",),
+        keys=("exclusive",),
+        metavar="TOOL",
+        wanted=_TOOLS,
+    ),
+    Option(
+        "output",
+        "choice",
+        "Print a job's output in one piece when the job ends (live), or in the order of the serial"
+        " build (serial).",
+        default="live",
+        words=("--output-sync",),
+        old=("--output",),
+        variables=("SMPMAKE_OUTPUT_SYNC", "SMPMAKE_OUTPUT"),
+        keys=("output-sync", "output"),
+        choices=OUTPUTS,
+        servers=False,
+    ),
+    Option(
+        "chaos",
+        "number",
+        "Test smpmake's own waiting: delay and reorder jobs at random, from the number SEED.  This"
+        " does not find forgotten dependencies of a makefile.",
+        words=("--chaos",),
+        variables=("SMPMAKE_CHAOS",),
+        metavar="SEED",
+        wanted="a whole number",
+        servers=False,
+    ),
+    Option(
+        "history",
+        "flag",
+        "Let the times of earlier builds decide which job starts first.",
+        default="--history",
+        words=("--history",),
+        off=("--no-history",),
+        variables=("SMPMAKE_HISTORY",),
+        keys=("history",),
+        servers=False,
+    ),
+    Option("without", "list", words=("--without",), choices=CAUSES, servers=False),  # for tests
+    Option(
+        "verbose",
+        "flag",
+        "Also say which commands did not run in parallel, and why.",
+        words=("-v", "--verbose"),
+        variables=("SMPMAKE_VERBOSE",),
+        servers=False,
+    ),
+    Option(
+        "quiet",
+        "flag",
+        "Print no status line, and a summary of one line.",
+        words=("-q", "--quiet"),
+        variables=("SMPMAKE_QUIET",),
+        servers=False,
+    ),
+    Option(
+        "color",
+        "choice",
+        "Colour smpmake's own lines: on a terminal (auto), always or never.",
+        default="auto",
+        words=("--color",),
+        variables=("SMPMAKE_COLOR",),
+        keys=("color",),
+        choices=("auto", "always", "never"),
+        servers=False,
+    ),
+    Option(
+        "idle",
+        "number",
+        "A build that no make runs has ended after SECONDS without a command.",
+        default="10",
+        words=("--idle",),
+        keys=("idle",),
+        metavar="SECONDS",
+        least=1,
+        wanted="a number of seconds, at least 1",
+        builds=False,
+    ),
+    Option(
+        "undo",
+        "amount",
+        "Keep up to so many bytes of older contents of files, to undo what a build did behind a"
+        " failure.  off undoes nothing.",
+        default="1G",
+        keys=("undo",),
+        wanted=_SIZE,
+    ),
+    Option(
+        "redact",
+        "list",
+        "Do not store the values of variables and options of these names either.",
+        keys=("redact",),
+        wanted="a list of names (patterns) of secrets",
+    ),
+    Option(
+        "history_days",
+        "number",
+        "Forget builds after so many days.",
+        default="180",
+        keys=("history-days",),
+        least=1,
+        wanted="a number of days, at least 1",
+    ),
+    Option(
+        "history_size",
+        "number",
+        "Forget the oldest builds when the history takes more MiB.",
+        default="256",
+        keys=("history-size",),
+        least=1,
+        wanted="a number of MiB, at least 1",
+    ),
+    Option(
+        "status",
+        "text",
+        "Show this text as the status line.",
+        keys=("status",),
+        wanted="a format, as SMPMAKE_STATUS has it",
+    ),
+)
+#: Every key of the files.
+KEYS: Final = {key: option for option in OPTIONS for key in option.keys}
+BY_NAME: Final = {option.name: option for option in OPTIONS}
+
+
+class Gone(NamedTuple):
+    """An option that is no more: files and variables that still have it get a notice.
+
+    takes_value  whether a value stood behind it on the command line.
+    """
+
+    word: str
+    variable: str
+    key: str
+    why: str
+    takes_value: bool = False
+
+    def told(self, name: str) -> str:
+        """What to tell a user who gives it."""
+        return f"{name} is gone: {self.why}"
+
+
+GONE: Final = (
+    Gone("--affinity", "SMPMAKE_AFFINITY", "affinity", "the system places jobs on CPUs itself"),
+    Gone(
+        "--links",
+        "SMPMAKE_LINKS",
+        "links",
+        "links and archives run in parallel, and in place only without a guard (--no-guard)",
+        takes_value=True,
+    ),
+)
+
+
+def of_builds() -> Iterator[Option]:
+    """What a build's command line has."""
+    return (option for option in OPTIONS if option.words and option.builds)
+
+
+def of_servers() -> Iterator[Option]:
+    """What the command line of `smpmake serve` has."""
+    return (option for option in OPTIONS if option.words and option.servers)

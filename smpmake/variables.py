@@ -1,0 +1,33 @@
+"""The variables by which a session, its guards and its shims know each other.
+
+They are nobody else's, and so begin with `_`; those without are the user's (smpmake.options).
+native/wire.h has the prefix, too.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+OURS: Final = "_SMPMAKE_"
+#: Of all settings and of what is ours: neither is the build's own.
+PREFIXES: Final = (OURS, "SMPMAKE_")
+#: Where the session is reached: its socket, its scoreboard, which of its builds is meant.
+SOCKET: Final = f"{OURS}SOCKET"
+BOARD: Final = f"{OURS}BOARD"
+BUILD: Final = f"{OURS}BUILD"
+#: Of a guarded build: the guard's library, and the folder of the shims that it calls.
+GUARD: Final = f"{OURS}GUARD"
+SHIMS: Final = f"{OURS}SHIMS"
+#: Which command a process is part of, and where what it reads is noted.
+COMMAND: Final = f"{OURS}COMMAND"
+TRACE: Final = f"{OURS}TRACE"
+#: The nearest guarded process above; the nearest without a guard.
+CALLER: Final = f"{OURS}CALLER"
+UNGUARDED: Final = f"{OURS}UNGUARDED"
+#: For a shim: the tool or the line that it stands for, and how many shims are above it.
+REAL: Final = f"{OURS}REAL"
+LINE: Final = f"{OURS}LINE"
+DEPTH: Final = f"{OURS}DEPTH"
+ALL: Final = (
+    *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED, REAL, LINE, DEPTH),
+)
