@@ -76,8 +76,12 @@ class CommandRecord:
     @property
     def command(self) -> str:
         """The command line as a person would type it."""
-        words = self.argv[:-1].split(b"\0")
-        return shlex.join(word.decode(errors="replace") for word in words)
+        return shlex.join(self.words)
+
+    @property
+    def words(self) -> list[str]:
+        """The command line, word by word."""
+        return [word.decode(errors="replace") for word in self.argv[:-1].split(b"\0")]
 
     @property
     def duration(self) -> float:

@@ -244,6 +244,9 @@ class Analysis(NamedTuple):
     checked     what it is seen to write is compared with its `writes` when it has ended.
     included    a make may read what it makes as soon as it ends, as a part of its makefiles.
     only        the words of the one command that a shell's line is and that its shell becomes.
+    main        the words of the command for whose sake a recipe's line is there: its compile.
+    said        what a recipe's line prints by itself, if all in it succeeds.
+    unsaid      what is run instead of it where that has been printed.
     programs    what it runs that may read files which it does not name; None where nobody can tell.
     """
 
@@ -268,6 +271,9 @@ class Analysis(NamedTuple):
     included: bool = False
     checked: bool = False
     only: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
+    said: str = ""
+    unsaid: tuple[str, ...] = ()
     programs: tuple[Program, ...] | None = None
 
     @property

@@ -136,9 +136,13 @@ class Intake:
         command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
         command.caught, command.listens, command.proves = caught, listens, shows
+        command.main = analysis.main
         analysis = self._issuing.share(build, cwd, analysis)
         if bare is not None:
             self._issuing.replace_argv(command, lambda _: analysis.only)
+        elif analysis.said and build.transcript is None and not awaited:
+            command.said = analysis.said.encode()
+            self._issuing.replace_argv(command, lambda _: analysis.unsaid)
         elif analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
             self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undo is None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 
+from smpmake.engine import framing
 from smpmake.engine.command import Command
 from smpmake.engine.sinks import Printer, Sinks
 from smpmake.engine.terminal import terminal_of
 from smpmake.guard.files import File
 from smpmake.protocol.wire import FileId
 from smpmake.protocol.working import Terminal
-from smpmake.units import one_line
 
 
 class JobOutput:
@@ -58,18 +58,26 @@ class JobOutput:
             self._write(command, out, err)
 
     def _write(self, command: Command, out: bytes, err: bytes) -> None:
-        head = f"smpmake: {one_line(command.record.command)}\n".encode(errors="replace")
-        for sink, text, first in (
-            (command.invoke.out, out, not err),
-            (command.invoke.err, err, True),
-        ):
+        """Its name stands before its messages, once."""
+        sinks = command.invoke.out, command.invoke.err
+        texts = [(sinks[1], err), (sinks[0], out)]
+        if sinks[0] == sinks[1]:
+            texts = [(sinks[0], out + err)]
+        is_named = False
+        for sink, text in texts:
             # A log that somebody may read holds what it would hold serially, and in time.
-            is_log = sink in command.log_files
-            if text and is_log:
+            if text and sink in command.log_files:
                 self._sinks.write(sink, text, at_once=True)
             elif text:
-                shown = head + text if first else text
-                self._sinks.write(sink, _placed(command, shown, sink))
+                told = framing.told(text) if command.invoke.is_line else 0
+                message = text[told:]
+                if message and not is_named:
+                    is_named, message = True, self._head(command, sink) + message
+                self._sinks.write(sink, text[:told] + _placed(command, message, sink))
+
+    def _head(self, command: Command, sink: FileId) -> bytes:
+        columns = framing.width_of(self._sinks.descriptor(sink))
+        return framing.head(command.main or command.record.words, command.record, columns)
 
     @staticmethod
     def skip(command: Command, number: int) -> None:
@@ -88,12 +96,10 @@ def _placed(command: Command, text: bytes, sink: FileId) -> bytes:
     Editors open files by what make says of the folders that it enters; `make -O` does the same.
     """
     mine = command.build.driver_output
-    if not command.build.tells_folders or (mine is not None and sink not in mine):
+    if not text or not command.build.tells_folders or (mine is not None and sink not in mine):
         return text  # what the build reads itself holds what it holds serially
-    folder = command.invoke.cwd
-    end = b"" if text.endswith(b"\n") else b"\n"
-    lines = (b"make: %b directory '%b'\n" % (word, folder) for word in (b"Entering", b"Leaving"))
-    return next(lines) + text + end + next(lines)
+    environment = command.build.environment_of(command.invoke)
+    return framing.placed(text, command.invoke.cwd, environment.get("MAKELEVEL"))
 
 
 def logs(command: Command) -> list[File]:
