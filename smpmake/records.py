@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -79,6 +81,11 @@ class CommandRecord:
         return shlex.join(self.words)
 
     @property
+    def brief(self) -> str:
+        """See the function of that name."""
+        return brief(self.command, self.tool, self.outputs, self.cwd)
+
+    @property
     def words(self) -> list[str]:
         """The command line, word by word."""
         return [word.decode(errors="replace") for word in self.argv[:-1].split(b"\0")]
@@ -97,6 +104,13 @@ class CommandRecord:
     def cpu(self) -> float:
         """Seconds of CPU, user and system."""
         return (self.user_us + self.system_us) / 1e6
+
+
+def brief(command: str, tool: str, outputs: Sequence[str], cwd: str) -> str:
+    """The command line; of a recipe's line, which is long and a shell's, what it makes by what."""
+    if not outputs or command.partition(" ")[0].rpartition("/")[2] == tool:
+        return command
+    return f"{tool} {os.path.relpath(outputs[0], cwd)}"
 
 
 class Past(NamedTuple):

@@ -91,12 +91,12 @@ def _note_compilers(record: BuildRecord) -> None:
 def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: bool) -> bytes:
     """The summary and what failed; the line that says that the build failed is the last."""
     failed = record.status != 0
-    rows = summary.lines(record, model)
+    rows = summary.lines(record, model, anyway=settings.verbosity > 0)
     if settings.verbosity < 0:
         rows = rows[:0] if failed else rows[:1]
     elif failed:  # what hides it is left out
         rows = rows[1:] if settings.verbosity else summary.notices(record)
-    if color and not failed:
+    if color and rows and not failed:
         rows[0] = bold(rows[0])
     if settings.verbosity > 0:
         rows += _why(record)

@@ -44,5 +44,6 @@ def _end(ahead: Headstart) -> int:
     ahead.close()
     from smpmake.reports import idle
 
-    conclude(idle.line((time.monotonic_ns() - ahead.began) / 1e9))
+    for line in idle.lines((time.monotonic_ns() - ahead.began) / 1e9):
+        conclude(line)
     return 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -44,7 +42,7 @@ class Wrong(NamedTuple):
     @property
     def told(self) -> str:
         """What went wrong, for people."""
-        command = shlex.join(os.fsdecode(word) for word in self.argv[:-1].split(b"\0"))
+        command = self.failure.record.brief
         if self.guessed:
             if self.failure.record.reason == Reason.UNCHECKED:
                 return f"did not do what its words say ({self.failure.why}): {command}"

@@ -223,6 +223,6 @@ def refuse(build: Build, reply: Reply) -> None:
     if not build.refused:
         build.refused = True
         first = min(build.failures, key=lambda f: f.record.number, default=None)
-        what = first.record.command if first is not None else "an earlier command"
+        what = first.record.brief if first is not None else "an earlier command"
         message = f"smpmake: not run, because this failed: {what}\n".encode()
     reply.leave(1, message)

@@ -81,10 +81,10 @@ def _serial(timing: Timing) -> Against:
     return timing.measured if timing.measured is not None else timing.estimated
 
 
-def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
+def lines(record: BuildRecord, timing: Timing | None, *, anyway: bool = False) -> list[str]:
     """The summary; without figures that of a build in which nothing went through the shims."""
     if timing is None:
-        return [idle.line((record.ended - record.started) / 1e9)]
+        return idle.lines((record.ended - record.started) / 1e9, anyway=anyway)
     rows = [headline(record, timing)]
     why = ", ".join(f"{count} {reason}" for reason, count in timing.reasons[:4])
     cancelled = f", {timing.cancelled} cancelled" if timing.cancelled else ""
@@ -141,7 +141,7 @@ def failures(record: BuildRecord) -> bytes:
         if output and not output.endswith(b"\n"):
             output += b"\n"
         pieces.append(
-            f"smpmake: failed: {one_line(failure.record.command)}\n"
+            f"smpmake: failed: {one_line(failure.record.brief)}\n"
             f"  in {one_line(failure.record.cwd)}\n".encode(errors="replace")
             + output
             + f"  {failure.why}\n".encode()

@@ -240,7 +240,7 @@ def test_one_that_is_no_job_when_the_make_is_repeated_tells_it_by_itself(held: H
     status, serial = held.serial(made, ["make"])
     ended, tree = parallel(held, made)
     assert (ended.status, tree) == (status, serial), ended.err
-    assert "is run again" in ended.err
+    assert " ran a second time" in ended.err
 
 
 DESCRIBED = """
