@@ -12,7 +12,7 @@ from smpmake.config import Settings
 from smpmake.engine.sinks import write_all
 from smpmake.records import BuildRecord
 from smpmake.reports import summary
-from smpmake.said import bold, use_color
+from smpmake.said import bold, fitting, use_color
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -96,16 +96,20 @@ def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: 
         rows = rows[:0] if failed else rows[:1]
     elif failed:  # what hides it is left out
         rows = rows[1:] if settings.verbosity else summary.notices(record)
-    if color and rows and not failed:
-        rows[0] = bold(rows[0])
+    parts = [[row] for row in rows]  # -q: one line
+    if settings.verbosity >= 0:
+        parts = [fitting(row, summary.indent(row)) for row in rows]
+    if color and parts and not failed:
+        parts[0] = [bold(line) for line in parts[0]]
+    rows = [line for part in parts for line in part]
     if settings.verbosity > 0:
         rows += _why(record)
     data = _lines(rows) + summary.failures(record)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         data += _for_github(settings, record)
     if failed:
-        line = summary.failed(record)
-        data += _lines([f"{_RED}{line}{_PLAIN}" if color else line])
+        last = fitting(summary.failed(record))
+        data += _lines([f"{_RED}{line}{_PLAIN}" if color else line for line in last])
     return data
 
 

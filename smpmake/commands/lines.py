@@ -51,8 +51,9 @@ class Line(NamedTuple):
     text      the same with what was substituted in its place: that is so when a make issues it.
     is_bare   it is one command and nothing else, which its shell becomes.
     asked     files whose being there has decided what is substituted.
-    said      what its shell prints by itself, if all succeed.
+    said      what its shell prints by itself before the first command that may fail.
     unsaid    the text without what prints that.
+    behind    what its shell prints by itself later, if all succeed.
     """
 
     commands: tuple[Simple, ...]
@@ -62,6 +63,7 @@ class Line(NamedTuple):
     asked: tuple[str, ...] = ()
     said: str = ""
     unsaid: str = ""
+    behind: str = ""
 
 
 #: Builtins that only print.
@@ -83,8 +85,8 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
     reader = _Reader(text, files, getenv)
     if _WORDS.fullmatch(text):  # as most of wmake's are, and no grammar is needed
         commands = tuple(reader.words(text))
-        said = "".join(reader.said)
-        return Line(commands, reader.prints, text, bool(commands), (), said, said and ":")
+        unsaid = ":" if reader.said else ""
+        return Line(commands, reader.prints, text, bool(commands), (), reader.said, unsaid)
     parser = grammar()
     if parser is None or not _TEXT.fullmatch(text):
         raise NotUnderstoodError("several lines, or no plain text")
@@ -97,7 +99,7 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
     is_bare = len(commands) == 1 and [node.type for node in root.children] == ["command"]
     return Line(
         *(commands, reader.prints, reader.text(), is_bare, reader.asked()),
-        *("".join(reader.said), reader.unsaid()),
+        *(reader.said, reader.unsaid(), reader.behind),
     )
 
 
@@ -137,9 +139,11 @@ class _Reader:
         self._words = Words(files, getenv)
         self._folder = ""
         self._ends_at_failure = False
+        self._has_begun = False
         self._printers: list[Node] = []
         self.prints = False
-        self.said: list[str] = []
+        self.said = ""
+        self.behind = ""
 
     def text(self) -> str:
         """The text, once it has been walked, with what was substituted in its place."""
@@ -204,6 +208,7 @@ class _Reader:
             stdout = files.pop(">", "") if is_last else PIPE
             if files:
                 raise NotUnderstoodError("a file in the place of a pipe")
+            self._has_begun = True
             yield Simple(self._called(body), self._folder, stdin, stdout)
 
     def _files_for(self, redirections: Iterable[Node]) -> dict[str, str]:
@@ -239,6 +244,7 @@ class _Reader:
             case ["cd", *folder]:
                 self._enter(*folder)
             case _:
+                self._has_begun = True
                 yield Simple(words, self._folder)
 
     def _print(self, words: tuple[str, ...], node: Node | None) -> None:
@@ -246,7 +252,10 @@ class _Reader:
         text = spoken(words)
         if text is None:
             raise NotUnderstoodError("a text that not every shell prints alike")
-        self.said.append(text)
+        if self._has_begun:
+            self.behind += text
+            return
+        self.said += text
         if node is not None:
             self._printers.append(node)
 

@@ -74,6 +74,8 @@ def analyse(inv: Invocation) -> Analysis:
         found = found._replace(only=line.commands[0].argv)
     if line.text and line.text != inv.argv[2]:
         found = found._replace(argv=lambda _: (*inv.argv[:2], line.text))
+    if line.behind:
+        found = found._replace(behind=line.behind)
     if line.said:
         found = found._replace(said=line.said, unsaid=(*inv.argv[:2], line.unsaid))
     return found

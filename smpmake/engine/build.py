@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from smpmake.commands.model import Reason
 from smpmake.decide.known_failures import digest_of
 from smpmake.engine.environment import Environment
+from smpmake.engine.shown import Shown
 
 if TYPE_CHECKING:
     from smpmake.decide.known_failures import KnownFailures
@@ -99,6 +100,7 @@ class Build:
     texts          texts that its commands have in common, each once.
     launcher_logs  descriptors of launchers' logs, by name; -1: it is to keep none.
     said           characters of output that its records hold (engine/diagnostics.py).
+    shown          what its commands have printed, as long as the driver may be run again.
     """
 
     id: str
@@ -143,6 +145,7 @@ class Build:
     texts: dict[bytes, bytes] = field(default_factory=dict)
     launcher_logs: dict[str, int] = field(default_factory=dict)
     said: int = 0
+    shown: Shown = field(default_factory=Shown)
     _undone: int = 0
     _unsaid: list[Callable[[], None]] | None = None
 
@@ -227,6 +230,7 @@ class Build:
             owed = {d: wrong.failure for d, wrong in self.wrong.items() if not wrong.guessed}
             self.owed |= owed
         self._undone = len(self.records)
+        killed = self.squashed
         self.broken, self.refused, self.squashed = None, False, False
         self.lost.clear()
         guessed = [wrong.failure for wrong in self.wrong.values() if wrong.guessed]
@@ -234,6 +238,7 @@ class Build:
         if self.silence is not None:
             self.silence.forget_new()
         self.finished.clear()
+        self.shown.start_over(killed=killed)
         self.patient |= self.repeats > 0  # the caller's commands were waited for, in vain
         self.repeats += 1
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)

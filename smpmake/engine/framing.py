@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,10 +25,45 @@ def width_of(fd: int) -> int:
         return _COLUMNS
 
 
-def told(text: bytes) -> int:
-    """How much of the beginning of what a recipe's line printed is no message."""
+def has_open_line(fd: int) -> bool:
+    """Whether a plain file's last line has no end."""
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode) or not info.st_size:
+        return False
+    try:
+        file = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # it may be written only
+        return False
+    try:
+        return os.pread(file, 1, info.st_size - 1) != b"\n"
+    finally:
+        os.close(file)
+
+
+def fresh_line(fd: int, term: str) -> bytes:
+    """What brings a terminal's cursor to the beginning of a line, and is not seen if it is there.
+
+    Blanks for a whole row: from its beginning they fill it, and the carriage returns to it; from
+    anywhere else they end in the next one.  zsh's prompt begins so.
+    """
+    if term == "dumb":
+        return b""
+    try:
+        columns = os.get_terminal_size(fd).columns
+    except OSError:
+        return b""
+    return b" " * columns + b"\r"
+
+
+def told(text: bytes, behind: bytes) -> tuple[bytes, bytes, bytes]:
+    """What a command printed, with the message in it between what is none.
+
+    behind  what it prints last, if it is a recipe's line that says when it has come so far.
+    """
     found = _TOLD.match(text)
-    return found.end() if found else 0
+    start = found.end() if found else 0
+    end = len(text) - (len(behind) if text.endswith(behind) else 0)
+    return text[:start], text[start : max(start, end)], text[max(start, end) :]
 
 
 def head(words: Sequence[str], record: CommandRecord, columns: int) -> bytes:

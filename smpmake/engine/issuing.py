@@ -215,6 +215,8 @@ class Issuing:
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
         elif command.reply is not None:
             reply, command.reply = command.reply, None
+            if command.said:
+                self._output.said(command)
             self._chaos.later(lambda: reply.leave(0, out=command.said))
         self._executor.perform(actions)
 

@@ -207,7 +207,7 @@ def tell(command: Command, result: Result) -> None:
     reply, command.reply = command.reply, None
     assert reply is not None
     verdict = command.verdict
-    command.build.answer(lambda: reply.leave(verdict, result.err, result.out))
+    command.build.answer(lambda: reply.leave(verdict, result.err, command.said + result.out))
 
 
 def refuse(build: Build, reply: Reply) -> None:

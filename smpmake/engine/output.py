@@ -19,6 +19,7 @@ class JobOutput:
 
     def __init__(self, printer: Printer) -> None:
         self._sinks = Sinks(printer)
+        self._open: set[FileId] = set()  # where the last of us to print has left a line without end
 
     def take(self, command: Command, out: int, err: int) -> None:
         """Keeps the descriptors that a job's output goes to; they are ours now."""
@@ -68,12 +69,42 @@ class JobOutput:
             # A log that somebody may read holds what it would hold serially, and in time.
             if text and sink in command.log_files:
                 self._sinks.write(sink, text, at_once=True)
-            elif text:
-                told = framing.told(text) if command.invoke.is_line else 0
-                message = text[told:]
+            elif text and self._is_new(command, sink, text):
+                before, message, behind = framing.told(text, command.behind)
                 if message and not is_named:
                     is_named, message = True, self._head(command, sink) + message
-                self._sinks.write(sink, text[:told] + _placed(command, message, sink))
+                begin = self._fresh(command, sink) if message else b""
+                shown = before + _placed(command, message, sink) + behind
+                self._sinks.write(sink, begin + shown)
+                self._said(sink, shown)
+
+    @staticmethod
+    def _is_new(command: Command, sink: FileId, text: bytes) -> bool:
+        """What goes elsewhere than the driver's own output has been taken back with the rest."""
+        build = command.build
+        is_seen = sink in (build.driver_output or ())
+        return build.shown.is_new(command.invoke, text) or not is_seen
+
+    def said(self, command: Command) -> None:
+        """The shim of a command prints for it, and has not ended the line perhaps."""
+        self._said(command.invoke.out, command.said)
+
+    def _said(self, sink: FileId, text: bytes) -> None:
+        if text.endswith(b"\n"):
+            self._open.discard(sink)
+        else:
+            self._open.add(sink)
+
+    def _fresh(self, command: Command, sink: FileId) -> bytes:
+        """What is to come first, so that a job's output begins at the beginning of a line.
+
+        What the driver has printed into a pipe nobody can tell.
+        """
+        fd = self._sinks.descriptor(sink)
+        if sink in self._open or framing.has_open_line(fd):
+            return b"\n"
+        environment = command.build.environment_of(command.invoke)
+        return framing.fresh_line(fd, environment.get("TERM") or "dumb")
 
     def _head(self, command: Command, sink: FileId) -> bytes:
         columns = framing.width_of(self._sinks.descriptor(sink))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from smpmake import records
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 72
 _NOTICES = 5
+_NAME = re.compile(r"smpmake: |  (?:extra CPUs|\w+) +")
 
 
 def short(command: CommandRecord) -> str:
@@ -26,6 +28,12 @@ def short(command: CommandRecord) -> str:
         return f"{command.tool} {name if not name.startswith('../..') else command.outputs[0]}"
     text = command.command
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def indent(row: str) -> int:
+    """Where the text of one of the summary's rows begins, behind its name."""
+    name = _NAME.match(row)
+    return name.end() if name else 0
 
 
 def _wait_text(stall: Wait) -> str:
