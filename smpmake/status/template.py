@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from smpmake.errors import SmpmakeError
-from smpmake.units import one_line
+from smpmake.units import cut, one_line
 
 #: From so many seconds on our own line says for how long a job has run.
 LONG: Final = 5.0
 #: Where nobody says how wide a line may be.
 _COLUMNS: Final = 100
+#: What must be there of a name.
+_NAME: Final = 12
 
 
 class StatusFormatError(SmpmakeError):
@@ -71,28 +73,32 @@ def _longest(facts: Facts) -> str:
 def _named(facts: Facts, room: int) -> str:
     """As many of the jobs at work as there is room for, and how many more there are."""
     names = [f"{name} {minutes(took)}" if took >= LONG else name for name, took in facts.at_work]
+    text = more = ""
     for shown in range(len(names), 0, -1):
-        more = [f"+{len(names) - shown}"] if shown < len(names) else []
-        text = ", ".join((*names[:shown], *more))
+        more = f", +{len(names) - shown}" if shown < len(names) else ""
+        text = f"{', '.join(names[:shown])}{more}"
         if len(text) <= room:
             return text
+    if names and room - len(more) >= _NAME:
+        return f"{cut(names[0], room - len(more))}{more}"
     text = f"{facts.running} running" if facts.running else ""
     return text if len(text) <= room else ""
 
 
 def _own(facts: Facts, columns: int) -> str:
     """Our own line: `[12/13] g++ sort.o, g++ wrap.o  1:03, ~0:20 left`."""
-    head = f"[{facts.finished}/{facts.known}]"
+    parts = []
     if facts.over:
         jobs = facts.running + facts.queued
-        head += f" finishing: {jobs} job{'s' if jobs != 1 else ''}"
+        parts.append(f"finishing: {jobs} job{'s' if jobs != 1 else ''}")
     if facts.failed:
-        head += f" {facts.failed} failed"
+        parts.append(f"{facts.failed} failed")
+    head = f"[{facts.finished}/{facts.known}] {''.join(f'{part}, ' for part in parts)}"
     tail = minutes(facts.elapsed)
     if facts.left is not None:
         tail += f", ~{minutes(facts.left)} left"
-    names = one_line(_named(facts, columns - len(head) - len(tail) - 3))
-    return f"{head}{f' {names}' if names else ''}  {tail}"
+    names = one_line(_named(facts, columns - len(head) - len(tail) - 2))
+    return f"{f'{head}{names}'.rstrip(', ')}  {tail}"
 
 
 _PLACES: Final[dict[str, Callable[[Facts], str]]] = {

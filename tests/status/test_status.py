@@ -64,6 +64,8 @@ JOBS = (("g++ sort.o", 83.0), ("g++ wrap.o", 4.9), ("gcc a.o", 0.0))
         (61, "[3/20] g++ sort.o 1:23, g++ wrap.o, gcc a.o  0:12, ~1:23 left"),
         (60, "[3/20] g++ sort.o 1:23, g++ wrap.o, +1  0:12, ~1:23 left"),
         (50, "[3/20] g++ sort.o 1:23, +2  0:12, ~1:23 left"),
+        (44, "[3/20] g++ sort.o 1:23, +2  0:12, ~1:23 left"),
+        (43, "[3/20] g++ sort.o 1:…, +2  0:12, ~1:23 left"),
         (40, "[3/20] 3 running  0:12, ~1:23 left"),
         (30, "[3/20]  0:12, ~1:23 left"),
         (12, "[3/20]  0:12"),
@@ -79,10 +81,10 @@ def test_what_failed_and_what_is_over() -> None:
     assert Template("%L|%F").render(long) == "g++ sort.o 1:23|0"
     assert Template("%L").render(NOTHING) == ""
     ended = replace(long, over=True, failed=2, left=None)
-    wanted = "[3/20] finishing: 9 jobs 2 failed g++ sort.o 1:23  0:12"
+    wanted = "[3/20] finishing: 9 jobs, 2 failed, g++ sort.o 1:23  0:12"
     assert Wording(None).render(ended, 80) == wanted
     last = replace(ended, running=1, queued=0, failed=0)
-    assert " finishing: 1 job g++ " in Wording(None).render(last, 80)
+    assert " finishing: 1 job, g++ " in Wording(None).render(last, 80)
     odd = replace(long, at_work=(("c++ \x1b[31m.o", 0.0),))
     assert "\x1b" not in Wording(None).render(odd, 80)
 
