@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+import posixpath
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -110,7 +110,7 @@ def brief(command: str, tool: str, outputs: Sequence[str], cwd: str) -> str:
     """The command line; of a recipe's line, which is long and a shell's, what it makes by what."""
     if not outputs or command.partition(" ")[0].rpartition("/")[2] == tool:
         return command
-    return f"{tool} {os.path.relpath(outputs[0], cwd)}"
+    return f"{tool} {posixpath.relpath(outputs[0], cwd)}"
 
 
 class Past(NamedTuple):

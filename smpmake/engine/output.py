@@ -101,10 +101,10 @@ class JobOutput:
         What the driver has printed into a pipe nobody can tell.
         """
         fd = self._sinks.descriptor(sink)
-        if sink in self._open or framing.has_open_line(fd):
-            return b"\n"
         environment = command.build.environment_of(command.invoke)
-        return framing.fresh_line(fd, environment.get("TERM") or "dumb")
+        fresh = framing.fresh_line(fd, environment.get("TERM") or "dumb")
+        is_open = sink in self._open or framing.has_open_line(fd)
+        return fresh or (b"\n" if is_open else b"")
 
     def _head(self, command: Command, sink: FileId) -> bytes:
         columns = framing.width_of(self._sinks.descriptor(sink))

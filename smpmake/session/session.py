@@ -30,7 +30,6 @@ from smpmake.session.keeper import Keeper
 from smpmake.session.limits import SHORT, raise_descriptor_limit, restore_descriptor_limit
 from smpmake.session.rerun import Input, can_be_repeated, can_run_again
 from smpmake.threads import in_a_thread
-from smpmake.units import seconds
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -279,12 +278,12 @@ class Session:
     def _repetition(self) -> str:
         """What is said, afterwards, of a driver that was run again."""
         record = self.record
-        took = seconds(max(0, (record.driver_ended or record.ended) - self._again) / 1e9)
+        took = max(0, (record.driver_ended or record.ended) - self._again) / 1e9
         count = {2: "a second", 3: "a third"}.get(record.runs, f"a {record.runs}th")
         why = f": {self._why}"
         if record.status:
             why = f" to stop at the failure as plain {self._name} does"
-        return f"{self._name} ran {count} time ({took}){why}"
+        return f"{self._name} ran {count} time ({took:.1f} s){why}"
 
     async def _take_back(self, *, everything: bool = False) -> TakenBack:
         """In a thread: who interrupts meanwhile is heard."""
