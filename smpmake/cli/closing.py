@@ -107,7 +107,7 @@ def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: 
     data = _lines(rows) + summary.failures(record)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         data += _for_github(settings, record)
-    if failed:
+    if failed and (record.commands or rows or settings.verbosity > 0 or record.failures):
         last = fitting(summary.failed(record))
         data += _lines([f"{_RED}{line}{_PLAIN}" if color else line for line in last])
     return data

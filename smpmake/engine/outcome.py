@@ -65,6 +65,7 @@ class Outcome:
             if command.digest and build.known_failures is not None:
                 build.known_failures.discard(command.digest)
             command.verdict = 0
+            self._output.skip(command, job.number)  # its shim prints it, behind that place
         else:
             self._output.print(command, job.number, result.out, result.err)
         if result.missing:
