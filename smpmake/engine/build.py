@@ -100,6 +100,8 @@ class Build:
     texts          texts that its commands have in common, each once.
     launcher_logs  descriptors of launchers' logs, by name; -1: it is to keep none.
     said           characters of output that its records hold (engine/diagnostics.py).
+    behind         what stands behind the driver's output where we stand in between.
+    on_told        called when the driver is told of one of the failures that it did not know.
     shown          what its commands have printed, as long as the driver may be run again.
     """
 
@@ -145,8 +147,11 @@ class Build:
     texts: dict[bytes, bytes] = field(default_factory=dict)
     launcher_logs: dict[str, int] = field(default_factory=dict)
     said: int = 0
+    behind: dict[FileId, int] = field(default_factory=dict)
+    on_told: Callable[[], None] | None = None
     shown: Shown = field(default_factory=Shown)
     _undone: int = 0
+    _news: set[str] = field(default_factory=set)
     _unsaid: list[Callable[[], None]] | None = None
 
     def __post_init__(self) -> None:
@@ -216,6 +221,8 @@ class Build:
         self.finished = outer.finished
         self.reusable = outer.reusable
         self.patient = outer.patient
+        self.behind = outer.behind
+        self.shown = outer.shown
 
     def start_over(self, *, whole: bool) -> None:
         """The driver is run again, and waits for the truth of what failed.
@@ -231,6 +238,7 @@ class Build:
             self.owed |= owed
         self._undone = len(self.records)
         killed = self.squashed
+        self._news = set(self.wrong)
         self.broken, self.refused, self.squashed = None, False, False
         self.lost.clear()
         guessed = [wrong.failure for wrong in self.wrong.values() if wrong.guessed]
@@ -244,6 +252,12 @@ class Build:
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()
+
+    def is_told(self, digest: str) -> None:
+        """The driver is about to hear how a command went."""
+        build = self.outer or self
+        if digest in build._news and build.on_told is not None:
+            build.on_told()
 
     def environment_of(self, invoke: Invoke) -> Environment:
         """The invocation's environment; most commands share it and more, once in memory."""
@@ -269,6 +283,7 @@ class Build:
             return ""
         digest = digest_of(command.cwd, command.argv)
         if not deferred:
+            self.is_told(digest)
             self.owed.pop(digest, None)
             return ""
         known = self.known_failures is not None and digest in self.known_failures

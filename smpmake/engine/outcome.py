@@ -208,6 +208,7 @@ def tell(command: Command, result: Result) -> None:
     reply, command.reply = command.reply, None
     assert reply is not None
     verdict = command.verdict
+    command.build.is_told(command.digest)
     command.build.answer(lambda: reply.leave(verdict, result.err, command.said + result.out))
 
 

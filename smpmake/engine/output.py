@@ -27,7 +27,11 @@ class JobOutput:
         if command.prints:
             os.close(out)
             del pairs[0]
-        for sink, fd in pairs:
+        for sink, given in pairs:
+            behind, fd = command.build.behind.get(sink), given
+            if behind is not None:
+                fd = os.dup(behind)
+                os.close(given)
             if command.guarded and stat.S_ISREG(os.fstat(fd).st_mode):
                 command.log_files += (sink,)
             self._sinks.take(sink, fd)

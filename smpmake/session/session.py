@@ -203,6 +203,7 @@ class Session:
                 alive=backend.alive,
                 soft=soft,
                 output=backend.output,
+                errors=backend.errors,
             )
         driver = self._driver = Driver(keeper)
         self._interrupts.concern(driver)
@@ -258,7 +259,7 @@ class Session:
         if self._interrupts.late is not None:  # everything is undone: it ends here
             self._interrupts.by = self._interrupts.late
             return False
-        backend.start_over(whole=taken_back.whole)
+        backend.start_over(whole=taken_back.whole, quietly=is_make)
         if taken_back.whole:  # all that it did will be done again
             record.again_us = record.driver_user_us + record.driver_system_us
             record.driver_started = 0

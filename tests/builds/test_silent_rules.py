@@ -240,6 +240,33 @@ def test_a_failing_build_says_what_plain_make_says(held: Held, flags: str) -> No
     assert re.match(r"smpmake: make failed, status 2: gcc w\.o \(\d", last), last
 
 
+LOUD = """\
+all: sub prog
+prog: f0.o f2.o w.o main.o
+\tgcc -o $@ $^
+%.o: %.c
+\tgcc -Wall -c -o $@ $<
+sub:
+\t$(MAKE) -C more
+.PHONY: sub
+"""
+
+
+@pytest.mark.parametrize("through", ["terminal", "pipe", "file"])
+def test_a_make_that_is_run_again_says_nothing_twice(held: Held, through: str) -> None:
+    space = held.space
+    files = {**files_of("automake", WRONG), "Makefile": LOUD}
+    prepare(space, files)
+    plain, status = said(space, through, "make")
+    prepare(space, files)
+    ours, our_status = said(space, through, SMPMAKE, "make")
+    assert our_status == status == 2
+    own = [line for line in ours if line.startswith(("smpmake: ", "\x1b[1;31m", "         "))]
+    lines = [line for line in ours if line not in own]
+    behind = ["gcc -Wall -c -o main.o main.c", "gcc -o prog f0.o f2.o w.o main.o"]
+    assert Counter(line for line in lines if line not in behind) == Counter(plain)
+
+
 def test_a_warning_of_a_run_that_is_undone_is_shown_once(held: Held) -> None:
     """make comes to its compile again, and what that says is said already."""
     space = held.space
