@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import posixpath
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -96,8 +98,17 @@ class CommandRecord:
     @property
     def command(self) -> str:
         """The command line as a person would type it."""
-        words = self.argv[:-1].split(b"\0")
-        return shlex.join(word.decode(errors="replace") for word in words)
+        return shlex.join(self.words)
+
+    @property
+    def brief(self) -> str:
+        """See the function of that name."""
+        return brief(self.command, self.tool, self.outputs, self.cwd)
+
+    @property
+    def words(self) -> list[str]:
+        """The command line, word by word."""
+        return [word.decode(errors="replace") for word in self.argv[:-1].split(b"\0")]
 
     @property
     def duration(self) -> float:
@@ -113,6 +124,13 @@ class CommandRecord:
     def cpu(self) -> float:
         """Seconds of CPU, user and system."""
         return (self.user_us + self.system_us) / 1e6
+
+
+def brief(command: str, tool: str, outputs: Sequence[str], cwd: str) -> str:
+    """The command line; of a recipe's line, which is long and a shell's, what it makes by what."""
+    if not outputs or command.partition(" ")[0].rpartition("/")[2] == tool:
+        return command
+    return f"{tool} {posixpath.relpath(outputs[0], cwd)}"
 
 
 class Past(NamedTuple):

@@ -9,12 +9,14 @@ import contextlib
 import os
 import sys
 
-from smpmake.units import one_line
+from smpmake.units import folded, one_line
+
+_LEAST, _MOST = 60, 100  # columns
 
 
 def say(text: str) -> None:
     """A message, in one line, on stderr; one that cannot be written changes nothing."""
-    _write(f"smpmake: {one_line(text)}")
+    _write("\n".join(fitting(f"smpmake: {one_line(text)}")))
 
 
 def show(text: str) -> None:
@@ -26,6 +28,15 @@ def conclude(line: str, color: str) -> None:
     """The only line of a summary, on stderr; `color` as the option."""
     text = one_line(line)
     _write(bold(text) if use_color(color, sys.stderr.isatty()) else text)
+
+
+def fitting(line: str, indent: int = len("smpmake: ")) -> list[str]:
+    """A line of ours as the terminal has room for it; in a log it stays one line."""
+    try:
+        columns = os.get_terminal_size(2).columns
+    except OSError:
+        return [line]
+    return folded(line, max(_LEAST, min(columns, _MOST)), indent) if columns else [line]
 
 
 def bold(text: str) -> str:

@@ -47,6 +47,31 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "^J")
 
 
+#: Where a line may end: between words, and not behind a number, whose unit follows.
+_GAP: Final = re.compile(r"(?<![\d%])[ ]+")
+
+
+def folded(line: str, columns: int, indent: int) -> list[str]:
+    """A line as several of at most so many columns; those behind the first are indented.
+
+    A word that is longer than that stays whole.
+    """
+    rows: list[str] = []
+    rest, lead = line, ""
+    while len(lead) + len(rest) > columns:
+        start = len(rest) - len(rest.lstrip())
+        gaps = [gap for gap in _GAP.finditer(rest) if gap.start() > start]
+        if not rows:  # what stands before the text is its name
+            gaps = [gap for gap in gaps if gap.start() > indent]
+        fitting = [gap for gap in gaps if len(lead) + gap.start() <= columns]
+        if not gaps:
+            break
+        gap = fitting[-1] if fitting else gaps[0]
+        rows.append(lead + rest[: gap.start()])
+        rest, lead = rest[gap.end() :], " " * indent
+    return [*rows, lead + rest]
+
+
 def plain(output: str) -> str:
     """A tool's output without what it meant for a terminal alone."""
     return _FOR_TERMINALS.sub("", output).replace("\r\n", "\n")

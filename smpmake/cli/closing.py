@@ -12,7 +12,7 @@ from smpmake.config import Settings
 from smpmake.engine.sinks import write_all
 from smpmake.records import BuildRecord, WhyNot
 from smpmake.reports import summary
-from smpmake.said import bold, use_color
+from smpmake.said import bold, fitting, use_color
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -92,23 +92,27 @@ def _note_compilers(record: BuildRecord) -> None:
 def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: bool) -> bytes:
     """The summary and what failed; the line that says that the build failed is the last."""
     failed = record.status != 0
-    rows = summary.lines(record, model)
+    rows = summary.lines(record, model, anyway=settings.verbosity > 0)
     unused = summary.unused_engine(record)
     if settings.verbosity < 0:
         rows = rows[:0] if failed else rows[:1]
         rows += [unused] if unused else []
     elif failed:  # what hides it is left out
         rows = rows[1:] if settings.verbosity else summary.notices(record)
-    if color and not failed:
-        rows[0] = bold(rows[0])
+    parts = [[row] for row in rows]  # -q: one line
+    if settings.verbosity >= 0:
+        parts = [fitting(row, summary.indent(row)) for row in rows]
+    if color and parts and not failed:
+        parts[0] = [bold(line) for line in parts[0]]
+    rows = [line for part in parts for line in part]
     if settings.verbosity > 0:
         rows += _why(record)
     data = _lines(rows) + summary.failures(record)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         data += _for_github(settings, record)
-    if failed:
-        line = summary.failed(record)
-        data += _lines([f"{_RED}{line}{_PLAIN}" if color else line])
+    if failed and (record.commands or rows or settings.verbosity > 0 or record.failures):
+        last = fitting(summary.failed(record))
+        data += _lines([f"{_RED}{line}{_PLAIN}" if color else line for line in last])
     return data
 
 

@@ -57,5 +57,6 @@ def _end(ahead: Headstart, settings: Settings) -> int:
     ahead.close()
     from smpmake.reports import idle
 
-    conclude(idle.line((time.monotonic_ns() - ahead.began) / 1e9), settings.color)
+    for line in idle.lines((time.monotonic_ns() - ahead.began) / 1e9):
+        conclude(line, settings.color)
     return 0

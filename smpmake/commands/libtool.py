@@ -135,6 +135,7 @@ def analyse(inv: Invocation, call: Call, settings: Settings) -> Analysis | None:
         reads=(*meaning.reads, call.script),
         writes=(*made, *others, gone),
         tool=basename(call.command[0]),
+        main=call.command,
         speaks=call.speaks,
         folders=tuple(folders),
         programs=named(meaning.programs, call.command[0]),

@@ -87,6 +87,7 @@ def analyse(inv: Invocation, call: Call, settings: Settings) -> Analysis | None:
         reads=(*meaning.reads, *behind, call.script, *([symbols] if symbols else [])),
         writes=(first._replace(header=False), *others, *perhaps),
         tool=basename(call.command[0]),
+        main=call.command,
         speaks=call.speaks,
         folders=(inner,),
         programs=named(meaning.programs, call.command[0]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -45,9 +45,18 @@ class Words:
         self.moved = False
         self.asked: list[str] = []
 
-    def replaced(self, text: str) -> str:
-        """The line, once all its words are known, with what was substituted in its place."""
-        for start, end, value in sorted(self._substitutions, reverse=True):
+    def replaced(self, text: str, without: Sequence[Node] = ()) -> str:
+        """The line, once all its words are known, with what was substituted in its place.
+
+        without  commands in whose place one stands that does nothing.
+        """
+        gone = [(node.start_byte, node.end_byte, ":") for node in without]
+        kept = [
+            each
+            for each in self._substitutions
+            if not any(start <= each[0] < end for start, end, _ in gone)
+        ]
+        for start, end, value in sorted((*kept, *gone), reverse=True):
             text = text[:start] + value + text[end:]
         return text
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from smpmake.commands.line_words import PLAIN, NotUnderstoodError, Words, children, text_of
 from smpmake.commands.paths import join
+from smpmake.commands.spoken import spoken
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -50,6 +51,9 @@ class Line(NamedTuple):
     text      the same with what was substituted in its place: that is so when a make issues it.
     is_bare   it is one command and nothing else, which its shell becomes.
     asked     files whose being there has decided what is substituted.
+    said      what its shell prints by itself before the first command that may fail.
+    unsaid    the text without what prints that.
+    behind    what its shell prints by itself later, if all succeed.
     """
 
     commands: tuple[Simple, ...]
@@ -57,6 +61,9 @@ class Line(NamedTuple):
     text: str
     is_bare: bool = False
     asked: tuple[str, ...] = ()
+    said: str = ""
+    unsaid: str = ""
+    behind: str = ""
 
 
 #: Builtins that only print.
@@ -78,7 +85,8 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
     reader = _Reader(text, files, getenv)
     if _WORDS.fullmatch(text):  # as most of wmake's are, and no grammar is needed
         commands = tuple(reader.words(text))
-        return Line(commands, reader.prints, text, is_bare=bool(commands))
+        unsaid = ":" if reader.said else ""
+        return Line(commands, reader.prints, text, bool(commands), (), reader.said, unsaid)
     parser = grammar()
     if parser is None or not _TEXT.fullmatch(text):
         raise NotUnderstoodError("several lines, or no plain text")
@@ -89,7 +97,10 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
         raise NotUnderstoodError("the grammar leaves something out")
     commands = tuple(reader.statements(root))
     is_bare = len(commands) == 1 and [node.type for node in root.children] == ["command"]
-    return Line(commands, reader.prints, reader.text(), is_bare, reader.asked())
+    return Line(
+        *(commands, reader.prints, reader.text(), is_bare, reader.asked()),
+        *(reader.said, reader.unsaid(), reader.behind),
+    )
 
 
 @functools.cache
@@ -128,11 +139,19 @@ class _Reader:
         self._words = Words(files, getenv)
         self._folder = ""
         self._ends_at_failure = False
+        self._has_begun = False
+        self._printers: list[Node] = []
         self.prints = False
+        self.said = ""
+        self.behind = ""
 
     def text(self) -> str:
         """The text, once it has been walked, with what was substituted in its place."""
         return self._words.replaced(self._source)
+
+    def unsaid(self) -> str:
+        """See Line."""
+        return self._words.replaced(self._source, self._printers)
 
     def asked(self) -> tuple[str, ...]:
         """See Line."""
@@ -189,6 +208,7 @@ class _Reader:
             stdout = files.pop(">", "") if is_last else PIPE
             if files:
                 raise NotUnderstoodError("a file in the place of a pipe")
+            self._has_begun = True
             yield Simple(self._called(body), self._folder, stdin, stdout)
 
     def _files_for(self, redirections: Iterable[Node]) -> dict[str, str]:
@@ -207,13 +227,14 @@ class _Reader:
         return files
 
     def _command(self, node: Node) -> Iterator[Simple]:
-        return self._simple(self._called(node))
+        return self._simple(self._called(node), node)
 
-    def _simple(self, words: tuple[str, ...]) -> Iterator[Simple]:
+    def _simple(self, words: tuple[str, ...], node: Node | None = None) -> Iterator[Simple]:
         """Nothing where its shell does it, and what that does is known here."""
         match words:
             case [builtin, *_] if builtin in PRINT:
                 self.prints = True
+                self._print(words, node)
             case [":" | "true", *_]:
                 return
             case ["set", "-e"]:
@@ -223,7 +244,20 @@ class _Reader:
             case ["cd", *folder]:
                 self._enter(*folder)
             case _:
+                self._has_begun = True
                 yield Simple(words, self._folder)
+
+    def _print(self, words: tuple[str, ...], node: Node | None) -> None:
+        """What cannot be told is printed when the line is met command by command."""
+        text = spoken(words)
+        if text is None:
+            raise NotUnderstoodError("a text that not every shell prints alike")
+        if self._has_begun:
+            self.behind += text
+            return
+        self.said += text
+        if node is not None:
+            self._printers.append(node)
 
     def _called(self, node: Node) -> tuple[str, ...]:
         """The words of a command that is called by its name."""

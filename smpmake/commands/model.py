@@ -244,6 +244,10 @@ class Analysis(NamedTuple):
     checked     what it is seen to write is compared with its `writes` when it has ended.
     included    a make may read what it makes as soon as it ends, as a part of its makefiles.
     only        the words of the one command that a shell's line is and that its shell becomes.
+    main        the words of the command for whose sake a recipe's line is there: its compile.
+    said        what a recipe's line prints by itself before anything in it can fail.
+    unsaid      what is run instead of it where that has been printed.
+    behind      what it prints by itself later, if all in it succeeds.
     programs    what it runs that may read files which it does not name; None where nobody can tell.
     """
 
@@ -268,6 +272,10 @@ class Analysis(NamedTuple):
     included: bool = False
     checked: bool = False
     only: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
+    said: str = ""
+    unsaid: tuple[str, ...] = ()
+    behind: str = ""
     programs: tuple[Program, ...] | None = None
 
     @property

@@ -74,6 +74,10 @@ def analyse(inv: Invocation) -> Analysis:
         found = found._replace(only=line.commands[0].argv)
     if line.text and line.text != inv.argv[2]:
         found = found._replace(argv=lambda _: (*inv.argv[:2], line.text))
+    if line.behind:
+        found = found._replace(behind=line.behind)
+    if line.said:
+        found = found._replace(said=line.said, unsaid=(*inv.argv[:2], line.unsaid))
     return found
 
 
@@ -146,6 +150,7 @@ class _Together:
     def __init__(self) -> None:
         self._main: Analysis | None = None
         self._tool = ""
+        self._words: tuple[str, ...] = ()
         self._reads: dict[str, None] = {}
         self._writes: dict[str, Write] = {}
         self._search: list[str] = []
@@ -169,6 +174,7 @@ class _Together:
                 return False
             self._main = meaning
             self._tool = meaning.tool or basename(command.argv[0])
+            self._words = meaning.main or command.argv
             self._search = [place(path) for path in meaning.search]
         if meaning.undeclared and self._programs is not None:
             runs = named(meaning.programs, command.argv[0])
@@ -215,5 +221,6 @@ class _Together:
             argv=None,
             rename=None,
             tool=self._tool,
+            main=self._words,
             programs=self._programs,
         )

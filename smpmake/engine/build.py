@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from smpmake.commands.model import Reason
 from smpmake.decide.known_failures import digest_of
 from smpmake.engine.environment import Environment
+from smpmake.engine.shown import Shown
 
 if TYPE_CHECKING:
     from smpmake.decide.known_failures import KnownFailures
@@ -44,7 +43,7 @@ class Wrong(NamedTuple):
     @property
     def told(self) -> str:
         """What went wrong, for people."""
-        command = shlex.join(os.fsdecode(word) for word in self.argv[:-1].split(b"\0"))
+        command = self.failure.record.brief
         if self.guessed:
             if self.failure.record.reason == Reason.UNCHECKED:
                 return f"did not do what its words say ({self.failure.why}): {command}"
@@ -104,6 +103,9 @@ class Build:
     texts          texts that its commands have in common, each once.
     launcher_logs  descriptors of launchers' logs, by name; -1: it is to keep none.
     said           characters of output that its records hold (engine/diagnostics.py).
+    behind         what stands behind the driver's output where we stand in between.
+    on_told        called when the driver is told of one of the failures that it did not know.
+    shown          what its commands have printed, as long as the driver may be run again.
     """
 
     id: str
@@ -154,7 +156,11 @@ class Build:
     texts: dict[bytes, bytes] = field(default_factory=dict)
     launcher_logs: dict[str, int] = field(default_factory=dict)
     said: int = 0
+    behind: dict[FileId, int] = field(default_factory=dict)
+    on_told: Callable[[], None] | None = None
+    shown: Shown = field(default_factory=Shown)
     _undone: int = 0
+    _news: set[str] = field(default_factory=set)
     _unsaid: list[Callable[[], None]] | None = None
 
     def __post_init__(self) -> None:
@@ -224,6 +230,8 @@ class Build:
         self.finished = outer.finished
         self.reusable = outer.reusable
         self.patient = outer.patient
+        self.behind = outer.behind
+        self.shown = outer.shown
 
     def start_over(self, *, whole: bool) -> None:
         """The driver is run again, and waits for the truth of what failed.
@@ -238,6 +246,8 @@ class Build:
             owed = {d: wrong.failure for d, wrong in self.wrong.items() if not wrong.guessed}
             self.owed |= owed
         self._undone = len(self.records)
+        killed = self.squashed
+        self._news = set(self.wrong)
         self.broken, self.refused, self.squashed = None, False, False
         self.lost.clear()
         guessed = [wrong.failure for wrong in self.wrong.values() if wrong.guessed]
@@ -245,11 +255,18 @@ class Build:
         if self.silence is not None:
             self.silence.forget_new()
         self.finished.clear()
+        self.shown.start_over(killed=killed)
         self.patient |= self.repeats > 0  # the caller's commands were waited for, in vain
         self.repeats += 1
         self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
         self.failures.clear()
         self.wrong.clear()
+
+    def is_told(self, digest: str) -> None:
+        """The driver is about to hear how a command went."""
+        build = self.outer or self
+        if digest in build._news and build.on_told is not None:
+            build.on_told()
 
     def environment_of(self, invoke: Invoke) -> Environment:
         """The invocation's environment; most commands share it and more, once in memory."""
@@ -275,6 +292,7 @@ class Build:
             return ""
         digest = digest_of(command.cwd, command.argv)
         if not deferred:
+            self.is_told(digest)
             self.owed.pop(digest, None)
             return ""
         known = self.known_failures is not None and digest in self.known_failures

@@ -88,6 +88,9 @@ class Command:
     undeclared    it may read files that it does not name,
     programs      as may all that it runs, of which these are the files; None: nobody can tell.
     proves        its shim waits because it is the first of a tool that may write anything.
+    main          the words by which its messages are known, if not by its own (Analysis.main).
+    said          what its shim prints for it when it is answered, and
+    behind        what is no message at the end of what it prints itself (Analysis.said, behind).
     """
 
     build: Build
@@ -126,6 +129,9 @@ class Command:
     undeclared: bool = False
     programs: tuple[str, ...] | None = None
     proves: bool = False
+    main: tuple[str, ...] = ()
+    said: bytes = b""
+    behind: bytes = b""
 
     @property
     def is_awaited(self) -> bool:

@@ -65,6 +65,7 @@ class Intake:
 
     def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""
+        build.shown.heard()
         if build.undo is not None and not build.squashing:
             build.undo.grow()
         if build.squashing or build.stopping or build.broken is not None:
@@ -136,9 +137,14 @@ class Intake:
         command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
         command.reply, command.digest, command.caller = reply, digest, caller
         command.caught, command.listens, command.proves = caught, listens, shows
+        command.main, command.behind = analysis.main, analysis.behind.encode()
         analysis = self._issuing.share(build, cwd, analysis)
         if bare is not None:
             self._issuing.replace_argv(command, lambda _: analysis.only)
+        elif analysis.said and build.transcript is None:
+            said = analysis.said.encode()
+            command.said = said if build.shown.is_new(invoke, said, by_shim=True) else b""
+            self._issuing.replace_argv(command, lambda _: analysis.unsaid)
         elif analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
             self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undo is None:

@@ -215,7 +215,9 @@ class Issuing:
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
         elif command.reply is not None:
             reply, command.reply = command.reply, None
-            self._chaos.later(lambda: reply.leave(0))
+            if command.said:
+                self._output.said(command)
+            self._chaos.later(lambda: reply.leave(0, out=command.said))
         self._executor.perform(actions)
 
     def _own_programs(self, command: Command) -> list[str]:

@@ -65,6 +65,7 @@ class Outcome:
             if command.digest and build.known_failures is not None:
                 build.known_failures.discard(command.digest)
             command.verdict = 0
+            self._output.skip(command, job.number)  # its shim prints it, behind that place
         else:
             self._output.print(command, job.number, result.out, result.err)
         if result.missing:
@@ -207,7 +208,8 @@ def tell(command: Command, result: Result) -> None:
     reply, command.reply = command.reply, None
     assert reply is not None
     verdict = command.verdict
-    command.build.answer(lambda: reply.leave(verdict, result.err, result.out))
+    command.build.is_told(command.digest)
+    command.build.answer(lambda: reply.leave(verdict, result.err, command.said + result.out))
 
 
 def refuse(build: Build, reply: Reply) -> None:
@@ -223,6 +225,6 @@ def refuse(build: Build, reply: Reply) -> None:
     if not build.refused:
         build.refused = True
         first = min(build.failures, key=lambda f: f.record.number, default=None)
-        what = first.record.command if first is not None else "an earlier command"
+        what = first.record.brief if first is not None else "an earlier command"
         message = f"smpmake: not run, because this failed: {what}\n".encode()
     reply.leave(1, message)

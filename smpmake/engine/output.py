@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 
+from smpmake.engine import framing
 from smpmake.engine.command import Command
 from smpmake.engine.sinks import Printer, Sinks
 from smpmake.engine.terminal import terminal_of
 from smpmake.guard.files import File
 from smpmake.protocol.wire import FileId
 from smpmake.protocol.working import Terminal
-from smpmake.units import one_line
 
 
 class JobOutput:
@@ -19,6 +19,7 @@ class JobOutput:
 
     def __init__(self, printer: Printer) -> None:
         self._sinks = Sinks(printer)
+        self._open: set[FileId] = set()  # where the last of us to print has left a line without end
 
     def take(self, command: Command, out: int, err: int) -> None:
         """Keeps the descriptors that a job's output goes to; they are ours now."""
@@ -26,7 +27,11 @@ class JobOutput:
         if command.prints:
             os.close(out)
             del pairs[0]
-        for sink, fd in pairs:
+        for sink, given in pairs:
+            behind, fd = command.build.behind.get(sink), given
+            if behind is not None:
+                fd = os.dup(behind)
+                os.close(given)
             if command.guarded and stat.S_ISREG(os.fstat(fd).st_mode):
                 command.log_files += (sink,)
             self._sinks.take(sink, fd)
@@ -58,18 +63,56 @@ class JobOutput:
             self._write(command, out, err)
 
     def _write(self, command: Command, out: bytes, err: bytes) -> None:
-        head = f"smpmake: {one_line(command.record.command)}\n".encode(errors="replace")
-        for sink, text, first in (
-            (command.invoke.out, out, not err),
-            (command.invoke.err, err, True),
-        ):
+        """Its name stands before its messages, once."""
+        sinks = command.invoke.out, command.invoke.err
+        texts = [(sinks[1], err), (sinks[0], out)]
+        if sinks[0] == sinks[1]:
+            texts = [(sinks[0], out + err)]
+        is_named = False
+        for sink, text in texts:
             # A log that somebody may read holds what it would hold serially, and in time.
-            is_log = sink in command.log_files
-            if text and is_log:
+            if text and sink in command.log_files:
                 self._sinks.write(sink, text, at_once=True)
-            elif text:
-                shown = head + text if first else text
-                self._sinks.write(sink, _placed(command, shown, sink))
+            elif text and self._is_new(command, sink, text):
+                before, message, behind = framing.told(text, command.behind)
+                if message and not is_named:
+                    is_named, message = True, self._head(command, sink) + message
+                begin = self._fresh(command, sink) if message else b""
+                shown = before + _placed(command, message, sink) + behind
+                self._sinks.write(sink, begin + shown)
+                self._said(sink, shown)
+
+    @staticmethod
+    def _is_new(command: Command, sink: FileId, text: bytes) -> bool:
+        """What goes elsewhere than the driver's own output has been taken back with the rest."""
+        build = command.build
+        is_seen = sink in (build.driver_output or ())
+        return build.shown.is_new(command.invoke, text) or not is_seen
+
+    def said(self, command: Command) -> None:
+        """The shim of a command prints for it, and has not ended the line perhaps."""
+        self._said(command.invoke.out, command.said)
+
+    def _said(self, sink: FileId, text: bytes) -> None:
+        if text.endswith(b"\n"):
+            self._open.discard(sink)
+        else:
+            self._open.add(sink)
+
+    def _fresh(self, command: Command, sink: FileId) -> bytes:
+        """What is to come first, so that a job's output begins at the beginning of a line.
+
+        What the driver has printed into a pipe nobody can tell.
+        """
+        fd = self._sinks.descriptor(sink)
+        environment = command.build.environment_of(command.invoke)
+        fresh = framing.fresh_line(fd, environment.get("TERM") or "dumb")
+        is_open = sink in self._open or framing.has_open_line(fd)
+        return fresh or (b"\n" if is_open else b"")
+
+    def _head(self, command: Command, sink: FileId) -> bytes:
+        columns = framing.width_of(self._sinks.descriptor(sink))
+        return framing.head(command.main or command.record.words, command.record, columns)
 
     @staticmethod
     def skip(command: Command, number: int) -> None:
@@ -88,12 +131,10 @@ def _placed(command: Command, text: bytes, sink: FileId) -> bytes:
     Editors open files by what make says of the folders that it enters; `make -O` does the same.
     """
     mine = command.build.driver_output
-    if not command.build.tells_folders or (mine is not None and sink not in mine):
+    if not text or not command.build.tells_folders or (mine is not None and sink not in mine):
         return text  # what the build reads itself holds what it holds serially
-    folder = command.invoke.cwd
-    end = b"" if text.endswith(b"\n") else b"\n"
-    lines = (b"make: %b directory '%b'\n" % (word, folder) for word in (b"Entering", b"Leaving"))
-    return next(lines) + text + end + next(lines)
+    environment = command.build.environment_of(command.invoke)
+    return framing.placed(text, command.invoke.cwd, environment.get("MAKELEVEL"))
 
 
 def logs(command: Command) -> list[File]:

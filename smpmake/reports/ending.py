@@ -6,7 +6,7 @@ import os
 import signal
 from typing import Any, Final
 
-from smpmake.records import BuildRecord
+from smpmake.records import BuildRecord, brief
 from smpmake.units import cut, one_line, seconds
 
 _LONGEST: Final = 100  # characters of a command
@@ -36,7 +36,7 @@ def of_record(record: BuildRecord) -> str:
         record.command[0],
         record.status,
         (record.ended - record.started) / 1e9,
-        (cause.command, cause.duration) if cause is not None else None,
+        (cause.brief, cause.duration) if cause is not None else None,
         len(failures(record)) - 1 if record.runs == 1 else 0,
     )
 
@@ -47,11 +47,12 @@ def of_document(document: dict[str, Any]) -> str:
     # Of several runs the last one's: what failed in it is what the driver ended by.
     last = max((f["command"] for f in document["failures"]), default=-1)
     cause = next((c for c in document["commands"] if c["number"] == last), None)
+    took = max(0.0, (cause["ended"] or 0) - (cause["started"] or 0)) if cause is not None else 0.0
     return _line(
         build["command"][0],
         build["status"],
         document["figures"]["wall"],
-        (cause["command"], max(0.0, (cause["ended"] or 0) - (cause["started"] or 0)))
+        (brief(*(cause[key] for key in ("command", "tool", "outputs", "cwd"))), took)
         if cause is not None
         else None,
         len(document["failures"]) - 1 if build["driver_runs"] == 1 else 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from smpmake.commands.model import Reason
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 72
 _NOTICES = 5
+_NAME = re.compile(r"smpmake: |  (?:extra CPUs|\w+) +")
 
 
 def short(command: CommandRecord) -> str:
@@ -24,6 +26,12 @@ def short(command: CommandRecord) -> str:
         return f"{command.tool} {name if not name.startswith('../..') else command.outputs[0]}"
     text = command.command
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def indent(row: str) -> int:
+    """Where the text of one of the summary's rows begins, behind its name."""
+    name = _NAME.match(row)
+    return name.end() if name else 0
 
 
 def _took(command: CommandRecord, timing: Timing) -> str:
@@ -57,10 +65,10 @@ def unused_engine(record: BuildRecord) -> str:
     return one_line(f"smpmake: {record.unused}") if record.unused else ""
 
 
-def lines(record: BuildRecord, timing: Timing | None) -> list[str]:
+def lines(record: BuildRecord, timing: Timing | None, *, anyway: bool = False) -> list[str]:
     """The summary; without figures that of a build in which nothing went through the shims."""
     if timing is None:
-        return [idle.line((record.ended - record.started) / 1e9)]
+        return idle.lines((record.ended - record.started) / 1e9, anyway=anyway)
     rows = [headline(record, timing)]
     used = phrases.used(timing.best, timing.extra_cpus) if not timing.why_not else ""
     rows += [f"  {used}"] if used else []
@@ -105,7 +113,7 @@ def failures(record: BuildRecord) -> bytes:
         if output and not output.endswith(b"\n"):
             output += b"\n"
         pieces.append(
-            f"smpmake: failed: {one_line(failure.record.command)}\n"
+            f"smpmake: failed: {one_line(failure.record.brief)}\n"
             f"  in {one_line(failure.record.cwd)}\n".encode(errors="replace")
             + output
             + f"  {failure.why}\n".encode()

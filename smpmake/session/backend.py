@@ -29,6 +29,7 @@ class Backend(Protocol):
     """A server for one build, wherever it is.
 
     output     the descriptor that the driver must write to, or None for our own stdout and stderr.
+    errors     the same for its messages, where these go elsewhere.
     on_squash  called when a promise was wrong: the driver is to be killed.
     is_repeatable  the driver can be run again from its beginning, if all that it did is undone.
     """
@@ -37,6 +38,7 @@ class Backend(Protocol):
     environment: dict[str, str]
     alive: int
     output: int | None
+    errors: int | None
 
     on_squash: Callable[[], None]
     is_repeatable: bool
@@ -88,8 +90,11 @@ class Backend(Protocol):
         """Undoes what the build did: everything, or what followed the first promise that was not
         kept.  Nothing of it may run."""
 
-    def start_over(self, *, whole: bool) -> None:
-        """The driver is about to be run again; `whole` as if it had never been."""
+    def start_over(self, *, whole: bool, quietly: bool) -> None:
+        """The driver is about to be run again; `whole` as if it had never been.
+
+        quietly  what it has printed is not to come once more.
+        """
 
     async def close(self) -> list[str]:
         """Ends it all, however far it came; returns what was left over that should not be

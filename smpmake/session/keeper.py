@@ -37,6 +37,7 @@ class Keeper:
     alive     the read end of the pipe whose other end all workers hold.
     soft      the driver's limit of open files.
     output    where the driver writes to, None for our own stdout and stderr.
+    errors    where it writes its messages to, if that is elsewhere.
     Raises DriverError.
     """
 
@@ -49,6 +50,7 @@ class Keeper:
         alive: int,
         soft: int,
         output: int | None = None,
+        errors: int | None = None,
     ) -> None:
         self.control, theirs = _socket.socketpair()
         passed = (theirs.fileno(), alive)
@@ -58,7 +60,7 @@ class Keeper:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
             with _inherited(passed):
-                self.pid = _spawn(words, environment, output)
+                self.pid = _spawn(words, environment, output, output if errors is None else errors)
         except OSError as error:
             self.control.close()
             raise DriverError(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -84,9 +86,12 @@ class Keeper:
             os.waitpid(self.pid, 0)
 
 
-def _spawn(words: list[str], environment: Mapping[str, str], output: int | None) -> int:
+def _spawn(
+    words: list[str], environment: Mapping[str, str], output: int | None, errors: int | None
+) -> int:
     """Starts a program that inherits what may be inherited.  Raises OSError."""
-    streams = [] if output is None else [(os.POSIX_SPAWN_DUP2, output, fd) for fd in (1, 2)]
+    given = ((output, 1), (errors, 2))
+    streams = [(os.POSIX_SPAWN_DUP2, one, fd) for one, fd in given if one is not None]
     try:
         return os.posix_spawn(
             words[0], words, environment, file_actions=streams, setsigdef=_IGNORED
@@ -96,7 +101,7 @@ def _spawn(words: list[str], environment: Mapping[str, str], output: int | None)
 
         inherited = [fd for fd in map(int, os.listdir("/proc/self/fd")) if _is_inherited(fd)]
         process = subprocess.Popen(
-            words, env=environment, pass_fds=inherited, stdout=output, stderr=output
+            words, env=environment, pass_fds=inherited, stdout=output, stderr=errors
         )
         process.returncode = 0  # it is for us to wait for
         return process.pid

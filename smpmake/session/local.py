@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from smpmake.server.neighbours import Neighbours
     from smpmake.server.socket import Server
     from smpmake.session.driver_output import DriverOutput
+    from smpmake.session.repeated import Repeated
     from smpmake.undo.journal import UndoJournal
 
 #: Said where others' builds took slots.
@@ -72,9 +73,12 @@ class LocalBackend:
         self._board: Scoreboard | None = None
         self._driver_output: DriverOutput | None = None
         self._printer: Printer | None = None  # without an engine, which has its own
-        self._build = Build(BUILD, rules_of(settings), settings.keep_going, output_ids())
+        self._own_output = output_ids()
+        self._build = Build(BUILD, rules_of(settings), settings.keep_going, self._own_output)
         self._build.wmakes = wmake.is_wmake(os.path.basename(program))
         self.output: int | None = None
+        self.errors: int | None = None
+        self._repeated: Repeated | None = None
         self.on_squash: Callable[[], None] = lambda: None
         self.is_repeatable = False
         self.environment: dict[str, str] = {}
@@ -105,6 +109,8 @@ class LocalBackend:
     async def adopt(self, driver: Driver) -> None:
         """See Backend."""
         if self._engine is not None:
+            if self._repeated is not None:
+                self._repeated.started()
             self._engine.keep(driver.keeper.pid)
         elif await self._is_needed(driver):
             self._serve(driver)
@@ -248,6 +254,9 @@ class LocalBackend:
         """See Backend."""
         build = self._build
         await self.settled()
+        if self._repeated is not None:
+            self._repeated.close()
+            self._repeated, build.on_told = None, None
         if not build.squashing:
             build.failures += build.owed.values()
             build.owed.clear()
@@ -319,12 +328,30 @@ class LocalBackend:
         failed = sorted(failure.record.number for failure in self._build.failures)
         return staying(undo.changes(), read) + failed[:1]
 
-    def start_over(self, *, whole: bool) -> None:
+    def start_over(self, *, whole: bool, quietly: bool) -> None:
         """See Backend."""
         assert self._engine is not None
+        if self._build.transcript is None:
+            self.output = self.errors = None
+            self._build.driver_output, self._build.behind = self._own_output, {}
+            if whole and quietly:
+                self._hold_back(self._engine.printer)
         self._engine.start_over(self._build, whole=whole)
         if self._build.transcript is not None:
             self._build.transcript.start_over()
+
+    def _hold_back(self, printer: Printer) -> None:
+        """Where no other terminal or pipe can be had it prints what it prints."""
+        from smpmake.session.repeated import Repeated
+
+        build = self._build
+        if output_ids() != self._own_output:  # it was closed, and the number is another's
+            return
+        with contextlib.suppress(OSError):
+            repeated = self._repeated = Repeated(printer)
+            self.output, self.errors = repeated.out, repeated.err
+            build.driver_output, build.behind = repeated.files, repeated.behind
+            build.on_told = repeated.go_on
 
     async def close(self) -> list[str]:
         """See Backend."""
@@ -344,6 +371,8 @@ class LocalBackend:
         if self._build.transcript is not None:
             self._build.transcript.finish()  # with what came behind a failure that nobody mends
         stage, self._stage = self._stage, None
+        if self._repeated is not None:
+            self._repeated.close()
         if self._driver_output is not None:
             self._driver_output.close()
         if self._printer is not None:

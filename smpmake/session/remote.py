@@ -30,6 +30,7 @@ class RemoteBackend:
         self._program = program
         self._blocking = client
         self.output: int | None = None
+        self.errors: int | None = None
         self.on_squash: Callable[[], None] = lambda: None
         self.is_repeatable = False
         self.environment: dict[str, str] = {}
@@ -129,7 +130,7 @@ class RemoteBackend:
         """See Backend.  What a server's builds do is not written down."""
         return TakenBack(done=False)
 
-    def start_over(self, *, whole: bool) -> None:
+    def start_over(self, *, whole: bool, quietly: bool) -> None:
         """See Backend."""
 
     async def close(self) -> list[str]:

@@ -107,6 +107,8 @@ class Session:
         self._killed = False
         self._refused = 0
         self._driver_signal = 0
+        self._again = 0  # when the driver was run again first, and why it was last
+        self._why = ""
         self._driver: Driver | None = None
         self.record = BuildRecord(
             command, os.getcwd(), slots, cpus.usable().count, __version__, wall_clock=time.time()
@@ -151,6 +153,8 @@ class Session:
                     self._driver.close()
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
+        if record.runs > 1 and self._interrupts.by is None:
+            record.notices.insert(0, self._repetition())
         return Outcome(record, faults, self._refused, self._signal(record.status))
 
     async def _drive(self, soft: int, get_ready: Callable[[], None]) -> list[str]:
@@ -203,6 +207,7 @@ class Session:
                 alive=backend.alive,
                 soft=soft,
                 output=backend.output,
+                errors=backend.errors,
             )
         driver = self._driver = Driver(keeper)
         self._interrupts.concern(driver)
@@ -258,20 +263,32 @@ class Session:
         if self._interrupts.late is not None:  # everything is undone: it ends here
             self._interrupts.by = self._interrupts.late
             return False
-        backend.start_over(whole=taken_back.whole)
+        backend.start_over(whole=taken_back.whole, quietly=is_make)
         if taken_back.whole:  # all that it did will be done again
             record.again_us = record.driver_user_us + record.driver_system_us
             record.driver_started = 0
         record.runs += 1
         record.driver_ended = 0
         self._killed = False
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        self._again = self._again or time.monotonic_ns()
+        self._why = f"{wrong[0]}{f' (and {len(wrong) - 1} more)' if len(wrong) > 1 else ''}"
         undone = "what followed is undone, and " if taken_back.done else ""
-        say(
-            f"{wrong[0]}{more}; {undone}"
-            f"{os.path.basename(record.command[0])} is run again, to let it decide"
-        )
+        log.info("%s; %s%s is run again, to let it decide", self._why, undone, self._name)
         return True
+
+    @property
+    def _name(self) -> str:
+        return os.path.basename(self.record.command[0])
+
+    def _repetition(self) -> str:
+        """What is said, afterwards, of a driver that was run again."""
+        record = self.record
+        took = max(0, (record.driver_ended or record.ended) - self._again) / 1e9
+        count = {2: "a second", 3: "a third"}.get(record.runs, f"a {record.runs}th")
+        why = f": {self._why}"
+        if record.status:
+            why = f" to stop at the failure as plain {self._name} does"
+        return f"{self._name} ran {count} time ({took:.1f} s){why}"
 
     async def _take_back(self, *, everything: bool = False) -> TakenBack:
         """In a thread: who interrupts meanwhile is heard."""

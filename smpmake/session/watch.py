@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Callable
 
 from smpmake.config import Settings
@@ -68,6 +67,6 @@ class Watch:
                 record.commands,
                 began=record.started,
                 failed=len(record.failures),
-                over=os.path.basename(record.command[0]) if record.driver_ended else "",
+                over=bool(record.driver_ended),
             )
         )

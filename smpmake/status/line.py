@@ -44,7 +44,7 @@ class StatusLine:
         if (columns, rows) != self._size:
             prefix = self._leave_old_row(rows) + self._reserve(rows)
             self._size = (columns, rows)
-        text = self._wording.render(facts)[: columns - 1]
+        text = self._wording.render(facts, columns - 1)
         color = "0;7;31" if facts.failed else "0;7"
         place = f"{_SAVE}\033[{rows};1H\033[{color}m{text}\033[0m\033[K{_RESTORE}"
         _write(f"{prefix}{place}{self._bar(facts)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Sequence
-from typing import Final, TypedDict
+from typing import Final
 
 from smpmake.records import CommandRecord, Sample
 from smpmake.status.template import Facts
@@ -22,11 +22,6 @@ _SKIPPED: Final = 0.1
 _FEW: Final = 3
 _SOON: Final = 1.0  # s before which no rate means anything
 _LATELY: Final = 5.0  # s
-
-
-class _Longest(TypedDict):
-    longest: str
-    longest_for: float
 
 
 class Progress:
@@ -43,6 +38,8 @@ class Progress:
         self._strange = 0
         self._furthest = -1
         self._done = 0.0
+        self._ended = 0  # of those that were expected
+        self._estimate = (0.0, 0.0, 0.0)  # fraction, when that was so, what was left then
         self._marks: deque[tuple[float, int]] = deque()
 
     def expect(self, sequel: Sequel) -> None:
@@ -52,6 +49,7 @@ class Progress:
         self._all = sum(self._seconds)
         self._looked_at, self._open = 0, []
         self._met, self._strange, self._furthest, self._done = 0, 0, -1, 0.0
+        self._ended, self._estimate = 0, (0.0, 0.0, 0.0)
 
     def facts(
         self,
@@ -60,7 +58,7 @@ class Progress:
         *,
         began: int = 0,
         failed: int = 0,
-        over: str = "",
+        over: bool = False,
     ) -> Facts:
         """The moment of a sample.  began: the build's start, monotonic ns; others: see Facts."""
         self._follow(commands)
@@ -71,9 +69,6 @@ class Progress:
         passed = sample.at - first
         known = self._is_alike()
         fraction = min(1.0, self._done / self._all) if known else None
-        left = None
-        if fraction and sample.at > _SOON:
-            left = sample.at * (1 - fraction) / fraction
         return Facts(
             finished=sample.done,
             started=sample.done + sample.running,
@@ -86,22 +81,37 @@ class Progress:
             lately=(sample.done - before) / passed if passed > 0 else 0.0,
             total=len(self._places) + self._strange if known else None,
             fraction=fraction,
-            left=left,
+            left=self._left(sample.at, fraction),
             failed=failed,
             over=over,
-            **self._longest(began + int(sample.at * 1e9)),
+            at_work=self._at_work(began + int(sample.at * 1e9)),
         )
 
-    def _longest(self, now: int) -> _Longest:
+    def _left(self, now: float, fraction: float | None) -> float | None:
+        """Seconds; None where few jobs have ended, or they are late.
+
+        It is known anew when a job ends; until then it becomes less as time passes.
+        """
+        if not fraction or now <= _SOON or self._ended < max(_FEW, self._slots):
+            self._estimate = (0.0, 0.0, 0.0)
+            return None
+        known, at, left = self._estimate
+        if fraction != known:
+            at, left = now, now * (1 - fraction) / fraction
+            self._estimate = (fraction, at, left)
+        rest = left - (now - at)
+        return max(0.0, rest) if rest > 0 or fraction == 1.0 else None
+
+    def _at_work(self, now: int) -> tuple[tuple[str, float], ...]:
         running = [command for command in self._open if command.started]
-        if not running:
-            return {"longest": "", "longest_for": 0.0}
-        first = min(running, key=lambda command: command.started)
-        name = os.path.basename(first.outputs[0])
-        return {
-            "longest": f"{first.tool} {name}",
-            "longest_for": max(0.0, (now - first.started) / 1e9),
-        }
+        running.sort(key=lambda command: command.started)
+        return tuple(
+            (
+                f"{command.tool} {os.path.basename(command.outputs[0])}",
+                max(0.0, (now - command.started) / 1e9),
+            )
+            for command in running
+        )
 
     def _follow(self, commands: Sequence[CommandRecord]) -> None:
         fresh = [c for c in commands[self._looked_at :] if c.verdict == "deferred" and c.outputs]
@@ -119,6 +129,7 @@ class Progress:
                 # What an output that need not come was is not known any more.
                 place = self._places.get(command.outputs[0]) if command.outputs else None
                 self._done += self._seconds[place] if place is not None else 0.0
+                self._ended += place is not None
             else:
                 still.append(command)
         self._open = still

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from smpmake.errors import SmpmakeError
-from smpmake.units import one_line
+from smpmake.units import cut, one_line
 
-#: Used where SMPMAKE_STATUS is not set: with and without an earlier build to compare with.
-KNOWN: Final = "smpmake: %f/%t %p, %r running, %q queued, CPU %C, %E, %l left"
-UNKNOWN: Final = "smpmake: %f done, %r running, %q queued, CPU %C, %E"
-#: From so many seconds on our own line names what runs longest.
+#: From so many seconds on our own line says for how long a job has run.
 LONG: Final = 5.0
+#: Where nobody says how wide a line may be.
+_COLUMNS: Final = 100
+#: What must be there of a name.
+_NAME: Final = 12
 
 
 class StatusFormatError(SmpmakeError):
@@ -26,8 +27,8 @@ class Facts(NamedTuple):
     rate, lately  commands finished a second: in all, and in the last seconds.
     fraction      of the expected work, 0..1.
     failed        commands of which success had been promised.
-    longest       what runs longest, "" where nothing does, and for how long.
-    over          the driver's name once it has ended, and its jobs have not; else "".
+    at_work       what runs, and for how long: what has run longest is the first.
+    over          the driver has ended, and its jobs have not.
     """
 
     finished: int
@@ -43,9 +44,13 @@ class Facts(NamedTuple):
     fraction: float | None = None
     left: float | None = None
     failed: int = 0
-    longest: str = ""
-    longest_for: float = 0.0
-    over: str = ""
+    at_work: tuple[tuple[str, float], ...] = ()
+    over: bool = False
+
+    @property
+    def known(self) -> int:
+        """Jobs in all, as far as anybody knows."""
+        return max(self.total or 0, self.finished + self.running + self.queued)
 
 
 def minutes(seconds: float | None) -> str:
@@ -60,7 +65,38 @@ def minutes(seconds: float | None) -> str:
 
 
 def _longest(facts: Facts) -> str:
-    return f"{facts.longest} {minutes(facts.longest_for)}" if facts.longest else ""
+    return " ".join((facts.at_work[0][0], minutes(facts.at_work[0][1]))) if facts.at_work else ""
+
+
+def _named(facts: Facts, room: int) -> str:
+    """As many of the jobs at work as there is room for, and how many more there are."""
+    names = [f"{name} {minutes(took)}" if took >= LONG else name for name, took in facts.at_work]
+    text = more = ""
+    for shown in range(len(names), 0, -1):
+        more = f", +{len(names) - shown}" if shown < len(names) else ""
+        text = f"{', '.join(names[:shown])}{more}"
+        if len(text) <= room:
+            return text
+    if names and room - len(more) >= _NAME:
+        return f"{cut(names[0], room - len(more))}{more}"
+    text = f"{facts.running} running" if facts.running else ""
+    return text if len(text) <= room else ""
+
+
+def _own(facts: Facts, columns: int) -> str:
+    """Our own line: `[12/13] g++ sort.o, g++ wrap.o  1:03, ~0:20 left`."""
+    parts = []
+    if facts.over:
+        jobs = facts.running + facts.queued
+        parts.append(f"finishing: {jobs} job{'s' if jobs != 1 else ''}")
+    if facts.failed:
+        parts.append(f"{facts.failed} failed")
+    head = f"[{facts.finished}/{facts.known}] {''.join(f'{part}, ' for part in parts)}"
+    tail = minutes(facts.elapsed)
+    if facts.left is not None:
+        tail += f", ~{minutes(facts.left)} left"
+    names = one_line(_named(facts, columns - len(head) - len(tail) - 2))
+    return f"{f'{head}{names}'.rstrip(', ')}  {tail}"
 
 
 _PLACES: Final[dict[str, Callable[[Facts], str]]] = {
@@ -108,18 +144,11 @@ class Wording:
     def __init__(self, wanted: str | None) -> None:
         self.wanted = wanted != ""
         self._own = Template(wanted) if wanted else None
-        self._known, self._unknown = Template(KNOWN), Template(UNKNOWN)
 
-    def render(self, facts: Facts) -> str:
-        """The line for a moment."""
+    def render(self, facts: Facts, columns: int = 0) -> str:
+        """The line for a moment, of at most so many columns; 0: in a log, where it is one of many
+        programs' lines."""
         if self._own is not None:
-            return self._own.render(facts)
-        known = facts.left is not None and facts.fraction is not None
-        text = (self._known if known else self._unknown).render(facts)
-        if facts.over:
-            text += f", {facts.over} is done"
-        if facts.failed:
-            text += f", {facts.failed} failed"
-        if facts.longest and facts.longest_for >= LONG:
-            text += f", {_longest(facts)}"
-        return one_line(text)
+            text = self._own.render(facts)
+            return text[:columns] if columns else text
+        return _own(facts, columns)[:columns] if columns else f"smpmake: {_own(facts, _COLUMNS)}"

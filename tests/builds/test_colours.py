@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 CONFIG = '[tools.teller]\noutput = ["-o"]\n'
 WARNS = "int f(void) { int unused; return 1; }\n"
 WRONG = "int f(void) { return oops; }\n"
-FRAME = re.compile(rb"(?m)^(\x1b\[\S*)?smpmake: .*\r\n|^make: .*\r\n")
+FRAME = re.compile(rb"(?m)^(\x1b\[\S*|" + b" " * COLUMNS + rb"\r)?(smpmake|make): .*\r\n")
 
 
 def on_terminal(space: Space, *command: str) -> tuple[bytes, int]:

@@ -35,6 +35,12 @@ UNDERSTOOD = [
     "cd sub; gcc -c ../a.c -o ../a.o",
     "mkdir -p sub && cd sub && mkdir -p ../sub; gcc -c a.c",
     "printf '%s\\n' CC; gcc -c a.c",
+    "printf '  %-7s|%3s%%\\t%s\\n' CC a.o \"b c\"; gcc -c a.c",
+    "printf '\\033[32mCC\\033[0m a.o\\r\\n' && gcc -c a.c",
+    "set -e; echo '  CC  a.o';  gcc -c a.c; echo; echo  made   \"a  o\"",
+    'base=sub/a; echo "  CC  $base.o" $base; gcc -c $base.c && echo $base.o',
+    "echo `test -f 'no.c' || echo '../src/'`a.o; gcc -c `test -f 'a.c' || echo './'`a.c",
+    "printf 'checking... '; gcc -c a.c",
     'base=sub/a; gcc -c $base.c -MF ${base}.Tpo && mv $base.Tpo "$base.Po"',
     "depbase=`echo sub/a.lo | sed 's|[^/]*$|.deps/&|;s|\\.lo$||'`;\\\ngcc -MF $depbase.Tpo -c a.c",
     "depbase=`echo a.o | sed 's|[^/]*$|.deps/&|;s|\\.o$||'`; gcc -MF $depbase.Tpo -c a.c",
@@ -129,6 +135,16 @@ NOT = [
     "x=`echo a`; gcc -c $x.c",
     "gcc -c a.c; # x",
     "gcc -D!x -c a.c",
+    "echo -n CC; gcc -c a.c",
+    "echo -e CC; gcc -c a.c",
+    "echo 'CC\\ta.o'; gcc -c a.c",
+    "printf 'CC %d' 1; gcc -c a.c",
+    "printf '%s' a b; gcc -c a.c",
+    "printf '%s'; gcc -c a.c",
+    "printf '%05s' a; gcc -c a.c",
+    "printf '\\0' a; gcc -c a.c",
+    "printf -v x a; gcc -c a.c",
+    'gcc -c a.c && echo "$made"',
 ]
 
 
@@ -166,14 +182,25 @@ def place(tmp_path: Path) -> Path:
 
 def by_shell(shell: str, text: str, place: Path) -> list[list[str]]:
     """The folder and the words of all that it runs."""
+    return run_by(shell, text, place)[0]
+
+
+def run_by(shell: str, text: str, place: Path) -> tuple[list[list[str]], str]:
+    """The same, and what it prints: the commands themselves print nothing."""
     log = place / "log"
     log.write_bytes(b"")
     environment = {**os.environ, "PATH": f"{place}/tools:{os.environ['PATH']}", "LOG": str(log)}
-    subprocess.run(
+    ended = subprocess.run(
         [shell, "-c", text], cwd=place / "build", env=environment, capture_output=True, check=False
     )
     calls = log.read_bytes().decode().split("\0\n\0")[:-1]
-    return [call.split("\0") for call in calls]
+    return [call.split("\0") for call in calls], ended.stdout.decode()
+
+
+def said(text: str, place: Path) -> tuple[str, str, str]:
+    """What a line is understood to print, first and later, and the line without the first."""
+    line = read(text, FolderFiles(str(place / "build")), {"exported": "1"}.get)
+    return line.said, line.behind, line.unsaid or line.text
 
 
 def by_us(text: str, place: Path) -> list[list[str]]:
@@ -195,6 +222,17 @@ def by_us(text: str, place: Path) -> list[list[str]]:
 @pytest.mark.parametrize("text", UNDERSTOOD)
 def test_what_is_understood_is_what_a_shell_does(place: Path, text: str, shell: str) -> None:
     assert by_us(text, place) == by_shell(shell, text, place)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("text", UNDERSTOOD)
+def test_what_it_prints_is_known_and_can_be_left_out(place: Path, text: str, shell: str) -> None:
+    first, behind, rest = said(text, place)
+    calls, by_itself = run_by(shell, text, place)
+    assert first + behind == by_itself
+    assert run_by(shell, rest, place) == (calls, behind)
+    begins = text.removeprefix("set -e; ").removeprefix("base=sub/a; ")
+    assert bool(first) == begins.startswith(("echo", "printf"))
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -302,7 +340,11 @@ def test_random_lines(place: Path, count: int) -> None:
             continue
         before = set((place / "build").rglob("*"))
         for shell in SHELLS:
-            found = by_shell(shell, text, place)
+            found, printed = run_by(shell, text, place)
+            if "|" not in text:
+                first, behind, rest = said(text, place)
+                assert first + behind == printed, text
+                assert run_by(shell, rest, place) == (found, behind), text
             if "|" in text:
                 ours, found = sorted(ours), sorted(found)
             assert ours == found, text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pexpect
 import pytest
 
 from smpmake.records import BuildRecord, Failure
@@ -14,7 +15,7 @@ from smpmake.reports.html import html
 from smpmake.timing import analyse
 from tests.reports.test_html import Read
 from tests.support.made import S, build, ran
-from tests.support.space import Space, objects
+from tests.support.space import SMPMAKE, Space, objects
 
 
 def failed(status: int = 2, *, runs: int = 1) -> BuildRecord:
@@ -213,3 +214,26 @@ def test_a_make_that_was_run_again_is_one_quiet_line() -> None:
         assert words not in text
         assert words not in github.summary(page)
     assert "repeated" not in "\n".join(terminal.page(document(failed())))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 100])
+def test_the_summary_is_folded_on_a_terminal(space: Space, columns: int) -> None:
+    names = [f"a_source_with_quite_a_long_name_{n}" for n in range(4)]
+    space.write({f"{name}.c": f"int {name};\n" for name in names})
+    script = "; ".join(f"gcc -c {name}.c" for name in names)
+    child = pexpect.spawn(
+        SMPMAKE,
+        ["sh", "-c", script],
+        cwd=str(space.folder),
+        env={**space.environment, "SMPMAKE_STATUS": "", "TERM": "dumb"},
+        dimensions=(24, columns),
+        timeout=60,
+    )
+    seen = child.read()
+    lines = (seen.decode() if isinstance(seen, bytes) else seen).splitlines()
+    child.close()
+    assert child.exitstatus == 0
+    assert any(line.startswith("  slowest ") for line in lines)
+    assert any(line.startswith(" " * 13) for line in lines)
+    assert all(len(line) <= columns for line in lines), lines

@@ -49,33 +49,61 @@ def test_placeholders(text: str, shown: str) -> None:
 
 def test_what_is_not_known() -> None:
     assert Template("%t %p %l %u").render(NOTHING) == "? ? ? ?"
-    assert Wording(None).render(NOTHING) == "smpmake: 0 done, 0 running, 0 queued, CPU 0%, 0:00"
-    assert Wording(None).render(MOMENT).endswith("0:12, 1:23 left")
+    assert Wording(None).render(NOTHING, 80) == "[0/0]  0:00"
+    assert Wording(None).render(NOTHING) == "smpmake: [0/0]  0:00"  # in a log
 
 
-def test_what_takes_long_what_failed_and_what_is_over() -> None:
-    long = MOMENT._replace(longest="c++ big.o", longest_for=83.0)
-    assert Template("%L|%F").render(long) == "c++ big.o 1:23|0"
+JOBS = (("g++ sort.o", 83.0), ("g++ wrap.o", 4.9), ("gcc a.o", 0.0))
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (80, "[3/20] g++ sort.o 1:23, g++ wrap.o, gcc a.o  0:12, ~1:23 left"),
+        (61, "[3/20] g++ sort.o 1:23, g++ wrap.o, gcc a.o  0:12, ~1:23 left"),
+        (60, "[3/20] g++ sort.o 1:23, g++ wrap.o, +1  0:12, ~1:23 left"),
+        (50, "[3/20] g++ sort.o 1:23, +2  0:12, ~1:23 left"),
+        (44, "[3/20] g++ sort.o 1:23, +2  0:12, ~1:23 left"),
+        (43, "[3/20] g++ sort.o 1:…, +2  0:12, ~1:23 left"),
+        (40, "[3/20] 3 running  0:12, ~1:23 left"),
+        (30, "[3/20]  0:12, ~1:23 left"),
+        (12, "[3/20]  0:12"),
+    ],
+)
+def test_our_own_line_names_what_there_is_room_for(columns: int, shown: str) -> None:
+    moment = MOMENT._replace(at_work=JOBS, running=3)
+    assert Wording(None).render(moment, columns) == shown
+
+
+def test_what_failed_and_what_is_over() -> None:
+    long = MOMENT._replace(at_work=JOBS[:1])
+    assert Template("%L|%F").render(long) == "g++ sort.o 1:23|0"
     assert Template("%L").render(NOTHING) == ""
-    assert Wording(None).render(long).endswith("left, c++ big.o 1:23")
-    assert "big.o" not in Wording(None).render(long._replace(longest_for=1.0))
-    ended = long._replace(over="make", failed=2)
-    assert Wording(None).render(ended).endswith("left, make is done, 2 failed, c++ big.o 1:23")
-    odd = long._replace(longest="c++ \x1b[31m.o")
-    assert "\x1b" not in Wording(None).render(odd)
+    ended = long._replace(over=True, failed=2, left=None)
+    wanted = "[3/20] finishing: 9 jobs, 2 failed, g++ sort.o 1:23  0:12"
+    assert Wording(None).render(ended, 80) == wanted
+    last = ended._replace(running=1, queued=0, failed=0)
+    assert " finishing: 1 job, g++ " in Wording(None).render(last, 80)
+    odd = long._replace(at_work=(("c++ \x1b[31m.o", 0.0),))
+    assert "\x1b" not in Wording(None).render(odd, 80)
 
 
-def test_the_longest_is_the_one_that_began_first() -> None:
+def test_without_an_earlier_build_the_jobs_are_those_that_have_come() -> None:
+    assert Wording(None).render(MOMENT._replace(total=None, left=None), 80).startswith("[3/12] ")
+    assert Wording(None).render(MOMENT._replace(total=5), 80).startswith("[3/12] ")
+
+
+def test_what_has_run_longest_is_the_first() -> None:
     progress = Progress(2)
     commands = [command(0), command(1), command(2)]
     for each, started in zip(commands, (3, 2, 0), strict=True):
         each.started, each.state = started * 10**9, ""
-    facts = progress.facts(sample(9, 0), commands, began=10**9, failed=1, over="make")
-    assert (facts.longest.split()[-1], facts.longest_for) == ("1.o", 8.0)
-    assert (facts.failed, facts.over) == (1, "make")
+    facts = progress.facts(sample(9, 0), commands, began=10**9, failed=1, over=True)
+    assert [(name.split()[-1], took) for name, took in facts.at_work] == [("1.o", 8), ("0.o", 7)]
+    assert (facts.failed, facts.over) == (1, True)
     for each in commands:
         each.state = "done"
-    assert progress.facts(sample(9, 3), commands).longest == ""
+    assert progress.facts(sample(9, 3), commands).at_work == ()
 
 
 @pytest.mark.parametrize(
@@ -157,6 +185,25 @@ def test_jobs_count_when_they_end() -> None:
     commands[2].state = "done"
     assert progress.facts(sample(6, 1), commands).fraction == pytest.approx(3 / 55)
     assert progress.facts(sample(7, 1), commands).fraction == pytest.approx(3 / 55)
+
+
+def test_the_time_left_becomes_less_until_a_job_ends() -> None:
+    """And none is told by few jobs, nor by one that takes longer than it did."""
+    progress = Progress(2)
+    progress.expect(FULL)
+    commands: list[CommandRecord] = [command(n, outputs=(f"/src/{n}.o",)) for n in range(5)]
+
+    def left(at: float, done: int) -> float | None:
+        for each in commands[:done]:
+            each.state = "done"
+        return progress.facts(sample(at, done), commands).left
+
+    assert left(2, 2) is None
+    assert left(6, 3) == pytest.approx(49)
+    assert left(16, 3) == pytest.approx(39)
+    assert left(54, 3) == pytest.approx(1)
+    assert left(56, 3) is None
+    assert left(60, 4) == pytest.approx(60 * 45 / 10)
 
 
 def test_rates() -> None:

@@ -11,6 +11,7 @@ import pexpect
 import pyte
 import pytest
 
+from tests.support.held import Held
 from tests.support.space import SMPMAKE, Space
 
 pytestmark = pytest.mark.slow
@@ -88,7 +89,7 @@ def plainly(space: Space, script: str, rows: int = ROWS) -> Screen:
     return Screen(space, ["sh", "-c", script], rows)
 
 
-STATUS = "smpmake: 0 done, 0 running"
+STATUS = "[0/0]  0:"
 
 
 def test_the_line_is_there_and_the_rest_is_the_drivers(space: Space, hold: Path) -> None:
@@ -101,13 +102,27 @@ def test_the_line_is_there_and_the_rest_is_the_drivers(space: Space, hold: Path)
     assert screen.finish() == 0
 
 
+def test_jobs_are_named_from_the_first_second_on(space: Space) -> None:
+    """The driver is over before its job is, and that is said."""
+    held = Held(space)
+    os.mkfifo(held.gate)
+    os.mkfifo(space.folder / "hold")
+    space.write({"f0.c": "int f0;\n"})
+    screen = start(space, "gcc -Dheld -c f0.c; read x < hold")
+    screen.feed(until="[0/1] gcc f0.o  0:0")
+    let_go(space.folder / "hold")
+    screen.feed(until="[0/1] finishing: 1 job, gcc f0.o  0:0")
+    let_go(held.gate)
+    assert screen.finish() == 0
+    assert not any("[0/1]" in line for line in screen.lines())
+
+
 def driver_lines(screen: Screen) -> list[str]:
-    """What the screen shows above our summary."""
+    """What the screen shows but for our summary, which a build that was soon over has not."""
     lines = screen.lines()
+    assert not any(line.startswith(STATUS) for line in lines), lines
     ours = [at for at, line in enumerate(lines) if line.startswith("smpmake: ")]
-    assert ours, lines
-    assert len(ours) == 1, lines  # the summary, and no trace of the status line
-    return [line for line in lines[: ours[0]] if line]
+    return [line for line in lines[: ours[0] if ours else None] if line]
 
 
 def compare(space: Space, hold: Path, script: str, rows: int = ROWS) -> None:
