@@ -134,7 +134,6 @@ class Distribution:
             self._tally.script = _compiler(command)[1]
             command.sendable = ()
         self._tally.sendable += bool(command.sendable)
-        self._tally.worth += self._goes(command)
 
     def admits(self, job: Job) -> bool:
         """Whether a job that is to start now is not rather to wait for a place elsewhere."""
@@ -153,6 +152,7 @@ class Distribution:
         if cluster is None or not self._goes(command):
             return None
         self.ended(job)
+        self._tally.worth += 1
         compiler = _compiler(command)
         place = cluster.take(*compiler) if not command.came_back else None
         if place is None:

@@ -74,6 +74,11 @@ class ParallelDrivers:
         above = self._processes.above(pid, _LONGEST_CHAIN)
         return list(takewhile(lambda each: each.name != KEEPER and each.pid > 1, above))
 
+    def _is_alive(self, pid: int) -> bool:
+        """Whether a process still runs; who started it may never ask for its end."""
+        usage = self._processes.usage(pid)
+        return usage is not None and not usage.is_over
+
     def _is_known(self, caller: Caller) -> bool:
         """Whether it is a program that runs its commands in parallel."""
         if caller.name not in PARALLEL:
@@ -90,7 +95,7 @@ class ParallelDrivers:
         for caller in chain:
             is_shell = caller.name in SHELLS
             if not is_shell or (caller is chain[-1] and in_background(invoke.ignored)):
-                others = self._processes.children(caller.pid) - {own}
+                others = set(filter(self._is_alive, self._processes.children(caller.pid) - {own}))
                 if own in build.beside or not others.isdisjoint(build.brought):
                     found = found or caller
                 build.beside |= others

@@ -18,8 +18,10 @@ def headline(document: Document) -> str:
     """One line: how much it helped, or how it failed."""
     figures, build = document["figures"], document["build"]
     if not build["complete"]:
-        state = "has run so far" if build["running"] else "ran until smpmake was killed"
-        return f"{seconds(figures['wall'])}: {phrases.driver(build['command'])} {state}"
+        driver, took = phrases.driver(build["command"]), seconds(figures["wall"])
+        if build["running"]:
+            return f"{driver} has run for {took} so far"
+        return f"{driver} ran for {took}, until smpmake was killed"
     if build["status"]:
         return of_document(document)
     gained = told(document)

@@ -43,6 +43,12 @@ def cpus(count: int) -> str:
     return f"{count} CPU{'s' if count != 1 else ''}"
 
 
+def places(slots: int, count: int) -> str:
+    """Where a build ran: more slots than CPUs are possible, and fewer."""
+    extra = f" with {slots} slot{'s' if slots != 1 else ''}" if slots != count else ""
+    return f"{cpus(count)}{extra}"
+
+
 def complaints(counts: Mapping[str, Any]) -> list[str]:
     """How many errors and warnings, without what there was none of."""
     return [

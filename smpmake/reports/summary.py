@@ -81,7 +81,7 @@ def lines(record: BuildRecord, timing: Timing | None, *, anyway: bool = False) -
     )
     rows.append(
         f"  CPU        {timing.user:.1f} s user + {timing.system:.1f} s system, "
-        f"{timing.utilisation:.0%} of {phrases.cpus(timing.cpus)}"
+        f"{timing.utilisation:.0%} of {phrases.places(timing.slots, timing.cpus)}"
     )
     if timing.elsewhere:
         rows.append(f"  elsewhere  {phrases.elsewhere(timing.elsewhere)}")

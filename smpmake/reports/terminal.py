@@ -137,7 +137,7 @@ def _figures(document: Document) -> list[tuple[str, str]]:
         rows.append(("repeated", again))
     cpu = (
         f"{figures['user']:.1f} s user + {figures['system']:.1f} s system, "
-        f"{figures['utilisation']:.0%} of {phrases.cpus(document['build']['cpus'])}; "
+        f"{figures['utilisation']:.0%} of {phrases.places(build['slots'], build['cpus'])}; "
         f"smpmake itself {seconds(figures['server_cpu'])}"
     )
     commands = phrases.commands(figures["deferred"], figures["foreground"])

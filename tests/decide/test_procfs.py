@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import threading
+
 import pytest
 
 from smpmake.decide.procfs import Caller, Processes, asks_for_status, is_limited
@@ -53,3 +58,30 @@ class Chain(Processes):
 def test_whose_time_is_limited(names: tuple[str, ...], since: float, limited: bool) -> None:
     chain = Chain(*names)
     assert is_limited(chain, chain.callers[-1], since) is limited
+
+
+def test_children_are_those_of_all_threads_until_their_end_was_heard_of() -> None:
+    """A parallel driver starts its commands in several threads."""
+    here, found = Processes(), []
+    started = [threading.Event() for _ in range(2)]
+    go_on = threading.Event()
+
+    def start(at: int) -> None:
+        with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+            found.append(child.pid)
+            started[at].set()
+            go_on.wait()
+
+    threads = [threading.Thread(target=start, args=(at,)) for at in range(2)]
+    for thread in threads:
+        thread.start()
+    for each in started:
+        each.wait()
+    assert set(found) <= here.children(os.getpid())
+    os.kill(found[0], signal.SIGKILL)
+    assert found[0] in here.children(os.getpid())
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert here.children(os.getpid()).isdisjoint(found)
+    assert here.children(found[0]) == set()

@@ -25,7 +25,7 @@ OWN_STATUS = 107 << 8
 class FakeCluster:
     """A host `far` with some places; the test says when a compile is sent."""
 
-    litter = "/tmp/far-"
+    name, litter, fault = "far", "/tmp/far-", ""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -144,6 +144,37 @@ def test_what_is_sent_needs_no_slot(bench: Bench, cluster: FakeCluster) -> None:
     assert bench.states() == ["done"] * 3
     assert [record.host for record in bench.build.records] == ["far", "far", ""]
     assert [bool(record.sent) for record in bench.build.records] == [True, True, False]
+
+
+def test_that_nothing_was_compiled_elsewhere_is_told_with_the_reason(
+    bench: Bench, cluster: FakeCluster
+) -> None:
+    assert bench.engine.unused == ""  # there was nothing to compile
+    cluster.total = 0
+    compile_all(bench, "a")
+    assert "far compiled nothing, this machine did it all: no host had answered" in (
+        bench.engine.unused
+    )
+    cluster.fault = "host1: refused"
+    assert "no host can be used (host1: refused); `smpmake doctor`" in bench.engine.unused
+    cluster.total, cluster.fault = 2, ""
+    end_all(bench)
+    compile_all(bench, "b")
+    cluster.send(0)
+    bench.workers.end(1, 0, b"x", b"")  # what it printed is of no use
+    assert "had to be repeated here" in bench.engine.unused
+    end_all(bench)
+    compile_all(bench, "c")
+    cluster.send(0)
+    end_all(bench)
+    assert bench.engine.unused == ""
+
+
+def test_compiles_that_are_too_short_to_be_sent_are_told_of(bench: Bench) -> None:
+    bench.engine.expect(Forecast({str(bench.folder / "a.o"): Past(0.05, 0.05, 1000)}))
+    compile_all(bench, "a")
+    end_all(bench)
+    assert "too short to be sent; leave out --engine=far" in bench.engine.unused
 
 
 def test_a_place_is_free_again(bench: Bench, cluster: FakeCluster) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from smpmake.commands.makes import jobs_option, runs_in_parallel
-from smpmake.decide.procfs import Caller, Processes
+from smpmake.decide.procfs import Caller, Processes, Usage
 from smpmake.decide.rules import Rules
 from smpmake.engine.build import Build
 from smpmake.engine.parallel import ParallelDrivers, advice
@@ -43,6 +43,10 @@ class Family(Processes):
 
     def children(self, pid: int) -> set[int]:
         return {number for number, (_, parent) in self.members.items() if parent == pid}
+
+    def usage(self, pid: int) -> Usage | None:
+        found = self.members.get(pid)
+        return Usage(found[1], found[0] == "over", 0, 0, 0, 0) if found is not None else None
 
     def command_line(self, pid: int) -> list[bytes]:
         return [self.members[pid][0].encode()]
@@ -100,6 +104,16 @@ def test_commands_that_are_there_at_once() -> None:
 def test_a_helper_that_lives_beside_commands_is_no_command() -> None:
     family = Family({DRIVER: ("python3", KEEPER), 20: ("tee", DRIVER)})
     assert seen(family, one_by_one(60)) == ""
+
+
+def test_commands_whose_end_nobody_asks_for_are_over_all_the_same() -> None:
+    family = Family({DRIVER: ("python3", KEEPER)})
+    build, drivers = Build("b", Rules()), ParallelDrivers(family, lambda: False)
+    for pid in range(100, 120):
+        family.members[pid] = ("smpmake-shim", DRIVER)
+        drivers.look(build, invocation(DRIVER), pid)
+        family.members[pid] = ("over", DRIVER)
+    assert build.parallel == ""
 
 
 def test_a_pipe_is_no_parallel_build_and_the_background_is() -> None:

@@ -298,7 +298,7 @@ def test_output_gives_no_workflow_commands() -> None:
 
 def test_the_steps_summary() -> None:
     text = github.summary(failed(b"a ``` b\n```` c\n<script>\n", outputs=("/src/a|b*.o",)))
-    assert text.startswith("### smpmake: 10.0 s for an estimated")
+    assert text.startswith("### smpmake: built in 10.0 s, ")
     assert "`````text\n" in text
     assert "a\\|b\\*.o" in text
     assert "| lower bound |" in text
