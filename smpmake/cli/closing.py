@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from smpmake.history import Recorder
     from smpmake.timing import Timing
 
+_PATIENCE: Final = 0.25  # s for a look at earlier builds: our own recorder may be writing
 _RED: Final = "\033[1;31m"
 _PLAIN: Final = "\033[0m"
 
@@ -72,7 +73,7 @@ def _figures(record: BuildRecord, *, remembered: bool) -> Timing:
     from smpmake.history import History, past
 
     if remembered:
-        record.calibration = past.calibration(record, History(patience=0.0))
+        record.calibration = past.calibration(record, History(patience=_PATIENCE))
         _note_compilers(record)
     return timing.analyse(record)
 
@@ -82,7 +83,7 @@ def _note_compilers(record: BuildRecord) -> None:
     from smpmake.session import surroundings
 
     try:
-        known = History(patience=0.0).compilers()
+        known = History(patience=_PATIENCE).compilers()
     except HistoryError:  # the recorder says so
         return
     place = surroundings.with_compilers(record.surroundings, record.commands, known)

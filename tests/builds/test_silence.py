@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -31,8 +32,8 @@ DRIVER = ("python3", "build.py", *COMPILES)
 
 def jobs(ended: Ended) -> int:
     """Commands that were jobs."""
-    words = ended.err.partition(" in parallel")[0].split()
-    return int(words[-1]) if " in parallel" in ended.err else 0
+    found = re.search(r"(\d+) in parallel", ended.err)
+    return int(found[1]) if found else 0
 
 
 def again(space: Space, *changes: dict[str, str], driver: tuple[str, ...] = DRIVER) -> list[Ended]:

@@ -14,7 +14,6 @@ class Programs(SpaceSection):
     """Batches of random programs of compiles, links and file operations."""
 
     name = "programs"
-    a_try = "a batch of random build programs, plainly and under --chaos"
     things = "programs"
 
     def play(self, space: Space, dice: random.Random, seed: int) -> int:
@@ -28,7 +27,6 @@ class Kills(SpaceSection):
     """A build of real compiles that is killed."""
 
     name = "kills"
-    a_try = "kill -9 of smpmake, or of it and a helper, in a build; then plain make"
     things = "kills"
 
     #: So often a build may be over before it could be killed.
@@ -143,7 +141,6 @@ class Environments(SpaceSection):
     """A small build in an odd environment."""
 
     name = "environments"
-    a_try = "a small build in a random environment, plainly and under smpmake"
     things = "variables"
 
     def prepare(self, space: Space) -> None:

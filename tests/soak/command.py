@@ -78,7 +78,7 @@ def sections(words: Sequence[str], packages: Sequence[str]) -> list[Section]:
 
 def shown(tallies: dict[str, ledger.Tally]) -> str:
     """The table of some tallies."""
-    return ledger.table(tallies, [(kind.name, kind.a_try, kind.things) for kind in KINDS])
+    return ledger.table(tallies, [(kind.name, kind.things) for kind in KINDS])
 
 
 def main(words: Sequence[str] | None = None) -> int:

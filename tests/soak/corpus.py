@@ -19,7 +19,6 @@ class Chaos(Section):
     """One package after the other, each under a seed of its own."""
 
     name = "chaos"
-    a_try = "a real package under --chaos, cold, again and touched, beside its serial build"
     things = "builds"
 
     def __init__(self, projects: Sequence[Project]) -> None:

@@ -21,7 +21,6 @@ class Wire(SpaceSection):
     """A server and clients that mean no good."""
 
     name = "wire"
-    a_try = "a server under random, cut, mutated and lying frames; then a real build on it"
     things = "connections"
 
     CLIENTS = 5
@@ -58,7 +57,6 @@ class Arguments(SpaceSection):
     """Command lines for the analyses."""
 
     name = "arguments"
-    a_try = "random command lines for every tool's analysis"
     things = "command lines"
 
     COUNT = 2000

@@ -88,17 +88,17 @@ def alone(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def table(tallies: Mapping[str, Tally], words: Iterable[tuple[str, str, str]]) -> str:
-    """Markdown.  words: for each section its name, what a try is, and what one consists of."""
+def table(tallies: Mapping[str, Tally], words: Iterable[tuple[str, str]]) -> str:
+    """Markdown.  words: for each section its name, and what its tries consist of."""
     rows = [
-        "| section | a try | tries | in all | differences | losses | hours |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| section | tries | in all | differences | losses | hours |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
-    for name, a_try, things in words:
+    for name, things in words:
         tally = tallies.get(name)
         if tally is None:
             continue
-        cells = (name, a_try, f"{tally.tries:,}", f"{tally.things:,} {things}")
+        cells = (name, f"{tally.tries:,}", f"{tally.things:,} {things}")
         hours = f"{tally.seconds / 3600:.2f}"
         rows.append(f"| {' | '.join(cells)} | {tally.differences} | {tally.losses} | {hours} |")
     return "\n".join(rows)

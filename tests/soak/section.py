@@ -30,12 +30,10 @@ class Section:
     """Trials of one kind.
 
     name    as the command line has it.
-    a_try   what one trial is.
     things  what a trial consists of, in the plural.
     """
 
     name: ClassVar[str]
-    a_try: ClassVar[str]
     things: ClassVar[str]
 
     def attempt(self, seed: int) -> int:

@@ -91,7 +91,6 @@ class Scripted(Section):
     """Does what its script says."""
 
     name = "scripted"
-    a_try = "a word"
     things = "words"
 
     def __init__(self, *script: BaseException | int) -> None:
