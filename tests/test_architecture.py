@@ -112,6 +112,7 @@ MAY: dict[str, set[str]] = {
         "status",
         "threads",
         "undo",
+        "units",
         "variables",
     },
     "reports": {"bench", "commands", "records", "timing", "units"},

@@ -23,7 +23,7 @@ PAGES = [
     *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "architecture.md"),
 ]
 #: Whether the texts of --help are held to the same rules.
-HELP_IS_PLAIN: Final = False
+HELP_IS_PLAIN: Final = True
 #: Words in docs/, all pages together.
 MOST_WORDS: Final = 30_000
 #: Words in a sentence.

@@ -53,18 +53,19 @@ def _row(option: Option, name: str) -> Row:
 
 
 def markdown() -> Iterator[str]:
-    """Two tables for the documentation, line by line."""
-    yield "| Variable | Option | What it does |"
-    yield "|---|---|---|"
-    for row in variables():
-        yield f"| `{row.name}` | {f'`{row.same}`' if row.same else ''} | {_told(row)} |"
-    yield ""
-    yield "| Key | Value | What it does |"
-    yield "|---|---|---|"
-    for row in keys():
-        yield f"| `{row.name}` | {row.value} | {_told(row)} |"
+    """A table for the documentation, line by line."""
+    yield "| option | variable | key | what it does |"
+    yield "| --- | --- | --- | --- |"
+    for option in filter(lambda each: each.help, OPTIONS):  # others are for tests
+        words = (*option.words[-1:], *option.off)
+        names = (words, option.variables[:1], option.keys[:1])
+        cells = (", ".join(f"`{name}`" for name in each) for each in names)
+        yield f"| {' | '.join(cells)} | {_told(option)} |"
+    for name, text in _OTHERS.items():
+        yield f"| | `{name}` | | {text} |"
 
 
-def _told(row: Row) -> str:
-    text = row.help.replace("|", r"\|").replace("  ", " ")
-    return f"{text} Default: {row.default}." if row.default else text
+def _told(option: Option) -> str:
+    text = option.help.replace("|", r"\|").replace("  ", " ")
+    default = "on" if option.off else option.default
+    return f"{text} Default: {default}." if default else text

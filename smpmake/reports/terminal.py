@@ -178,7 +178,8 @@ def _bound(figures: Document) -> list[tuple[str, str]]:
 
 
 def _findings(document: Document) -> list[Part]:
-    rows = [("-", finding["text"]) for finding in document["findings"]]
+    causes = [each for each in document["findings"] if each["kind"] != "cpus"]
+    rows = [("-", finding["text"]) for finding in causes]
     return [pairs(rows)] if rows else []
 
 
@@ -250,15 +251,14 @@ def _what_if(document: Document) -> list[Part]:
         bar = "█" * max(1, round(value / first * _BAR))
         rows.append((phrases.cpus(point["cpus"]), seconds(value), bar))
     figures = document["figures"]
-    note = "with nothing beside it"
+    note = "on a quiet machine"
     if not figures["busy"]:
         off = figures["simulated"] / figures["wall"] - 1
-        said = f"it says {seconds(figures['simulated'])}, {off:+.0%}"
-        note = f"for this build as it was {said}"
+        note = f"for this machine it says {seconds(figures['simulated'])}, {off:+.0%}"
     columns = (("", _FIGURE), ("", _FIGURE), ("", Kind.TEXT))
     return [
         table(columns, rows),
-        pairs([("", f"(a simulation of the recorded graph; {note})")]),
+        pairs([("", f"(simulated from the recorded commands; {note})")]),
     ]
 
 

@@ -31,6 +31,7 @@ from smpmake.session.limits import SHORT, raise_descriptor_limit, restore_descri
 from smpmake.session.rerun import Input, can_be_repeated, can_run_again
 from smpmake.session.sampler import Sampler
 from smpmake.threads import in_a_thread
+from smpmake.units import seconds
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -288,7 +289,7 @@ class Session:
         why = f": {self._why}"
         if record.status:
             why = f" to stop at the failure as plain {self._name} does"
-        return f"{self._name} ran {count} time ({took:.1f} s){why}"
+        return f"{self._name} ran {count} time ({seconds(took)}){why}"
 
     async def _take_back(self, *, everything: bool = False) -> TakenBack:
         """In a thread: who interrupts meanwhile is heard."""

@@ -94,8 +94,8 @@ def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
         others = " and others" if count < len(entries) else ""
         more = f", {len(entries)} times" if len(entries) > 1 else ""
         text = (
-            f"{who}{others} waited {units.seconds(seconds)}{more} for {_place(path, record)} to be "
-            "finished: let it be made earlier, or needed later"
+            f"{who}{others} waited {units.seconds(seconds)}{more} for {_place(path, record)}: "
+            "build it earlier, or use it later"
         )
         file = path if path.startswith("/") else ""
         found.append(Finding("stall", seconds, text, numbers, file))
@@ -123,15 +123,15 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
     for behind, seconds in sorted(places.items(), key=lambda place: -place[1])[:3]:
         where = _between(record, commands, behind)
         numbers = tuple(c.number for c in commands[max(0, behind - 1) : behind + 1])
-        text = f"{_driver(record)} gave nothing to do for {units.seconds(seconds)} {where}"
+        text = f"{_driver(record)} took {units.seconds(seconds)} {where}"
         if not timing.busy:  # else others had it
-            text += ": a CPU stood idle; look at what it does there by itself"
+            text += ", and a CPU was idle: see what it does there"
         found.append(Finding("gap", seconds, text, numbers))
     total = length(idle)
     if len(places) > 3 and total > 1.5 * sum(finding.seconds for finding in found):
         text = (
-            f"{_driver(record)} left CPUs idle for {units.seconds(total)} in {len(places)} places, "
-            "by what it did itself between the commands"
+            f"CPUs were idle for {units.seconds(total)} in {len(places)} places, while "
+            f"{_driver(record)} worked between two commands"
         )
         found.append(Finding("gaps", total, text))
     return found
@@ -140,13 +140,13 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
 def _between(record: BuildRecord, commands: list[CommandRecord], behind: int) -> str:
     """The place in the order of issue behind so many commands."""
     if behind == len(commands):
-        return "after its last command"
+        return "to end after its last command"
     after = commands[behind]
     name = _named(after, record)
     if behind == 0:
-        return f"before its first command ({name})"
+        return f"to start its first command ({name})"
     before = commands[behind - 1]
-    where = f"between {_named(before, record)} and {name}"
+    where = f"from {_named(before, record)} to {name}"
     if before.cwd != after.cwd:
         where += f" (on the way into {posixpath.relpath(after.cwd, record.cwd)})"
     return where
@@ -186,8 +186,8 @@ def _tail(record: BuildRecord, timing: Timing) -> list[Finding]:
         names = f"{', '.join((first, *others[:-1]))} and {others[-1]}"
         how, them = "one after the other", "them"
     text = (
-        f"at the end {names} ran {how} for {units.seconds(seconds)}: have {them} started earlier, "
-        f"or split {them}"
+        f"{names} ran {how} at the end, for {units.seconds(seconds)}: start {them} earlier, or "
+        f"split {them}"
     )
     return [Finding("alone", seconds, text, tuple(jobs))]
 
@@ -207,9 +207,9 @@ def _foreground(record: BuildRecord, timing: Timing) -> list[Finding]:
         Finding(
             "in-place",
             sum(each.values()),
-            f"{len(each)} command{'s' if len(each) > 1 else ''} ran in place for "
-            f"{units.seconds(sum(each.values()))}, not in parallel: {Reason.text_of(reason)} "
-            f"({reason}; `smpmake why` shows them)",
+            f"{len(each)} command{'s' if len(each) > 1 else ''} ran in place, for "
+            f"{units.seconds(sum(each.values()))}: {Reason.text_of(reason)} "
+            f"({reason}; `smpmake why` lists them)",
             tuple(each),
         )
         for reason, each in sums.items()
@@ -220,8 +220,8 @@ def _memory(timing: Timing) -> list[Finding]:
     if not timing.held:
         return []
     text = (
-        f"jobs waited {units.seconds(timing.held)} for memory, not for a CPU: `--memory` says how "
-        "much is to stay free"
+        f"jobs waited {units.seconds(timing.held)} for memory, not for a CPU: `--memory` sets how "
+        "much smpmake leaves free"
     )
     return [Finding("memory", timing.held, text)]
 

@@ -151,7 +151,7 @@ def test_on_a_busy_machine_nothing_is_said_of_speed() -> None:
     listed = comparison.history([one])
     for shown in (text, "\n".join(short), said, written, "\n".join(listed)):
         assert not SPEED.search(shown), shown
-        assert "came to" not in shown and "reached" not in shown and "stood idle" not in shown
+        assert "came to" not in shown and "reached" not in shown and "was idle" not in shown
     (told,) = comparison.history_document([one])["builds"]
     assert (told["speedup"], told["why_not"], told["serial_estimated"]) == (None, "busy", None)
     assert "0.5 s of CPU" in "\n".join(short)

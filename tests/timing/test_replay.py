@@ -172,17 +172,14 @@ def test_findings_name_what_held_the_build_back() -> None:
     archive = ran(2, 0.3, 2, 8, tool="ar", kind="archive", outputs=("/src/lib/libfoo.a",))
     record = build(*compiles, archive)
     record.stalls = [Stall("cc1", "reads", "/src/lib/libfoo.a", 2, 1, -1, 102 * S, 108 * S)]
-    assert (
-        "cc1 waited 6.0 s for lib/libfoo.a to be finished: let it be made earlier, or needed later"
-        in texts(record)
-    )
+    assert "cc1 waited 6.0 s for lib/libfoo.a: build it earlier, or use it later" in texts(record)
 
 
 def test_findings_say_what_ran_in_place_and_why() -> None:
     asked = ran(0, 0, 0, 9, verdict="foreground", reason="reads-stdin", slot=-1)
     assert (
-        "1 command ran in place for 9.0 s, not in parallel: reads its source from standard input "
-        "(reads-stdin; `smpmake why` shows them)" in texts(build(asked))
+        "1 command ran in place, for 9.0 s: reads its source from standard input "
+        "(reads-stdin; `smpmake why` lists them)" in texts(build(asked))
     )
 
 
@@ -200,17 +197,16 @@ def test_findings_see_the_driver_alone() -> None:
         ran(0, 0, 0, 1), ran(1, 5, 5, 9, cwd="/src/sub", outputs=("/src/sub/x.o",)), wall=9
     )
     assert (
-        "make gave nothing to do for 4.0 s between gcc 0.o and gcc sub/x.o (on the way into sub): "
-        "a CPU stood idle; look at what it does there by itself" in texts(record)
+        "make took 4.0 s from gcc 0.o to gcc sub/x.o (on the way into sub), "
+        "and a CPU was idle: see what it does there" in texts(record)
     )
 
 
 def test_findings_see_the_last_job_alone() -> None:
     record = build(ran(0, 0, 0, 3), ran(1, 0, 0, 10, slot=1, outputs=("/src/big.o",)))
     record.driver_ended = 101 * S
-    assert (
-        "at the end gcc big.o ran alone for 7.0 s: have it started earlier, or split it"
-        in texts(record)
+    assert "gcc big.o ran alone at the end, for 7.0 s: start it earlier, or split it" in texts(
+        record
     )
 
 
@@ -218,15 +214,15 @@ def test_what_ran_alone_at_the_end_is_not_the_driver_behind_it() -> None:
     jobs = [ran(0, 0, 0, 3), ran(1, 3, 3, 5, tool="ar"), ran(2, 5, 5, 6, tool="ranlib")]
     record = build(ran(3, 0, 0, 3, slot=1), *jobs, wall=10)
     said = texts(record)
-    assert "at the end ar 1.o and ranlib 2.o ran one after the other for 3.0 s: have them" in said
+    assert "ar 1.o and ranlib 2.o ran one after the other at the end, for 3.0 s: start them" in said
     assert said.count("after its last command") == 1
-    assert "make gave nothing to do for 4.0 s after its last command" in said
+    assert "make took 4.0 s to end after its last command" in said
 
 
 def test_the_first_command_is_the_one_that_came_first() -> None:
     """It may have come a moment before anything could be started."""
     jobs = [ran(0, 2.5, 3, 8), ran(1, 2.999, 3, 8, slot=1)]
-    assert "before its first command (gcc 0.o)" in texts(build(*jobs, wall=8))
+    assert "to start its first command (gcc 0.o)" in texts(build(*jobs, wall=8))
 
 
 def test_findings_see_that_memory_was_short() -> None:
