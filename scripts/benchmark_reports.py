@@ -37,7 +37,8 @@ def fresh(pristine: Path, name: str) -> Path:
     folder.mkdir(exist_ok=True)
     place, source = folder / f"{name}-reports", pristine
     shutil.rmtree(place, ignore_errors=True)
-    if (pristine / "CMakeLists.txt").exists():  # its makefiles know where they were made
+    is_cmakes = (pristine / "CMakeLists.txt").exists() and not (pristine / "Makefile").exists()
+    if is_cmakes:  # its makefiles know where they were made
         source = folder / f"{name}-configured"
         if not source.exists():
             subprocess.run(["cp", "-a", str(pristine), str(place)], check=True)
