@@ -21,16 +21,16 @@
 #define ENDING_NS 300000000
 
 enum wire_type {
-	WIRE_INVOKE = 1, /* shim -> server: a command line, with stdout and stderr beside it */
-	WIRE_ANSWER = 2, /* server -> shim */
-	WIRE_JOB = 3,    /* server -> worker: run this */
-	WIRE_RESULT = 4, /* worker -> server */
-	WIRE_SIGNAL = 5, /* server -> worker or keeper: send this to your child */
-	WIRE_DRIVER = 6, /* keeper -> server: the driver started, ended or could not be run */
-	WIRE_BYE = 7,    /* server -> keeper: all is well, leave everything alone */
-	WIRE_REQUEST = 8, /* client -> server: a JSON object */
-	WIRE_REPLY = 9,   /* server -> client: a JSON object */
-	WIRE_QUESTION = 10,     /* guard -> server: may I? */
+	WIRE_INVOKE = 1,    /* shim -> server: a command line, with stdout and stderr beside it */
+	WIRE_ANSWER = 2,    /* server -> shim */
+	WIRE_JOB = 3,       /* server -> worker: run this */
+	WIRE_RESULT = 4,    /* worker -> server */
+	WIRE_SIGNAL = 5,    /* server -> worker or keeper: send this to your child */
+	WIRE_DRIVER = 6,    /* keeper -> server: the driver started, ended or could not be run */
+	WIRE_BYE = 7,       /* server -> keeper: all is well, leave everything alone */
+	WIRE_REQUEST = 8,   /* client -> server: a JSON object */
+	WIRE_REPLY = 9,     /* server -> client: a JSON object */
+	WIRE_QUESTION = 10, /* guard -> server: may I? */
 	WIRE_GUARD_ANSWER = 11, /* server -> guard: now you may */
 	WIRE_WORKER = 12        /* worker -> server, once: what it has inherited */
 };
