@@ -53,7 +53,7 @@ def test_a_real_error_is_told_as_by_make(space: Space) -> None:
     first, *_, again, last = ended.err.splitlines()
     assert first.startswith("bad.c:")
     assert again.startswith("smpmake: make ran a second time (")
-    assert again.endswith(" s) to stop at the failure as plain make does")
+    assert again.endswith("s) to stop at the failure as plain make does")
     assert last.startswith("smpmake: make failed, status 2: gcc -c bad.c -o bad.o (")
     assert ended.err.count("smpmake") == 3
     assert "bad.o" not in space.tree()
