@@ -451,7 +451,7 @@ def test_hosts_that_are_down_are_told_of_in_one_line(
     assert line.startswith("smpmake: distcc compiled nothing, this machine did it all: ")
     assert f"no host can be used ({daemon.name}: " in line and "Connection re" in line
     assert line.endswith("; `smpmake doctor` tries each host")
-    assert ended.err.count("Connection refused") == 1
+    assert ended.err.count("Connection re") == 1
     assert line.removeprefix("smpmake: ") in cluster.space.smpmake("why").out
     assert "compiled nothing" in cluster.space.smpmake("report").out
 
