@@ -16,6 +16,8 @@ from smpmake.units import cut, cut_left, seconds, size
 _FAILURES: Final = 20
 _NOTICES: Final = 5
 _CAUSES: Final = 8
+_HEADERS: Final = "What headers cost (CPU time of the compiles that read them)"
+_WEIGHTED: Final = "(weighted: while several commands run, each has its share of these seconds)"
 _BAR: Final = 40  # characters of the longest bar
 _BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 _FIGURE: Final = Kind.FIGURE
@@ -40,7 +42,7 @@ def page(document: Document, look: Look = Look(), rows: int = 10) -> list[str]:
     parts += _section("Stalls", _causes(document))
     for name, word in (("languages", "Languages"), ("folders", "Folders"), ("tools", "Tools")):
         parts += _section(word, _groups(document[name], rows))
-    parts += _section("What headers cost", _headers(document["headers"], rows))
+    parts += _section(_HEADERS, _headers(document["headers"], rows))
     parts += _section("Costliest commands", _commands(document, rows))
     parts += _section("Critical path", _path(document, rows))
     parts += _section("Warnings and errors", diagnostics.worst(document, rows))
@@ -146,7 +148,8 @@ def _figures(document: Document) -> list[tuple[str, str]]:
             commands += f", {figures[name]} {name}"
     driver = phrases.driver(document["build"]["command"])
     waiting = (
-        f"{driver} {seconds(figures['stalled'])}, jobs for a slot {seconds(figures['queue_wait'])}"
+        f"{driver} {seconds(figures['stalled'])}, "
+        f"jobs for a slot {seconds(figures['queue_wait'])} in all"
     )
     memory = (
         f"{size(figures['peak_job_bytes'])} at most in one job, "
@@ -173,7 +176,7 @@ def _bound(figures: Document) -> list[tuple[str, str]]:
         f"(critical path {seconds(figures['critical_path'])}, work {seconds(figures['work'])})"
     )
     if figures["closeness"] is not None:
-        text += f"; the build came to {figures['closeness']:.0%} of it"
+        text += f"; the build had {figures['closeness']:.0%} of that speed"
     return [("bound", text)]
 
 
@@ -308,7 +311,7 @@ def _commands(document: Document, rows: int) -> list[Part]:
         for command in ran[:rows]
     )
     columns = (*(column for column in _SUMS if column[0] != "commands"), ("", Kind.NAME))
-    return [table(columns, shown)] if ran else []
+    return [table(columns, shown), pairs([("", _WEIGHTED)])] if ran else []
 
 
 def _path(document: Document, rows: int) -> list[Part]:
