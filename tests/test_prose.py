@@ -6,6 +6,7 @@ is a rule to be reworded here, not a sentence to be excepted.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -211,13 +212,13 @@ def broken(text: str) -> Iterator[tuple[int, str, str]]:
 
 def helps() -> Iterator[tuple[str, str]]:
     """The texts of every command's --help, by its name."""
-    yield "smpmake", group.help or ""
+    yield "smpmake", inspect.cleandoc(group.help or "")
     for name, (_, line) in COMMANDS.items():
         command = group.get_command(click.Context(group), name)
         assert command is not None
         texts = [line, command.help or ""]
         texts += [each.help or "" for each in command.params if isinstance(each, click.Option)]
-        yield name, "\n\n".join(text.replace("\b", "") for text in texts)
+        yield name, "\n\n".join(inspect.cleandoc(text.replace("\b", "")) for text in texts)
 
 
 PLACES = {

@@ -66,7 +66,7 @@ def bench(
     """Build with and without smpmake, in turns, and print the times side by side.
 
     The table has medians and ranges, and says whether these tell a difference.  Before each build
-    --clean runs.  From then on, the report of the last build shows the serial time, too.
+    --clean runs.  From then on, the report of the last build also shows the serial time.
     """
     from smpmake import bench as benching
     from smpmake.cli.screen import look

@@ -74,8 +74,8 @@ def report(
     """Show how much smpmake helped, what held the build back, and what more CPUs would give.
 
     BUILD is a number that smpmake history shows, `last` (this folder's last build, the default) or
-    `last-N`.  --fail-under goes by the figure in the first line, the middle of the range; where no
-    such figure is told, it passes and says why.
+    `last-N`.  --fail-under compares the figure in the first line, the middle of the range.  If the
+    report has no such figure, the command succeeds and prints the reason.
     """
     from smpmake.reports.document import document
 

@@ -139,8 +139,8 @@ def serve(name: str, **options: Any) -> int:
 def env(name: str) -> None:
     """Print the variables that a shell needs to use a server: eval "$(smpmake env)".
 
-    With a command or a variable behind it this is not smpmake's env but the program: smpmake env
-    CC=clang make is smpmake in front of env CC=clang make.
+    If a variable or a command follows, smpmake runs the program env instead: smpmake env CC=clang
+    make is smpmake in front of env CC=clang make.
     """
     from smpmake.protocol.client import Client
     from smpmake.server.daemon import folder_of
