@@ -24,8 +24,8 @@ def why(words: tuple[str, ...], everything: bool, as_json: bool, build: int | st
     """Say which commands of the last build did not run in parallel, and why.
 
     With the PATH of a file, smpmake shows the commands that made the file: how they ran, how long,
-    and which file they waited for.  With a folder it shows all commands that made files there.  BUILD is a number that
-    smpmake history shows, `last` or `last-N`.
+    and which file they waited for.  With a folder it shows all commands that made files
+    there.  BUILD is a number that smpmake history shows, `last` or `last-N`.
     """
     from smpmake.cli.screen import look
     from smpmake.reports import why as report
