@@ -15,13 +15,5 @@
 #define GONE(type, name, params, args, dir, path, kinds)
 #define OWN(type, name, params) EXPORT type name params;
 #include "hooks.def"
-#undef HOOK
-#undef ENTRY
-#undef LOOK
-#undef OPEN
-#undef STREAM
-#undef TEMP
-#undef GONE
-#undef OWN
 
 #endif

@@ -134,14 +134,6 @@ static inline void expands(const char *pattern, int flags)
 #define OWN(type, name, params)
 
 #include "hooks.def"
-#undef HOOK
-#undef ENTRY
-#undef LOOK
-#undef OPEN
-#undef STREAM
-#undef TEMP
-#undef GONE
-#undef OWN
 
 /* Of glibc 2.43; before that somebody may find this one, who looks whether there is any. */
 EXPORT int openat2(int dir, const char *path, const struct open_how *how, size_t size);

@@ -20,14 +20,6 @@ struct open_how;
 struct libc {
 #include "hooks.def"
 };
-#undef HOOK
-#undef ENTRY
-#undef LOOK
-#undef OPEN
-#undef STREAM
-#undef TEMP
-#undef GONE
-#undef OWN
 extern struct libc libc;
 
 /* Whether nobody else stands between us and the kernel. */
