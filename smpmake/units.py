@@ -1,7 +1,8 @@
-"""Figures as a person reads them."""
+"""Figures, texts and paths as a person reads them."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 import unicodedata
 from typing import Final
@@ -30,6 +31,12 @@ def size(value: float) -> str:
             return f"{value:.0f} {unit}"
         value /= 1024
     return f"{value:.1f} GiB"
+
+
+def seen_from(folder: str, path: str) -> str:
+    """A path as one who stands in a folder would write it, if it lies there."""
+    is_inside = path.startswith(f"{folder.rstrip('/')}/")
+    return posixpath.relpath(path, folder) if is_inside else path
 
 
 def cut(text: str, width: int) -> str:

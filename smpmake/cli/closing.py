@@ -100,9 +100,8 @@ def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: 
         rows += [unused] if unused else []
     elif failed:  # what hides it is left out
         rows = rows[1:] if settings.verbosity else summary.notices(record)
-    parts = [[row] for row in rows]  # -q: one line
-    if settings.verbosity >= 0:
-        parts = [fitting(row, summary.indent(row)) for row in rows]
+    is_quiet = settings.verbosity < 0  # one line
+    parts = [[row] if is_quiet else fitting(row, summary.indent(row)) for row in rows]
     if color and parts and not failed:
         parts[0] = [bold(line) for line in parts[0]]
     rows = [line for part in parts for line in part]

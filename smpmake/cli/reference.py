@@ -48,8 +48,13 @@ def keys() -> list[Row]:
 def _row(option: Option, name: str) -> Row:
     value = option.must_be.replace('"', "")
     default = "true" if option.off else option.default
-    same = " / ".join((*option.words[-1:], *option.off))
+    same = " / ".join(_words(option))
     return Row(name, value, default, same, option.help)
+
+
+def _words(option: Option) -> tuple[str, ...]:
+    """How the command line says it, and takes it back."""
+    return (*option.words[-1:], *option.off)
 
 
 def markdown() -> Iterator[str]:
@@ -57,8 +62,7 @@ def markdown() -> Iterator[str]:
     yield "| option | variable | key | what it does |"
     yield "| --- | --- | --- | --- |"
     for option in filter(lambda each: each.help, OPTIONS):  # others are for tests
-        words = (*option.words[-1:], *option.off)
-        names = (words, option.variables[:1], option.keys[:1])
+        names = (_words(option), option.variables[:1], option.keys[:1])
         cells = (", ".join(f"`{name}`" for name in each) for each in names)
         yield f"| {' | '.join(cells)} | {_told(option)} |"
     for name, text in _OTHERS.items():

@@ -14,12 +14,12 @@ _MOST: Final = 4 << 20  # bytes that are looked through; nobody reads that many
 _COLOUR: Final = re.compile(rb"\x1b\[[0-9;]*[mK]")
 #: At a line's beginning or behind the place that it is about, and not in a line of the source that
 #: compilers quote ("   12 | puts(...)").
-_SAID: Final = re.compile(
-    rb"^(?![ \t]*\d*[ \t]*\|)"
-    rb"(?:[^\n]*?[:)][ \t]+)?"
-    rb"(?:fatal[ \t]+)?(?:([Ww]arning)|[Ee]rror)(?:![ \t]|[ \t]+\d+:|:)",
-    re.MULTILINE,
+SAID: Final = (
+    r"^(?![ \t]*\d*[ \t]*\|)"
+    r"(?:(?P<place>[^\n]*?[:)])[ \t]+)?"
+    r"(?:fatal[ \t]+)?(?:(?P<warning>[Ww]arning)|[Ee]rror)(?:!(?=[ \t])|[ \t]+(?P<number>\d+):|:)"
 )
+_SAID: Final = re.compile(SAID.encode(), re.MULTILINE)
 
 
 def count(output: bytes) -> tuple[int, int]:
@@ -31,7 +31,7 @@ def count(output: bytes) -> tuple[int, int]:
         text = _COLOUR.sub(b"", text)
     warnings = errors = 0
     for found in _SAID.finditer(text):
-        if found[1]:
+        if found["warning"]:
             warnings += 1
         else:
             errors += 1

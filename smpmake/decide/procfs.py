@@ -28,7 +28,7 @@ KEEPER: Final = "smpmake-keeper"
 #: What a shell without job control has its background commands ignore, as bits.
 _BACKGROUND: Final = 1 << signal.SIGINT - 1 | 1 << signal.SIGQUIT - 1
 _SMALL_SOURCE: Final = 4096
-_LONGEST_CHAIN: Final = 32
+LONGEST_CHAIN: Final = 32
 
 
 class Caller(NamedTuple):
@@ -212,7 +212,7 @@ def is_captured(
         if any(b"libtool" in word for word in command):
             return False
     pid, outer = parent, 0
-    for _ in range(_LONGEST_CHAIN):
+    for _ in range(LONGEST_CHAIN):
         caller = processes.caller(pid)
         if caller is None:
             return True
@@ -242,7 +242,7 @@ def are_messages_captured(
     """
     if driver is not None and mine in driver:
         return False
-    for caller in processes.above(parent, _LONGEST_CHAIN):
+    for caller in processes.above(parent, LONGEST_CHAIN):
         ids = processes.output_ids(caller.pid)
         if ids is None or ids[1] != mine:
             return True
@@ -273,7 +273,7 @@ def is_limited(processes: Processes, caller: Caller, since: float) -> bool:
     def is_below(each: Caller) -> bool:
         return each.name != KEEPER and each.name not in MAKES and each.started >= since - _PROC_TICK
 
-    callers = itertools.chain((caller,), processes.above(caller.parent, _LONGEST_CHAIN))
+    callers = itertools.chain((caller,), processes.above(caller.parent, LONGEST_CHAIN))
     return any(each.name in _LIMITS for each in itertools.takewhile(is_below, callers))
 
 
@@ -349,7 +349,7 @@ def _same_script(processes: Processes, pid: int) -> set[int]:
     """A process, and those above it that it is a fork of: a shell's `(...)`."""
     found: set[int] = set()
     text = processes.command_line(pid)
-    for caller in processes.above(pid, _LONGEST_CHAIN):
+    for caller in processes.above(pid, LONGEST_CHAIN):
         if found and processes.command_line(caller.pid) != text:
             break
         found.add(caller.pid)

@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Final
 
 from smpmake.commands.makes import MAKES, PARALLEL, jobs_option, runs_in_parallel
-from smpmake.decide.procfs import KEEPER, SHELLS, Caller, Processes, in_background
+from smpmake.decide.procfs import KEEPER, LONGEST_CHAIN, SHELLS, Caller, Processes, in_background
 from smpmake.engine.build import Build
 from smpmake.protocol.wire import Invoke
 
@@ -27,7 +27,6 @@ _ENOUGH: Final = 2  # times that commands were there at once; once may be a prog
 #: pair now and then; and of a make's, which runs one after the other, fewer.
 _FIRST, _PERIOD = 50, 16
 _FIRST_OF_MAKE, _PERIOD_OF_MAKE = 4, 64
-_LONGEST_CHAIN: Final = 32
 _MOST_KNOWN: Final = 1000  # processes
 _DEBIAN: Final = frozenset({"dpkg-buildpackage", "debuild"})
 
@@ -71,7 +70,7 @@ class ParallelDrivers:
 
     def _chain(self, pid: int) -> list[Caller]:
         """A process and those above it, up to the driver."""
-        above = self._processes.above(pid, _LONGEST_CHAIN)
+        above = self._processes.above(pid, LONGEST_CHAIN)
         return list(takewhile(lambda each: each.name != KEEPER and each.pid > 1, above))
 
     def _is_alive(self, pid: int) -> bool:

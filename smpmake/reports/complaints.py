@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from smpmake.commands.messages import SAID
 from smpmake.reports.document import Document
 from smpmake.reports.headline import label
-from smpmake.units import cut, plain
+from smpmake.units import cut, plain, seen_from
 
 _GROUPS: Final = 50
 _FILES: Final = 30  # of a group
@@ -22,14 +23,8 @@ _MESSAGES: Final = 3  # of a file
 _TEXT: Final = 300  # characters of one
 _FEW: Final = 6  # messages of a group that is open from the start
 
-#: One line of a tool's output, as commands/messages.py counts them.
-_SAID: Final = re.compile(
-    r"^(?![ \t]*\d*[ \t]*\|)"
-    r"(?:(?P<place>[^\n]*?[:)])[ \t]+)?"
-    r"(?:fatal[ \t]+)?(?:(?P<warning>[Ww]arning)|[Ee]rror)"
-    r"(?:![ \t]+|[ \t]+(?P<number>\d+):[ \t]*|:[ \t]*)(?P<text>[^\n]*)",
-    re.MULTILINE,
-)
+#: One line of a tool's output, as messages are counted.
+_SAID: Final = re.compile(rf"{SAID}[ \t]*(?P<text>[^\n]*)", re.MULTILINE)
 #: gcc and clang name the flag behind the text, Open Watcom a number before it.
 _FLAG: Final = re.compile(r"[ \t]*\[(-W[^\]\s]+)\][ \t]*$")
 _NUMBER: Final = re.compile(r"^([EW]\d+):[ \t]*")
@@ -96,16 +91,10 @@ def _messages(output: str, command: Document, folder: str) -> Iterator[Message]:
         place = _PLACE.search((found["place"] or "").strip())
         file, line = label(command), ""
         if place:
-            file = _seen_from(folder, posixpath.join(command["cwd"], place["file"]))
+            path = posixpath.join(command["cwd"], place["file"])
+            file = seen_from(folder, posixpath.normpath(path))
             line = place["line"] or place["row"]
         yield Message(found["warning"] is None, name, file, line, cut(text, _TEXT))
-
-
-def _seen_from(folder: str, path: str) -> str:
-    """A path as one who stands in the build's folder would write it."""
-    path = posixpath.normpath(path)
-    inside = f"{folder.rstrip('/')}/"
-    return path[len(inside) :] if path.startswith(inside) else path
 
 
 def _shown(is_error: bool, flag: str, group: _Group) -> dict[str, Any]:

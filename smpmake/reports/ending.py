@@ -59,18 +59,24 @@ def of_document(document: dict[str, Any]) -> str:
     )
 
 
+def by_signal(status: int) -> str:
+    """By which signal a build of that status was ended: "was interrupted"; "" where by none."""
+    try:
+        ended_by = signal.Signals(status - 128) if status > 128 else None
+    except ValueError:
+        return ""
+    if ended_by is signal.SIGINT:
+        return "was interrupted"
+    return f"was ended by {ended_by.name}" if ended_by is not None else ""
+
+
 def _line(
     program: str, status: int, wall: float, cause: tuple[str, float] | None, more: int
 ) -> str:
     name = os.path.basename(program)
-    try:
-        ended_by = signal.Signals(status - 128) if status > 128 else None
-    except ValueError:
-        ended_by = None
-    if ended_by is signal.SIGINT:
-        return one_line(f"{name} was interrupted after {seconds(wall)}")
-    if ended_by is not None:
-        return one_line(f"{name} was ended by {ended_by.name} after {seconds(wall)}")
+    ended = by_signal(status)
+    if ended:
+        return one_line(f"{name} {ended} after {seconds(wall)}")
     text = f"{name} failed, status {status}"
     if cause is not None:
         text += f": {cut(cause[0], _LONGEST)} ({seconds(cause[1])})"

@@ -7,13 +7,14 @@ interrupted nothing is estimated, and beside busy neighbours nobody can say how 
 from __future__ import annotations
 
 import shlex
-import signal
 from typing import Final, NamedTuple
 
 from smpmake.records import WhyNot
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
+from smpmake.reports.ending import by_signal
 from smpmake.reports.headline import ends, is_measured, label, told, untold_word
+from smpmake.timing import Ends
 from smpmake.units import cut, seconds
 
 TIMES: Final = "\N{MULTIPLICATION SIGN}"
@@ -42,18 +43,12 @@ def is_whole(document: Document) -> bool:
 
 
 class Without(NamedTuple):
-    """How long the build takes without smpmake: seconds, from the least to the most; and the share
-    of the other CPUs that smpmake gained, "" where nothing can be said of it."""
+    """How many seconds the build takes without smpmake; and the share of the other CPUs that
+    smpmake gained, "" where nothing can be said of it."""
 
-    low: float
-    high: float
+    seconds: Ends
     is_measured: bool
     share: str
-
-    @property
-    def middle(self) -> float:
-        """What stands for the range in a sentence."""
-        return (self.low + self.high) / 2
 
 
 def without(document: Document) -> Without | None:
@@ -62,7 +57,7 @@ def without(document: Document) -> Without | None:
     if gained is None:
         return None
     share = phrases.part(gained.efficiency) if gained.efficiency is not None else ""
-    return Without(*gained.seconds, is_measured(document), share)
+    return Without(gained.seconds, is_measured(document), share)
 
 
 def state(document: Document) -> tuple[str, str]:
@@ -72,17 +67,7 @@ def state(document: Document) -> tuple[str, str]:
         return ("is still running", "") if build["running"] else ("was killed", "bad")
     if not build["status"]:
         return "succeeded", "good"
-    return (_by_signal(build["status"]) or f"failed with status {build['status']}"), "bad"
-
-
-def _by_signal(status: int) -> str:
-    try:
-        ended_by = signal.Signals(status - 128) if status > 128 else None
-    except ValueError:
-        return ""
-    if ended_by is signal.SIGINT:
-        return "was interrupted"
-    return f"was ended by {ended_by.name}" if ended_by is not None else ""
+    return (by_signal(build["status"]) or f"failed with status {build['status']}"), "bad"
 
 
 def heading(document: Document) -> Heading:
@@ -137,10 +122,10 @@ def _compared(document: Document, driver: str, wall: str, found: Without) -> Hea
     if cpus < 2:
         words.append("With one CPU, or one slot, smpmake has no other one to use.  ")
         return Heading(f"{driver} took", wall, "with one slot", "".join(words))
-    ratio = found.middle / figures["wall"]
+    ratio = found.seconds.middle / figures["wall"]
     shown = f"{ratio:.2f}" if found.is_measured else f"{ratio:.1f}"
     about = "" if found.is_measured else "about "
-    other = f"{about}{unbroken(seconds(found.middle))}"
+    other = f"{about}{unbroken(seconds(found.seconds.middle))}"
     if found.share and ratio >= 1:
         extra = "the second CPU" if cpus == 2 else f"the {cpus - 1} extra CPUs"
         words.append(f"On {cpus} CPUs smpmake gained {found.share} of {extra}.  ")
@@ -161,8 +146,8 @@ def _source(document: Document, found: Without) -> str:
         known = document["figures"]["serial_estimated"]
         estimate = unbroken(phrases.between(*map(seconds, ends(known))))
         return f"The time without smpmake was measured; smpmake had estimated {estimate}."
-    said = unbroken(phrases.between(seconds(found.low), seconds(found.high)))
-    if found.low == found.high:
+    said = unbroken(phrases.between(*map(seconds, found.seconds)))
+    if found.seconds.low == found.seconds.high:
         return f"The time without smpmake is an estimate: {said}."
     once = cut(f"smpmake -j1 {shlex.join(document['build']['command'])}", _COMMAND)
     return (

@@ -34,16 +34,10 @@ class Finding(NamedTuple):
     is_cause: bool = True
 
 
-def _place(path: str, record: BuildRecord) -> str:
-    """A path as one who stands in the build's folder would write it."""
-    inside = path.startswith(f"{record.cwd.rstrip('/')}/")
-    return posixpath.relpath(path, record.cwd) if inside else path
-
-
 def _named(command: CommandRecord, record: BuildRecord) -> str:
     """A command by the place of what it makes."""
     if command.outputs:
-        return f"{command.tool} {_place(command.outputs[0], record)}"
+        return f"{command.tool} {units.seen_from(record.cwd, command.outputs[0])}"
     return command.tool
 
 
@@ -93,8 +87,9 @@ def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
         numbers = tuple(dict.fromkeys(n for _, _, several in entries for n in several))
         others = " and others" if count < len(entries) else ""
         more = f", {len(entries)} times" if len(entries) > 1 else ""
+        place = units.seen_from(record.cwd, path)
         text = (
-            f"{who}{others} waited {units.seconds(seconds)}{more} for {_place(path, record)}: "
+            f"{who}{others} waited {units.seconds(seconds)}{more} for {place}: "
             "build it earlier, or use it later"
         )
         file = path if path.startswith("/") else ""
