@@ -93,14 +93,17 @@ class Daemon:
                 count -= 1
 
     def end(self) -> None:
-        """Kills it at once, and all that it has begun: each in a group of its own."""
+        """Kills it at once, and all that it has begun: each in a group of its own.  Nobody listens
+        at its port then."""
         if self._process.poll() is None:
             top = psutil.Process(self._process.pid)
             top.suspend()  # it would begin others
-            for each in [*top.children(recursive=True), top]:
+            begun = top.children(recursive=True)
+            for each in [*begun, top]:
                 with contextlib.suppress(psutil.Error):
                     each.kill()
             self._process.wait()
+            psutil.wait_procs(begun)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -449,9 +452,9 @@ def test_hosts_that_are_down_are_told_of_in_one_line(
     assert ended.status == 0
     (line,) = lines_about_nothing(ended)
     assert line.startswith("smpmake: distcc compiled nothing, this machine did it all: ")
-    assert f"no host can be used ({daemon.name}: " in line and "Connection re" in line
+    assert f"no host can be used ({daemon.name}: " in line and "Connection refused" in line
     assert line.endswith("; `smpmake doctor` tries each host")
-    assert ended.err.count("Connection re") == 1
+    assert ended.err.count("Connection refused") == 1
     assert line.removeprefix("smpmake: ") in cluster.space.smpmake("why").out
     assert "compiled nothing" in cluster.space.smpmake("report").out
 
