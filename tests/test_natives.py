@@ -153,7 +153,7 @@ def test_native_programs_name_our_variables_as_we_do() -> None:
 
 
 def test_a_build_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commit where there is one, with a mark where files differ from it; else a digest."""
+    """Without a commit, a digest of what was compiled."""
     hook = runpy.run_path(str(ROOT / "hatch_build.py"))
     monkeypatch.setattr(native, "_FOLDER", tmp_path)
     assert hook["commit_of"](tmp_path) == ""
@@ -164,6 +164,15 @@ def test_a_build_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert re.fullmatch("native-[0-9a-f]{12}", first)
     (tmp_path / "smpmake-keeper").write_bytes(b"\x7fELF!")
     assert native.build_id() != first
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_build_from_a_commit_is_named_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))
+    monkeypatch.setattr(native, "_FOLDER", tmp_path)
+    (tmp_path / "smpmake-keeper").write_bytes(b"\x7fELF")
     git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
         subprocess.run([*git, *words], check=True)
