@@ -27,7 +27,10 @@ UNGUARDED: Final = f"{OURS}UNGUARDED"
 #: For a shim: the tool or the line that it stands for, and how many shims are above it.
 REAL: Final = f"{OURS}REAL"
 LINE: Final = f"{OURS}LINE"
+#: Which recipe a process is part of, where `smpmake check` tells them apart.
+RECIPE: Final = f"{OURS}RECIPE"
 DEPTH: Final = f"{OURS}DEPTH"
 ALL: Final = (
-    *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED, REAL, LINE, DEPTH),
+    *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
+    *(REAL, LINE, RECIPE, DEPTH),
 )

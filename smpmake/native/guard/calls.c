@@ -88,6 +88,13 @@ static SLOW void open_seen(struct opened *opened, const struct call *call, int d
 		try(opened, call, elsewhere);
 }
 
+/* What a recipe has looked for in vain; what a make looks for is no recipe's. */
+static void note_absence(int dir, const char *path)
+{
+	if (notes_recipes() && !guard.is_make && (errno == ENOENT || errno == ENOTDIR))
+		guard_note('v', dir, path);
+}
+
 /* What a job opens to read it. */
 static void open_as_job(struct opened *opened, const struct call *call, int dir, const char *path)
 {
@@ -104,8 +111,10 @@ static void open_as_job(struct opened *opened, const struct call *call, int dir,
 	}
 	if (!is_plainly)
 		open_seen(opened, call, dir, path);
-	if (opened->fd < 0)
+	if (opened->fd < 0) {
 		guard_unnote(note);
+		note_absence(dir, path);
+	}
 }
 
 static void open_otherwise(struct opened *opened, const struct call *call, int dir,
@@ -114,8 +123,7 @@ static void open_otherwise(struct opened *opened, const struct call *call, int d
 	struct folder folder;
 	enum opening aim = opens(dir, path, call->flags);
 	/* Before it is there: who lists its folder may be told of it. */
-	char *note =
-	    guard.trace != NULL ? guard_note(aim == FOR_READING ? 'r' : 'w', dir, path) : NULL;
+	char *note = guard.trace != NULL ? guard_note(letter_of(call->flags), dir, path) : NULL;
 	folder_before(&folder, call->flags & O_CREAT, dir, path);
 	try(opened, call, NULL);
 	folder_after(&folder, dir, path);
@@ -252,8 +260,14 @@ int look_at(const struct call *call, show_answer *show, void *to, void *plain)
 	ANY_PAGE(page);
 	int dir = call->dir;
 	const char *path = call->path;
-	if (guard_quiet())
-		return (int)call_with(call, NULL);
+	if (guard_quiet()) {
+		int result = (int)call_with(call, NULL);
+		if (result == 0 && notes_recipes() && !guard.is_make)
+			guard_note('t', dir, path);
+		else if (result != 0)
+			note_absence(dir, path);
+		return result;
+	}
 	if (!(call->flags & AT_SYMLINK_NOFOLLOW))
 		follow_process(&dir, &path, &page);
 	if (guard.trace != NULL && !guard.is_make) {

@@ -36,6 +36,7 @@ enum variable {
 	V_NEEDED, /* without the ones before there is no session */
 	V_COMMAND = V_NEEDED,
 	V_TRACE,
+	V_RECIPE,
 	V_COUNT
 };
 
@@ -58,6 +59,7 @@ struct guard {
 	const char *values[V_COUNT];
 	size_t own_size;    /* of the session's folder, with its slash, in the socket's name */
 	size_t litter_size; /* of that in our trace */
+	char recipe[16];    /* the number that our notes have, where recipes are told apart */
 };
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
@@ -79,6 +81,12 @@ static inline int is_inert(void)
 static inline int guard_quiet(void)
 {
 	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0 || is_inert();
+}
+
+/* Whether what we do is noted for a whole build, recipe by recipe. */
+static inline int notes_recipes(void)
+{
+	return guard.trace != NULL && guard.trace->recipes;
 }
 
 /* Whether a path leads into the session's own folder, where nobody waits for anything and nothing

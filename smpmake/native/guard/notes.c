@@ -25,8 +25,9 @@ static char *note_of(size_t size)
 {
 	struct trace *trace = guard.trace;
 	uint32_t at = __atomic_fetch_add(&trace->used, (uint32_t)size + 2, __ATOMIC_ACQUIRE);
-	if (at < sizeof trace->text && size + 2 <= sizeof trace->text - at)
-		return trace->text + at;
+	uint32_t room = __atomic_load_n(&trace->room, __ATOMIC_ACQUIRE);
+	if (at < room && size + 2 <= room - at)
+		return (char *)trace + offsetof(struct trace, text) + at;
 	__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
@@ -35,14 +36,16 @@ static char *note_of(size_t size)
 static char *note_behind(char letter, const char *folder, size_t size, const char *path)
 {
 	size_t length = strlen(path), before = folder != NULL ? size + 1 : 0;
+	size_t number = strlen(guard.recipe);
 	if (before + length >= PATH_MAX)
 		return NULL;
-	char *note = note_of(before + length);
+	char *note = note_of(number + before + length);
 	if (note == NULL)
 		return NULL;
+	char *at = mempcpy(note + 1, guard.recipe, number);
 	if (folder != NULL)
-		*(char *)mempcpy(note + 1, folder, size) = '/';
-	memcpy(note + 1 + before, path, length + 1);
+		*(char *)mempcpy(at, folder, size) = '/';
+	memcpy(at + before, path, length + 1);
 	__atomic_store_n(note, letter, __ATOMIC_RELEASE);
 	return note;
 }
@@ -73,6 +76,17 @@ char *guard_note(char letter, int dir, const char *path)
 		note = note_from(letter, dir, path);
 	errno = before;
 	return note;
+}
+
+void guard_note_number(char letter, unsigned number, const char *folder)
+{
+	char text[16], *at = text + sizeof text;
+	*--at = '\0';
+	do
+		*--at = (char)('0' + number % 10);
+	while ((number /= 10) != 0);
+	*--at = '/';
+	note_behind(letter, at, strlen(at), folder != NULL ? folder + 1 : "");
 }
 
 /* This very program: the server learns that it takes a guard. */
@@ -113,7 +127,8 @@ __attribute__((destructor)) static void note_waiting(void)
 void guard_unnote(char *note)
 {
 	if (note != NULL) {
-		uint32_t at = (uint32_t)(note - guard.trace->text);
+		uint32_t at =
+		    (uint32_t)(note - ((char *)guard.trace + offsetof(struct trace, text)));
 		uint32_t size = (uint32_t)strlen(note), end = at + size + 1;
 		/* Whoever has the room next may be killed before it has filled it. */
 		memset(note, 0, size);

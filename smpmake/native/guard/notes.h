@@ -7,4 +7,7 @@ char *guard_note(char letter, int dir, const char *path);
 void guard_unnote(char *note);
 void guard_note_program(void);
 
+/* One of a number, and of a folder's absolute name, or none. */
+void guard_note_number(char letter, unsigned number, const char *folder);
+
 #endif

@@ -37,8 +37,8 @@ static size_t count_of(char *const *list)
 static int is_ours(const char *variable)
 {
 	static const char *const names[] = {
-	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=",
-	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  NULL};
+	    "SOCKET=", "BOARD=",     "GUARD=", "SHIMS=", "BUILD=",  "COMMAND=", "TRACE=",
+	    "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  "RECIPE=", NULL};
 	if (strncmp(variable, OURS, sizeof OURS - 1) != 0)
 		return 0;
 	variable += sizeof OURS - 1;

@@ -2,12 +2,15 @@
 #include "guard.h"
 #include "kernel.h"
 #include "notes.h"
+#include "pages.h"
 #include "tokens.h"
 #include "tools.h"
+#include "words.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -19,7 +22,7 @@ static int copy_variables(char **env)
 {
 	static const char *const names[V_COUNT] = {OURS "SOCKET", OURS "BOARD", OURS "GUARD",
 	                                           OURS "SHIMS",  OURS "BUILD", OURS "COMMAND",
-	                                           OURS "TRACE"};
+	                                           OURS "TRACE",  OURS "RECIPE"};
 	for (int i = 0; i < V_COUNT; i++) {
 		const char *text = variable_of(env, names[i]);
 		size_t size = text != NULL ? strlen(text) + 1 : 0;
@@ -50,6 +53,12 @@ static void find_interpreter(void)
 			       header[i].p_filesz);
 }
 
+static void put_digits(char *to, unsigned number)
+{
+	for (int i = CALLER_DIGITS; i-- > 0; number /= 10)
+		to[i] = (char)('0' + number % 10);
+}
+
 /* Whether the process that started us has a guard: then it left its number, or that of ours where
  * it became us.  Ours takes its place, for what libc starts for us unseen. */
 static int parent_is_guarded(char *caller)
@@ -60,8 +69,7 @@ static int parent_is_guarded(char *caller)
 	long number = strtol(digits, NULL, 10);
 	pid_t own = (pid_t)kernel(SYS_getpid);
 	if (strlen(digits) == CALLER_DIGITS)
-		for (int i = CALLER_DIGITS; i-- > 0; own /= 10)
-			digits[i] = (char)('0' + own % 10);
+		put_digits(digits, (unsigned)own);
 	return number == kernel(SYS_getpid) || number == kernel(SYS_getppid);
 }
 
@@ -76,6 +84,47 @@ static void know_the_program(char **argv)
 	                    (!guard.is_part && strncmp(name, "python", 6) == 0);
 	if (strlen(name) < sizeof guard.name)
 		strcpy(guard.name, name);
+}
+
+/* The file of a whole build is as long as it may ever be, and has room for a part of that. */
+static void map_trace(void)
+{
+	guard.trace =
+	    mapped(guard.values[V_TRACE], 0, sizeof(struct trace), PROT_READ | PROT_WRITE);
+	if (guard.trace == NULL || !guard.trace->recipes)
+		return;
+	struct trace *whole =
+	    mapped(guard.values[V_TRACE], 0, TRACE_LONGEST, PROT_READ | PROT_WRITE);
+	if (whole == NULL) /* a limit of memory */
+		__atomic_fetch_add(&guard.trace->lost, 1, __ATOMIC_RELAXED);
+	kernel(SYS_munmap, guard.trace, sizeof(struct trace));
+	guard.trace = whole;
+}
+
+/* Which recipe this process is part of.  What a make starts is told that it is a recipe's first
+ * process, by the number 0; whoever that is hands its own on. */
+static void know_the_recipe(char **argv, char **env)
+{
+	char *variable = variable_of(env, OURS "RECIPE"), *digits;
+	unsigned own = (unsigned)kernel(SYS_getpid), number;
+	ON_PAGE(folder);
+	if (variable == NULL || guard.values[V_RECIPE] == NULL || folder == NULL)
+		return;
+	digits = strchr(variable, '=') + 1;
+	number = (unsigned)strtoul(digits, NULL, 10);
+	snprintf(guard.recipe, sizeof guard.recipe, "%u", number != 0 ? number : own);
+	if (number == 0)
+		guard_note_number('c', (unsigned)kernel(SYS_getppid), NULL);
+	if (guard.is_make && kernel(SYS_getcwd, folder, PATH_MAX) > 0) {
+		guard_note_number('m', own, folder);
+		snprintf(guard.recipe, sizeof guard.recipe, "%u", own);
+		part_words(own, argv, env);
+	}
+	number = guard.is_make ? 0 : number != 0 ? number : own;
+	if (strlen(digits) == CALLER_DIGITS)
+		put_digits(digits, number);
+	if (strlen(guard.values[V_RECIPE]) == CALLER_DIGITS)
+		put_digits(guard.variables[V_RECIPE] + sizeof OURS "RECIPE=" - 1, number);
 }
 
 __attribute__((constructor)) static void stand_guard(int argc, char **argv, char **env)
@@ -102,10 +151,11 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 			know_the_program(argv);
 			find_interpreter();
 			if (guard.values[V_TRACE] != NULL)
-				guard.trace = mapped(guard.values[V_TRACE], 0, sizeof(struct trace),
-				                     PROT_READ | PROT_WRITE);
+				map_trace();
 			if (guard.trace != NULL) {
 				guard.litter_size = strnlen(guard.trace->litter, TRACE_LITTER);
+				if (guard.trace->recipes)
+					know_the_recipe(argv, env);
 				guard_note_program();
 			}
 			guard_borrow(argv, env);

@@ -1,0 +1,186 @@
+"""One serial build under the guard, which notes what every recipe does; nothing is deferred."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import select
+import signal
+import struct
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from smpmake import native, variables
+from smpmake.commands.makes import READERS, without_jobs
+from smpmake.errors import SmpmakeError
+from smpmake.guard.scoreboard import Scoreboard
+from smpmake.protocol import layout
+from smpmake.server.rundir import SessionFolder
+from smpmake.session.environment import driver_environment
+
+#: What makes are asked to say of their rules and jobs.
+_SAY: Final = "p --debug=j"
+_HEAD: Final = layout.TRACE_AT["text"]
+_STEP: Final = 1 << 23  # bytes of room that are there before they are needed
+_OFTEN: Final = 20  # ms
+_FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class Watched(NamedTuple):
+    """What a build left behind.
+
+    status  as a shell would give it.
+    notes   the guards' notes in their order, without the NUL that ends each.
+    lost    how many notes found no room.
+    words   what each make said, by its number.
+    """
+
+    status: int
+    notes: list[bytes]
+    lost: int
+    words: dict[int, bytes]
+
+
+def run(
+    command: Sequence[str], folder: str | None = None, given: Mapping[str, str] | None = None
+) -> Watched:
+    """Runs a command to its end.  Raises SmpmakeError where it cannot be started or watched.
+
+    given  its environment, in the place of ours.
+    """
+    session = SessionFolder()
+    try:
+        board = Scoreboard(session.path / "board")
+        try:
+            trace = _Trace(session.path / "trace")
+            environment = _environment(session.path, command[0], given)
+            status = _run(_serial(command), folder, environment, trace)
+            notes, lost = trace.notes()
+            return Watched(status, notes, lost, dict(_words(session.path)))
+        finally:
+            board.close()
+    finally:
+        session.remove()
+
+
+def _environment(
+    path: Path, program: str, given: Mapping[str, str] | None
+) -> dict[str, str]:
+    environment = driver_environment(
+        path / "shims", path / "socket", path / "board", "check", guarded=program
+    )
+    if given is not None:
+        ours = {k: v for k, v in environment.items() if k.startswith(variables.OURS)}
+        environment = {**given, **ours, "LD_PRELOAD": environment["LD_PRELOAD"]}
+    environment[variables.COMMAND] = "1"
+    environment[variables.TRACE] = os.fspath(path / "trace")
+    environment[variables.RECIPE] = "0000000000"
+    # A make speaks the language of its caller, but where a catalogue is named besides.
+    environment["LANGUAGE"] = "en"
+    flags = without_jobs(environment.get("MAKEFLAGS", ""))
+    if _SAY not in flags:
+        begins = flags and not flags.startswith((" ", "-"))
+        environment["MAKEFLAGS"] = f"{flags.partition(' ')[0]}{_SAY}" if begins else _SAY
+        rest = flags.partition(" ")[2] if begins else flags.strip()
+        environment["MAKEFLAGS"] += f" {rest}" if rest else ""
+    return environment
+
+
+def _serial(command: Sequence[str]) -> list[str]:
+    """A make's words without those that would have it run several jobs at a time."""
+    if os.path.basename(command[0]) not in READERS:
+        return list(command)
+    kept: list[str] = []
+    words = iter(command)
+    for word in words:
+        if word in ("-j", "--jobs"):
+            following = next(words, None)
+            if following is not None and not following.isdigit():
+                kept.append(following)
+        elif not word.startswith(("-j", "--jobs=")):
+            kept.append(word)
+    return kept
+
+
+def _run(
+    command: list[str], folder: str | None, environment: dict[str, str], trace: _Trace
+) -> int:
+    try:
+        process = subprocess.Popen(command, cwd=folder, env=environment)
+    except OSError as error:
+        raise SmpmakeError(f"{command[0]}: {error.strerror}") from None
+    ends = os.pidfd_open(process.pid)
+    poll = select.poll()
+    poll.register(ends, select.POLLIN)
+    try:
+        with _ignored():
+            while not poll.poll(_OFTEN):
+                trace.make_room()
+            return process.wait()
+    finally:
+        os.close(ends)
+
+
+@contextlib.contextmanager
+def _ignored() -> Iterator[None]:
+    """A terminal's signals are the build's, as they are a make's recipe's."""
+    before = {number: signal.signal(number, lambda *_: None) for number in _FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _words(path: Path) -> Iterator[tuple[int, bytes]]:
+    for file in path.glob("make-*"):
+        yield int(file.name.partition("-")[2]), file.read_bytes()
+
+
+class _Trace:
+    """The file in which guards note what they see, of which a part has pages: more and more."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises SmpmakeError."""
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            os.ftruncate(self._fd, layout.TRACE_LONGEST)
+            os.posix_fallocate(self._fd, 0, _HEAD + _STEP)
+            self._head = mmap.mmap(self._fd, mmap.PAGESIZE)
+        except OSError as error:
+            raise SmpmakeError(
+                f"{path}: smpmake has no room for its notes: {error.strerror} "
+                "(make room there, or set TMPDIR)"
+            ) from None
+        self._room = 0
+        self._put("recipes", 1)
+        self.make_room()
+
+    def _put(self, field: str, value: int) -> None:
+        struct.pack_into("<I", self._head, layout.TRACE_AT[field], value)
+
+    def _get(self, field: str) -> int:
+        value: int = struct.unpack_from("<I", self._head, layout.TRACE_AT[field])[0]
+        return value
+
+    def make_room(self) -> None:
+        """More of it, before what there is has been used; a full disk ends that."""
+        wanted = min(self._get("used") + _STEP, layout.TRACE_LONGEST - _HEAD)
+        if wanted - self._room < _STEP // 4:
+            return
+        with contextlib.suppress(OSError):
+            os.posix_fallocate(self._fd, 0, _HEAD + wanted)
+            self._room = wanted
+            self._put("room", wanted)
+
+    def notes(self) -> tuple[list[bytes], int]:
+        """All of them, and how many were lost; to be called once."""
+        used = min(self._get("used"), self._room)
+        text = os.pread(self._fd, used, _HEAD)
+        lost = self._get("lost")
+        self._head.close()
+        os.close(self._fd)
+        return [note for note in text.split(b"\0") if note], lost
