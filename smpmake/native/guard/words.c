@@ -49,6 +49,14 @@ static int is_of_jobs(const char *line, size_t size)
 	return 0;
 }
 
+/* With -p make puts "# " before its words about folders. */
+static int is_of_folders(const char *line, size_t size)
+{
+	return !words.in_rules && starts(line, size, "# ") &&
+	       (memmem(line, size, ": Entering directory '", 22) != NULL ||
+	        memmem(line, size, ": Leaving directory '", 21) != NULL);
+}
+
 static int goes_aside(const char *line, size_t size)
 {
 	if (words.is_partial)
@@ -90,6 +98,11 @@ static ssize_t put(void *unused, const char *text, size_t size)
 		int aside = goes_aside(line, (size_t)(text - line));
 		words.is_partial = stop == NULL;
 		words.was_aside = aside;
+		if (!aside && is_of_folders(line, (size_t)(text - line))) {
+			if (put_all(1, from, (size_t)(line - from)) != 0)
+				return 0;
+			from = line + 2;
+		}
 		if (!aside)
 			continue;
 		if (put_all(1, from, (size_t)(line - from)) != 0)

@@ -1,0 +1,193 @@
+"""What a makefile forgot: from what recipes did, and from the order that is declared."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from smpmake.checking.events import Build, Event, Recipe
+from smpmake.checking.order import Order
+
+
+class Kind(enum.StrEnum):
+    """What is wrong; the worst first."""
+
+    READS = "reads"
+    MADE_ELSEWHERE = "made-elsewhere"
+    OLD = "old"
+    REMOVES = "removes"
+    BOTH_WRITE = "both-write"
+    FOLDER = "folder"
+    IN_VAIN = "in-vain"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that the order of a serial build hides.
+
+    reader  whose result depends on the order: it reads, looks, or writes second.
+    other   the recipe that makes, removes or writes the file.
+    path    the file.
+    """
+
+    kind: Kind
+    path: str
+    reader: Recipe
+    other: Recipe
+
+
+@dataclass
+class _History:
+    """What was done with one path, in order."""
+
+    events: list[Event] = field(default_factory=list)
+    is_made: bool = False  # some recipe has written it
+    is_folder: bool = False
+
+
+#: Names of caches and logs, which any recipe may write to.
+_LITTER: Final = frozenset({"__pycache__", "autom4te.cache", ".ccache", ".cache"})
+_LOGS: Final = frozenset({"config.log", "config.cache", ".DS_Store", "nohup.out"})
+_WRITES: Final = frozenset("wRas")
+_READS: Final = frozenset("rR")
+
+
+def findings(build: Build, temporary: Sequence[str] = ("/tmp",)) -> list[Finding]:
+    """All of them, each once for each reader's target."""
+    order = Order()
+    roots = [make.folder for make in build.makes]
+    histories: dict[str, _History] = defaultdict(_History)
+    for event in build.events:
+        path = event.path
+        if not _matters(path, temporary, roots):
+            continue
+        history = histories[path]
+        history.events.append(event)
+        history.is_made |= event.kind in _WRITES and bool(event.recipe.target)
+        history.is_folder |= event.kind in "kK"
+    found: dict[tuple[Kind, str, int, str, int, str], Finding] = {}
+    for finding in _all(histories, order):
+        a, b = finding.reader, finding.other
+        key = (finding.kind, finding.path, id(a.make), a.target, id(b.make), b.target)
+        found.setdefault(key, finding)
+    return list(found.values())
+
+
+def _matters(path: str, temporary: Iterable[str], roots: Sequence[str]) -> bool:
+    names = path.split("/")
+    if names[-1] in _LOGS or not _LITTER.isdisjoint(names) or path.endswith((".pyc", "/")):
+        return False
+    for folder in temporary:
+        if path.startswith(f"{folder}/"):
+            return any(path.startswith(f"{root}/") for root in roots)
+    return True
+
+
+def _all(histories: dict[str, _History], order: Order) -> Iterator[Finding]:
+    for path, history in histories.items():
+        if history.is_folder:
+            continue
+        if history.is_made:
+            yield from _reads(path, history.events, order)
+            yield from _too_early(path, history.events, order)
+            yield from _several_writers(path, history.events, order)
+        yield from _removals(path, history.events, order)
+    yield from _folders(histories, order)
+
+
+def _are_free(one: Recipe, other: Recipe, order: Order) -> bool:
+    """Whether either of two may come first."""
+    return not _is_same(one, other) and not order.holds(one, other) and not order.holds(other, one)
+
+
+def _is_same(one: Recipe, other: Recipe) -> bool:
+    return one is other or (one.make is other.make and one.target == other.target)
+
+
+def _reads(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
+    """A product that its reader does not need by any rule."""
+    writer: Recipe | None = None
+    for event in events:
+        if event.kind in _READS and writer is not None:
+            if not _is_same(writer, event.recipe) and not order.holds(writer, event.recipe):
+                met = order.meeting(writer, event.recipe)
+                inside = met is None or (met.earlier is writer and met.later is event.recipe)
+                kind = Kind.READS if inside else Kind.MADE_ELSEWHERE
+                yield Finding(kind, path, event.recipe, writer)
+        if event.kind in _WRITES:
+            writer = event.recipe
+        elif event.kind == "d":
+            writer = None
+
+
+def _too_early(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
+    """A name that is looked for, or read, before a recipe makes it that may come first."""
+    early: dict[int, Event] = {}
+    writers = {id(event.recipe) for event in events if event.kind in _WRITES}
+    for event in events:
+        if event.kind in "vr" and id(event.recipe) not in writers:
+            early.setdefault(id(event.recipe), event)
+        elif event.kind in _WRITES:
+            for each in early.values():
+                if _are_free(each.recipe, event.recipe, order):
+                    kind = Kind.IN_VAIN if each.kind == "v" else Kind.OLD
+                    yield Finding(kind, path, each.recipe, event.recipe)
+            return
+
+
+def _several_writers(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
+    """Two recipes that make one file, in whatever order."""
+    writers = [event for event in events if event.kind in _WRITES and event.recipe.target]
+    if all(event.kind == "a" for event in writers):
+        return
+    last: Recipe | None = None
+    for event in writers:
+        if last is not None and _are_free(last, event.recipe, order):
+            yield Finding(Kind.BOTH_WRITE, path, event.recipe, last)
+        last = event.recipe
+
+
+def _removals(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
+    """A file that one recipe reads and another, which may come first, takes away."""
+    readers: dict[int, Recipe] = {}
+    for event in events:
+        if event.kind == "r":
+            readers[id(event.recipe)] = event.recipe
+        elif event.kind in _WRITES:
+            readers.clear()
+        elif event.kind == "d" and event.recipe.target:
+            for reader in readers.values():
+                if reader.target and _are_free(reader, event.recipe, order):
+                    yield Finding(Kind.REMOVES, path, reader, event.recipe)
+            readers.clear()
+
+
+def _folders(histories: dict[str, _History], order: Order) -> Iterator[Finding]:
+    """A folder that another rule makes than the one that writes into it."""
+    makers = {
+        path: event.recipe
+        for path, history in histories.items()
+        for event in history.events
+        if event.kind == "k"
+    }
+    knows = {
+        (event.path, id(event.recipe.make), event.recipe.target)
+        for history in histories.values()
+        for event in history.events
+        if event.kind in "kKt"
+    }
+    for path, history in histories.items():
+        folder = os.path.dirname(path)
+        maker = makers.get(folder)
+        if maker is None:
+            continue
+        for event in history.events:
+            recipe = event.recipe
+            if event.kind not in "wask" or (folder, id(recipe.make), recipe.target) in knows:
+                continue
+            if not _is_same(maker, recipe) and not order.holds(maker, recipe):
+                yield Finding(Kind.FOLDER, folder, recipe, maker)

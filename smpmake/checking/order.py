@@ -1,0 +1,109 @@
+"""Which recipes cannot run before which others, by what the makes were told."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from smpmake.checking.events import Make, Recipe, chain
+from smpmake.checking.words import WAIT, Said
+
+
+class Meeting(NamedTuple):
+    """The make that decides about the order of two recipes, and what each of them is to it: they
+    themselves, or recipes that run the makes of which they are.
+    """
+
+    make: Make
+    earlier: Recipe
+    later: Recipe
+
+
+class Order:
+    """The order that all makes of a build have declared."""
+
+    def __init__(self) -> None:
+        self._graphs: dict[int, _Graph] = {}
+
+    def meeting(self, earlier: Recipe, later: Recipe) -> Meeting | None:
+        """Where two recipes' order is decided; None where a command outside of all makes does."""
+        above = {id(each.make): each for each in chain(later) if each.make is not None}
+        for each in chain(earlier):
+            if each.make is not None and id(each.make) in above:
+                return Meeting(each.make, each, above[id(each.make)])
+        return None
+
+    def holds(self, earlier: Recipe, later: Recipe) -> bool:
+        """Whether the one has ended before the other begins, however many jobs are run."""
+        met = self.meeting(earlier, later)
+        if met is None or met.make.said is None:
+            return True  # scripts say nothing of their order
+        first, then = met.earlier, met.later
+        if not first.target or not then.target:
+            return True  # a make reads its makefiles; or it is not known
+        if first.image < then.image or met.make.said.is_serial:
+            return True
+        return self.graph(met.make).is_before(first.target, then.target)
+
+    def graph(self, make: Make) -> _Graph:
+        """A make's targets."""
+        assert make.said is not None
+        found = self._graphs.get(id(make))
+        if found is None:
+            found = self._graphs[id(make)] = _Graph(make.said)
+        return found
+
+
+class _Graph:
+    """The targets of one make; those that one recipe makes are one."""
+
+    def __init__(self, said: Said) -> None:
+        self._one: dict[str, str] = {}
+        for rule in said.rules.values():
+            for other in rule.also:
+                self._one.setdefault(self.name(other), self.name(rule.name))
+        self._needs: dict[str, set[str]] = {}
+        self._waits: list[tuple[list[str], list[str]]] = []
+        for rule in said.rules.values():
+            found = self._needs.setdefault(self.name(rule.name), set())
+            found |= {self.name(each) for each in (*rule.needs, *rule.first) if each != WAIT}
+            for at, each in enumerate(rule.needs):
+                if each == WAIT:
+                    parts = rule.needs[:at], rule.needs[at + 1 :]
+                    self._waits.append(
+                        ([n for n in parts[0] if n != WAIT], [n for n in parts[1] if n != WAIT])
+                    )
+        self._below: dict[str, frozenset[str]] = {}
+
+    def name(self, target: str) -> str:
+        """What a target is called here: as the first of those that are made with it."""
+        seen = set()
+        target = target.removeprefix("./") or target
+        while target in self._one and target not in seen:
+            seen.add(target)
+            target = self._one[target]
+        return target
+
+    def below(self, target: str) -> frozenset[str]:
+        """All that a target needs, itself too."""
+        name = self.name(target)
+        found = self._below.get(name)
+        if found is None:
+            seen, waiting = {name}, [name]
+            while waiting:
+                for each in self._needs.get(waiting.pop(), ()):
+                    if each not in seen:
+                        seen.add(each)
+                        waiting.append(each)
+            found = self._below[name] = frozenset(seen)
+        return found
+
+    def is_before(self, earlier: str, later: str) -> bool:
+        """Whether a target's recipe waits for another's."""
+        first, then = self.name(earlier), self.name(later)
+        if first in self.below(then):
+            return True
+        return any(
+            any(first in self.below(each) for each in before)
+            and any(then in self.below(each) for each in behind)
+            for before, behind in self._waits
+        )
