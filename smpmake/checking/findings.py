@@ -56,9 +56,10 @@ _WRITES: Final = frozenset("wRas")
 _READS: Final = frozenset("rR")
 
 
-def findings(build: Build, temporary: Sequence[str] = ("/tmp",)) -> list[Finding]:
+def findings(
+    build: Build, order: Order, temporary: Sequence[str] = ("/tmp", "/var/tmp")
+) -> list[Finding]:
     """All of them, each once for each reader's target."""
-    order = Order()
     roots = [make.folder for make in build.makes]
     histories: dict[str, _History] = defaultdict(_History)
     for event in build.events:

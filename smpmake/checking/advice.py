@@ -1,0 +1,225 @@
+"""Which line mends a finding, and where it belongs."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from smpmake.checking.events import Make, Recipe, canonical
+from smpmake.checking.findings import Finding, Kind
+from smpmake.checking.order import Meeting, Order
+from smpmake.checking.words import Place
+
+_GENERATED: Final = re.compile(r"generated\b.*\bby|generated (?:automatically|from)", re.IGNORECASE)
+_SOURCE: Final = re.compile(r"\b(?:from|by) ([\w./-]*(?:Makefile\.\w+|\w+\.(?:am|in|pro|mk)))\b")
+_CMAKE: Final = re.compile(r"\bcmake\b", re.IGNORECASE)
+#: How many lines at a makefile's beginning may say that it is generated.
+_BEGINNING: Final = 12
+#: Kinds that one more prerequisite mends.
+_BY_LINE: Final = frozenset(
+    {Kind.READS, Kind.MADE_ELSEWHERE, Kind.OLD, Kind.IN_VAIN, Kind.FOLDER, Kind.REMOVES}
+)
+
+
+class Line(NamedTuple):
+    """A line to be added.
+
+    file   the makefile, or that from which it is generated.
+    line   where the rule is; 0 where that is not known.
+    text   "" where no line mends it.
+    after  the number of the line in `file` behind which it may stand; 0: no patch can be made.
+    """
+
+    file: str
+    line: int
+    text: str
+    after: int
+
+
+@dataclass
+class Advice:
+    """Findings that one line mends, or that have one cause.
+
+    make     that decides about the order of `readers` and `other`; None for none.
+    readers  the targets, as that make calls them.
+    other    the target of the recipe that makes, writes or removes the files.
+    """
+
+    kind: Kind
+    findings: list[Finding]
+    make: Make | None
+    readers: list[str]
+    other: str
+    line: Line
+    proof: str = ""
+    accepted: str = ""
+
+    @property
+    def paths(self) -> list[str]:
+        """The files, each once."""
+        return list(dict.fromkeys(each.path for each in self.findings))
+
+    @property
+    def reader(self) -> Recipe:
+        """The first one."""
+        return self.findings[0].reader
+
+
+@dataclass
+class _Group:
+    meeting: Meeting | None
+    findings: list[Finding] = field(default_factory=list)
+
+
+def advise(found: Iterable[Finding], order: Order) -> list[Advice]:
+    """Findings in groups that have one cause, the worst first."""
+    groups: dict[tuple[object, ...], _Group] = {}
+    for finding in found:
+        met = order.meeting(finding.other, finding.reader)
+        place = _rule_place(met)
+        named = _name_of(met, finding)
+        rule = place if place is not None else met.later.target if met is not None else ""
+        key = (finding.kind, id(met.make) if met else 0, rule, named)
+        groups.setdefault(key, _Group(met)).findings.append(finding)
+    kinds = list(Kind)
+    advices = [_advice(group, order) for group in groups.values()]
+    return sorted(advices, key=lambda each: (kinds.index(each.kind), -len(each.readers)))
+
+
+def _advice(group: _Group, order: Order) -> Advice:
+    first = group.findings[0]
+    met, kind = group.meeting, first.kind
+    targets: dict[str, None] = {}
+    for finding in group.findings:
+        each = order.meeting(finding.other, finding.reader)
+        targets[each.later.target if each is not None else finding.reader.target] = None
+    readers = list(targets)
+    other = _name_of(met, first)
+    if met is None or kind not in _BY_LINE:
+        place = _rule_place(met)
+        file = _path(met.make, place.file) if met and place else ""
+        line = Line(_source(file) or file, _heading(file, place.line) if place else 0, "", 0)
+    else:
+        line = _line(met, kind, readers, other)
+    return Advice(kind, group.findings, met.make if met else None, readers, other, line)
+
+
+def _rule_place(met: Meeting | None) -> Place | None:
+    """Where the recipe of the later target begins."""
+    if met is None or met.make.said is None:
+        return None
+    rule = met.make.said.rules.get(met.later.target)
+    return rule.recipe if rule is not None else None
+
+
+def _name_of(met: Meeting | None, finding: Finding) -> str:
+    """What is to be needed: the file itself where a rule has it, or the target that makes it."""
+    if met is None or met.make.said is None:
+        return finding.other.target
+    if finding.kind in (Kind.REMOVES, Kind.BOTH_WRITE):
+        return met.earlier.target
+    rules = met.make.said.rules
+    relative = os.path.relpath(finding.path, met.make.folder)
+    for name in (met.earlier.target, relative, f"./{relative}", finding.path):
+        rule = rules.get(name)
+        if rule is None or not rule.is_target or not (rule.has_recipe or rule.needs):
+            continue
+        if canonical(_path(met.make, name)) == finding.path:
+            return name
+    return met.earlier.target
+
+
+def _line(met: Meeting, kind: Kind, readers: Sequence[str], other: str) -> Line:
+    bar = "| " if kind in (Kind.FOLDER, Kind.REMOVES) else ""
+    text = f"{' '.join(readers)}: {bar}{other}"
+    if kind is Kind.REMOVES:
+        text = f"{other}: {bar}{' '.join(readers)}"
+    place = _rule_place(met)
+    said = met.make.said
+    assert said is not None
+    if place is None:
+        name = said.makefiles[0] if said.makefiles else ""
+        file = _path(met.make, name) if name else ""
+        last = len(_lines(file))
+        source = _source(file)
+        return Line(source or file, 0, text, 0 if source or not file else last)
+    file = _path(met.make, place.file)
+    source = _source(file)
+    if source:
+        return Line(source, 0, text, 0)
+    return Line(file, _heading(file, place.line), text, _end(file, place.line))
+
+
+def _path(make: Make, name: str) -> str:
+    return os.path.normpath(os.path.join(make.folder, name))
+
+
+@lru_cache(maxsize=64)
+def _lines(file: str) -> tuple[str, ...]:
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as opened:
+            return tuple(opened.read().splitlines())
+    except OSError:
+        return ()
+
+
+def _source(file: str) -> str:
+    """From which file a makefile was generated; "" where it was not."""
+    folder = os.path.dirname(file)
+    for line in _lines(file)[:_BEGINNING]:
+        if not line.startswith("#") or not _GENERATED.search(line):
+            continue
+        if _CMAKE.search(line):
+            return os.path.join(folder, "CMakeLists.txt")
+        named = _SOURCE.search(line)
+        name = os.path.basename(named[1]) if named is not None else ""
+        if name.endswith(".am") or (not name and os.path.exists(f"{file}.am")):
+            return f"{file}.am"
+        return os.path.join(folder, name) if name else f"{file}.in"
+    return ""
+
+
+def _heading(file: str, line: int) -> int:
+    """The line of a rule's target; `line` is that of its recipe, from 1 on."""
+    lines = _lines(file)
+    at = min(line, len(lines)) - 1
+    while at > 0 and lines[at].startswith(("\t", "#")):
+        at -= 1
+    while at > 0 and lines[at - 1].endswith("\\"):
+        at -= 1
+    return at + 1
+
+
+def _end(file: str, line: int) -> int:
+    """The last line of a recipe."""
+    lines = _lines(file)
+    at = line
+    while at < len(lines) and (lines[at].startswith("\t") or lines[at - 1].endswith("\\")):
+        at += 1
+    return min(at, len(lines))
+
+
+def patch(advices: Iterable[Advice], top: str) -> str:
+    """A unified diff that adds every line that can be added to a makefile as it is."""
+    wanted: dict[str, dict[int, list[str]]] = {}
+    for each in advices:
+        if each.line.text and each.line.after and not each.accepted:
+            places = wanted.setdefault(each.line.file, {})
+            texts = places.setdefault(each.line.after, [])
+            if each.line.text not in texts:
+                texts.append(each.line.text)
+    parts = []
+    for file, places in sorted(wanted.items()):
+        before = list(_lines(file))
+        after = []
+        for number, line in enumerate(before, 1):
+            after.append(line)
+            after += places.get(number, [])
+        name = os.path.relpath(file, top)
+        parts += difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
+    return "".join(f"{line}\n" for line in parts)

@@ -1,0 +1,53 @@
+"""A check from its command to its result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from smpmake.checking.advice import advise
+from smpmake.checking.events import Build, Make, build_of
+from smpmake.checking.findings import findings
+from smpmake.checking.order import Order
+from smpmake.checking.telling import Result
+from smpmake.checking.watch import run
+
+
+def check(command: Sequence[str]) -> Result:
+    """Builds, and says what the makefiles forgot.  Raises SmpmakeError."""
+    build = build_of(run(command))
+    return result_of(list(command), build)
+
+
+def result_of(command: list[str], build: Build) -> Result:
+    """What a build that was watched shows."""
+    ran = {(id(each.make), each.target) for each in build.recipes if each.target}
+    order = Order()
+    return Result(
+        command=command,
+        top=os.getcwd(),
+        status=build.status,
+        advices=advise(findings(build, order), order),
+        makes=sum(make.said is not None for make in build.makes),
+        looked_at=len(ran),
+        up_to_date=sum(_up_to_date(make, ran, order) for make in build.makes),
+        unguarded=build.unguarded,
+        unknown=sum(make.said is None for make in build.makes),
+        lost=build.lost,
+    )
+
+
+def _up_to_date(make: Make, ran: set[tuple[int, str]], order: Order) -> int:
+    """How many targets of a make had nothing to be done, beside its makefiles and their like."""
+    if make.said is None:
+        return 0
+    graph = order.graph(make)
+    makefiles = {name for each in make.said.makefiles for name in graph.below(each)}
+    made = {graph.name(target) for number, target in ran if number == id(make)}
+    return sum(
+        rule.is_updated
+        and rule.recipe is not None
+        and not rule.is_phony
+        and graph.name(rule.name) not in made | makefiles
+        for rule in make.said.rules.values()
+    )

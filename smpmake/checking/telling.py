@@ -1,0 +1,146 @@
+"""How findings are told: a text, and a document for programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from smpmake.checking.advice import Advice
+from smpmake.checking.findings import Kind
+
+SCHEMA: Final = 1
+
+
+@dataclass
+class Result:
+    """All that a check has found.
+
+    looked_at  targets whose recipes ran; up_to_date: those whose did not.
+    unguarded  programs that took no guard.
+    unknown    recipes of which no make said the target.
+    """
+
+    command: list[str]
+    top: str
+    status: int
+    advices: list[Advice]
+    makes: int
+    looked_at: int
+    up_to_date: int
+    unguarded: list[str]
+    unknown: int
+    lost: int
+
+    @property
+    def open(self) -> list[Advice]:
+        """What nobody has accepted."""
+        return [each for each in self.advices if not each.accepted]
+
+
+def lines(result: Result) -> Iterator[str]:
+    """The text, a line each."""
+    for each in result.open:
+        yield _told(each, result.top)
+        yield f"    {_mend(each, result.top)}"
+        if each.proof:
+            yield f"    {each.proof}"
+    yield from _closing(result)
+
+
+def _several(names: Sequence[str], most: int = 2) -> str:
+    shown = ", ".join(names[:most])
+    more = len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _told(each: Advice, top: str) -> str:
+    """One sentence: whose recipe does what with which file of whom."""
+    paths = [os.path.relpath(path, top) for path in each.paths]
+    reader, files = _several(each.readers), _several(paths)
+    other = each.other
+    if each.kind is Kind.READS:
+        verb = "read" if len(each.readers) > 1 else "reads"
+        if paths == [other]:
+            return f"{reader} {verb} {files}, which has a rule; no rule says so"
+        return f"{reader} {verb} {files}, which the rule of {other} makes; no rule says so"
+    if each.kind is Kind.MADE_ELSEWHERE:
+        inner = each.findings[0].reader.target or "a makefile"
+        return f"{reader} (there {inner}) reads {files}, which {other} makes; no rule says so"
+    if each.kind is Kind.OLD:
+        return f"{reader} reads {files} before the rule of {other} makes it anew"
+    if each.kind is Kind.IN_VAIN:
+        return f"{reader} looks for {files} in vain; the rule of {other} makes it later"
+    if each.kind is Kind.REMOVES:
+        return f"{other} removes {files}, which {reader} reads"
+    if each.kind is Kind.BOTH_WRITE:
+        return f"{other} and {reader} both write {files}"
+    return f"{reader} writes into {files}/, which the rule of {other} makes"
+
+
+def _mend(each: Advice, top: str) -> str:
+    line = each.line
+    file = os.path.relpath(line.file, top) if line.file else "the makefile"
+    place = f"{file}:{line.line}" if line.line else file
+    if not line.text:
+        return f"{place}: let one rule make it, or give each recipe a file of its own"
+    if each.kind is Kind.IN_VAIN:
+        return f"{place}: add   {line.text}   or see to it that the result does not depend on it"
+    return f"{place}: add   {line.text}"
+
+
+def _closing(result: Result) -> Iterator[str]:
+    count, accepted = len(result.open), len(result.advices) - len(result.open)
+    if result.looked_at == 0 and result.makes:
+        yield "smpmake ran no recipe: everything was up to date; start from a clean tree"
+    elif not result.makes:
+        yield "smpmake met no GNU make: only makefiles declare an order, a script does not"
+    else:
+        what = f"{count} finding{'s' if count != 1 else ''}" if count else "nothing found"
+        yield f"{what} in {result.looked_at} targets of {result.makes} makes"
+    if accepted:
+        yield f"{accepted} more accepted by .smpmake.toml"
+    if result.up_to_date and result.looked_at:
+        yield (
+            f"smpmake did not look at {result.up_to_date} targets that were up to date: "
+            "start from a clean tree"
+        )
+    if result.unknown:
+        yield f"smpmake does not know the targets of {result.unknown} recipes"
+    if result.lost:
+        yield f"smpmake lost {result.lost} notes: the list is not complete (make room, or set TMPDIR)"
+    if result.unguarded:
+        yield f"smpmake could not watch these programs: {_several(result.unguarded, 5)}"
+
+
+def document(result: Result) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "schema": SCHEMA,
+        "command": result.command,
+        "folder": result.top,
+        "status": result.status,
+        "targets": result.looked_at,
+        "up_to_date": result.up_to_date,
+        "unknown": result.unknown,
+        "lost": result.lost,
+        "unguarded": result.unguarded,
+        "findings": [_entry(each) for each in result.advices],
+    }
+
+
+def _entry(each: Advice) -> dict[str, Any]:
+    line = each.line
+    return {
+        "kind": each.kind.value,
+        "files": each.paths,
+        "readers": each.readers,
+        "other": each.other,
+        "make": each.make.folder if each.make is not None else None,
+        "makefile": line.file or None,
+        "line": line.line or None,
+        "add": line.text or None,
+        "proof": each.proof or None,
+        "accepted": each.accepted or None,
+    }
