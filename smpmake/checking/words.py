@@ -20,6 +20,7 @@ _RECIPE: Final = re.compile(r"#  recipe to execute \(from '(.*)', line (\d+)\):$
 _VERSION: Final = re.compile(r"# GNU Make (\d+)\.(\d+)")
 _STEM: Final = re.compile(r"#  Implicit/static pattern stem: '(.*)'$")
 _ALSO: Final = "#  Also makes: "
+_NO_TARGET: Final = "# Not a target:"
 _END: Final = "# Finished Make data base on "
 #: What stands between prerequisites of which the later wait for the earlier.
 WAIT: Final = ".WAIT"
@@ -142,22 +143,28 @@ def _jobs(lines: Sequence[str]) -> Iterator[Job]:
 
 
 def _rules(lines: Sequence[str]) -> dict[str, Rule]:
-    """The part of the database that is about files: each has a paragraph."""
+    """The part of the database that is about files: each has a paragraph.
+
+    A target's own variables come first, each behind a comment that says where it is from.
+    """
     rules: dict[str, Rule] = {}
-    is_target = True
     rule: Rule | None = None
+    before, in_text = "", False
     for line in lines:
         if line.startswith("# files hash-table stats"):
             break
-        if not line:
-            rule, is_target = None, True
-        elif line == "# Not a target:":
-            is_target = False
+        if in_text:
+            in_text = line != "endef"
+        elif not line:
+            rule = None
         elif line.startswith("#"):
             if rule is not None:
                 _add(rule, line)
+        elif rule is None and before.startswith("#") and before != _NO_TARGET:
+            in_text = ": define " in line
         elif not line.startswith("\t") and rule is None:
-            rule = _heading(line, rules, is_target=is_target)
+            rule = _heading(line, rules, is_target=before != _NO_TARGET)
+        before = line
     return rules
 
 
