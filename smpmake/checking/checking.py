@@ -13,19 +13,19 @@ from smpmake.checking.telling import Result
 from smpmake.checking.watch import run
 
 
-def check(command: Sequence[str]) -> Result:
+def check(command: Sequence[str], folder: str | None = None) -> Result:
     """Builds, and says what the makefiles forgot.  Raises SmpmakeError."""
-    build = build_of(run(command))
-    return result_of(list(command), build)
+    build = build_of(run(command, folder))
+    return result_of(list(command), build, folder or os.getcwd())
 
 
-def result_of(command: list[str], build: Build) -> Result:
-    """What a build that was watched shows."""
+def result_of(command: list[str], build: Build, top: str) -> Result:
+    """What a build that was watched shows; `top` is its folder."""
     ran = {(id(each.make), each.target) for each in build.recipes if each.target}
     order = Order()
     return Result(
         command=command,
-        top=os.getcwd(),
+        top=top,
         status=build.status,
         advices=advise(findings(build, order), order),
         makes=sum(make.said is not None for make in build.makes),

@@ -11,7 +11,13 @@ FOUND, NOT_ALL = 4, 5
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option(
+    "--json",
+    "document",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the findings as JSON to FILE.",
+)
 @click.option(
     "--patch",
     type=click.Path(dir_okay=False),
@@ -19,7 +25,7 @@ FOUND, NOT_ALL = 4, 5
     help="Write a diff with the lines to add to FILE.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
-def check(as_json: bool, patch: str | None, command: tuple[str, ...]) -> int:
+def check(document: str | None, patch: str | None, command: tuple[str, ...]) -> int:
     """Build one command at a time, and list what the makefiles forgot to say.
 
     smpmake notes what each recipe reads and writes.  It compares this with the order that the rules
@@ -27,25 +33,28 @@ def check(as_json: bool, patch: str | None, command: tuple[str, ...]) -> int:
     """
     from smpmake.checking import advice, telling
     from smpmake.checking.checking import check as look
-    from smpmake.errors import SmpmakeError
     from smpmake.said import say
 
     result = look(command)
     if patch is not None:
-        text = advice.patch(result.open, result.top)
-        try:
-            with open(patch, "w", encoding="utf-8", errors="surrogateescape") as file:
-                file.write(text)
-        except OSError as error:
-            raise SmpmakeError(f"{patch}: the patch cannot be written: {error.strerror}") from None
-    if as_json:
-        click.echo(json.dumps(telling.document(result), indent=1))
-    else:
-        for line in telling.lines(result):
-            click.echo(line)
+        _write(patch, advice.patch(result.open, result.top))
+    if document is not None:
+        _write(document, json.dumps(telling.document(result), indent=1) + "\n")
+    for line in telling.lines(result):
+        click.echo(line)
     if result.status:
         say(f"the build ended with status {result.status}: smpmake checked what ran before that")
         return result.status if result.status > 0 else 128 - result.status
     if result.open:
         return FOUND
     return NOT_ALL if result.up_to_date or result.lost else 0
+
+
+def _write(path: str, text: str) -> None:
+    from smpmake.errors import SmpmakeError
+
+    try:
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+    except OSError as error:
+        raise SmpmakeError(f"{path}: smpmake cannot write this file: {error.strerror}") from None
