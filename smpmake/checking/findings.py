@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from smpmake.checking.events import Build, Event, Recipe
+from smpmake.checking.events import Build, Event, Recipe, chain
 from smpmake.checking.order import Order
 
 
@@ -96,6 +96,7 @@ def _all(histories: dict[str, _History], order: Order) -> Iterator[Finding]:
             yield from _reads(path, history.events, order)
             yield from _too_early(path, history.events, order)
             yield from _several_writers(path, history.events, order)
+            yield from _second_rules(path, history.events, order)
         yield from _removals(path, history.events, order)
     yield from _folders(histories, order)
 
@@ -114,7 +115,11 @@ def _reads(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding
     writer: Recipe | None = None
     for event in events:
         if event.kind in _READS and writer is not None:
-            if not _is_same(writer, event.recipe) and not order.holds(writer, event.recipe):
+            if (
+                not _is_same(writer, event.recipe)
+                and not order.holds(writer, event.recipe)
+                and not order.needs(event.recipe, path)
+            ):
                 met = order.meeting(writer, event.recipe)
                 inside = met is None or (met.earlier is writer and met.later is event.recipe)
                 kind = Kind.READS if inside else Kind.MADE_ELSEWHERE
@@ -150,6 +155,20 @@ def _several_writers(path: str, events: Sequence[Event], order: Order) -> Iterat
         if last is not None and _are_free(last, event.recipe, order):
             yield Finding(Kind.BOTH_WRITE, path, event.recipe, last)
         last = event.recipe
+
+
+def _second_rules(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
+    """A file that has a rule with a recipe of its own, while another's recipe made it: when both
+    are wanted at once both recipes run.
+    """
+    for event in events:
+        if event.kind not in _WRITES or not event.recipe.target:
+            continue
+        for each in chain(event.recipe):
+            other = order.unused_rule(each, path) if each.make is not None else None
+            if other is not None:
+                yield Finding(Kind.BOTH_WRITE, path, other, each)
+        return
 
 
 def _removals(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:

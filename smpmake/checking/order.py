@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
-from smpmake.checking.events import Make, Recipe, chain
+from smpmake.checking.events import Make, Recipe, canonical, chain
 from smpmake.checking.words import WAIT, Said
 
 
@@ -44,6 +45,29 @@ class Order:
             return True
         return self.graph(met.make).is_before(first.target, then.target)
 
+    def needs(self, reader: Recipe, path: str) -> bool:
+        """Whether a reader's target, or one whose make it is of, needs the file by its name, and
+        that has a recipe."""
+        for each in chain(reader):
+            if each.make is None or not each.target:
+                continue
+            named = self.graph(each.make).recipes_of(path)
+            if not named.isdisjoint(self.graph(each.make).below(each.target)):
+                return True
+        return False
+
+    def unused_rule(self, writer: Recipe, path: str) -> Recipe | None:
+        """The target of a recipe that would make a file, too, and may run beside the writer's."""
+        make = writer.make
+        if make is None or make.said is None or not writer.target or make.said.is_serial:
+            return None
+        graph = self.graph(make)
+        for name in graph.recipes_of(path):
+            free = not graph.is_before(writer.target, name)
+            if free and not graph.is_before(name, writer.target) and graph.is_wanted(name):
+                return Recipe(0, make, name)
+        return None
+
     def graph(self, make: Make) -> _Graph:
         """A make's targets."""
         assert make.said is not None
@@ -73,6 +97,13 @@ class _Graph:
                         ([n for n in parts[0] if n != WAIT], [n for n in parts[1] if n != WAIT])
                     )
         self._below: dict[str, frozenset[str]] = {}
+        self._recipes: dict[str, set[str]] = {}
+        self._wanted = {self.name(rule.name) for rule in said.rules.values() if rule.is_updated}
+        for rule in said.rules.values():
+            if rule.has_recipe and not rule.is_phony:
+                for each in (rule.name, *rule.also):
+                    path = canonical(os.path.normpath(os.path.join(said.folder, each)))
+                    self._recipes.setdefault(path, set()).add(self.name(each))
 
     def name(self, target: str) -> str:
         """What a target is called here: as the first of those that are made with it."""
@@ -82,6 +113,14 @@ class _Graph:
             seen.add(target)
             target = self._one[target]
         return target
+
+    def recipes_of(self, path: str) -> set[str]:
+        """The targets of recipes that are to make a file."""
+        return self._recipes.get(path, set())
+
+    def is_wanted(self, name: str) -> bool:
+        """Whether the build needed a target."""
+        return name in self._wanted
 
     def below(self, target: str) -> frozenset[str]:
         """All that a target needs, itself too."""

@@ -148,7 +148,7 @@ CASES: Final = [
     Case("one-temporary-file", Kind.BOTH_WRITE, "tmp.y",
          "all: a b\na:\n\techo a >tmp.y; cp tmp.y $@\nb:\n\techo b >tmp.y; cp tmp.y $@\n",
          "all: a b\na:\n\techo a >$@.y; cp $@.y $@\nb:\n\techo b >$@.y; cp $@.y $@\n"),
-    Case("two-targets-of-one-rule", Kind.BOTH_WRITE, "a",
+    Case("two-targets-of-one-rule", Kind.BOTH_WRITE, "b",
          "all: a b\na b:\n\techo 1 >a; echo 1 >b\n",
          "all: a b\na b &:\n\techo 1 >a; echo 1 >b\n"),
     Case("log", Kind.BOTH_WRITE, "log",
