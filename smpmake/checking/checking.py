@@ -9,14 +9,23 @@ from smpmake.checking.advice import advise
 from smpmake.checking.events import Build, Make, build_of
 from smpmake.checking.findings import findings
 from smpmake.checking.order import Order
+from smpmake.checking.proof import prove
 from smpmake.checking.telling import Result
 from smpmake.checking.watch import run
 
 
-def check(command: Sequence[str], folder: str | None = None) -> Result:
-    """Builds, and says what the makefiles forgot.  Raises SmpmakeError."""
+def check(
+    command: Sequence[str], folder: str | None = None, *, proves: bool = False, clean: str = ""
+) -> Result:
+    """Builds, and says what the makefiles forgot.  Raises SmpmakeError.
+
+    proves, clean  whether findings are tried, and behind which command (proof.prove).
+    """
     build = build_of(run(command, folder))
-    return result_of(list(command), build, folder or os.getcwd())
+    result = result_of(list(command), build, os.path.realpath(folder or os.getcwd()))
+    if proves and not result.status:
+        prove(result.open, build, result.top, clean)
+    return result
 
 
 def result_of(command: list[str], build: Build, top: str) -> Result:

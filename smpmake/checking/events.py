@@ -18,6 +18,7 @@ class Make:
     """One make of the build.
 
     parent  the recipe that started it; None for the build's own command.
+    began_in  the folder from which it was called; -C leads from there.
     image   how often it has started itself again so far.
     """
 
@@ -25,6 +26,7 @@ class Make:
     folder: str
     parent: Recipe | None
     said: Said | None
+    began_in: str
     image: int = 0
 
 
@@ -52,7 +54,7 @@ class Recipe:
 class Event(NamedTuple):
     """Something that was done with a path.
 
-    kind  the guard's letter (native/guard/trace.h), of w and R, a, r, v, d, k, K, s, t.
+    kind  the guard's letter (native/guard/trace.h), of w and R, a, r, v, d, k, K, s, t, n.
     """
 
     at: int
@@ -79,7 +81,7 @@ class Build:
 
 #: Letters that are followed by two numbers, or one and a folder.
 _ORIGIN, _MAKE, _PROGRAM, _UNGUARDED = "c", "m", "p", "u"
-_KINDS: Final = frozenset("wRarvdkKst")
+_KINDS: Final = frozenset("wRarvdkKstn")
 
 
 def build_of(watched: Watched) -> Build:
@@ -138,7 +140,7 @@ class _Reader:
             return
         waiting = self._said.get(pid, [])
         said = waiting.pop(0) if waiting else None
-        make = Make(pid, said.folder or folder if said else folder, self._of(number), said)
+        make = Make(pid, said.folder or folder if said else folder, self._of(number), said, folder)
         targets: dict[tuple[int, int], list[str]] = defaultdict(list)
         for job in said.jobs if said is not None else ():
             targets[id(make), job.pid].append(job.target)

@@ -45,11 +45,16 @@ class Watched(NamedTuple):
 
 
 def run(
-    command: Sequence[str], folder: str | None = None, given: Mapping[str, str] | None = None
+    command: Sequence[str],
+    folder: str | None = None,
+    given: Mapping[str, str] | None = None,
+    *,
+    quiet: bool = False,
 ) -> Watched:
     """Runs a command to its end.  Raises SmpmakeError where it cannot be started or watched.
 
     given  its environment, in the place of ours.
+    quiet  what it prints goes nowhere.
     """
     session = SessionFolder()
     try:
@@ -57,7 +62,7 @@ def run(
         try:
             trace = _Trace(session.path / "trace")
             environment = _environment(session.path, command[0], given)
-            status = _run(_serial(command), folder, environment, trace)
+            status = _run(_serial(command), folder, environment, trace, quiet=quiet)
             notes, lost = trace.notes()
             return Watched(status, notes, lost, dict(_words(session.path)))
         finally:
@@ -106,10 +111,18 @@ def _serial(command: Sequence[str]) -> list[str]:
 
 
 def _run(
-    command: list[str], folder: str | None, environment: dict[str, str], trace: _Trace
+    command: list[str],
+    folder: str | None,
+    environment: dict[str, str],
+    trace: _Trace,
+    *,
+    quiet: bool,
 ) -> int:
+    to = subprocess.DEVNULL if quiet else None
     try:
-        process = subprocess.Popen(command, cwd=folder, env=environment)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=to, stdout=to, stderr=to
+        )
     except OSError as error:
         raise SmpmakeError(f"{command[0]}: {error.strerror}") from None
     ends = os.pidfd_open(process.pid)

@@ -24,8 +24,21 @@ FOUND, NOT_ALL = 4, 5
     metavar="FILE",
     help="Write a diff with the lines to add to FILE.",
 )
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="Try each finding: make the reader's target alone, in an overlay of the tree.",
+)
+@click.option(
+    "--clean",
+    metavar="COMMAND",
+    default="",
+    help="With --prove: use no overlay.  A shell runs COMMAND before each trial, to clean.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
-def check(document: str | None, patch: str | None, command: tuple[str, ...]) -> int:
+def check(
+    document: str | None, patch: str | None, prove: bool, clean: str, command: tuple[str, ...]
+) -> int:
     """Build one command at a time, and list what the makefiles forgot to say.
 
     smpmake notes what each recipe reads and writes.  It compares this with the order that the rules
@@ -35,7 +48,9 @@ def check(document: str | None, patch: str | None, command: tuple[str, ...]) -> 
     from smpmake.checking.checking import check as look
     from smpmake.said import say
 
-    result = look(command)
+    if clean and not prove:
+        raise click.UsageError("--clean is for --prove")
+    result = look(command, proves=prove, clean=clean)
     if patch is not None:
         _write(patch, advice.patch(result.open, result.top))
     if document is not None:

@@ -122,6 +122,8 @@ static void open_otherwise(struct opened *opened, const struct call *call, int d
 {
 	struct folder folder;
 	enum opening aim = opens(dir, path, call->flags);
+	if (call->flags & O_CREAT)
+		notes_new(dir, path);
 	/* Before it is there: who lists its folder may be told of it. */
 	char *note = guard.trace != NULL ? guard_note(letter_of(call->flags), dir, path) : NULL;
 	folder_before(&folder, call->flags & O_CREAT, dir, path);
@@ -129,8 +131,10 @@ static void open_otherwise(struct opened *opened, const struct call *call, int d
 	folder_after(&folder, dir, path);
 	if (aim == MAKING && !opened->is_stream && opened->fd >= 0)
 		undo_opened(opened->fd);
-	if (opened->fd < 0)
+	if (opened->fd < 0) {
 		guard_unnote(note);
+		note_absence(dir, path);
+	}
 }
 
 static void open_it(struct opened *opened, const struct call *call)

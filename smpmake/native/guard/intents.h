@@ -123,12 +123,21 @@ static inline void notes(char letter, int dir, const char *path)
 		guard_note(letter, dir, path);
 }
 
+/* A name that is about to come. */
+static inline void notes_new(int dir, const char *path)
+{
+	if (notes_recipes() && !is_there(dir, path))
+		guard_note('n', dir, path);
+}
+
 /* What will be opened by others, or in the place of something open: whatever comes of it. */
 static inline void reopens(int dir, const char *path, int flags)
 {
 	ANY_PAGE(led);
 	follow_process(&dir, &path, &led);
 	opens(dir, path, flags);
+	if (WRITES(flags))
+		notes_new(dir, path);
 	if (guard.trace != NULL)
 		guard_note(letter_of(flags), dir, path);
 }
@@ -220,6 +229,7 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 		notes('r', from_dir, from);
 		notes('d', from_dir, from);
 	}
+	notes_new(to_dir, to);
 	if (guard.trace != NULL)
 		guard_note('w', to_dir, to);
 	if (undo_is_on())
@@ -236,6 +246,7 @@ static inline void links(int from_dir, const char *from, int to_dir, const char 
 	if (!guard_quiet())
 		guard_see_move(dir, file, to_dir, to, ASK_LINK);
 	notes('r', dir, file);
+	notes_new(to_dir, to);
 	if (guard.trace != NULL)
 		guard_note('w', to_dir, to);
 	if (undo_is_on())

@@ -18,7 +18,7 @@
  * Recipes: the file is that of a whole build, `text` goes on beyond the structure, and there are
  * `room` bytes of it, more and more.  Each letter is followed by the number of a recipe, the first
  * process that a make started for it.  Letters besides: R opened to be read and written, a written
- * at its end, d removed, v looked for in vain, t
+ * at its end, d removed, n about to come, v looked for in vain, t
  * looked at, k a folder that was made, K one that was there
  * already, s a link's path (both), and three whose text begins with a number and a slash: c a
  * recipe's first process, by its parent; m a make by its own, with its folder. */
