@@ -94,9 +94,7 @@ class _Reader:
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
-        self._said: dict[int, list[Said]] = {
-            pid: read(data) for pid, data in watched.words.items()
-        }
+        self._said: dict[int, list[Said]] = {pid: read(data) for pid, data in watched.words.items()}
         self._makes: dict[int, Make] = {}
         self._recipes: dict[int, Recipe] = {}
         self._own: dict[int, Recipe] = {}  # what makes do themselves
@@ -165,7 +163,7 @@ class _Reader:
             recipe.programs.append(path)
         kind = "r" if letter in (_PROGRAM, _UNGUARDED) else letter
         self._found.events.append(Event(at, kind, path, recipe))
-        if kind == "r" and (other := led(path)) != path:
+        if kind in "rv" and (other := led(path)) != path:
             self._found.events.append(Event(at, kind, other, recipe))
 
 

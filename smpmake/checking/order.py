@@ -98,7 +98,9 @@ class _Graph:
                     )
         self._below: dict[str, frozenset[str]] = {}
         self._recipes: dict[str, set[str]] = {}
+        # Makefiles are wanted, too, but before everything else.
         self._wanted = {self.name(rule.name) for rule in said.rules.values() if rule.is_updated}
+        self._wanted -= {self.name(name) for name in said.makefiles}
         for rule in said.rules.values():
             if rule.has_recipe and not rule.is_phony:
                 for each in (rule.name, *rule.also):

@@ -83,23 +83,35 @@ def _proof(each: Advice, build: Build, top: str, clean: str) -> str:
     trial = _try(make, _goals(each, reader), build, top, clean, wanted)
     seen = _seen(trial.build, make.folder, reader)
     paths = {f.path for f in each.findings}
-    vain = {event.path for event in trial.build.events
-            if event.kind == "v" and event.recipe in seen} & paths
-    reads = {event.path for event in trial.build.events
-             if event.kind in "rR" and event.recipe in seen} & paths
+    vain = {
+        event.path for event in trial.build.events if event.kind == "v" and event.recipe in seen
+    } & paths
+    reads = {
+        event.path for event in trial.build.events if event.kind in "rR" and event.recipe in seen
+    } & paths
     changed = [path for path in made if path in before and trial.sums.get(path) != before[path]]
     words = " ".join(_goals(each, reader))
     name = lambda found: os.path.relpath(sorted(found)[0], top)  # noqa: E731
+    if not seen and each.kind is Kind.REMOVES:
+        return f"{NOT_SHOWN}: {name(paths)} is gone, and no rule makes it again"
     if not seen:
         return f"{NOT_SHOWN}: `make {words}` did not come to the recipe of {reader}"
     if each.kind is Kind.BOTH_WRITE:
         return _two_writers(each, trial, seen, before, words, top)
     if each.kind is Kind.FOLDER:
-        inside = {event.path for event in trial.build.events
-                  if event.kind == "v" and event.recipe in seen
-                  and any(event.path.startswith(f"{path}/") for path in paths)}
+        inside = {
+            event.path
+            for event in trial.build.events
+            if event.kind == "v"
+            and event.recipe in seen
+            and any(event.path.startswith(f"{path}/") for path in paths)
+        }
         if inside and trial.build.status:
             return f"{PROVED}: `make {words}` fails, for {name(inside)} has no folder yet"
+        if paths & {
+            event.path for event in trial.build.events if event.kind == "w" and event.recipe in seen
+        }:
+            return f"{PROVED}: `make {words}` makes a file of {name(paths)}"
         return f"{NOT_SHOWN}: `make {words}` ended without a complaint about the folder"
     if each.kind in (Kind.OLD, Kind.IN_VAIN):
         if reads and changed:
@@ -110,7 +122,9 @@ def _proof(each: Advice, build: Build, top: str, clean: str) -> str:
     if vain and trial.build.status:
         return f"{PROVED}: `make {words}` does not find {name(vain)}, and fails"
     if vain and changed:
-        return f"{PROVED}: `make {words}` does not find {name(vain)}; {name(changed)} has other bytes"
+        return (
+            f"{PROVED}: `make {words}` does not find {name(vain)}; {name(changed)} has other bytes"
+        )
     if trial.build.status:
         return f"{NOT_SHOWN}: `make {words}` fails for another reason"
     return f"{NOT_SHOWN}: `make {words}` has the same result"
@@ -119,8 +133,9 @@ def _proof(each: Advice, build: Build, top: str, clean: str) -> str:
 def _two_writers(
     each: Advice, trial: Trial, seen: set[Recipe], before: dict[str, str], words: str, top: str
 ) -> str:
-    wrote = {event.path for event in trial.build.events
-             if event.kind in "wRs" and event.recipe in seen} & set(each.paths)
+    wrote = {
+        event.path for event in trial.build.events if event.kind in "wRs" and event.recipe in seen
+    } & set(each.paths)
     other = [path for path in each.paths if trial.sums.get(path) != before.get(path)]
     if wrote and other:
         return f"{PROVED}: after `make {words}` {os.path.relpath(other[0], top)} has other bytes"
@@ -187,7 +202,14 @@ def _try(
     with _notes(build, make, top, wanted, bare=bool(clean)) as notes:
         words = ["sh", "-c", _TRY, "sh", make.began_in, str(notes), *command]
         if clean:
-            words = ["sh", "-c", f"cd \"$1\" && ({clean}\n) >&2 && shift && exec \"$@\"", "sh", top, *words]
+            words = [
+                "sh",
+                "-c",
+                f'cd "$1" && ({clean}\n) >&2 && shift && exec "$@"',
+                "sh",
+                top,
+                *words,
+            ]
         else:
             _require(top)
             inside = ["sh", "-c", _OVERLAY, "sh", top, str(notes / "room"), *words]

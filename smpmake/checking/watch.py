@@ -71,9 +71,7 @@ def run(
         session.remove()
 
 
-def _environment(
-    path: Path, program: str, given: Mapping[str, str] | None
-) -> dict[str, str]:
+def _environment(path: Path, program: str, given: Mapping[str, str] | None) -> dict[str, str]:
     environment = driver_environment(
         path / "shims", path / "socket", path / "board", "check", guarded=program
     )

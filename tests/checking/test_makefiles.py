@@ -38,8 +38,11 @@ def make(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_missing_is_found(tmp_path: Path, make: str, case: Case) -> None:
     result = checked(tmp_path, case.wrong, case.more, make)
-    found = {(each.kind, os.path.relpath(path, tmp_path)) for each in result.advices
-             for path in each.paths}
+    found = {
+        (each.kind, os.path.relpath(path, tmp_path))
+        for each in result.advices
+        for path in each.paths
+    }
     assert result.status == 0
     assert (case.kind, case.path) in found
 

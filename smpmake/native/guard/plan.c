@@ -319,6 +319,9 @@ long start_program(const struct program *program)
 	struct held_at_exec *held = program->is_exec && is_known ? pages_leave(memory, size) : NULL;
 	long result = call_with(&call, is_planned ? plan.path : NULL);
 	int after = errno;
+	int why = result < 0 ? after : program->is_exec ? 0 : (int)result;
+	if (is_planned && (why == ENOENT || why == ENOTDIR))
+		notes('v', plan.dir, plan.path);
 	pages_keep(held);
 	pages_give(memory, size);
 	if (program->actions != NULL && plan.dir >= 0)
