@@ -213,7 +213,7 @@ def patch(advices: Iterable[Advice], top: str) -> str:
             texts = places.setdefault(each.line.after, [])
             if each.line.text not in texts:
                 texts.append(each.line.text)
-    parts = []
+    parts: list[str] = []
     for file, places in sorted(wanted.items()):
         before = list(_lines(file))
         after = []

@@ -114,20 +114,20 @@ def _reads(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding
     """A product that its reader does not need by any rule."""
     writer: Recipe | None = None
     for event in events:
-        if event.kind in _READS and writer is not None:
-            if (
-                not _is_same(writer, event.recipe)
-                and not order.holds(writer, event.recipe)
-                and not order.needs(event.recipe, path)
-            ):
-                met = order.meeting(writer, event.recipe)
-                inside = met is None or (met.earlier is writer and met.later is event.recipe)
-                kind = Kind.READS if inside else Kind.MADE_ELSEWHERE
-                yield Finding(kind, path, event.recipe, writer)
+        is_read = event.kind in _READS
+        if is_read and writer is not None and not _is_declared(writer, event.recipe, path, order):
+            met = order.meeting(writer, event.recipe)
+            inside = met is None or (met.earlier is writer and met.later is event.recipe)
+            kind = Kind.READS if inside else Kind.MADE_ELSEWHERE
+            yield Finding(kind, path, event.recipe, writer)
         if event.kind in _WRITES:
             writer = event.recipe
         elif event.kind == "d":
             writer = None
+
+
+def _is_declared(writer: Recipe, reader: Recipe, path: str, order: Order) -> bool:
+    return _is_same(writer, reader) or order.holds(writer, reader) or order.needs(reader, path)
 
 
 def _too_early(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:

@@ -109,7 +109,9 @@ def _closing(result: Result) -> Iterator[str]:
     if result.unknown:
         yield f"smpmake does not know the targets of {result.unknown} recipes"
     if result.lost:
-        yield f"smpmake lost {result.lost} notes: the list is not complete (make room, or set TMPDIR)"
+        yield (
+            f"smpmake lost {result.lost} notes: the list is not complete (make room, or set TMPDIR)"
+        )
     if result.unguarded:
         yield f"smpmake could not watch these programs: {_several(result.unguarded, 5)}"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from smpmake import native, variables
+from smpmake import variables
 from smpmake.commands.makes import READERS, without_jobs
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from smpmake.checking.checking import check
 from smpmake.checking.findings import Kind
+from smpmake.checking.telling import Result
 
 
 class Case(NamedTuple):
@@ -23,7 +26,26 @@ class Case(NamedTuple):
     newer: bool = False
 
 
-GEN = "gen.h:\n\techo 1 >$@\n"
+def checked(
+    folder: Path,
+    makefile: str,
+    more: dict[str, str],
+    make: str = "make",
+    *,
+    proves: bool = False,
+    clean: str = "",
+) -> Result:
+    """What is found in a makefile, in a folder of its own."""
+    for name, text in (*more.items(), ("Makefile", makefile)):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    return check([make, "-s"], str(folder), proves=proves, clean=clean)
+
+
+TEXT: Final = "t:\n\techo 1 >$@\n"
+GEN: Final = "gen.h:\n\techo 1 >$@\n"
 SUB: Final = {"sub/Makefile": "gen.h:\n\techo 1 >$@\n"}
 INNER: Final = {"a/Makefile": "x:\n\techo 1 >$@\n", "b/Makefile": "y:\n\tcat ../a/x >$@\n"}
 OBJECTS: Final = {
@@ -78,7 +100,8 @@ CASES: Final = [
          {"real.h": "1\n"}),
     Case("behind-a-link", Kind.READS, "gen.h",
          f"all: gen.h link.h o\no: link.h\n\tcat link.h >$@\nlink.h:\n\tln -s gen.h $@\n{GEN}",
-         f"all: gen.h link.h o\no: link.h\n\tcat link.h >$@\nlink.h: gen.h\n\tln -s gen.h $@\n{GEN}"),
+         f"all: gen.h link.h o\no: link.h\n\tcat link.h >$@\n"
+         f"link.h: gen.h\n\tln -s gen.h $@\n{GEN}"),
     Case("moved", Kind.READS, "gen.h",
          "all: gen.h o\no:\n\tcat gen.h >$@\ngen.h:\n\techo 1 >t.$@ && mv t.$@ $@\n",
          "all: gen.h o\no: gen.h\n\tcat gen.h >$@\ngen.h:\n\techo 1 >t.$@ && mv t.$@ $@\n"),
@@ -137,9 +160,9 @@ CASES: Final = [
          "all: o opt\no: opt\n\tif [ -f opt ]; then cat opt; fi >$@\nopt:\n\techo >$@\n"),
     Case("header-before-another", Kind.IN_VAIN, "first/m.h",
          "all: m.o first/m.h\nm.o: m.c\n\t$(CC) -Ifirst -Ilast -c m.c\n"
-         "first/m.h:\n\techo >$@\n",
+         "first/m.h:\n\techo 'int m;' >$@\n",
          "all: m.o first/m.h\nm.o: m.c first/m.h\n\t$(CC) -Ifirst -Ilast -c m.c\n"
-         "first/m.h:\n\techo >$@\n",
+         "first/m.h:\n\techo 'int m;' >$@\n",
          {"m.c": "#include <m.h>\n", "last/m.h": "", "first/keep": ""}),
     Case("reader-comes-first", Kind.IN_VAIN, "opt",
          "all: o opt\no:\n\t-cat opt >$@\nopt:\n\techo >$@\n",
@@ -173,9 +196,9 @@ CASES: Final = [
          "all: dirs data\ndirs:\n\tinstall -d d\ndata: dirs\n\tinstall -m644 f d\n", {"f": ""}),
     # ------------------------------------------------------------ removals
     Case("removed", Kind.REMOVES, "t",
-         "all: o clean\no:\n\tcat t >$@\nclean:\n\trm t\n",
-         "all: o clean\no:\n\tcat t >$@\nclean: o\n\trm t\n", {"t": "1\n"}),
+         f"all: o clean\no: t\n\tcat t >$@\nclean: t\n\trm t\n{TEXT}",
+         f"all: o clean\no: t\n\tcat t >$@\nclean: o t\n\trm t\n{TEXT}"),
     Case("moved-away", Kind.REMOVES, "t",
-         "all: o p\no:\n\tcat t >$@\np:\n\tmv t p\n",
-         "all: o p\no:\n\tcat t >$@\np: o\n\tmv t p\n", {"t": "1\n"}),
+         f"all: o p\no: t\n\tcat t >$@\np: t\n\tmv t p\n{TEXT}",
+         f"all: o p\no: t\n\tcat t >$@\np: t o\n\tmv t p\n{TEXT}"),
 ]  # fmt: skip

@@ -7,22 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.checking.checking import check
-from smpmake.checking.telling import Result
-from tests.checking.makefiles import CASES, Case
+from tests.checking.makefiles import CASES, Case, checked
 from tests.packages.fetch import cache_folder
 
 NEWER = cache_folder() / "made" / "make-4.4.1" / "make"
-
-
-def checked(folder: Path, makefile: str, files: dict[str, str], make: str = "make") -> Result:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        os.chmod(path, 0o755)
-    (folder / "Makefile").write_text(makefile)
-    return check([make, "-s"], str(folder))
 
 
 @pytest.fixture(params=["make", "make-4.4"])

@@ -1,0 +1,98 @@
+"""What is found is tried: in an overlay, or in place behind a command that cleans."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from smpmake.checking.trial import NoTrialError, alone
+from tests.checking.makefiles import CASES, GEN, Case, checked
+
+
+@cache
+def has_overlays() -> bool:
+    """Whether we may mount what a trial needs."""
+    user = ["--map-root-user"] if os.getuid() else []
+    script = (
+        "mount -t tmpfs x /mnt && mkdir /mnt/u /mnt/w"
+        " && mount -t overlay -o lowerdir=/etc,upperdir=/mnt/u,workdir=/mnt/w x /etc"
+    )
+    done = subprocess.run(["unshare", "--mount", *user, "sh", "-c", script], capture_output=True)
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_trial_shows_what_is_missing(tmp_path: Path, case: Case) -> None:
+    """And the tree is as the build left it."""
+    if not has_overlays():
+        pytest.skip("nobody may mount an overlay here")
+    other = tmp_path / "other"
+    checked(other, case.wrong, case.more)
+    tried = tmp_path / "tried"
+    result = checked(tried, case.wrong, case.more, proves=True)
+    proofs = [each.proof for each in result.advices if each.kind is case.kind]
+    assert proofs and all(proof.startswith("proved: ") for proof in proofs)
+    assert tree(tried) == tree(other)
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Every file, link and folder."""
+    return {
+        os.fspath(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+        if path.suffix not in (".o", ".a")  # which hold paths and times
+    }
+
+
+def test_in_place_behind_a_command_that_cleans(tmp_path: Path) -> None:
+    makefile = f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}clean:\n\trm -f o gen.h; echo >>seen\n"
+    result = checked(tmp_path, makefile, {}, proves=True, clean="make clean")
+    assert [each.proof for each in result.advices] == [
+        "proved: `make o` does not find gen.h, and fails"
+    ]
+    assert (tmp_path / "seen").read_text() == "\n"
+
+
+def test_a_failure_for_another_reason_shows_nothing(tmp_path: Path) -> None:
+    makefile = f"all: gen.h p o\no:\n\tcat p >/dev/null\n\tcat gen.h >$@\np:\n\techo >$@\n{GEN}"
+    result = checked(tmp_path, makefile, {}, proves=True, clean="rm -f o p gen.h")
+    proofs = {each.other: each.proof for each in result.advices}
+    assert proofs == {
+        "p": "proved: `make o` does not find p, and fails",
+        "gen.h": "not shown: `make o` fails for another reason",
+    }
+
+
+def test_what_does_not_depend_on_the_order_is_not_shown(tmp_path: Path) -> None:
+    makefile = f"all: gen.h o\no:\n\t-cat gen.h >/dev/null; echo 1 >$@\n{GEN}"
+    result = checked(tmp_path, makefile, {}, proves=True, clean="rm -f o gen.h")
+    assert [each.proof for each in result.advices] == ["not shown: `make o` has the same result"]
+
+
+def test_a_clean_that_fails_ends_it(tmp_path: Path) -> None:
+    with pytest.raises(NoTrialError, match="`false` failed"):
+        checked(
+            tmp_path, f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}", {}, proves=True, clean="false"
+        )
+
+
+def test_only_goals_go() -> None:
+    words = [
+        "make",
+        "-C",
+        "d",
+        "-sk",
+        "all",
+        "X=1",
+        "-f",
+        "m.mk",
+        "--no-print-directory",
+        "install",
+    ]
+    assert alone(words, ["o"]) == [
+        *("make", "-C", "d", "-sk", "X=1", "-f", "m.mk", "--no-print-directory", "o"),
+    ]
