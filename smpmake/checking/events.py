@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from smpmake.checking.watch import Watched
 from smpmake.checking.words import Said, read
+from smpmake.protocol import layout
 
 
 @dataclass(eq=False)
@@ -54,13 +55,15 @@ class Recipe:
 class Event(NamedTuple):
     """Something that was done with a path.
 
-    kind  the guard's letter (native/guard/trace.h), of w and R, a, r, v, d, k, K, s, t, n.
+    kind  the guard's letter (native/guard/trace.h).
+    held  of h: a number for what the file held (sum_of).
     """
 
     at: int
     kind: str
     path: str
     recipe: Recipe
+    held: str = ""
 
 
 @dataclass
@@ -81,7 +84,7 @@ class Build:
 
 #: Letters that are followed by two numbers, or one and a folder.
 _ORIGIN, _MAKE, _PROGRAM, _UNGUARDED = "c", "m", "p", "u"
-_KINDS: Final = frozenset("wRarvdkKstn")
+_KINDS: Final = frozenset("wRarvdhkKstn")
 
 
 def build_of(watched: Watched) -> Build:
@@ -158,11 +161,15 @@ class _Reader:
         recipe = self._of(number)
         if recipe is None:
             return
+        held = ""
+        if letter == "h":
+            held, _, text = text[1:].partition("/")
+            text = f"/{text}"
         path = canonical(text)
         if letter == _PROGRAM:
             recipe.programs.append(path)
         kind = "r" if letter in (_PROGRAM, _UNGUARDED) else letter
-        self._found.events.append(Event(at, kind, path, recipe))
+        self._found.events.append(Event(at, kind, path, recipe, held))
         if kind in "rv" and (other := led(path)) != path:
             self._found.events.append(Event(at, kind, other, recipe))
 
@@ -191,6 +198,21 @@ def _real(folder: str) -> str:
 def led(path: str) -> str:
     """Where a link leads."""
     return os.path.realpath(path) if os.path.islink(path) else path
+
+
+def sum_of(path: str) -> str:
+    """The number that the guard would have for a file's contents; "" where it has none."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(layout.TRACE_SUMMED + 1)
+    except OSError:
+        return ""
+    if len(data) > layout.TRACE_SUMMED:
+        return ""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"
 
 
 def chain(recipe: Recipe) -> Iterator[Recipe]:

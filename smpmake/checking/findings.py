@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from smpmake.checking.events import Build, Event, Recipe, chain
+from smpmake.checking.events import Build, Event, Recipe, chain, sum_of
 from smpmake.checking.order import Order
 
 
@@ -23,6 +23,7 @@ class Kind(enum.StrEnum):
     BOTH_WRITE = "both-write"
     FOLDER = "folder"
     IN_VAIN = "in-vain"
+    SAME_BYTES = "same-bytes"  # a note: two recipes write the same into one file
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,21 @@ def _several_writers(path: str, events: Sequence[Event], order: Order) -> Iterat
     last: Recipe | None = None
     for event in writers:
         if last is not None and _are_free(last, event.recipe, order):
-            yield Finding(Kind.BOTH_WRITE, path, event.recipe, last)
+            same = _leave_the_same(path, events, last, event.recipe)
+            yield Finding(Kind.SAME_BYTES if same else Kind.BOTH_WRITE, path, event.recipe, last)
         last = event.recipe
+
+
+def _leave_the_same(path: str, events: Sequence[Event], one: Recipe, other: Recipe) -> bool:
+    """Whether a file held the same behind two recipes: as the next that changed it has noted, or
+    as it is now.
+    """
+    left: list[str] = []
+    for recipe in (one, other):
+        last = max(e.at for e in events if e.recipe is recipe and e.kind in _WRITES)
+        later = (e.held for e in events if e.at > last and e.kind == "h" and e.recipe is not recipe)
+        left.append(next(later, "") or sum_of(path))
+    return left[0] == left[1] != ""
 
 
 def _second_rules(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:

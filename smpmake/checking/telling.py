@@ -36,7 +36,12 @@ class Result:
     @property
     def open(self) -> list[Advice]:
         """What nobody has accepted."""
-        return [each for each in self.advices if not each.accepted]
+        return [e for e in self.advices if not e.accepted and e.kind is not Kind.SAME_BYTES]
+
+    @property
+    def notes(self) -> list[Advice]:
+        """What does no harm as it is."""
+        return [e for e in self.advices if not e.accepted and e.kind is Kind.SAME_BYTES]
 
 
 def lines(result: Result) -> Iterator[str]:
@@ -46,6 +51,12 @@ def lines(result: Result) -> Iterator[str]:
         yield f"    {_mend(each, result.top)}"
         if each.proof:
             yield f"    {each.proof}"
+    for each in result.notes:
+        paths = [os.path.relpath(path, result.top) for path in each.paths]
+        yield (
+            f"note: {each.other} and {_several(each.readers)} both write {_several(paths)}, "
+            "with the same bytes"
+        )
     yield from _closing(result)
 
 
@@ -91,7 +102,7 @@ def _mend(each: Advice, top: str) -> str:
 
 
 def _closing(result: Result) -> Iterator[str]:
-    count, accepted = len(result.open), len(result.advices) - len(result.open)
+    count, accepted = len(result.open), sum(bool(each.accepted) for each in result.advices)
     if result.looked_at == 0 and result.makes:
         yield "smpmake ran no recipe: everything was up to date; start from a clean tree"
     elif not result.makes:

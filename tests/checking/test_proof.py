@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.checking.findings import Kind
 from smpmake.checking.trial import NoTrialError, alone
 from tests.checking.makefiles import CASES, GEN, Case, checked
+
+#: Whose result depends on the order.
+BAD = [case for case in CASES if case.kind is not Kind.SAME_BYTES]
 
 
 @cache
@@ -25,7 +29,7 @@ def has_overlays() -> bool:
     return done.returncode == 0
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", BAD, ids=lambda case: case.name)
 def test_a_trial_shows_what_is_missing(tmp_path: Path, case: Case) -> None:
     """And the tree is as the build left it."""
     if not has_overlays():

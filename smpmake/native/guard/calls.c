@@ -122,7 +122,7 @@ static void open_otherwise(struct opened *opened, const struct call *call, int d
 {
 	struct folder folder;
 	enum opening aim = opens(dir, path, call->flags);
-	if (call->flags & O_CREAT)
+	if (WRITES(call->flags))
 		notes_new(dir, path);
 	/* Before it is there: who lists its folder may be told of it. */
 	char *note = guard.trace != NULL ? guard_note(letter_of(call->flags), dir, path) : NULL;

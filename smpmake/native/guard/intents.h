@@ -123,11 +123,13 @@ static inline void notes(char letter, int dir, const char *path)
 		guard_note(letter, dir, path);
 }
 
-/* A name that is about to come. */
+/* A name that is about to come, or to mean something else than before. */
 static inline void notes_new(int dir, const char *path)
 {
-	if (notes_recipes() && !is_there(dir, path))
-		guard_note('n', dir, path);
+	if (notes_recipes() && is_there(dir, path))
+		guard_note_contents(dir, path);
+	else
+		notes('n', dir, path);
 }
 
 /* What will be opened by others, or in the place of something open: whatever comes of it. */
@@ -207,8 +209,10 @@ static inline void makes_folder(int dir, const char *path)
 static inline int goes(int dir, const char *path, unsigned kinds)
 {
 	removes(dir, path);
-	if (notes_recipes() && is_there(dir, path))
-		notes('d', dir, path);
+	if (notes_recipes() && is_there(dir, path)) {
+		guard_note_contents(dir, path);
+		guard_note('d', dir, path);
+	}
 	return undo_is_on() && undo_remove(dir, path, kinds);
 }
 

@@ -15,18 +15,19 @@
  * by check_of_key; it asks about changes to that only if told so.  Inputs: what it has said that it
  * reads, in as many places as are used, a power of two; each lies where its lowest bits say, or
  * behind.  Litter: how paths begin of files that are no part of the build; "" for none.
- * Recipes: the file is that of a whole build, `text` goes on beyond the structure, and there are
- * `room` bytes of it, more and more.  Each letter is followed by the number of a recipe, the first
- * process that a make started for it.  Letters besides: R opened to be read and written, a written
- * at its end, d removed, n about to come, v looked for in vain, t
- * looked at, k a folder that was made, K one that was there
- * already, s a link's path (both), and three whose text begins with a number and a slash: c a
- * recipe's first process, by its parent; m a make by its own, with its folder. */
+ * Recipes: the file is that of a whole build (`smpmake check`), `text` goes on beyond the
+ * structure, and there are `room` bytes of it, more and more.  Behind each letter stands the number
+ * of a recipe: its first process, which a make started.  These letters come besides: R opened to be
+ * read and changed, a written to at its end, d removed, n about to come, h about to change: a
+ * slash, a number of what it held, its path, s a new link, k a new folder, K one that was to be
+ * made and was there, t looked at by a shell, v looked for in vain, c a recipe's first process: a
+ * slash and its parent's number, m a make: a slash, its own number and its folder. */
 #define TRACE_SIZE (1u << 18)
 #define TRACE_OWN 8
 #define TRACE_INPUTS 1024u
 #define TRACE_LITTER 32
 #define TRACE_LONGEST (1u << 31) /* of a whole build's */
+#define TRACE_SUMMED (1 << 20)   /* bytes of the longest file whose contents have a number */
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */
