@@ -15,7 +15,9 @@ from smpmake.checking.findings import Finding, Kind
 from smpmake.checking.order import Meeting, Order
 from smpmake.checking.words import Place
 
-_GENERATED: Final = re.compile(r"generated\b.*\bby|generated (?:automatically|from)", re.IGNORECASE)
+_GENERATED: Final = re.compile(
+    r"generated\b.*\b(?:by|from)|generated (?:automatically|file)", re.IGNORECASE
+)
 _SOURCE: Final = re.compile(r"\b(?:from|by) ([\w./-]*(?:Makefile\.\w+|\w+\.(?:am|in|pro|mk)))\b")
 _CMAKE: Final = re.compile(r"\bcmake\b", re.IGNORECASE)
 #: How many lines at a makefile's beginning may say that it is generated.
@@ -24,6 +26,8 @@ _BEGINNING: Final = 12
 _BY_LINE: Final = frozenset(
     {Kind.READS, Kind.MADE_ELSEWHERE, Kind.OLD, Kind.IN_VAIN, Kind.FOLDER, Kind.REMOVES}
 )
+#: Kinds that are about the recipes that write one file.
+_OF_WRITERS: Final = frozenset({Kind.BOTH_WRITE, Kind.SAME_BYTES})
 
 
 class Line(NamedTuple):
@@ -76,15 +80,30 @@ class _Group:
     findings: list[Finding] = field(default_factory=list)
 
 
-def advise(found: Iterable[Finding], order: Order) -> list[Advice]:
+def _writers(found: Sequence[Finding]) -> dict[str, frozenset[str]]:
+    """Of each file that several recipes write: all their targets."""
+    writers: dict[str, set[str]] = {}
+    for finding in found:
+        if finding.kind in _OF_WRITERS:
+            writers.setdefault(finding.path, set()).update(
+                (finding.reader.target, finding.other.target)
+            )
+    return {path: frozenset(targets) for path, targets in writers.items()}
+
+
+def advise(found: Sequence[Finding], order: Order) -> list[Advice]:
     """Findings in groups that have one cause, the worst first."""
     groups: dict[tuple[object, ...], _Group] = {}
+    shared = _writers(found)
     for finding in found:
         met = order.meeting(finding.other, finding.reader)
         place = _rule_place(met)
         named = _name_of(met, finding)
         rule = place if place is not None else met.later.target if met is not None else ""
-        key = (finding.kind, id(met.make) if met else 0, rule, named)
+        folder = met.make.folder if met is not None else ""
+        key: tuple[object, ...] = (finding.kind, folder, rule, named)
+        if finding.kind in _OF_WRITERS:
+            key = (finding.kind, folder, shared[finding.path])
         groups.setdefault(key, _Group(met)).findings.append(finding)
     kinds = list(Kind)
     advices = [_advice(group, order) for group in groups.values()]
@@ -98,8 +117,12 @@ def _advice(group: _Group, order: Order) -> Advice:
     for finding in group.findings:
         each = order.meeting(finding.other, finding.reader)
         targets[each.later.target if each is not None else finding.reader.target] = None
-    readers = list(targets)
     other = _name_of(met, first)
+    if kind in _OF_WRITERS:
+        for finding in group.findings:
+            each = order.meeting(finding.other, finding.reader)
+            targets[each.earlier.target if each is not None else finding.other.target] = None
+    readers = [name for name in targets if name != other or kind not in _OF_WRITERS]
     if met is None or kind not in _BY_LINE:
         place = _rule_place(met)
         file = _path(met.make, place.file) if met and place else ""
@@ -171,11 +194,11 @@ def _lines(file: str) -> tuple[str, ...]:
 def _source(file: str) -> str:
     """From which file a makefile was generated; "" where it was not."""
     folder = os.path.dirname(file)
-    for line in _lines(file)[:_BEGINNING]:
-        if not line.startswith("#") or not _GENERATED.search(line):
-            continue
-        if _CMAKE.search(line):
-            return os.path.join(folder, "CMakeLists.txt")
+    head = [line for line in _lines(file)[:_BEGINNING] if line.startswith("#")]
+    told = [line for line in head if _GENERATED.search(line)]
+    if any(_CMAKE.search(line) for line in told):
+        return os.path.join(folder, "CMakeLists.txt")
+    for line in told:
         named = _SOURCE.search(line)
         name = os.path.basename(named[1]) if named is not None else ""
         if name.endswith(".am") or (not name and os.path.exists(f"{file}.am")):

@@ -30,7 +30,11 @@ def check(
 
 def result_of(command: list[str], build: Build, top: str) -> Result:
     """What a build that was watched shows; `top` is its folder."""
-    ran = {(id(each.make), each.target) for each in build.recipes if each.target}
+    ran = {
+        (id(make), job.target)
+        for make in build.makes
+        for job in (make.said.jobs if make.said is not None else ())
+    }
     order = Order()
     return Result(
         command=command,

@@ -157,7 +157,7 @@ class _Reader:
 
     def _add(self, at: int, letter: str, number: int, text: str) -> None:
         if letter == _UNGUARDED:
-            self._found.unguarded.append(text)
+            self._found.unguarded.append(canonical(os.path.normpath(text)))
         recipe = self._of(number)
         if recipe is None:
             return

@@ -19,7 +19,7 @@ class Result:
 
     looked_at  targets whose recipes ran; up_to_date: those whose did not.
     unguarded  programs that took no guard.
-    unknown    recipes of which no make said the target.
+    unknown    makes that said nothing of their targets.
     """
 
     command: list[str]
@@ -60,6 +60,10 @@ def lines(result: Result) -> Iterator[str]:
     yield from _closing(result)
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
 def _several(names: Sequence[str], most: int = 2) -> str:
     shown = ", ".join(names[:most])
     more = len(names) - most
@@ -86,7 +90,8 @@ def _told(each: Advice, top: str) -> str:
     if each.kind is Kind.REMOVES:
         return f"{other} removes {files}, which {reader} reads"
     if each.kind is Kind.BOTH_WRITE:
-        return f"{other} and {reader} both write {files}"
+        both = "both" if len(each.readers) == 1 else "all"
+        return f"{other} and {reader} {both} write {files}"
     return f"{reader} writes into {files}/, which the rule of {other} makes"
 
 
@@ -108,20 +113,21 @@ def _closing(result: Result) -> Iterator[str]:
     elif not result.makes:
         yield "smpmake met no GNU make: only makefiles declare an order, a script does not"
     else:
-        what = f"{count} finding{'s' if count != 1 else ''}" if count else "nothing found"
-        yield f"{what} in {result.looked_at} targets of {result.makes} makes"
+        what = _count(count, "finding") if count else "nothing found"
+        yield f"{what} in {_count(result.looked_at, 'target')} of {_count(result.makes, 'make')}"
     if accepted:
         yield f"{accepted} more accepted by .smpmake.toml"
     if result.up_to_date and result.looked_at:
         yield (
-            f"smpmake did not look at {result.up_to_date} targets that were up to date: "
-            "start from a clean tree"
+            f"smpmake did not look at {_count(result.up_to_date, 'target')} that "
+            f"{'was' if result.up_to_date == 1 else 'were'} up to date: start from a clean tree"
         )
     if result.unknown:
-        yield f"smpmake does not know the targets of {result.unknown} recipes"
+        yield f"smpmake does not know the targets of {_count(result.unknown, 'make')}"
     if result.lost:
         yield (
-            f"smpmake lost {result.lost} notes: the list is not complete (make room, or set TMPDIR)"
+            f"smpmake lost {_count(result.lost, 'note')}: the list is not complete "
+            "(make room, or set TMPDIR)"
         )
     if result.unguarded:
         yield f"smpmake could not watch these programs: {_several(result.unguarded, 5)}"

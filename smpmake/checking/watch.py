@@ -21,12 +21,18 @@ from smpmake.protocol import layout
 from smpmake.server.rundir import SessionFolder
 from smpmake.session.environment import driver_environment
 
-#: What makes are asked to say of their rules and jobs.
-_SAY: Final = "p --debug=j"
 _HEAD: Final = layout.TRACE_AT["text"]
 _STEP: Final = 1 << 23  # bytes of room that are there before they are needed
 _OFTEN: Final = 20  # ms
 _FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class NotStartedError(SmpmakeError):
+    """The build's command cannot be run; `status` is what a shell has for that."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class Watched(NamedTuple):
@@ -51,7 +57,8 @@ def run(
     *,
     quiet: bool = False,
 ) -> Watched:
-    """Runs a command to its end.  Raises SmpmakeError where it cannot be started or watched.
+    """Runs a command to its end.  Raises NotStartedError, or SmpmakeError where it cannot be
+    watched.
 
     given  its environment, in the place of ours.
     quiet  what it prints goes nowhere.
@@ -84,9 +91,11 @@ def _environment(path: Path, program: str, given: Mapping[str, str] | None) -> d
     # A make speaks the language of its caller, but where a catalogue is named besides.
     environment["LANGUAGE"] = "en"
     flags = without_jobs(environment.get("MAKEFLAGS", ""))
-    if _SAY not in flags:
+    if layout.CHECK_FLAGS not in flags:
         begins = flags and not flags.startswith((" ", "-"))
-        environment["MAKEFLAGS"] = f"{flags.partition(' ')[0]}{_SAY}" if begins else _SAY
+        environment["MAKEFLAGS"] = (
+            f"{flags.partition(' ')[0]}{layout.CHECK_FLAGS}" if begins else layout.CHECK_FLAGS
+        )
         rest = flags.partition(" ")[2] if begins else flags.strip()
         environment["MAKEFLAGS"] += f" {rest}" if rest else ""
     return environment
@@ -122,7 +131,8 @@ def _run(
             command, cwd=folder, env=environment, stdin=to, stdout=to, stderr=to
         )
     except OSError as error:
-        raise SmpmakeError(f"{command[0]}: {error.strerror}") from None
+        status = 127 if isinstance(error, FileNotFoundError) else 126
+        raise NotStartedError(f"{command[0]}: {error.strerror}", status) from None
     ends = os.pidfd_open(process.pid)
     poll = select.poll()
     poll.register(ends, select.POLLIN)

@@ -46,11 +46,16 @@ def check(
     """
     from smpmake.checking import advice, telling
     from smpmake.checking.checking import check as look
+    from smpmake.checking.watch import NotStartedError
     from smpmake.said import say
 
     if clean and not prove:
         raise click.UsageError("--clean is for --prove")
-    result = look(command, proves=prove, clean=clean)
+    try:
+        result = look(command, proves=prove, clean=clean)
+    except NotStartedError as error:
+        say(str(error))
+        return error.status
     if patch is not None:
         _write(patch, advice.patch(result.open, result.top))
     if document is not None:

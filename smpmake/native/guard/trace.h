@@ -26,8 +26,9 @@
 #define TRACE_OWN 8
 #define TRACE_INPUTS 1024u
 #define TRACE_LITTER 32
-#define TRACE_LONGEST (1u << 31) /* of a whole build's */
-#define TRACE_SUMMED (1 << 20)   /* bytes of the longest file whose contents have a number */
+#define TRACE_LONGEST (1u << 31)  /* of a whole build's */
+#define CHECK_FLAGS "p --debug=j" /* what makes are asked for, in MAKEFLAGS */
+#define TRACE_SUMMED (1 << 20)    /* bytes of the longest file whose contents have a number */
 struct trace {
 	uint32_t used;
 	uint32_t lost; /* notes that found no room */

@@ -6,7 +6,7 @@
 #include "words.h"
 #include "guard.h"
 #include "kernel.h"
-#include "notes.h"
+#include "tools.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -135,9 +135,34 @@ static int open_aside(unsigned pid)
 	return high >= 0 ? high : fd;
 }
 
-void part_words(unsigned pid, char *const *argv, char *const *env)
+/* Whether this make can be asked, and prints its rules as comments of something else. */
+static int tells(char *const *argv)
+{
+	static const char *const names[] = {GNU_MAKES, NULL};
+	if (!is_among(guard.name, names))
+		return 0;
+	for (; *argv != NULL; argv++)
+		if (strcmp(*argv, "-v") == 0 || strcmp(*argv, "--version") == 0)
+			return 0;
+	return 1;
+}
+
+/* Takes back what a make was asked for. */
+static void unask(char **env)
+{
+	char *flags = variable_of(env, "MAKEFLAGS");
+	char *said = flags != NULL ? strstr(flags, CHECK_FLAGS) : NULL;
+	if (said != NULL)
+		memmove(said, said + strlen(CHECK_FLAGS), strlen(said + strlen(CHECK_FLAGS)) + 1);
+}
+
+void part_words(unsigned pid, char **argv, char **env)
 {
 	const cookie_io_functions_t functions = {.write = put};
+	if (!tells(argv)) {
+		unask(env);
+		return;
+	}
 	if (kernel(SYS_fcntl, 1, F_GETFD) < 0 || (words.aside = open_aside(pid)) < 0)
 		return;
 	FILE *stream = fopencookie(NULL, "w", functions);

@@ -1,0 +1,236 @@
+"""A build that is checked prints, makes and returns what a plain one does."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.checking.makefiles import GEN
+from tests.packages.fetch import cache_folder
+from tests.support.space import SMPMAKE, Space
+
+NEWER = cache_folder() / "made" / "make-4.4.1" / "make"
+
+
+@pytest.fixture(params=["make", "make-4.4"])
+def make(request: pytest.FixtureRequest) -> str:
+    """The system's make, and a newer one."""
+    if request.param == "make":
+        return "make"
+    if not NEWER.exists():
+        pytest.skip("make 4.4.1 is not built (tests/packages/test_jobservers.py builds it)")
+    return str(NEWER)
+
+
+#: Makefiles that look at MAKEFLAGS, as kbuild, automake and others do.
+LOOKERS = {
+    "kbuild": (
+        "ifneq ($(findstring s,$(filter-out --%,$(MAKEFLAGS))),)\n$(info silent)\nendif\n"
+        "ifeq ($(filter 3.%,$(MAKE_VERSION)),)\n"
+        "short := $(firstword -$(MAKEFLAGS))\n"
+        "ifneq ($(findstring n,$(short)),)\n$(info dry)\nendif\n"
+        "ifneq ($(findstring k,$(short)),)\n$(info goes on)\nendif\nendif\nall: ; @echo made\n"
+    ),
+    "automake": (
+        "all:\n\t@for flag in : $$MAKEFLAGS; do case $$flag in *=*|--*) ;; *n*) echo dry;; "
+        "*k*) echo goes on;; esac; done; echo made\n"
+    ),
+    "handed-on": "all: ; @$(MAKE) -f sub.mk $(filter -j%,$(MAKEFLAGS)) one\n",
+    "removed": "MAKEFLAGS =\nall: ; @$(MAKE) -f sub.mk one\n",
+    "replaced": "MAKEFLAGS += --no-print-directory\nall: ; @$(MAKE) -C . -f sub.mk one\n",
+}
+PRINTERS = {
+    "folders": "all: ; $(MAKE) -C sub\n",
+    "information": "$(info read)\n$(warning take care)\nall: ; $(info run) echo made\n",
+    "caught": "all: ; echo '<'`$(MAKE) -f sub.mk one`'>'\n",
+    "data": "all: ; @printf '# GNU Make 4.3\\n# Files\\nPutting child 0x1 (a) PID 2\\n'\n",
+    "unfinished": "all: ; @printf a; printf b >&2; printf c\n",
+    "remade": "all: ; @echo made\ninclude gen.mk\ngen.mk: ; echo X=1 >$@\n",
+    "failed": "all: one two\none: ; false\ntwo: ; echo two\n",
+    "nothing": "all: none\n",
+    "version": (
+        "all: ; @$(MAKE) --version | head -1; $(MAKE) -n -f sub.mk; $(MAKE) -q -f sub.mk; true\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*LOOKERS, *PRINTERS])
+def test_what_is_printed_is_what_a_plain_build_prints(space: Space, make: str, name: str) -> None:
+    files = {
+        "Makefile": {**LOOKERS, **PRINTERS}[name],
+        "sub.mk": "one: ; @echo $@\n",
+        "sub/Makefile": "all: ; @echo in sub\n",
+    }
+    space.write(files)
+    plain = space.run(make)
+    tree = space.tree()
+    space.clear()
+    space.write(files)
+    ours = space.run(SMPMAKE, "check", make)
+    assert ours.out.startswith(plain.out)
+    rest = ours.out.removeprefix(plain.out)
+    assert "Putting child" not in rest and "# Files" not in rest
+    assert ours.err.startswith(plain.err)
+    assert ours.status == plain.status or (plain.status == 0 and ours.status in (4, 5))
+    assert space.tree() == tree
+
+
+@pytest.mark.parametrize("options", [(), ("-s",), ("-k",), ("-j4",), ("-j", "4"), ("--jobs=2",)])
+def test_it_is_serial_whatever_make_is_told(space: Space, options: tuple[str, ...]) -> None:
+    """Each recipe fails if another is at work."""
+    alone = "mkdir lock && echo $@ >$@ && rmdir lock"
+    space.write({"Makefile": f"all: a b c d\na b c d:\n\t@{alone}\n"})
+    assert space.run(SMPMAKE, "check", "make", *options).status == 0
+
+
+def test_other_languages_do_not_matter(space: Space) -> None:
+    space.write({"Makefile": f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"})
+    done = space.run(SMPMAKE, "check", "make", LC_ALL="de_DE.UTF-8", LANGUAGE="de:fr")
+    assert "add   o: gen.h" in done.out
+
+
+def test_a_script_of_several_makes(space: Space) -> None:
+    """Between its makes the script's order holds."""
+    space.write(
+        {
+            "Makefile": f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}second: ; cat o gen.h >$@\n",
+            "build.sh": "make all && make second\n",
+        }
+    )
+    done = space.run(SMPMAKE, "check", "sh", "build.sh")
+    assert done.status == 4
+    assert "1 finding in 3 targets of 2 makes" in done.out
+
+
+def test_a_script_without_a_make_has_no_declarations(space: Space) -> None:
+    done = space.run(SMPMAKE, "check", "sh", "-c", "echo 1 >a; cat a >b")
+    assert (done.status, done.out) == (
+        0,
+        "smpmake met no GNU make: only makefiles declare an order, a script does not\n",
+    )
+
+
+def test_what_was_up_to_date_was_not_looked_at(space: Space) -> None:
+    space.write({"Makefile": "all: a b\na b: ; echo >$@\n"})
+    assert space.run("make", "a").status == 0
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 5
+    assert "did not look at 1 target that was up to date" in done.out
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 5
+    assert "smpmake ran no recipe: everything was up to date; start from a clean tree" in done.out
+
+
+def test_a_failed_build_has_its_own_status(space: Space) -> None:
+    space.write({"Makefile": f"all: gen.h o\no:\n\tcat gen.h >$@; false\n{GEN}"})
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 2
+    assert "add   o: gen.h" in done.out
+    assert "the build ended with status 2: smpmake checked what ran before that" in done.err
+
+
+def test_a_command_that_is_not_there(space: Space) -> None:
+    done = space.run(SMPMAKE, "check", "no-such-make")
+    assert (done.status, done.out) == (127, "")
+    assert done.err == "smpmake: no-such-make: No such file or directory\n"
+
+
+def test_a_program_without_a_guard_is_named(space: Space) -> None:
+    space.write(
+        {
+            "p.c": "int main(void) { return 0; }\n",
+            "Makefile": "all: p\n\t./p\np: p.c\n\t$(CC) -static -o $@ p.c\n",
+        }
+    )
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 0
+    assert f"smpmake could not watch these programs: {space.folder / 'p'}" in done.out
+
+
+def test_the_patch_mends_it(space: Space) -> None:
+    makefile = f"all: gen.h a.o b.o\n%.o: %.c\n\tcat $< gen.h >$@\n{GEN}"
+    space.write({"Makefile": makefile, "a.c": "", "b.c": ""})
+    found = space.run(SMPMAKE, "check", "--patch", "p.diff", "make")
+    assert found.status == 4
+    space.ok("patch", "-p1", "-i", "p.diff")
+    assert (space.folder / "Makefile").read_text() == (
+        f"all: gen.h a.o b.o\n%.o: %.c\n\tcat $< gen.h >$@\na.o b.o: gen.h\n{GEN}"
+    )
+    space.ok("rm", "gen.h", "a.o", "b.o")
+    assert space.run(SMPMAKE, "check", "make").status == 0
+
+
+@pytest.mark.parametrize(
+    ("head", "source"),
+    [
+        ("# Makefile.in generated by automake 1.16.5 from Makefile.am.\n", "Makefile.am"),
+        (
+            '# CMAKE generated file: DO NOT EDIT!\n# Generated by "Unix Makefiles"\n',
+            "CMakeLists.txt",
+        ),
+        ("# Generated automatically from Makefile.in by configure.\n", "Makefile.in"),
+        ("# Makefile.  Generated from Makefile.in by configure.\n", "Makefile.in"),
+    ],
+)
+def test_a_generated_makefile_is_mended_at_its_source(space: Space, head: str, source: str) -> None:
+    space.write({"Makefile": f"{head}all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"})
+    done = space.run(SMPMAKE, "check", "--patch", "p.diff", "make")
+    assert f"{source}: add   o: gen.h" in done.out
+    assert (space.folder / "p.diff").read_text() == ""
+
+
+def test_the_document(space: Space) -> None:
+    space.write({"Makefile": f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"})
+    done = space.run(SMPMAKE, "check", "--json", "found.json", "make")
+    assert done.status == 4
+    document = json.loads((space.folder / "found.json").read_text())
+    assert document == {
+        "schema": 1,
+        "command": ["make"],
+        "folder": os.fspath(space.folder),
+        "status": 0,
+        "targets": 2,
+        "up_to_date": 0,
+        "unknown": 0,
+        "lost": 0,
+        "unguarded": [],
+        "findings": [
+            {
+                "kind": "reads",
+                "files": [os.fspath(space.folder / "gen.h")],
+                "readers": ["o"],
+                "other": "gen.h",
+                "make": os.fspath(space.folder),
+                "makefile": os.fspath(space.folder / "Makefile"),
+                "line": 2,
+                "add": "o: gen.h",
+                "proof": None,
+                "accepted": None,
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("option", ["--json", "--patch"])
+def test_a_file_that_cannot_be_written(space: Space, option: str) -> None:
+    space.write({"Makefile": "all: ; true\n"})
+    done = space.run(SMPMAKE, "check", option, "no/such", "make")
+    assert done.status == 125
+    assert "no/such: smpmake cannot write this file: No such file or directory" in done.err
+
+
+def test_clean_is_for_prove(space: Space) -> None:
+    done = space.run(SMPMAKE, "check", "--clean", "make clean", "make")
+    assert done.status == 125
+    assert "--clean is for --prove" in done.err
+
+
+def test_nothing_is_left_behind(space: Space, tmp_path: Path) -> None:
+    space.write({"Makefile": "all: ; true\n"})
+    place = tmp_path / "t"
+    place.mkdir()
+    assert space.run(SMPMAKE, "check", "make", TMPDIR=str(place)).status == 0
+    assert list(place.iterdir()) == []
