@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -74,62 +75,66 @@ class Advice:
         return self.findings[0].reader
 
 
-@dataclass
-class _Group:
+class _Case(NamedTuple):
+    """A finding and the make that decides about it, if one does."""
+
+    finding: Finding
     meeting: Meeting | None
-    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def reader(self) -> str:
+        """As that make calls it."""
+        return self.meeting.later.target if self.meeting else self.finding.reader.target
+
+    @property
+    def other(self) -> str:
+        """The same."""
+        return self.meeting.earlier.target if self.meeting else self.finding.other.target
 
 
-def _writers(found: Sequence[Finding]) -> dict[str, frozenset[str]]:
-    """Of each file that several recipes write: all their targets."""
-    writers: dict[str, set[str]] = {}
-    for finding in found:
-        if finding.kind in _OF_WRITERS:
-            writers.setdefault(finding.path, set()).update(
-                (finding.reader.target, finding.other.target)
-            )
-    return {path: frozenset(targets) for path, targets in writers.items()}
-
-
-def advise(found: Sequence[Finding], order: Order) -> list[Advice]:
+def advise(found: Iterable[Finding], order: Order) -> list[Advice]:
     """Findings in groups that have one cause, the worst first."""
-    groups: dict[tuple[object, ...], _Group] = {}
-    shared = _writers(found)
-    for finding in found:
-        met = order.meeting(finding.other, finding.reader)
-        place = _rule_place(met)
-        named = _name_of(met, finding)
-        rule = place if place is not None else met.later.target if met is not None else ""
-        folder = met.make.folder if met is not None else ""
-        key: tuple[object, ...] = (finding.kind, folder, rule, named)
-        if finding.kind in _OF_WRITERS:
-            key = (finding.kind, folder, shared[finding.path])
-        groups.setdefault(key, _Group(met)).findings.append(finding)
+    cases = [_Case(each, order.meeting(each.other, each.reader)) for each in found]
+    writers: dict[str, set[str]] = defaultdict(set)
+    for case in cases:
+        if case.finding.kind in _OF_WRITERS:
+            writers[case.finding.path] |= {case.reader, case.other}
+    groups: dict[tuple[object, ...], list[_Case]] = defaultdict(list)
+    for case in cases:
+        groups[_cause(case, writers)].append(case)
     kinds = list(Kind)
-    advices = [_advice(group, order) for group in groups.values()]
+    advices = [_advice(group) for group in groups.values()]
     return sorted(advices, key=lambda each: (kinds.index(each.kind), -len(each.readers)))
 
 
-def _advice(group: _Group, order: Order) -> Advice:
-    first = group.findings[0]
-    met, kind = group.meeting, first.kind
-    targets: dict[str, None] = {}
-    for finding in group.findings:
-        each = order.meeting(finding.other, finding.reader)
-        targets[each.later.target if each is not None else finding.reader.target] = None
-    other = _name_of(met, first)
+def _cause(case: _Case, writers: Mapping[str, set[str]]) -> tuple[object, ...]:
+    """What findings have in common that one change mends."""
+    kind, met = case.finding.kind, case.meeting
+    folder = met.make.folder if met is not None else ""
     if kind in _OF_WRITERS:
-        for finding in group.findings:
-            each = order.meeting(finding.other, finding.reader)
-            targets[each.earlier.target if each is not None else finding.other.target] = None
-    readers = [name for name in targets if name != other or kind not in _OF_WRITERS]
+        return kind, folder, frozenset(writers[case.finding.path])
+    rule: object = None
+    if kind is not Kind.MADE_ELSEWHERE:
+        rule = _rule_place(met) or case.reader
+    return kind, folder, rule, _name_of(met, case.finding)
+
+
+def _advice(cases: Sequence[_Case]) -> Advice:
+    finding, met = cases[0]
+    kind = finding.kind
+    other = _name_of(met, finding)
+    names = [case.reader for case in cases]
+    if kind in _OF_WRITERS:
+        names += [case.other for case in cases]
+    readers = [name for name in dict.fromkeys(names) if name != other or kind not in _OF_WRITERS]
     if met is None or kind not in _BY_LINE:
         place = _rule_place(met)
         file = _path(met.make, place.file) if met and place else ""
         line = Line(_source(file) or file, _heading(file, place.line) if place else 0, "", 0)
     else:
         line = _line(met, kind, readers, other)
-    return Advice(kind, group.findings, met.make if met else None, readers, other, line)
+    make = met.make if met is not None else None
+    return Advice(kind, [case.finding for case in cases], make, readers, other, line)
 
 
 def _rule_place(met: Meeting | None) -> Place | None:
@@ -144,7 +149,7 @@ def _name_of(met: Meeting | None, finding: Finding) -> str:
     """What is to be needed: the file itself where a rule has it, or the target that makes it."""
     if met is None or met.make.said is None:
         return finding.other.target
-    if finding.kind in (Kind.REMOVES, Kind.BOTH_WRITE):
+    if finding.kind in (Kind.REMOVES, *_OF_WRITERS):
         return met.earlier.target
     rules = met.make.said.rules
     relative = os.path.relpath(finding.path, met.make.folder)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from smpmake.checking.advice import advise
-from smpmake.checking.events import Build, Make, build_of
+from smpmake.checking.events import Build, Make, build_of, canonical
 from smpmake.checking.findings import findings
 from smpmake.checking.order import Order
 from smpmake.checking.proof import prove
@@ -36,6 +36,9 @@ def result_of(command: list[str], build: Build, top: str) -> Result:
         for job in (make.said.jobs if make.said is not None else ())
     }
     order = Order()
+    written = {event.path for event in build.events if event.kind in "wRas"}
+    idle = {path: newer for make in build.makes for path, newer in _idle(make, order)}
+    left = [newer for path, newer in idle.items() if path not in written]
     return Result(
         command=command,
         top=top,
@@ -43,24 +46,36 @@ def result_of(command: list[str], build: Build, top: str) -> Result:
         advices=advise(findings(build, order), order),
         makes=sum(make.said is not None for make in build.makes),
         looked_at=len(ran),
-        up_to_date=sum(_up_to_date(make, ran, order) for make in build.makes),
+        up_to_date=sum(left),
+        shipped=len(left) - sum(left),
         unguarded=build.unguarded,
         unknown=sum(make.said is None for make in build.makes),
         lost=build.lost,
     )
 
 
-def _up_to_date(make: Make, ran: set[tuple[int, str]], order: Order) -> int:
-    """How many targets of a make had nothing to be done, beside its makefiles and their like."""
-    if make.said is None:
-        return 0
+def _idle(make: Make, order: Order) -> Iterator[tuple[str, bool]]:
+    """The files of targets for which a make had nothing to do, and whether each is newer than the
+    makefile: then an earlier build has made it.  Others came with the sources, or configure made
+    them.
+    """
+    said = make.said
+    if said is None or not said.makefiles:
+        return
     graph = order.graph(make)
-    makefiles = {name for each in make.said.makefiles for name in graph.below(each)}
-    made = {graph.name(target) for number, target in ran if number == id(make)}
-    return sum(
-        rule.is_updated
-        and rule.recipe is not None
-        and not rule.is_phony
-        and graph.name(rule.name) not in made | makefiles
-        for rule in make.said.rules.values()
-    )
+    before = {name for each in said.makefiles for name in graph.below(each)}
+    before |= {graph.name(job.target) for job in said.jobs}
+    begun = _time(os.path.join(said.folder, said.makefiles[0]))
+    for rule in said.rules.values():
+        if not rule.is_updated or rule.recipe is None or rule.is_phony:
+            continue
+        path = canonical(os.path.normpath(os.path.join(said.folder, rule.name)))
+        if graph.name(rule.name) not in before and os.path.exists(path):
+            yield path, _time(path) > begun
+
+
+def _time(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -43,8 +42,12 @@ class Finding:
 
 @dataclass
 class _History:
-    """What was done with one path, in order."""
+    """What was done with one path, in order.
 
+    matters  it is neither temporary nor a log or cache.
+    """
+
+    matters: bool
     events: list[Event] = field(default_factory=list)
     is_made: bool = False  # some recipe has written it
     is_folder: bool = False
@@ -61,16 +64,20 @@ def findings(
     build: Build, order: Order, temporary: Sequence[str] = ("/tmp", "/var/tmp")
 ) -> list[Finding]:
     """All of them, each once for each reader's target."""
-    roots = [make.folder for make in build.makes]
-    histories: dict[str, _History] = defaultdict(_History)
+    roots = tuple({f"{make.folder}/" for make in build.makes})
+    litter = tuple(f"{folder}/" for folder in temporary)
+    histories: dict[str, _History] = {}
     for event in build.events:
         path = event.path
-        if not _matters(path, temporary, roots):
+        known = histories.get(path)
+        if known is None:
+            is_litter = path.startswith(litter) and not path.startswith(roots)
+            known = histories[path] = _History(matters=not is_litter and not _is_log(path))
+        if not known.matters:
             continue
-        history = histories[path]
-        history.events.append(event)
-        history.is_made |= event.kind in _WRITES and bool(event.recipe.target)
-        history.is_folder |= event.kind in "kK"
+        known.events.append(event)
+        known.is_made |= event.kind in _WRITES and bool(event.recipe.target)
+        known.is_folder |= event.kind in "kK"
     found: dict[tuple[Kind, str, int, str, int, str], Finding] = {}
     for finding in _all(histories, order):
         a, b = finding.reader, finding.other
@@ -79,14 +86,9 @@ def findings(
     return list(found.values())
 
 
-def _matters(path: str, temporary: Iterable[str], roots: Sequence[str]) -> bool:
+def _is_log(path: str) -> bool:
     names = path.split("/")
-    if names[-1] in _LOGS or not _LITTER.isdisjoint(names) or path.endswith((".pyc", "/")):
-        return False
-    for folder in temporary:
-        if path.startswith(f"{folder}/"):
-            return any(path.startswith(f"{root}/") for root in roots)
-    return True
+    return names[-1] in _LOGS or not _LITTER.isdisjoint(names) or path.endswith((".pyc", "/"))
 
 
 def _all(histories: dict[str, _History], order: Order) -> Iterator[Finding]:

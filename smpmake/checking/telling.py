@@ -17,7 +17,9 @@ SCHEMA: Final = 1
 class Result:
     """All that a check has found.
 
-    looked_at  targets whose recipes ran; up_to_date: those whose did not.
+    looked_at  targets whose recipes ran.
+    up_to_date, shipped  those whose did not: an earlier build had made them, or they came with the
+                         sources.
     unguarded  programs that took no guard.
     unknown    makes that said nothing of their targets.
     """
@@ -29,6 +31,7 @@ class Result:
     makes: int
     looked_at: int
     up_to_date: int
+    shipped: int
     unguarded: list[str]
     unknown: int
     lost: int
@@ -82,7 +85,8 @@ def _told(each: Advice, top: str) -> str:
         return f"{reader} {verb} {files}, which the rule of {other} makes; no rule says so"
     if each.kind is Kind.MADE_ELSEWHERE:
         inner = each.findings[0].reader.target or "a makefile"
-        return f"{reader} (there {inner}) reads {files}, which {other} makes; no rule says so"
+        verb = "read" if len(each.readers) > 1 else "reads"
+        return f"{reader} (there {inner}) {verb} {files}, which {other} makes; no rule says so"
     if each.kind is Kind.OLD:
         return f"{reader} reads {files} before the rule of {other} makes it anew"
     if each.kind is Kind.IN_VAIN:
@@ -122,6 +126,11 @@ def _closing(result: Result) -> Iterator[str]:
             f"smpmake did not look at {_count(result.up_to_date, 'target')} that "
             f"{'was' if result.up_to_date == 1 else 'were'} up to date: start from a clean tree"
         )
+    if result.shipped:
+        yield (
+            f"{_count(result.shipped, 'target')} came with the sources or from configure: "
+            "no recipe ran for them"
+        )
     if result.unknown:
         yield f"smpmake does not know the targets of {_count(result.unknown, 'make')}"
     if result.lost:
@@ -142,6 +151,7 @@ def document(result: Result) -> dict[str, Any]:
         "status": result.status,
         "targets": result.looked_at,
         "up_to_date": result.up_to_date,
+        "shipped": result.shipped,
         "unknown": result.unknown,
         "lost": result.lost,
         "unguarded": result.unguarded,

@@ -124,6 +124,14 @@ def test_what_was_up_to_date_was_not_looked_at(space: Space) -> None:
     assert "smpmake ran no recipe: everything was up to date; start from a clean tree" in done.out
 
 
+def test_what_came_with_the_sources_is_counted_apart(space: Space) -> None:
+    space.write({"Makefile": "all: a b\na b: ; echo >$@\n", "a": ""})
+    os.utime(space.folder / "a", (1, 1))
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 0
+    assert "1 target came with the sources or from configure: no recipe ran for them" in done.out
+
+
 def test_a_failed_build_has_its_own_status(space: Space) -> None:
     space.write({"Makefile": f"all: gen.h o\no:\n\tcat gen.h >$@; false\n{GEN}"})
     done = space.run(SMPMAKE, "check", "make")
@@ -194,6 +202,7 @@ def test_the_document(space: Space) -> None:
         "status": 0,
         "targets": 2,
         "up_to_date": 0,
+        "shipped": 0,
         "unknown": 0,
         "lost": 0,
         "unguarded": [],
