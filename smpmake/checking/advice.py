@@ -23,6 +23,8 @@ _SOURCE: Final = re.compile(r"\b(?:from|by) ([\w./-]*(?:Makefile\.\w+|\w+\.(?:am
 _CMAKE: Final = re.compile(r"\bcmake\b", re.IGNORECASE)
 #: How many lines at a makefile's beginning may say that it is generated.
 _BEGINNING: Final = 12
+#: From so many names on a line to add is told by its rule.
+_FEW: Final = 3
 #: Kinds that one more prerequisite mends.
 _BY_LINE: Final = frozenset(
     {Kind.READS, Kind.MADE_ELSEWHERE, Kind.OLD, Kind.IN_VAIN, Kind.FOLDER, Kind.REMOVES}
@@ -37,6 +39,7 @@ class Line(NamedTuple):
     file   the makefile, or that from which it is generated.
     line   where the rule is; 0 where that is not known.
     text   "" where no line mends it.
+    rule   what the rule itself could need instead; "" unless all that it made are readers.
     after  the number of the line in `file` behind which it may stand; 0: no patch can be made.
     """
 
@@ -44,6 +47,7 @@ class Line(NamedTuple):
     line: int
     text: str
     after: int
+    rule: str = ""
 
 
 @dataclass
@@ -133,6 +137,8 @@ def _advice(cases: Sequence[_Case]) -> Advice:
         line = Line(_source(file) or file, _heading(file, place.line) if place else 0, "", 0)
     else:
         line = _line(met, kind, readers, other)
+        if kind is not Kind.REMOVES and _are_all(met, readers):
+            line = line._replace(rule=line.text.partition(": ")[2])
     make = met.make if met is not None else None
     return Advice(kind, [case.finding for case in cases], make, readers, other, line)
 
@@ -143,6 +149,16 @@ def _rule_place(met: Meeting | None) -> Place | None:
         return None
     rule = met.make.said.rules.get(met.later.target)
     return rule.recipe if rule is not None else None
+
+
+def _are_all(met: Meeting, readers: Sequence[str]) -> bool:
+    """Whether a rule has made nothing but these, and more than a few."""
+    place, said = _rule_place(met), met.make.said
+    if place is None or said is None or len(readers) < _FEW:
+        return False
+    made = {job.target for job in said.jobs}
+    alike = {name for name in made if name in said.rules and said.rules[name].recipe == place}
+    return alike <= set(readers)
 
 
 def _name_of(met: Meeting | None, finding: Finding) -> str:

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 
-from smpmake.checking.advice import advise
+from smpmake.checking.advice import Advice, advise
 from smpmake.checking.events import Build, Make, build_of, canonical
 from smpmake.checking.findings import findings
 from smpmake.checking.order import Order
 from smpmake.checking.proof import prove
 from smpmake.checking.telling import Result
 from smpmake.checking.watch import run
+from smpmake.config import Accepted
 
 
 def check(
-    command: Sequence[str], folder: str | None = None, *, proves: bool = False, clean: str = ""
+    command: Sequence[str],
+    folder: str | None = None,
+    *,
+    proves: bool = False,
+    clean: str = "",
+    accepted: Sequence[Accepted] = (),
 ) -> Result:
     """Builds, and says what the makefiles forgot.  Raises SmpmakeError.
 
     proves, clean  whether findings are tried, and behind which command (proof.prove).
+    accepted       what is not to be told.
     """
     build = build_of(run(command, folder))
     result = result_of(list(command), build, os.path.realpath(folder or os.getcwd()))
+    for each in result.advices:
+        each.accepted = next((a.reason for a in accepted if _is_meant(a, each, result.top)), "")
     if proves and not result.status:
         prove(result.open, build, result.top, clean)
     return result
@@ -52,6 +62,13 @@ def result_of(command: list[str], build: Build, top: str) -> Result:
         unknown=sum(make.said is None for make in build.makes),
         lost=build.lost,
     )
+
+
+def _is_meant(accepted: Accepted, each: Advice, top: str) -> bool:
+    """Whether all files of a finding, and one of its targets, are as a setting says."""
+    return all(
+        fnmatchcase(os.path.relpath(path, top), accepted.file) for path in each.paths
+    ) and any(fnmatchcase(name, accepted.target) for name in (*each.readers, each.other))
 
 
 def _idle(make: Make, order: Order) -> Iterator[tuple[str, bool]]:

@@ -77,26 +77,27 @@ def _told(each: Advice, top: str) -> str:
     """One sentence: whose recipe does what with which file of whom."""
     paths = [os.path.relpath(path, top) for path in each.paths]
     reader, files = _several(each.readers), _several(paths)
+    verb = "read" if len(each.readers) > 1 else "reads"
     other = each.other
     if each.kind is Kind.READS:
-        verb = "read" if len(each.readers) > 1 else "reads"
         if paths == [other]:
             return f"{reader} {verb} {files}, which has a rule; no rule says so"
         return f"{reader} {verb} {files}, which the rule of {other} makes; no rule says so"
     if each.kind is Kind.MADE_ELSEWHERE:
         inner = each.findings[0].reader.target or "a makefile"
-        verb = "read" if len(each.readers) > 1 else "reads"
         return f"{reader} (there {inner}) {verb} {files}, which {other} makes; no rule says so"
     if each.kind is Kind.OLD:
-        return f"{reader} reads {files} before the rule of {other} makes it anew"
+        return f"{reader} {verb} {files} before the rule of {other} makes it anew"
     if each.kind is Kind.IN_VAIN:
-        return f"{reader} looks for {files} in vain; the rule of {other} makes it later"
+        verb = "look" if len(each.readers) > 1 else "looks"
+        return f"{reader} {verb} for {files} in vain; the rule of {other} makes it later"
     if each.kind is Kind.REMOVES:
-        return f"{other} removes {files}, which {reader} reads"
+        return f"{other} removes {files}, which {reader} {verb}"
     if each.kind is Kind.BOTH_WRITE:
         both = "both" if len(each.readers) == 1 else "all"
         return f"{other} and {reader} {both} write {files}"
-    return f"{reader} writes into {files}/, which the rule of {other} makes"
+    verb = "write" if len(each.readers) > 1 else "writes"
+    return f"{reader} {verb} into {files}/, which the rule of {other} makes"
 
 
 def _mend(each: Advice, top: str) -> str:
@@ -107,6 +108,8 @@ def _mend(each: Advice, top: str) -> str:
         return f"{place}: let one rule make it, or give each recipe a file of its own"
     if each.kind is Kind.IN_VAIN:
         return f"{place}: add   {line.text}   or see to it that the result does not depend on it"
+    if line.rule:
+        return f"{place}: add   {line.rule}   to what this rule needs"
     return f"{place}: add   {line.text}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
@@ -44,6 +45,7 @@ def check(
     smpmake notes what each recipe reads and writes.  It compares this with the order that the rules
     declare.  Each finding comes with the line to add.  Start from a clean tree.
     """
+    from smpmake import config
     from smpmake.checking import advice, telling
     from smpmake.checking.checking import check as look
     from smpmake.checking.watch import NotStartedError
@@ -52,7 +54,8 @@ def check(
     if clean and not prove:
         raise click.UsageError("--clean is for --prove")
     try:
-        result = look(command, proves=prove, clean=clean)
+        accepted = config.load(Path.cwd()).accepted
+        result = look(command, proves=prove, clean=clean, accepted=accepted)
     except NotStartedError as error:
         say(str(error))
         return error.status

@@ -243,3 +243,43 @@ def test_nothing_is_left_behind(space: Space, tmp_path: Path) -> None:
     place.mkdir()
     assert space.run(SMPMAKE, "check", "make", TMPDIR=str(place)).status == 0
     assert list(place.iterdir()) == []
+
+
+def test_what_is_accepted_is_counted(space: Space) -> None:
+    makefile = f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"
+    accepted = '[[check]]\nfile = "*.h"\ntarget = "o"\nreason = "gen.h is made first by hand"\n'
+    space.write({"Makefile": makefile, ".smpmake.toml": accepted})
+    done = space.run(SMPMAKE, "check", "--json", "found.json", "--patch", "p.diff", "make")
+    assert done.status == 0
+    assert done.out.endswith(
+        "nothing found in 2 targets of 1 make\n1 more accepted by .smpmake.toml\n"
+    )
+    document = json.loads((space.folder / "found.json").read_text())
+    assert [each["accepted"] for each in document["findings"]] == ["gen.h is made first by hand"]
+    assert (space.folder / "p.diff").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("check = 1", "'check' must be a list of tables: [[check]]"),
+        ('[[check]]\nfile = "x"', "[[check]]: 'reason' must be a text (say why: reason)"),
+        ("[[check]]\nreason = 1", "[[check]]: 'reason' must be a text (say why: reason)"),
+        ('[[check]]\npath = "x"', "unknown key 'path' (known: file, target, reason)"),
+    ],
+)
+def test_what_is_accepted_needs_a_reason(space: Space, text: str, fault: str) -> None:
+    space.write({"Makefile": "all: ; true\n", ".smpmake.toml": f"{text}\n"})
+    done = space.run(SMPMAKE, "check", "make")
+    assert (done.status, done.out) == (125, "")
+    assert fault in done.err
+
+
+def test_a_rule_that_made_nothing_else_is_told_as_a_whole(space: Space) -> None:
+    files = {f"{name}.c": "" for name in "abcd"}
+    makefile = f"all: gen.h a.o b.o c.o d.o\n%.o: %.c\n\tcat $< gen.h >$@\n{GEN}"
+    space.write({"Makefile": makefile, **files})
+    done = space.run(SMPMAKE, "check", "--patch", "p.diff", "make")
+    assert "a.o, b.o and 2 more read gen.h, which has a rule; no rule says so\n" in done.out
+    assert "Makefile:2: add   gen.h   to what this rule needs\n" in done.out
+    assert "+a.o b.o c.o d.o: gen.h\n" in (space.folder / "p.diff").read_text()
