@@ -28,6 +28,7 @@ _FEW: Final = 3
 #: Kinds that one more prerequisite mends.
 _BY_LINE: Final = frozenset(
     {Kind.READS, Kind.MADE_ELSEWHERE, Kind.OLD, Kind.IN_VAIN, Kind.FOLDER, Kind.REMOVES}
+    | {Kind.SOURCE}
 )
 #: Kinds that are about the recipes that write one file.
 _OF_WRITERS: Final = frozenset({Kind.BOTH_WRITE, Kind.SAME_BYTES})

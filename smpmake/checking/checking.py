@@ -23,14 +23,17 @@ def check(
     proves: bool = False,
     clean: str = "",
     accepted: Sequence[Accepted] = (),
+    sources: bool = False,
 ) -> Result:
     """Builds, and says what the makefiles forgot.  Raises SmpmakeError.
 
     proves, clean  whether findings are tried, and behind which command (proof.prove).
     accepted       what is not to be told.
+    sources        whether headers that nobody makes are looked at.
     """
     build = build_of(run(command, folder))
-    result = result_of(list(command), build, os.path.realpath(folder or os.getcwd()))
+    top = os.path.realpath(folder or os.getcwd())
+    result = result_of(list(command), build, top, sources=sources)
     for each in result.advices:
         each.accepted = next((a.reason for a in accepted if _is_meant(a, each, result.top)), "")
     if proves and not result.status:
@@ -38,7 +41,7 @@ def check(
     return result
 
 
-def result_of(command: list[str], build: Build, top: str) -> Result:
+def result_of(command: list[str], build: Build, top: str, *, sources: bool = False) -> Result:
     """What a build that was watched shows; `top` is its folder."""
     ran = {
         (id(make), job.target)
@@ -53,7 +56,7 @@ def result_of(command: list[str], build: Build, top: str) -> Result:
         command=command,
         top=top,
         status=build.status,
-        advices=advise(findings(build, order), order),
+        advices=advise(findings(build, order, top=top if sources else ""), order),
         makes=sum(make.said is not None for make in build.makes),
         looked_at=len(ran),
         up_to_date=sum(left),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from smpmake.checking.depfiles import Declared
 from smpmake.checking.events import Build, Event, Recipe, chain, sum_of
 from smpmake.checking.order import Order
 
@@ -22,6 +23,7 @@ class Kind(enum.StrEnum):
     BOTH_WRITE = "both-write"
     FOLDER = "folder"
     IN_VAIN = "in-vain"
+    SOURCE = "source"  # what breaks rebuilding, not -j
     SAME_BYTES = "same-bytes"  # a note: two recipes write the same into one file
 
 
@@ -56,14 +58,25 @@ class _History:
 #: Names of caches and logs, which any recipe may write to.
 _LITTER: Final = frozenset({"__pycache__", "autom4te.cache", ".ccache", ".cache"})
 _LOGS: Final = frozenset({"config.log", "config.cache", ".DS_Store", "nohup.out"})
+#: How names of headers end.
+_HEADERS: Final = (
+    *(".h", ".hh", ".hpp", ".hxx", ".h++", ".inc", ".inl", ".ipp", ".tcc", ".def", ".mod"),
+)
 _WRITES: Final = frozenset("wRas")
 _READS: Final = frozenset("rR")
 
 
 def findings(
-    build: Build, order: Order, temporary: Sequence[str] = ("/tmp", "/var/tmp")
+    build: Build,
+    order: Order,
+    temporary: Sequence[str] = ("/tmp", "/var/tmp"),
+    *,
+    top: str = "",
 ) -> list[Finding]:
-    """All of them, each once for each reader's target."""
+    """All of them, each once for each reader's target.
+
+    top  a folder: headers below it that are no products are looked at, too; "" for none.
+    """
     roots = tuple({f"{make.folder}/" for make in build.makes})
     litter = tuple(f"{folder}/" for folder in temporary)
     histories: dict[str, _History] = {}
@@ -79,7 +92,13 @@ def findings(
         known.is_made |= event.kind in _WRITES and bool(event.recipe.target)
         known.is_folder |= event.kind in "kK"
     found: dict[tuple[Kind, str, int, str, int, str], Finding] = {}
-    for finding in _all(histories, order):
+    everything = [*_all(histories, order)]
+    if top:
+        declared = Declared(build)
+        for path, history in histories.items():
+            if path.startswith(f"{top}/") and path.endswith(_HEADERS) and not history.is_made:
+                everything += _sources(path, history.events, order, declared)
+    for finding in everything:
         a, b = finding.reader, finding.other
         key = (finding.kind, finding.path, id(a.make), a.target, id(b.make), b.target)
         found.setdefault(key, finding)
@@ -200,6 +219,19 @@ def _removals(path: str, events: Sequence[Event], order: Order) -> Iterator[Find
                 if reader.target and _are_free(reader, event.recipe, order):
                     yield Finding(Kind.REMOVES, path, reader, event.recipe)
             readers.clear()
+
+
+def _sources(
+    path: str, events: Sequence[Event], order: Order, declared: Declared
+) -> Iterator[Finding]:
+    """A header that its reader does not need by any rule, nor by one for the next build."""
+    for event in events:
+        recipe = event.recipe
+        if event.kind not in _READS or not recipe.target or recipe.make is None:
+            continue
+        if not order.names(recipe, path) and not declared.has(recipe, path):
+            name = os.path.relpath(path, recipe.make.folder)
+            yield Finding(Kind.SOURCE, path, recipe, Recipe(0, recipe.make, name))
 
 
 def _folders(histories: dict[str, _History], order: Order) -> Iterator[Finding]:

@@ -45,6 +45,13 @@ class Order:
             return True
         return self.graph(met.make).is_before(first.target, then.target)
 
+    def names(self, reader: Recipe, path: str) -> bool:
+        """Whether a reader's target needs a file by its name."""
+        make = reader.make
+        if make is None:
+            return True
+        return path in self.graph(make).files_below(reader.target)
+
     def needs(self, reader: Recipe, path: str) -> bool:
         """Whether a reader's target, or one whose make it is of, needs the file by its name, and
         that has a recipe."""
@@ -98,6 +105,8 @@ class _Graph:
                     )
         self._below: dict[str, frozenset[str]] = {}
         self._recipes: dict[str, set[str]] = {}
+        self._files: dict[str, frozenset[str]] = {}
+        self._folder = said.folder
         # Makefiles are wanted, too, but before everything else.
         self._wanted = {self.name(rule.name) for rule in said.rules.values() if rule.is_updated}
         self._wanted -= {self.name(name) for name in said.makefiles}
@@ -123,6 +132,15 @@ class _Graph:
     def is_wanted(self, name: str) -> bool:
         """Whether the build needed a target."""
         return name in self._wanted
+
+    def files_below(self, target: str) -> frozenset[str]:
+        """The paths of all that a target needs."""
+        name = self.name(target)
+        found = self._files.get(name)
+        if found is None:
+            paths = (os.path.normpath(os.path.join(self._folder, n)) for n in self.below(target))
+            found = self._files[name] = frozenset(map(canonical, paths))
+        return found
 
     def below(self, target: str) -> frozenset[str]:
         """All that a target needs, itself too."""

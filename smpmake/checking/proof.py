@@ -22,11 +22,19 @@ def prove(advices: Iterable[Advice], build: Build, top: str, clean: str = "") ->
     clean  a command that leaves the tree as before the build, in place; "": an overlay is used.
     """
     last = {event.path: event.recipe for event in build.events if event.kind in _WRITES}
-    cases = [_Case(each, last, top) for each in advices if each.make and each.make.said]
+    cases = [_Case(each, last, top) for each in advices if _is_tried(each)]
     for case in cases:  # in place the first trial changes what the others are compared with
         case.proves(build, clean)
     for each in advices:
-        each.proof = each.proof or f"{NOT_SHOWN}: smpmake does not know how to make this alone"
+        if not each.proof:
+            why = "smpmake does not know how to make this alone"
+            if each.kind is Kind.SOURCE:
+                why = "it matters for the next build, not for the order of this one"
+            each.proof = f"{NOT_SHOWN}: {why}"
+
+
+def _is_tried(each: Advice) -> bool:
+    return each.make is not None and each.make.said is not None and each.kind is not Kind.SOURCE
 
 
 class _Case:

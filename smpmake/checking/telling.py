@@ -96,6 +96,8 @@ def _told(each: Advice, top: str) -> str:
     if each.kind is Kind.BOTH_WRITE:
         both = "both" if len(each.readers) == 1 else "all"
         return f"{other} and {reader} {both} write {files}"
+    if each.kind is Kind.SOURCE:
+        return f"{reader} {verb} {files}; no rule says so, and a change of it rebuilds nothing"
     verb = "write" if len(each.readers) > 1 else "writes"
     return f"{reader} {verb} into {files}/, which the rule of {other} makes"
 

@@ -26,6 +26,11 @@ FOUND, NOT_ALL = 4, 5
     help="Write a diff with the lines to add to FILE.",
 )
 @click.option(
+    "--sources",
+    is_flag=True,
+    help="Also look at headers that no recipe makes: make then rebuilds too little.",
+)
+@click.option(
     "--prove",
     is_flag=True,
     help="Try each finding: make the reader's target alone, in an overlay of the tree.",
@@ -38,7 +43,12 @@ FOUND, NOT_ALL = 4, 5
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
 def check(
-    document: str | None, patch: str | None, prove: bool, clean: str, command: tuple[str, ...]
+    document: str | None,
+    patch: str | None,
+    sources: bool,
+    prove: bool,
+    clean: str,
+    command: tuple[str, ...],
 ) -> int:
     """Build one command at a time, and list what the makefiles forgot to say.
 
@@ -55,7 +65,7 @@ def check(
         raise click.UsageError("--clean is for --prove")
     try:
         accepted = config.load(Path.cwd()).accepted
-        result = look(command, proves=prove, clean=clean, accepted=accepted)
+        result = look(command, proves=prove, clean=clean, accepted=accepted, sources=sources)
     except NotStartedError as error:
         say(str(error))
         return error.status

@@ -34,6 +34,7 @@ def checked(
     *,
     proves: bool = False,
     clean: str = "",
+    sources: bool = False,
 ) -> Result:
     """What is found in a makefile, in a folder of its own."""
     for name, text in (*more.items(), ("Makefile", makefile)):
@@ -41,7 +42,7 @@ def checked(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755)
-    return check([make, "-s"], str(folder), proves=proves, clean=clean)
+    return check([make, "-s"], str(folder), proves=proves, clean=clean, sources=sources)
 
 
 TEXT: Final = "t:\n\techo 1 >$@\n"
