@@ -13,6 +13,7 @@ from smpmake.checking.order import Order
 from smpmake.checking.proof import prove
 from smpmake.checking.telling import Result
 from smpmake.checking.watch import run
+from smpmake.commands.makes import jobs_option
 from smpmake.config import Accepted
 
 
@@ -43,6 +44,7 @@ def check(
 
 def result_of(command: list[str], build: Build, top: str, *, sources: bool = False) -> Result:
     """What a build that was watched shows; `top` is its folder."""
+    known = [make.said for make in build.makes if make.said is not None and make.said.rules]
     ran = {
         (id(make), job.target)
         for make in build.makes
@@ -57,12 +59,13 @@ def result_of(command: list[str], build: Build, top: str, *, sources: bool = Fal
         top=top,
         status=build.status,
         advices=advise(findings(build, order, top=top if sources else ""), order),
-        makes=sum(make.said is not None for make in build.makes),
+        makes=len(known),
         looked_at=len(ran),
         up_to_date=sum(left),
         shipped=len(left) - sum(left),
         unguarded=build.unguarded,
-        unknown=sum(make.said is None for make in build.makes),
+        parallel=sum(bool(jobs_option(" ".join(said.argv))) for said in known),
+        unknown=len(build.makes) - len(known),
         lost=build.lost,
     )
 

@@ -21,6 +21,7 @@ class Result:
     up_to_date, shipped  those whose did not: an earlier build had made them, or they came with the
                          sources.
     unguarded  programs that took no guard.
+    parallel   makes that were told to run several jobs.
     unknown    makes that said nothing of their targets.
     """
 
@@ -33,6 +34,7 @@ class Result:
     up_to_date: int
     shipped: int
     unguarded: list[str]
+    parallel: int
     unknown: int
     lost: int
 
@@ -136,6 +138,11 @@ def _closing(result: Result) -> Iterator[str]:
             f"{_count(result.shipped, 'target')} came with the sources or from configure: "
             "no recipe ran for them"
         )
+    if result.parallel:
+        yield (
+            f"smpmake met {_count(result.parallel, 'make')} with a -j in a makefile: "
+            "what it ran at once cannot be told apart for sure"
+        )
     if result.unknown:
         yield f"smpmake does not know the targets of {_count(result.unknown, 'make')}"
     if result.lost:
@@ -157,6 +164,7 @@ def document(result: Result) -> dict[str, Any]:
         "targets": result.looked_at,
         "up_to_date": result.up_to_date,
         "shipped": result.shipped,
+        "parallel": result.parallel,
         "unknown": result.unknown,
         "lost": result.lost,
         "unguarded": result.unguarded,

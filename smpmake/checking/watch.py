@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from smpmake import variables
-from smpmake.commands.makes import READERS, without_jobs
+from smpmake.commands.makes import GNU, READERS, without_jobs
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import layout
@@ -91,14 +91,21 @@ def _environment(path: Path, program: str, given: Mapping[str, str] | None) -> d
     # A make speaks the language of its caller, but where a catalogue is named besides.
     environment["LANGUAGE"] = "en"
     flags = without_jobs(environment.get("MAKEFLAGS", ""))
-    if layout.CHECK_FLAGS not in flags:
-        begins = flags and not flags.startswith((" ", "-"))
-        environment["MAKEFLAGS"] = (
-            f"{flags.partition(' ')[0]}{layout.CHECK_FLAGS}" if begins else layout.CHECK_FLAGS
-        )
-        rest = flags.partition(" ")[2] if begins else flags.strip()
-        environment["MAKEFLAGS"] += f" {rest}" if rest else ""
+    if os.path.basename(program) in GNU:  # the guard asks all others
+        flags = _asked(flags)
+    if flags:
+        environment["MAKEFLAGS"] = flags
     return environment
+
+
+def _asked(flags: str) -> str:
+    """MAKEFLAGS with what a make is to say, as native/guard/plan.c has it."""
+    if layout.CHECK_FLAGS in flags:
+        return flags
+    letters, blank, rest = flags.partition(" ")
+    if letters.startswith("-") or "=" in letters:
+        return f"{layout.CHECK_FLAGS} {flags}"
+    return f"{letters}{layout.CHECK_FLAGS}{blank}{rest}"
 
 
 def _serial(command: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.checking.makefiles import GEN
 from tests.packages.fetch import cache_folder
+from tests.support import needs
 from tests.support.space import SMPMAKE, Space
 
 NEWER = cache_folder() / "made" / "make-4.4.1" / "make"
@@ -203,6 +204,7 @@ def test_the_document(space: Space) -> None:
         "targets": 2,
         "up_to_date": 0,
         "shipped": 0,
+        "parallel": 0,
         "unknown": 0,
         "lost": 0,
         "unguarded": [],
@@ -283,3 +285,32 @@ def test_a_rule_that_made_nothing_else_is_told_as_a_whole(space: Space) -> None:
     assert "a.o, b.o and 2 more read gen.h, which has a rule; no rule says so\n" in done.out
     assert "Makefile:2: add   gen.h   to what this rule needs\n" in done.out
     assert "+a.o b.o c.o d.o: gen.h\n" in (space.folder / "p.diff").read_text()
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["MAKEFLAGS= make", "env -u MAKEFLAGS make", "env -i PATH=$$PATH make", "MAKEFLAGS=A=b make"],
+)
+def test_a_make_that_is_not_told_of_its_caller_speaks_too(space: Space, how: str) -> None:
+    inner = f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"
+    space.write({"Makefile": f"all: ; {how} -f inner.mk\n", "inner.mk": inner})
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 4
+    assert "inner.mk:2: add   o: gen.h" in done.out
+
+
+def test_a_make_that_runs_jobs_by_itself_is_told(space: Space) -> None:
+    space.write({"Makefile": "all: ; make -j2 -f in.mk\n", "in.mk": "all: ; true\n"})
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 0
+    assert "smpmake met 1 make with a -j in a makefile" in done.out
+
+
+def test_another_make_is_not_asked(space: Space) -> None:
+    """What it says of itself nobody knows; its own output is as it was."""
+    needs.require("bmake")
+    space.write({"Makefile": "all:\n\techo $(MAKEFLAGS) >o\n", "top.mk": "all: ; bmake\n"})
+    plain = space.run("make", "-f", "top.mk")
+    done = space.run(SMPMAKE, "check", "make", "-f", "top.mk")
+    assert done.out.startswith(plain.out)
+    assert "smpmake does not know the targets of 1 make\n" in done.out
