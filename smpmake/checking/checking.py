@@ -94,7 +94,7 @@ def _idle(make: Make, order: Order) -> Iterator[tuple[str, bool]]:
             continue
         path = canonical(os.path.normpath(os.path.join(said.folder, rule.name)))
         if graph.name(rule.name) not in before and os.path.exists(path):
-            yield path, _time(path) > begun
+            yield path, _time(path) > begun and not rule.by_configure
 
 
 def _time(path: str) -> int:

@@ -136,7 +136,7 @@ def _closing(result: Result) -> Iterator[str]:
     if result.shipped:
         yield (
             f"{_count(result.shipped, 'target')} came with the sources or from configure: "
-            "no recipe ran for them"
+            f"no recipe ran for {'it' if result.shipped == 1 else 'them'}"
         )
     if result.parallel:
         yield (

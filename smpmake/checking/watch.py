@@ -24,7 +24,8 @@ from smpmake.session.environment import driver_environment
 _HEAD: Final = layout.TRACE_AT["text"]
 _STEP: Final = 1 << 23  # bytes of room that are there before they are needed
 _OFTEN: Final = 20  # ms
-_FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_OF_TERMINALS: Final = (signal.SIGINT, signal.SIGQUIT)
+_HANDED_ON: Final = (*_OF_TERMINALS, signal.SIGTERM, signal.SIGHUP)
 
 
 class NotStartedError(SmpmakeError):
@@ -133,34 +134,62 @@ def _run(
     quiet: bool,
 ) -> int:
     to = subprocess.DEVNULL if quiet else None
-    try:
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=to, stdout=to, stderr=to
-        )
-    except OSError as error:
-        status = 127 if isinstance(error, FileNotFoundError) else 126
-        raise NotStartedError(f"{command[0]}: {error.strerror}", status) from None
-    ends = os.pidfd_open(process.pid)
-    poll = select.poll()
-    poll.register(ends, select.POLLIN)
-    try:
-        with _ignored():
+    with _Signals() as signals:
+        try:
+            process = subprocess.Popen(
+                command, cwd=folder, env=environment, stdin=to, stdout=to, stderr=to
+            )
+        except OSError as error:
+            status = 127 if isinstance(error, FileNotFoundError) else 126
+            raise NotStartedError(f"{command[0]}: {error.strerror}", status) from None
+        signals.go_to(process.pid)
+        ends = os.pidfd_open(process.pid)
+        try:
+            poll = select.poll()
+            poll.register(ends, select.POLLIN)
             while not poll.poll(_OFTEN):
                 trace.make_room()
             return process.wait()
-    finally:
-        os.close(ends)
+        finally:
+            os.close(ends)
 
 
-@contextlib.contextmanager
-def _ignored() -> Iterator[None]:
-    """A terminal's signals are the build's, as they are a make's recipe's."""
-    before = {number: signal.signal(number, lambda *_: None) for number in _FORWARDED}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+class _Signals:
+    """While it is open signals are the build's, and all its processes': a make that waits for its
+    recipe does not end.  Those of a terminal they have by themselves.
+    """
+
+    def __init__(self) -> None:
+        self._pid = 0
+        self._early: list[int] = []
+
+    def __enter__(self) -> _Signals:
+        self._before = {number: signal.signal(number, self._hand_on) for number in _HANDED_ON}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def go_to(self, pid: int) -> None:
+        """The build has begun; what came before is handed on, too."""
+        self._pid = pid
+        for number in self._early:
+            self._hand_on(number, None)
+
+    def _hand_on(self, number: int, _: object) -> None:
+        if not self._pid:
+            self._early.append(number)
+            return
+        if number in _OF_TERMINALS and os.isatty(0):
+            return
+        import psutil  # who ends a build can wait for it
+
+        with contextlib.suppress(psutil.NoSuchProcess):
+            build = psutil.Process(self._pid)
+            for process in (build, *build.children(recursive=True)):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.send_signal(number)
 
 
 def _words(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -50,6 +50,7 @@ class Rule:
     recipe: Place | None = None
     stem: str = ""
     has_recipe: bool = False
+    by_configure: bool = False  # its recipe runs config.status
     is_target: bool = True
     is_phony: bool = False
     is_updated: bool = False
@@ -162,7 +163,10 @@ def _rules(lines: Sequence[str]) -> dict[str, Rule]:
                 _add(rule, line)
         elif rule is None and before.startswith("#") and before != _NO_TARGET:
             in_text = ": define " in line
-        elif not line.startswith("\t") and rule is None:
+        elif line.startswith("\t"):
+            if rule is not None:
+                rule.by_configure |= "config.status" in line
+        elif rule is None:
             rule = _heading(line, rules, is_target=before != _NO_TARGET)
         before = line
     return rules

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from smpmake.cli.leaving import BySignal
+
 #: Statuses: something was found; nothing was, but not everything was looked at.
 FOUND, NOT_ALL = 4, 5
 
@@ -69,6 +71,8 @@ def check(
     except NotStartedError as error:
         say(str(error))
         return error.status
+    if result.status < 0:
+        return BySignal(128 - result.status)
     if patch is not None:
         _write(patch, advice.patch(result.open, result.top))
     if document is not None:
@@ -77,7 +81,7 @@ def check(
         click.echo(line)
     if result.status:
         say(f"the build ended with status {result.status}: smpmake checked what ran before that")
-        return result.status if result.status > 0 else 128 - result.status
+        return result.status
     if result.open:
         return FOUND
     return NOT_ALL if result.up_to_date or result.lost else 0

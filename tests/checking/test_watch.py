@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -130,7 +131,16 @@ def test_what_came_with_the_sources_is_counted_apart(space: Space) -> None:
     os.utime(space.folder / "a", (1, 1))
     done = space.run(SMPMAKE, "check", "make")
     assert done.status == 0
-    assert "1 target came with the sources or from configure: no recipe ran for them" in done.out
+    assert "1 target came with the sources or from configure: no recipe ran for it" in done.out
+
+
+def test_what_configure_makes_last_is_no_leftover(space: Space) -> None:
+    space.write(
+        {"Makefile": "all: b stamp\nb: ; echo >$@\nstamp: ; ./config.status $@\n", "stamp": ""}
+    )
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 0
+    assert "1 target came with the sources or from configure: no recipe ran for it" in done.out
 
 
 def test_a_failed_build_has_its_own_status(space: Space) -> None:
@@ -314,3 +324,15 @@ def test_another_make_is_not_asked(space: Space) -> None:
     done = space.run(SMPMAKE, "check", "make", "-f", "top.mk")
     assert done.out.startswith(plain.out)
     assert "smpmake does not know the targets of 1 make\n" in done.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_build_and_smpmake(space: Space, number: signal.Signals) -> None:
+    space.write({"Makefile": "all:\n\t@echo begun; exec cat fifo\n"})
+    os.mkfifo(space.folder / "fifo")
+    process = space.start(SMPMAKE, "check", "make")
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(number)
+    # A make whose recipe has ended before its own SIGINT arrives has nothing to wait for.
+    assert space.finish(process).status in {-number, 2 if number == signal.SIGINT else -number}
