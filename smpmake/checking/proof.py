@@ -13,6 +13,8 @@ from smpmake.checking.findings import Kind
 from smpmake.checking.trial import attempt
 
 PROVED, NOT_SHOWN = "proved", "not shown"
+#: Kinds of which the reader's target does not come to its end without the other.
+_LACKS: Final = frozenset({Kind.READS, Kind.MADE_ELSEWHERE, Kind.FOLDER})
 _WRITES: Final = frozenset("wRas")
 
 
@@ -21,10 +23,14 @@ def prove(advices: Iterable[Advice], build: Build, top: str, clean: str = "") ->
 
     clean  a command that leaves the tree as before the build, in place; "": an overlay is used.
     """
+    advices = list(advices)
     last = {event.path: event.recipe for event in build.events if event.kind in _WRITES}
     cases = [_Case(each, last, top) for each in advices if _is_tried(each)]
     for case in cases:  # in place the first trial changes what the others are compared with
-        case.proves(build, clean)
+        case.proves(build, clean, [])
+        more = case.missing(advices)
+        if more and not case.is_shown:
+            case.proves(build, clean, more)
     for each in advices:
         if not each.proof:
             why = "smpmake does not know how to make this alone"
@@ -45,6 +51,7 @@ class _Case:
         self._advice, self._top, self._make = advice, top, advice.make
         self._reader = advice.readers[0]
         self._goals = _goals(advice, self._reader)
+        self.is_shown = False
         self._paths = set(advice.paths)
         self._made = [
             path for path, recipe in last.items() if _is_of(recipe, self._make, self._reader)
@@ -52,9 +59,22 @@ class _Case:
         wanted = dict.fromkeys((*self._made, *advice.paths))
         self._before = {path: _sum(path) for path in wanted if os.path.isfile(path)}
 
-    def proves(self, build: Build, clean: str) -> None:
-        """Runs the trial, and writes into the advice what it shows."""
-        trial = attempt(self._make, self._goals, build, self._top, clean, list(self._before))
+    def missing(self, advices: Iterable[Advice]) -> list[str]:
+        """What the goals lack by other advices: without it the trial fails before its time."""
+        found = [
+            each.other
+            for each in advices
+            if each.make is self._make
+            and each.kind in _LACKS
+            and each.other != self._advice.other
+            and not set(self._goals).isdisjoint(each.readers)
+        ]
+        return [name for name in dict.fromkeys(found) if name not in self._goals]
+
+    def proves(self, build: Build, clean: str, first: list[str]) -> None:
+        """Runs the trial, behind other goals, and writes into the advice what it shows."""
+        goals = [*first, *self._goals]
+        trial = attempt(self._make, goals, build, self._top, clean, list(self._before))
         self._status, self._sums = trial.build.status, trial.sums
         self._done: dict[str, set[str]] = {}
         makes = [make for make in trial.build.makes if make.folder == self._make.folder]
@@ -62,8 +82,9 @@ class _Case:
             if any(_is_of(event.recipe, make, self._reader) for make in makes):
                 self._done.setdefault(event.kind, set()).add(event.path)
         shown = self._shown() if self._done else ""
-        words = f"`make {' '.join(self._goals)}`"
+        words = f"`make {' '.join(goals)}`"
         state = PROVED if shown else NOT_SHOWN
+        self.is_shown = bool(shown)
         self._advice.proof = f"{state}: {words} {shown or self._excuse()}"
 
     def _did(self, kinds: str) -> set[str]:

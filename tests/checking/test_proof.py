@@ -61,14 +61,23 @@ def test_in_place_behind_a_command_that_cleans(tmp_path: Path) -> None:
     assert (tmp_path / "seen").read_text() == "\n"
 
 
-def test_a_failure_for_another_reason_shows_nothing(tmp_path: Path) -> None:
+def test_what_other_findings_say_is_made_first(tmp_path: Path) -> None:
     makefile = f"all: gen.h p o\no:\n\tcat p >/dev/null\n\tcat gen.h >$@\np:\n\techo >$@\n{GEN}"
     result = checked(tmp_path, makefile, {}, proves=True, clean="rm -f o p gen.h")
     proofs = {each.other: each.proof for each in result.advices}
     assert proofs == {
         "p": "proved: `make o` does not find p, and fails",
-        "gen.h": "not shown: `make o` fails for another reason",
+        "gen.h": "proved: `make p o` does not find gen.h, and fails",
     }
+
+
+def test_a_failure_that_nobody_explains_shows_nothing(tmp_path: Path) -> None:
+    makefile = f"all: gen.h o\no:\n\ttest -f all.mk && cat gen.h >$@\n{GEN}"
+    clean = "rm -f o gen.h all.mk"
+    result = checked(tmp_path, makefile, {"all.mk": ""}, proves=True, clean=clean)
+    assert [each.proof for each in result.advices] == [
+        "not shown: `make o` fails for another reason"
+    ]
 
 
 def test_what_does_not_depend_on_the_order_is_not_shown(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ def test_a_script_without_a_make_has_no_declarations(space: Space) -> None:
 
 def test_what_was_up_to_date_was_not_looked_at(space: Space) -> None:
     space.write({"Makefile": "all: a b\na b: ; echo >$@\n"})
+    os.utime(space.folder / "Makefile", (1, 1))
     assert space.run("make", "a").status == 0
     done = space.run(SMPMAKE, "check", "make")
     assert done.status == 5
@@ -334,5 +335,5 @@ def test_a_signal_ends_the_build_and_smpmake(space: Space, number: signal.Signal
     assert process.stdout is not None
     assert process.stdout.readline() == b"begun\n"
     process.send_signal(number)
-    # A make whose recipe has ended before its own SIGINT arrives has nothing to wait for.
-    assert space.finish(process).status in {-number, 2 if number == signal.SIGINT else -number}
+    # A make whose recipe has ended before its own signal arrives complains: nothing to wait for.
+    assert space.finish(process).status in {-number, 2}
