@@ -7,6 +7,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -41,6 +42,7 @@ class Line(NamedTuple):
     line   where the rule is; 0 where that is not known.
     text   "" where no line mends it.
     rule   what the rule itself could need instead; "" unless all that it made are readers.
+    is_made  a recipe of the build makes the file: what is changed in it is lost.
     after  the number of the line in `file` behind which it may stand; 0: no patch can be made.
     """
 
@@ -49,6 +51,7 @@ class Line(NamedTuple):
     text: str
     after: int
     rule: str = ""
+    is_made: bool = False
 
 
 @dataclass
@@ -97,8 +100,13 @@ class _Case(NamedTuple):
         return self.meeting.earlier.target if self.meeting else self.finding.other.target
 
 
-def advise(found: Iterable[Finding], order: Order) -> list[Advice]:
-    """Findings in groups that have one cause, the worst first."""
+def advise(
+    found: Iterable[Finding], order: Order, made: AbstractSet[str] = frozenset()
+) -> list[Advice]:
+    """Findings in groups that have one cause, the worst first.
+
+    made  files that the build has made: a makefile among them is mended at its source.
+    """
     cases = [_Case(each, order.meeting(each.other, each.reader)) for each in found]
     writers: dict[str, set[str]] = defaultdict(set)
     for case in cases:
@@ -109,6 +117,9 @@ def advise(found: Iterable[Finding], order: Order) -> list[Advice]:
         groups[_cause(case, writers)].append(case)
     kinds = list(Kind)
     advices = [_advice(group) for group in groups.values()]
+    for each in advices:
+        if each.line.file in made:
+            each.line = each.line._replace(after=0, is_made=True)
     return sorted(advices, key=lambda each: (kinds.index(each.kind), -len(each.readers)))
 
 

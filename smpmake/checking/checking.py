@@ -58,7 +58,7 @@ def result_of(command: list[str], build: Build, top: str, *, sources: bool = Fal
         command=command,
         top=top,
         status=build.status,
-        advices=advise(findings(build, order, top=top if sources else ""), order),
+        advices=advise(findings(build, order, top=top if sources else ""), order, written),
         makes=len(known),
         looked_at=len(ran),
         up_to_date=sum(left),

@@ -108,6 +108,8 @@ def _mend(each: Advice, top: str) -> str:
     line = each.line
     file = os.path.relpath(line.file, top) if line.file else "the makefile"
     place = f"{file}:{line.line}" if line.line else file
+    if line.is_made:
+        place += " (a recipe makes it: change its source)"
     if not line.text:
         return f"{place}: let one rule make it, or give each recipe a file of its own"
     if each.kind is Kind.IN_VAIN:

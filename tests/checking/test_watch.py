@@ -202,6 +202,15 @@ def test_a_generated_makefile_is_mended_at_its_source(space: Space, head: str, s
     assert (space.folder / "p.diff").read_text() == ""
 
 
+def test_a_makefile_that_a_recipe_makes_is_mended_at_its_source(space: Space) -> None:
+    inner = f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"
+    makefile = "all: made.mk ; $(MAKE) -f made.mk\nmade.mk: in.mk ; cp in.mk made.mk\n"
+    space.write({"Makefile": makefile, "in.mk": inner})
+    done = space.run(SMPMAKE, "check", "--patch", "p.diff", "make")
+    assert "made.mk:2 (a recipe makes it: change its source): add   o: gen.h" in done.out
+    assert (space.folder / "p.diff").read_text() == ""
+
+
 def test_the_document(space: Space) -> None:
     space.write({"Makefile": f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"})
     done = space.run(SMPMAKE, "check", "--json", "found.json", "make")
