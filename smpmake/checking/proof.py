@@ -15,6 +15,8 @@ from smpmake.checking.trial import attempt
 PROVED, NOT_SHOWN = "proved", "not shown"
 #: Kinds of which the reader's target does not come to its end without the other.
 _LACKS: Final = frozenset({Kind.READS, Kind.MADE_ELSEWHERE, Kind.FOLDER})
+#: How often two recipes are run at once that neither order shows to be in each other's way.
+_AT_ONCE: Final = 3
 _WRITES: Final = frozenset("wRas")
 
 
@@ -31,6 +33,9 @@ def prove(advices: Iterable[Advice], build: Build, top: str, clean: str = "") ->
         more = case.missing(advices)
         if more and not case.is_shown:
             case.proves(build, clean, more)
+        for _ in range(_AT_ONCE if case.may_meet else 0):
+            if not case.is_shown:
+                case.proves(build, clean, ["-j2", *more])
     for each in advices:
         if not each.proof:
             why = "smpmake does not know how to make this alone"
@@ -59,6 +64,11 @@ class _Case:
         wanted = dict.fromkeys((*self._made, *advice.paths))
         self._before = {path: _sum(path) for path in wanted if os.path.isfile(path)}
 
+    @property
+    def may_meet(self) -> bool:
+        """Whether it matters that two recipes run at once, and not in which order."""
+        return self._advice.kind in (Kind.REMOVES, Kind.BOTH_WRITE) and len(self._goals) > 1
+
     def missing(self, advices: Iterable[Advice]) -> list[str]:
         """What the goals lack by other advices: without it the trial fails before its time."""
         found = [
@@ -72,15 +82,24 @@ class _Case:
         return [name for name in dict.fromkeys(found) if name not in self._goals]
 
     def proves(self, build: Build, clean: str, first: list[str]) -> None:
-        """Runs the trial, behind other goals, and writes into the advice what it shows."""
+        """Runs the trial, behind other words, and writes into the advice what it shows."""
         goals = [*first, *self._goals]
         trial = attempt(self._make, goals, build, self._top, clean, list(self._before))
         self._status, self._sums = trial.build.status, trial.sums
         self._done: dict[str, set[str]] = {}
         makes = [make for make in trial.build.makes if make.folder == self._make.folder]
+        self._lost: set[str] = set()  # what one of both had written, and does not find again
+        wrote: set[tuple[str, str]] = set()
         for event in trial.build.events:
-            if any(_is_of(event.recipe, make, self._reader) for make in makes):
-                self._done.setdefault(event.kind, set()).add(event.path)
+            for target in (self._reader, self._advice.other):
+                if not any(_is_of(event.recipe, make, target) for make in makes):
+                    continue
+                if target == self._reader:
+                    self._done.setdefault(event.kind, set()).add(event.path)
+                if event.kind in "wRs":
+                    wrote.add((target, event.path))
+                elif event.kind == "v" and (target, event.path) in wrote:
+                    self._lost.add(event.path)
         shown = self._shown() if self._done else ""
         words = f"`make {' '.join(goals)}`"
         state = PROVED if shown else NOT_SHOWN
@@ -122,7 +141,10 @@ class _Case:
         other = self._changed(self._advice.paths)
         if wrote and any(finding.reader.pid == 0 for finding in self._advice.findings):
             return f"runs a second recipe that writes {self._name(wrote)}"
-        return f"leaves other bytes in {self._name(other)}" if wrote and other else ""
+        if wrote and other:
+            return f"leaves other bytes in {self._name(other)}"
+        lost = self._lost & self._paths
+        return f"does not find {self._name(lost)}, and fails" if lost and self._status else ""
 
     def _shows_no_folder(self) -> str:
         inside = {path for path in self._did("v") if os.path.dirname(path) in self._paths}

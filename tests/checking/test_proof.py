@@ -109,3 +109,22 @@ def test_only_goals_go() -> None:
     assert alone(words, ["o"]) == [
         *("make", "-C", "d", "-sk", "X=1", "-f", "m.mk", "--no-print-directory", "o"),
     ]
+
+
+def test_what_only_two_at_once_show(tmp_path: Path) -> None:
+    """In a row each finds its own temporary file.  At once `b` removes it between two steps of
+    `a`."""
+    at_once = 'case "$$MAKEFLAGS" in *-j*)'
+    makefile = (
+        "all: a b\n"
+        f"a:\n\techo 1 >tmp; {at_once} echo >one; echo >two;; esac; "
+        "cat tmp && rm tmp && echo >$@\n"
+        f"b:\n\t{at_once} cat one;; esac; echo 2 >tmp; cat tmp && rm tmp && echo >$@"
+        f"; {at_once} cat two;; esac\n"
+        "clean:\n\trm -f a b tmp one two; mkfifo one two\n"
+    )
+    result = checked(tmp_path, makefile, {}, proves=True, clean="make clean")
+    proofs = {(each.kind, each.line.text): each.proof for each in result.advices}
+    assert proofs == {
+        (Kind.BOTH_WRITE, ""): "proved: `make -j2 b a` does not find tmp, and fails",
+    }
