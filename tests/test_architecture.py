@@ -52,7 +52,9 @@ MAY: dict[str, set[str]] = {
     "cluster": {"commands", "disk", "errors", "threads"},
     "undo": {"disk", "folders", "native", "protocol", "records", "schedule", "variables"},
     "guard": {"disk", "protocol", "records", "schedule", "undo"},
+    "capacity": {"config", "cpus", "decide", "disk", "folders", "guard", "schedule"},
     "engine": {
+        "capacity",
         "cluster",
         "commands",
         "config",
@@ -74,6 +76,7 @@ MAY: dict[str, set[str]] = {
     },
     "server": {
         "__init__",
+        "capacity",
         "commands",
         "config",
         "cpus",
@@ -93,6 +96,7 @@ MAY: dict[str, set[str]] = {
     "status": {"errors", "records", "units"},
     "session": {
         "__init__",
+        "capacity",
         "commands",
         "config",
         "cpus",

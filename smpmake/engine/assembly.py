@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from smpmake import folders, native
+from smpmake.capacity.memory import reserve_of
+from smpmake.capacity.tokens import Tokens
 from smpmake.config import Settings
 from smpmake.disk.disk import Disk
-from smpmake.engine.admission import reserve_of
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import LoopClock
 from smpmake.engine.engine import Engine
 from smpmake.engine.pool import Pool
-from smpmake.engine.tokens import Tokens
 from smpmake.errors import SmpmakeError
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard

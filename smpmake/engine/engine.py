@@ -13,10 +13,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from smpmake import native
+from smpmake.capacity.capacity import Capacity
+from smpmake.capacity.memory import Memory
+from smpmake.capacity.tokens import Tokens
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import launchers
-from smpmake.engine.admission import Admission
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
@@ -25,7 +27,6 @@ from smpmake.engine.distribution import Distribution
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
 from smpmake.engine.issuing import Issuing
-from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
 from smpmake.engine.parallel import ParallelDrivers
@@ -34,8 +35,6 @@ from smpmake.engine.priority import Priority
 from smpmake.engine.programs import Programs
 from smpmake.engine.silence import SilencePredictor
 from smpmake.engine.sinks import Printer
-from smpmake.engine.tokens import Tokens, Unlimited
-from smpmake.engine.unheard import Unheard
 from smpmake.forecast import Forecast
 from smpmake.guard.kept import Kept
 from smpmake.guard.pending import Pending
@@ -94,18 +93,21 @@ class Engine:
         self._pool = pool
         self._clock = clock
         self._chaos = chaos or Chaos()
-        self.priority = Priority(self._chaos, Admission(reserve))
+        self.priority = Priority(self._chaos)
         processes = processes or Processes()
-        self._lending = lending = Lending(slots, tokens or Unlimited(), disk.folder, processes)
         self._distribution = distribution = Distribution(cluster, slots, clock.now)
-        self._unheard = unheard = Unheard(disk.folder, board, clock, processes)
-        self.scheduler = Scheduler(
+        self.capacity = Capacity(
             slots,
-            self.priority.rank,
-            lambda job, alone: distribution.admits(job) and self.priority.admits(job, alone),
-            lending.another,
-            unheard.at_work,
+            Memory(reserve, self.priority.needs),
+            tokens,
+            disk.folder,
+            board,
+            processes,
+            clock.later,
+            lambda: self._executor.take_another(),
+            lambda job: not distribution.admits(job),
         )
+        self.scheduler = Scheduler(slots, self.priority.rank, self.capacity.room)
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
         litter = cluster.litter if cluster is not None else ""
@@ -144,11 +146,10 @@ class Engine:
             observer=observer,
             priority=self.priority,
             chaos=self._chaos,
-            lending=lending,
+            capacity=self.capacity,
             distribution=distribution,
             silence=silence,
         )
-        unheard.wake = self._executor.take_another
         issuing = Issuing(
             self._executor,
             hazards,
@@ -174,7 +175,7 @@ class Engine:
             programs=programs,
             silence=silence,
         )
-        self._drivers = ParallelDrivers(processes, lambda: lending.has_outsiders)
+        self._drivers = ParallelDrivers(processes, lambda: self.capacity.lending.has_external)
         executor = self._executor
         distribution.connect(executor.pause, executor.resume, executor.take_another, self._tell_all)
 
@@ -232,7 +233,7 @@ class Engine:
             settle(GO_ON)
             return None
         if question.kind == layout.ASK_TOKENS:
-            fifo = self._lending.begin_process(question.pid, self._executor.take_another)
+            fifo = self.capacity.lending.begin_process(question.pid)
             settle(wire.encode_guard_answer(layout.GUARD_ELSEWHERE, path=fifo) if fifo else GO_ON)
             self._executor.take_another()
             return None
@@ -285,6 +286,7 @@ class Engine:
     def expect(self, forecast: Forecast) -> None:
         """Earlier builds of the project have been looked at."""
         self.priority.expect(forecast)
+        self.capacity.memory.expect()
         self._distribution.expect(forecast)
         again = self.scheduler.dispatch if self._chaos.active else self.scheduler.reorder
         self._executor.perform(again())
@@ -316,9 +318,7 @@ class Engine:
 
     def close(self) -> list[str]:
         """Ends the workers; returns what was left over that should not be (promise P9)."""
-        self._executor.close()
-        self._unheard.close()
-        self._lending.close()
+        self.capacity.close()
         self._distribution.close()
         leftovers = [
             f"still claimed by '{command_of(job).record.command}' ({job.state.value})"

@@ -11,6 +11,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from enum import Enum
 
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import NEXT, NOBODY, Job, Mode, State
@@ -46,6 +47,16 @@ class Cancelled:
 
 
 Action = Start | Grant | Resume | Cancelled
+
+
+class Room(Enum):
+    """What there is for one more command: `SMALLER` for none that needs as much as this one."""
+
+    FREE = "free"
+    SMALLER = "smaller"
+    NONE = "none"
+
+
 _UNSTARTED = (State.WAITING, State.READY)
 _WANTS_SLOT = (State.READY, State.RESUMING)
 _LOOK_AHEAD = 32  # jobs that are asked for when one is too large for now
@@ -55,14 +66,10 @@ class Scheduler:
     """Slots, hazards and the queue.  One instance a server.
 
     rank    what the queue is ordered by: the order of issue, if nothing else is wanted.
-    admits  whether a job may start; asked with whether it would be the only one, which it always
-            may be.  A job that is admitted starts.
-    another whether one more slot may be used beside so many, which may also be somebody else's
-            to say; the first always may.
-    unheard how many commands are at work that were never issued; asked with those who wait, of
-            whom one may be such a command.
-    held    jobs that had a slot at the last turn and were not admitted.
-    short   whether there was no other slot to be had then, though one is free.
+    room    what there is for a job beside so many that have a slot; asked with those who wait in
+            the foreground.  One for which it is free starts.  The only one must find room in time.
+    held    jobs that were too large at the last turn.
+    short   whether there was no room for any then, though a slot is free.
     counts  how many jobs are in each state, or came to that end.
     """
 
@@ -70,9 +77,7 @@ class Scheduler:
         self,
         slots: int,
         rank: Callable[[Job], float] = lambda job: job.number,
-        admits: Callable[[Job, bool], bool] = lambda job, alone: True,
-        another: Callable[[int], bool] = lambda busy: True,
-        unheard: Callable[[Collection[Job]], int] = lambda waiting: 0,
+        room: Callable[[Job, int, Collection[Job]], Room] = lambda job, busy, waiting: Room.FREE,
     ) -> None:
         self.hazards = Hazards()
         self.slots = slots
@@ -80,9 +85,7 @@ class Scheduler:
         self._lanes = slots
         self._parked: list[int] = []
         self._rank = rank
-        self._admits = admits
-        self._another = another
-        self._unheard = unheard
+        self._room = room
         self.held = 0
         self.short = False
         self._urgent: list[tuple[float, int, Job]] = []
@@ -269,7 +272,6 @@ class Scheduler:
     def _dispatch(self, actions: list[Action]) -> None:
         passed_over: list[tuple[float, int, Job]] = []
         self.short = False
-        unheard: int | None = None  # none begins while we are at it, so one look is enough
         while self._free and self._alone is None:
             # A job that was hurried stands in both queues; its state tells whether it still counts.
             queue = self._urgent or self._queue
@@ -279,24 +281,20 @@ class Scheduler:
             if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
                 continue
-            if unheard is None:
-                unheard = self._unheard(self._waiting)
-            busy = self.busy + unheard
-            if job.exclusive and busy:
+            if job.exclusive and self.busy:
                 break
-            alone = busy == 0
-            if not alone and (busy >= self.slots or not self._another(busy)):
+            room = self._room(job, self.busy, self._waiting)
+            if room is Room.NONE:
                 self.short = True
                 break
-            if job.state is State.READY and not self._admits(job, alone) and not alone:
-                # Smaller ones may go first, but not past what somebody waits for.
-                if queue is self._urgent or len(passed_over) >= _LOOK_AHEAD:
-                    passed_over.append(heapq.heappop(queue))
-                    break
-                passed_over.append(heapq.heappop(queue))
+            entry = heapq.heappop(queue)
+            if room is Room.FREE:
+                self._take_slot(job, actions)
                 continue
-            heapq.heappop(queue)
-            self._take_slot(job, actions)
+            # Smaller ones may go first, but not past what somebody waits for.
+            passed_over.append(entry)
+            if queue is self._urgent or len(passed_over) > _LOOK_AHEAD:
+                break
         self.held = len(passed_over)
         for entry in passed_over:
             heapq.heappush(self._urgent if entry[2].urgent else self._queue, entry)

@@ -30,9 +30,9 @@ from smpmake.session.stage import BUILD, Stage, terms_of
 from smpmake.threads import Thread
 
 if TYPE_CHECKING:
+    from smpmake.capacity.neighbours import Neighbours
     from smpmake.engine.engine import Engine
     from smpmake.forecast import Forecast
-    from smpmake.server.neighbours import Neighbours
     from smpmake.server.socket import Server
     from smpmake.session.driver_output import DriverOutput
     from smpmake.session.repeated import Repeated
@@ -49,7 +49,7 @@ _SERVER: Final = tuple(
     for name in (
         *("decide.known_failures", "engine.command", "engine.observer", "engine.outcome"),
         *("guard.questions", "engine.execute", "engine.assembly", "server.callers"),
-        *("server.requests", "server.neighbours", "server.socket"),
+        *("server.requests", "capacity.neighbours", "server.socket"),
     )
 )
 
@@ -144,10 +144,10 @@ class LocalBackend:
         assert self._board is not None
         assert self._listener is not None
         assert self._stage is not None
+        from smpmake.capacity.neighbours import neighbours
         from smpmake.decide.known_failures import KnownFailures
         from smpmake.decide.known_silence import KnownSilence
         from smpmake.engine.assembly import assemble
-        from smpmake.server.neighbours import neighbours
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
 
@@ -173,7 +173,7 @@ class LocalBackend:
         requests = Requests(engine, self.folder, self._stage.shims)
         self._server = Server(self._listener, engine, requests)
         if self._settings.history:
-            engine.priority.await_forecast(self._slots)
+            engine.capacity.memory.await_forecast(self._slots)
             loop = asyncio.get_running_loop()
             loop.call_later(BREATH, self._begin_to_look_back, loop, os.getcwd())
 

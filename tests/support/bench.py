@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from smpmake.capacity.tokens import Tokens
 from smpmake.cluster.cluster import Cluster
 from smpmake.commands.families import runs_lines
 from smpmake.commands.model import Files
@@ -23,7 +24,6 @@ from smpmake.engine.clock import Timer
 from smpmake.engine.engine import Engine
 from smpmake.engine.foresight import Foresight
 from smpmake.engine.pool import OnLost, OnResult
-from smpmake.engine.tokens import Tokens
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import frames, layout

@@ -1,4 +1,4 @@
-"""Checks that nobody has heard of: what tells the server that one is at work."""
+"""Checks of configure scripts that run without asking: what tells the server of one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.capacity.checks import UntrackedChecks
 from smpmake.decide.procfs import Processes
-from smpmake.engine.unheard import Unheard
 from smpmake.guard.questions import Waiter
 from smpmake.guard.scoreboard import CHECK, Scoreboard
 from smpmake.protocol import layout
@@ -56,36 +56,76 @@ def clock() -> HandClock:
     return HandClock()
 
 
+def checks_of(folder: Path, clock: HandClock, board: Scoreboard | None = None) -> UntrackedChecks:
+    """As an engine has them; woken, it looks again."""
+    board = board or Scoreboard(folder / "board")
+    return UntrackedChecks(folder, board, Processes(), clock.later, lambda: None)
+
+
 def test_a_check_counts_while_its_process_is_there(tmp_path: Path, clock: HandClock) -> None:
-    unheard = Unheard(tmp_path, Scoreboard(tmp_path / "board"), clock, Processes())
     woken: list[int] = []
-    unheard.wake = lambda: woken.append(unheard.at_work())
-    assert unheard.at_work() == 0
+    checks = UntrackedChecks(
+        *(tmp_path, Scoreboard(tmp_path / "board"), Processes(), clock.later),
+        lambda: woken.append(checks.at_work()),
+    )
+    assert checks.at_work() == 0
+    checks.others_use(0)
     with at_work(tmp_path):
-        assert unheard.at_work() == 1
+        assert checks.at_work() == 1
         clock.ring()
     clock.ring()
     assert woken == [1, 0]
-    unheard.close()
+    checks.close()
 
 
 def test_one_that_waits_itself_does_not_count(tmp_path: Path, clock: HandClock) -> None:
-    unheard = Unheard(tmp_path, Scoreboard(tmp_path / "board"), clock, Processes())
+    checks = checks_of(tmp_path, clock)
     with at_work(tmp_path) as check:
-        assert unheard.at_work([waiter(os.getpid())]) == 1
-        assert unheard.at_work([waiter(os.getpid()), waiter(check)]) == 0
-    unheard.close()
+        assert checks.at_work([waiter(os.getpid())]) == 1
+        assert checks.at_work([waiter(os.getpid()), waiter(check)]) == 0
+    checks.close()
 
 
 def test_none_begins_from_where_the_server_has_looked(tmp_path: Path, clock: HandClock) -> None:
-    board = Scoreboard(tmp_path / "board")
-    unheard = Unheard(tmp_path, board, clock, Processes())
+    checks = checks_of(tmp_path, clock)
     before = (tmp_path / "board").read_bytes()
-    unheard.at_work()
+    checks.at_work()
     assert (tmp_path / "board").read_bytes() != before
-    board.at_work(0)
+    checks.others_use(0)
     assert (tmp_path / "board").read_bytes() == before
-    unheard.close()
+    checks.close()
+
+
+def test_a_lock_is_looked_at_only_where_a_check_may_have_begun(
+    tmp_path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job start beside others makes no system call for it."""
+    looks: list[int] = []
+    real = fcntl.fcntl
+
+    def counts(fd: int, how: int, lock: bytes) -> bytes:
+        looks.append(fd)
+        return real(fd, how, lock)
+
+    checks = checks_of(tmp_path, clock)
+    monkeypatch.setattr(fcntl, "fcntl", counts)
+    assert checks.at_work() == 0
+    (descriptor,) = looks
+    for used in (1, 2, 1):
+        checks.others_use(used)
+        with at_work(tmp_path):  # its shim finds the word on the board, and asks
+            assert checks.at_work() == 0
+    assert looks == [descriptor]
+    checks.others_use(0)
+    with at_work(tmp_path):
+        assert [checks.at_work(), checks.at_work()] == [1, 1]
+        checks.others_use(1)
+        assert checks.at_work() == 1  # it was there before
+    assert checks.at_work() == 0
+    assert set(looks) == {descriptor}
+    checks.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
 
 
 def test_where_there_are_no_locks_nobody_has_one(
@@ -94,7 +134,7 @@ def test_where_there_are_no_locks_nobody_has_one(
     def refuses(*_: object) -> bytes:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    unheard = Unheard(tmp_path, Scoreboard(tmp_path / "board"), clock, Processes())
+    checks = checks_of(tmp_path, clock)
     monkeypatch.setattr(fcntl, "fcntl", refuses)
-    assert unheard.at_work() == 0
-    unheard.close()
+    assert checks.at_work() == 0
+    checks.close()

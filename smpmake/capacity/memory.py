@@ -1,4 +1,4 @@
-"""Whether another job may start: by the memory that it will need and the memory that is free."""
+"""How many jobs may run by the memory that they will need and the memory that is free."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from smpmake.config import Settings
+from smpmake.schedule.job import Job
 
 _FRESH: Final = 0.1  # s that a measurement holds
 _AMPLE: Final = 2 << 30  # bytes a slot: 99 of 100 compilers need less
@@ -73,8 +74,11 @@ def _cached(read: Callable[[str], str | None], folder: str, name: str) -> int:
     return 0
 
 
-class Admission:
-    """Decides.  reserve: bytes that stay free, -1 for no such rule at all.
+class Memory:
+    """One per engine.
+
+    reserve  bytes that stay free, -1 for no such rule at all.
+    needs    how many bytes a job will need; that may be known better later.
 
     What runs will come to have all that it needs, and has some of it already; how much, the
     kernel tells with a delay.  So what is free is measured when nothing runs, and from then on
@@ -84,30 +88,49 @@ class Admission:
     def __init__(
         self,
         reserve: int,
+        needs: Callable[[Job], int],
         free: Callable[[], int] = available,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reserve = reserve
+        self._needs = needs
         self._free = free
         self._clock = clock
         self._measured: tuple[float, int] = (-1e9, 0)
         self._for_jobs = free() if reserve >= 0 else 0
+        self._running: set[Job] = set()
+        self._awaited = False
 
-    def is_ample(self, slots: int) -> bool:
-        """Whether there is so much free that no usual job could be too large."""
-        return self._reserve < 0 or self._for_jobs - self._reserve >= slots * _AMPLE
+    def await_forecast(self, slots: int) -> None:
+        """Earlier builds are being looked at; until then one job at a time if memory is short."""
+        self._awaited = self._reserve >= 0 and self._for_jobs - self._reserve < slots * _AMPLE
 
-    def nothing_runs(self) -> None:
-        """A job is about to start, and it is the only one."""
-        if self._reserve >= 0:
-            self._for_jobs = self._free_now()
+    def expect(self) -> None:
+        """Earlier builds have been looked at."""
+        self._awaited = False
 
-    def admits(self, needs: int, running: int) -> bool:
-        """Whether a job that needs so many bytes may start beside jobs that need `running`."""
+    def fits(self, job: Job, *, alone: bool) -> bool:
+        """Whether a job may start beside those that run; if so, it is taken to run from now on.
+
+        One that is alone always may.
+        """
         if self._reserve < 0:
             return True
+        if alone:
+            self._for_jobs = self._free_now()
+        elif self._awaited or not self._has_room(self._needs(job)):
+            return False
+        self._running.add(job)
+        return True
+
+    def _has_room(self, needs: int) -> bool:
+        running = sum(map(self._needs, self._running))
         self._for_jobs = min(self._for_jobs, self._free_now() + running)
         return needs + running + self._reserve <= self._for_jobs
+
+    def ended(self, job: Job) -> None:
+        """A job has left."""
+        self._running.discard(job)
 
     def _free_now(self) -> int:
         now = self._clock()

@@ -13,23 +13,22 @@ class Tokens(Protocol):
     def wanted_elsewhere(self) -> bool:
         """Whether others use the tokens that we do not."""
 
-    def another(self, busy: int) -> bool:
-        """Whether one more slot may be used beside `busy`."""
+    def most(self, wanted: int) -> int:
+        """How many slots may be used now; takes tokens for `wanted` of them."""
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
         """So many are in use now; `wake` is to be called when there may be another, None where
         nobody wants one."""
 
 
-class Unlimited:
+class NoJobserver:
     """Nobody has."""
 
     wanted_elsewhere = False
 
-    def another(self, busy: int) -> bool:
+    def most(self, wanted: int) -> int:
         """See Tokens."""
-        del busy
-        return True
+        return wanted
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
         """See Tokens."""
