@@ -15,7 +15,9 @@ from smpmake.guard.scoreboard import Scoreboard
 from smpmake.schedule.job import Job, State
 from smpmake.schedule.scheduler import Room
 
-_SECOND_LOOK: Final = 0.1  # s until memory is looked at again
+#: s until it is looked again at a check that was there, and at memory that was short.
+_CHECK_AGAIN: Final = 0.01
+_MEMORY_AGAIN: Final = 0.1
 
 
 class Capacity:
@@ -50,17 +52,20 @@ class Capacity:
         self.memory = memory
         self.lending = Lending(slots, folder, processes, wake)
         self._tokens = tokens or NoJobserver()
-        self._checks = UntrackedChecks(folder, board, processes, later, wake)
+        self._checks = UntrackedChecks(folder, board, processes)
         self._later = later
         self._wake = wake
         self._waits = waits
         self._refused = False  # by who gives tokens
-        self._looks_again = False
+        self._due: set[float] = set()  # looks, by their delay
 
     def room(self, job: Job, busy: int, waiting: Collection[Job]) -> Room:
         """Whether a job may have a slot beside `busy` commands; see Scheduler."""
         self._refused = False
-        used = busy + self._checks.at_work(waiting)
+        checks = self._checks.at_work(waiting)
+        if checks:
+            self._look_again(_CHECK_AGAIN)
+        used = busy + checks
         alone = used == 0
         if not alone and (job.exclusive or self._most(used + 1) <= used):
             return Room.NONE
@@ -94,14 +99,19 @@ class Capacity:
         used = busy + self.lending.lent
         self._tokens.settle(used, self._wake if short and self._refused else None)
         self._checks.others_use(used)
-        if held and not self._looks_again:
-            self._looks_again = True
-            self._later(_SECOND_LOOK, self._look_again)
+        if held:
+            self._look_again(_MEMORY_AGAIN)
 
-    def _look_again(self) -> None:
-        """Memory may have become free by other means than the end of a job."""
-        self._looks_again = False
-        self._wake()
+    def _look_again(self, seconds: float) -> None:
+        """Of what changes without a word: neither memory nor a check's end is told to us."""
+
+        def look() -> None:
+            self._due.remove(seconds)
+            self._wake()
+
+        if seconds not in self._due:
+            self._due.add(seconds)
+            self._later(seconds, look)
 
     def ended(self, job: Job) -> None:
         """A job has left, or will not run."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -20,33 +20,18 @@ from smpmake.guard.scoreboard import CHECK, Scoreboard
 from smpmake.schedule.job import Job
 
 _DEEPEST: Final = 64  # processes above one
-_AGAIN: Final = 0.01  # s until it is looked again at one that is at work
 _LOCK: Final = struct.Struct("hhqqi")  # struct flock where addresses have 64 bits
 
 
 class UntrackedChecks:
-    """One per engine.
+    """One per engine."""
 
-    later  does something after so many seconds.
-    wake   is called some time after a check was at work when it mattered.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        board: Scoreboard,
-        processes: Processes,
-        later: Callable[[float, Callable[[], None]], object],
-        wake: Callable[[], None],
-    ) -> None:
+    def __init__(self, folder: Path, board: Scoreboard, processes: Processes) -> None:
         self._board = board
         self._processes = processes
-        self._later = later
-        self._wake = wake
         self._path = folder / CHECK
         self._fd = -1
         self._none = False  # nor can one begin, by what the board has said since
-        self._looks_again = False
 
     def at_work(self, waiting: Iterable[Job] = ()) -> int:
         """How many checks are at work, one at most; none begins before `others_use`.
@@ -60,12 +45,7 @@ class UntrackedChecks:
         self._board.at_work(1)
         holder = self._holder()
         self._none = holder is None
-        if holder is None or any(self._is_part(job, holder) for job in waiting):
-            return 0
-        if not self._looks_again:
-            self._looks_again = True
-            self._later(_AGAIN, self._look)
-        return 1
+        return int(holder is not None and not any(self._is_part(job, holder) for job in waiting))
 
     def others_use(self, slots: int) -> None:
         """So many are in use, or lent; beside none a check may begin."""
@@ -74,7 +54,6 @@ class UntrackedChecks:
 
     def close(self) -> None:
         """Nobody asks any more."""
-        self._wake = lambda: None
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -96,7 +75,3 @@ class UntrackedChecks:
             return None
         kind, *_, pid = _LOCK.unpack(found[: _LOCK.size])
         return None if kind == fcntl.F_UNLCK else max(pid, 0)
-
-    def _look(self) -> None:
-        self._looks_again = False
-        self._wake()

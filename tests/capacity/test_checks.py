@@ -21,7 +21,6 @@ from smpmake.protocol import layout
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
 from smpmake.schedule.job import Job, Mode, Operands
-from tests.support.bench import HandClock
 
 HOLDS = """
 import fcntl, sys
@@ -51,43 +50,31 @@ def waiter(pid: int) -> Job:
     return Job(-1, "main", Mode.WAITER, Operands(), payload=payload)
 
 
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def checks_of(folder: Path) -> UntrackedChecks:
+    """As an engine has them."""
+    return UntrackedChecks(folder, Scoreboard(folder / "board"), Processes())
 
 
-def checks_of(folder: Path, clock: HandClock, board: Scoreboard | None = None) -> UntrackedChecks:
-    """As an engine has them; woken, it looks again."""
-    board = board or Scoreboard(folder / "board")
-    return UntrackedChecks(folder, board, Processes(), clock.later, lambda: None)
-
-
-def test_a_check_counts_while_its_process_is_there(tmp_path: Path, clock: HandClock) -> None:
-    woken: list[int] = []
-    checks = UntrackedChecks(
-        *(tmp_path, Scoreboard(tmp_path / "board"), Processes(), clock.later),
-        lambda: woken.append(checks.at_work()),
-    )
+def test_a_check_counts_while_its_process_is_there(tmp_path: Path) -> None:
+    checks = checks_of(tmp_path)
     assert checks.at_work() == 0
     checks.others_use(0)
     with at_work(tmp_path):
         assert checks.at_work() == 1
-        clock.ring()
-    clock.ring()
-    assert woken == [1, 0]
+    assert checks.at_work() == 0
     checks.close()
 
 
-def test_one_that_waits_itself_does_not_count(tmp_path: Path, clock: HandClock) -> None:
-    checks = checks_of(tmp_path, clock)
+def test_one_that_waits_itself_does_not_count(tmp_path: Path) -> None:
+    checks = checks_of(tmp_path)
     with at_work(tmp_path) as check:
         assert checks.at_work([waiter(os.getpid())]) == 1
         assert checks.at_work([waiter(os.getpid()), waiter(check)]) == 0
     checks.close()
 
 
-def test_none_begins_from_where_the_server_has_looked(tmp_path: Path, clock: HandClock) -> None:
-    checks = checks_of(tmp_path, clock)
+def test_none_begins_from_where_the_server_has_looked(tmp_path: Path) -> None:
+    checks = checks_of(tmp_path)
     before = (tmp_path / "board").read_bytes()
     checks.at_work()
     assert (tmp_path / "board").read_bytes() != before
@@ -97,7 +84,7 @@ def test_none_begins_from_where_the_server_has_looked(tmp_path: Path, clock: Han
 
 
 def test_a_lock_is_looked_at_only_where_a_check_may_have_begun(
-    tmp_path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A job start beside others makes no system call for it."""
     looks: list[int] = []
@@ -107,7 +94,7 @@ def test_a_lock_is_looked_at_only_where_a_check_may_have_begun(
         looks.append(fd)
         return real(fd, how, lock)
 
-    checks = checks_of(tmp_path, clock)
+    checks = checks_of(tmp_path)
     monkeypatch.setattr(fcntl, "fcntl", counts)
     assert checks.at_work() == 0
     (descriptor,) = looks
@@ -129,12 +116,12 @@ def test_a_lock_is_looked_at_only_where_a_check_may_have_begun(
 
 
 def test_where_there_are_no_locks_nobody_has_one(
-    tmp_path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuses(*_: object) -> bytes:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    checks = checks_of(tmp_path, clock)
+    checks = checks_of(tmp_path)
     monkeypatch.setattr(fcntl, "fcntl", refuses)
     assert checks.at_work() == 0
     checks.close()
