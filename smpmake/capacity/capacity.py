@@ -35,6 +35,8 @@ class Capacity:
     later  does something after so many seconds.
     wake   is called when there may be room for one more.
     waits  whether a job waits for a place on another machine instead.
+
+    lacks_memory  whether the last job for which there was no room was too large.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Capacity:
         self._later = later
         self._wake = wake
         self._waits = waits
+        self.lacks_memory = False
         self._refused = False  # by who gives tokens
         self._due: set[float] = set()  # looks, by their delay
 
@@ -72,6 +75,7 @@ class Capacity:
         if job.state is State.READY:
             waits = not alone and self._waits(job)
             if waits or not self.memory.fits(job, alone=alone):
+                self.lacks_memory = not waits
                 return Room.SMALLER
         return Room.FREE
 

@@ -1,4 +1,4 @@
-"""The cluster as the engine sees it: a place for a compile, and when that needs no CPU any more."""
+"""Hosts and their client: a place for a compile, and when that needs no CPU here any more."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import Final, NamedTuple
 from smpmake.cluster.canary import Canaries
 from smpmake.cluster.client import Client, Host
 from smpmake.cluster.compilers import Compiler, compiler_of, is_program
-from smpmake.cluster.places import HostState, Place, Places
+from smpmake.cluster.places import Place, Places
 from smpmake.cluster.sources import Sources
 from smpmake.commands.launchers import keeps_nothing
 from smpmake.disk.watch import Watch
+from smpmake.engine.elsewhere import HostState
 from smpmake.threads import in_a_thread
 
 _FOLLOWED: Final = 1.0  # s between looks at hosts that change

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from smpmake.cluster.client import Host
+from smpmake.engine.elsewhere import HostState
 
 _C = TypeVar("_C", bound=Hashable)  # what tells compilers apart
 _MOST_FAILURES: Final = 3  # of one host, before it is left out
@@ -17,17 +18,6 @@ class Place(NamedTuple):
 
     host: Host
     number: int
-
-
-class HostState(NamedTuple):
-    """How a host is: its name, how many compiles it takes, and has; of the compilers that were
-    looked at, those that are ours, and the others."""
-
-    name: str
-    slots: int
-    taken: int
-    compilers: tuple[str, ...]
-    others: tuple[str, ...]
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, command_of
-from smpmake.engine.distribution import Distribution
+from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.observer import Observer
 from smpmake.engine.orders import order_for
 from smpmake.engine.outcome import Outcome, refuse, tell
@@ -62,7 +62,7 @@ class Executor:
         priority: Priority,
         chaos: Chaos,
         capacity: Capacity,
-        distribution: Distribution,
+        elsewhere: Elsewhere,
         silence: SilencePredictor,
     ) -> None:
         self._scheduler = scheduler
@@ -77,7 +77,7 @@ class Executor:
         self._priority = priority
         self._chaos = chaos
         self._capacity = capacity
-        self._distribution = distribution
+        self._elsewhere = elsewhere
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
@@ -101,6 +101,11 @@ class Executor:
     def issued_by(self, caller: int) -> list[Command]:
         """Deferred commands of a process that have not ended."""
         return [command_of(job) for job in self._by_caller.get(caller, ())]
+
+    @property
+    def away(self) -> int:
+        """Jobs that other machines have, and that need no slot."""
+        return sum(command_of(job).record.sent > 0 for job in self._running.values())
 
     # ------------------------------------------------------------------ performing
 
@@ -177,10 +182,10 @@ class Executor:
         self._pending.runs(job)
         trace = self._observer.started(slot, job, command) if command.guarded else b""
         lent = self._lends(job, command)
-        errand = self._distribution.begin(job)
         terminal = self._output.terminal(command)
-        order = order_for(job, trace, terminal, lent, errand, self._pool.inherited)
-        self._chaos.later(functools.partial(self._pool.send, slot, order))
+        order = order_for(job, trace, terminal, lent, self._pool.inherited)
+        frame = self._elsewhere.start(job, order).frame()
+        self._chaos.later(functools.partial(self._pool.send, slot, frame))
 
     def _lends(self, job: Job, command: Command) -> bytes:
         """The FIFO of a job that can divide its work, by which it is lent slots; b"" for others."""
@@ -252,7 +257,6 @@ class Executor:
         command.build.left()
         self._observer.left(job, command)
         self._capacity.ended(job)
-        self._distribution.ended(job)
         self._pending.left(job)
         self._priority.ended(job)
         if job.mode is Mode.DEFERRED:
@@ -276,7 +280,7 @@ class Executor:
         if command.guarded and self._observer.ended(slot, job, command):
             self.perform(self._scheduler.relax(self._clock.now()))
             self.perform(self._questions.look_again())
-        if self._distribution.came_to_nothing(job, result):
+        if not self._elsewhere.holds(job, result):
             self._outcome.remove(job, command)
             self.perform(self._scheduler.again(job))
             return
@@ -380,6 +384,7 @@ class Executor:
             self._ended(slot, working.failed_result(job.number, errno.ECHILD))
             return
         command.restarted = True
+        self._elsewhere.holds(job, None)
         self.perform(self._scheduler.again(job))
 
 

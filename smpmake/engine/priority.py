@@ -60,6 +60,11 @@ class Priority:
         count, total = self._seen.get(command_of(job).record.tool, (0, 0))
         return total // count if count else 0
 
+    def work(self, job: Job) -> float | None:
+        """Seconds of work that a job took in an earlier build, None if it is new."""
+        output = _output(job)
+        return self._forecast.work(output) if output else None
+
     def ended(self, job: Job) -> None:
         """A job has left."""
         record = command_of(job).record

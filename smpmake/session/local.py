@@ -48,7 +48,7 @@ _SERVER: Final = tuple(
     f"smpmake.{name}"
     for name in (
         *("decide.known_failures", "engine.command", "engine.observer", "engine.outcome"),
-        *("guard.questions", "engine.execute", "engine.assembly", "server.callers"),
+        *("guard.questions", "engine.execute", "server.assembly", "server.callers"),
         *("server.requests", "capacity.neighbours", "server.socket"),
     )
 )
@@ -147,7 +147,7 @@ class LocalBackend:
         from smpmake.capacity.neighbours import neighbours
         from smpmake.decide.known_failures import KnownFailures
         from smpmake.decide.known_silence import KnownSilence
-        from smpmake.engine.assembly import assemble
+        from smpmake.server.assembly import assemble
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
 
@@ -269,10 +269,10 @@ class LocalBackend:
             from smpmake.engine import launchers
 
             record.launchers = launchers.read(build)
-            record.unused = self._engine.unused
+            report = self._engine.elsewhere.report()
+            record.unused = report.unused
             if record.unused:  # it says what they say
-                known = self._engine.complaints
-                build.notices[:] = [n for n in build.notices if n not in known]
+                build.notices[:] = [n for n in build.notices if n not in report.complaints]
             if build.failures or self._stopped:  # to undo takes a process: there may be few
                 self._engine.rest()
         others = self._neighbours

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smpmake.capacity.tokens import Tokens
-from smpmake.cluster.cluster import Cluster
 from smpmake.commands.families import runs_lines
 from smpmake.commands.model import Files
 from smpmake.decide.known_failures import KnownFailures
@@ -21,6 +20,7 @@ from smpmake.disk.disk import Disk
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.clock import Timer
+from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.engine import Engine
 from smpmake.engine.foresight import Foresight
 from smpmake.engine.pool import OnLost, OnResult
@@ -192,7 +192,7 @@ class Bench:
         reserve: int = -1,
         guard: bool = True,
         tokens: Tokens | None = None,
-        cluster: Cluster | None = None,
+        elsewhere: Callable[[Here], Elsewhere] = Nowhere,
     ) -> None:
         session = folder / "session"
         session.mkdir()
@@ -211,7 +211,7 @@ class Bench:
             processes=self.processes,
             reserve=reserve,
             tokens=tokens,
-            cluster=cluster,
+            elsewhere=elsewhere,
             proofs=AllSeen(),
         )
         self.log.touch()

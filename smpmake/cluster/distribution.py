@@ -12,23 +12,21 @@ import functools
 import math
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from smpmake.cluster.cluster import Cluster
+from smpmake.cluster.places import Place
 from smpmake.commands.families import is_launcher
 from smpmake.commands.launchers import prefix_variable
 from smpmake.commands.model import Analysis, Kind
 from smpmake.commands.sendable import sendable
 from smpmake.engine.command import Command, command_of
+from smpmake.engine.elsewhere import Here, Report
 from smpmake.engine.environment import Environment
-from smpmake.forecast import Forecast
+from smpmake.engine.orders import Order
 from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job
-
-if TYPE_CHECKING:  # few builds have a cluster, and all would wait for it
-    from smpmake.cluster.cluster import Cluster, Errand
-    from smpmake.cluster.places import HostState, Place
 
 #: Variables by which a compiler finds other parts of itself than a host's has.
 _OTHER_PROGRAMS: Final = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS")
@@ -37,10 +35,17 @@ _WEIGHT: Final = 0.1  # of the last compile in what they take on average
 
 
 @dataclass(slots=True)
-class _Away:
-    """A job that is done elsewhere."""
+class _Errand:
+    """A compile that can go.
 
-    place: Place
+    words      its own.
+    place      the one that it has, None while it has none.
+    came_back  it has been elsewhere, and that was of no use.
+    """
+
+    words: tuple[str, ...]
+    place: Place | None = None
+    came_back: bool = False
 
 
 @dataclass(slots=True)
@@ -57,157 +62,130 @@ class _Tally:
 
 
 class Distribution:
-    """One per engine.
+    """One per engine (see Elsewhere)."""
 
-    cluster  None where all is done here.
-    slots    how many jobs may run on this machine.
-    now      the clock, ns.
-    """
+    compiles = True
 
-    def __init__(self, cluster: Cluster | None, slots: int, now: Callable[[], int]) -> None:
+    def __init__(self, cluster: Cluster, here: Here) -> None:
+        self.litter = cluster.litter
         self._cluster = cluster
-        self._slots = slots
-        self._now = now
-        self._away: dict[Job, _Away] = {}
+        self._machine = here
         self._here: set[Job] = set()  # those that could have gone, and run here
         self._blind: set[bytes] = set()  # compilers of which nobody knows what they read
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
-        self._forecast = Forecast()
         self._tally = _Tally()
-        self._pause: Callable[[Job], None] = lambda job: None
-        self._resume: Callable[[Job], None] = lambda job: None
+        cluster.connect(here.wake, here.say)
 
-    def connect(
-        self,
-        pause: Callable[[Job], None],
-        resume: Callable[[Job], None],
-        wake: Callable[[], None],
-        say: Callable[[str], None],
-    ) -> None:
-        """Whom to tell that a job needs no slot any more, or one again, that there may be room, and
-        the user."""
-        self._pause, self._resume = pause, resume
-        if self._cluster is not None:
-            self._cluster.connect(wake, say)
-
-    def expect(self, forecast: Forecast) -> None:
-        """Earlier builds of the project have been looked at."""
-        self._forecast = forecast
-
-    @property
-    def count(self) -> int:
-        """Jobs that other machines have, and that need no slot."""
-        return sum(command_of(job).record.sent > 0 for job in self._away)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether jobs may have to wait for a place."""
-        return self._cluster is not None and not self._cluster.has_room
-
-    def wants_its_commands(self, analysis: Analysis) -> bool:
-        """Whether a recipe's line is to be run in place, so that its compile comes by itself."""
-        return self._cluster is not None and analysis.kind is Kind.COMPILE
-
-    def hosts(self) -> list[HostState]:
-        """Other machines, as they are now."""
-        return self._cluster.state() if self._cluster is not None else []
-
-    def look_at(self, command: Command, analysis: Analysis) -> None:
-        """A command is about to be issued: notes whether, and as what, it could go."""
-        if self._cluster is None:
-            return
+    def takes(self, command: Command, analysis: Analysis) -> object:
+        """See Elsewhere."""
         self._tally.compiles += analysis.kind is Kind.COMPILE
         if not command.guarded or command.invoke.real in self._blind:
-            return
-        argv = tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+            return None
+        argv = _words(command)
         told = Environment(command.invoke.env)
         if any(told.get(name) for name in _OTHER_PROGRAMS):
-            return
+            return None
         launcher = _launcher(command.invoke.real)
         prefix = prefix_variable(launcher) if launcher else ""
+        words = None
         if not launcher:
-            command.sendable = sendable(argv, analysis) or ()
+            words = sendable(argv, analysis)
         elif prefix and told.get(prefix) is None:
             compiler = argv[1:] if is_launcher(os.path.basename(argv[0])) else argv
-            command.sendable = sendable(compiler, analysis, as_it_is=True) or ()
-        if command.sendable and not self._cluster.may_take(_compiler(command)[1]):
-            self._tally.script = _compiler(command)[1]
-            command.sendable = ()
-        self._tally.sendable += bool(command.sendable)
+            words = sendable(compiler, analysis, as_it_is=True)
+        if not words:
+            return None
+        file = _compiler(command, words)[1]
+        if not self._cluster.may_take(file):
+            self._tally.script = file
+            return None
+        self._tally.sendable += 1
+        return _Errand(words)
 
-    def admits(self, job: Job) -> bool:
-        """Whether a job that is to start now is not rather to wait for a place elsewhere."""
-        cluster = self._cluster
-        if cluster is None or not self._goes(command_of(job)) or self._usual is None:
-            return True
-        if cluster.has_room or not cluster.waits(*_compiler(command_of(job))):
-            return True
+    def waits(self, job: Job) -> bool:
+        """See Elsewhere."""
+        errand, cluster = self._errand(job), self._cluster
+        if errand is None or self._usual is None or cluster.has_room:
+            return False
+        if not cluster.waits(*_compiler(command_of(job), errand.words)):
+            return False
         here, there = self._usual
         feeding = math.ceil(cluster.total * here / max(there, 1.0))
-        return len(self._here) < self._slots - feeding
+        return len(self._here) >= self._machine.slots - feeding
 
-    def begin(self, job: Job) -> Errand | None:
-        """How a job is run that starts now, if elsewhere."""
-        command, cluster = command_of(job), self._cluster
-        if cluster is None or not self._goes(command):
-            return None
-        self.ended(job)
+    def start(self, job: Job, order: Order) -> Order:
+        """See Elsewhere."""
+        command, errand = command_of(job), self._errand(job)
+        if errand is None:
+            return order
         self._tally.worth += 1
-        compiler = _compiler(command)
-        place = cluster.take(*compiler) if not command.came_back else None
+        compiler = _compiler(command, errand.words)
+        place = self._cluster.take(*compiler) if not errand.came_back else None
         if place is None:
             self._here.add(job)
-            return None
+            return order
         try:
-            cluster.watch(place, lambda host: self._moved(job, host))
+            self._cluster.watch(place, lambda host: self._moved(job, errand, host))
         except OSError:
-            cluster.give(place)
-            return None
-        self._away[job] = _Away(place)
+            self._cluster.give(place)
+            return order
+        errand.place = place
         self._tally.sent += 1
         command.record.host, command.record.sent = place.host.name, 0
         launcher = _launcher(command.invoke.real)
         if launcher:  # its cache may have it
             command.record.host = ""
-            argv = tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
-            real = os.fsdecode(command.invoke.real)
-            return cluster.errand(place, argv, real, "", prefix_variable(launcher))
-        return cluster.errand(place, command.sendable, *compiler[1:])
+            real, prefix = os.fsdecode(command.invoke.real), prefix_variable(launcher)
+            return order.by(*self._cluster.errand(place, _words(command), real, "", prefix))
+        return order.by(*self._cluster.errand(place, errand.words, *compiler[1:]))
 
-    def _goes(self, command: Command) -> bool:
-        """Whether a command can go, and is not known to be too short for that."""
-        outputs = command.record.outputs
-        work = self._forecast.work(outputs[0]) if command.sendable and outputs else None
-        return bool(command.sendable) and (work is None or work >= _FLOOR)
+    def _errand(self, job: Job) -> _Errand | None:
+        """What a job is that can go, and is not known to be too short for that."""
+        errand = command_of(job).elsewhere
+        if not isinstance(errand, _Errand):
+            return None
+        work = self._machine.work(job)
+        return errand if work is None or work >= _FLOOR else None
 
-    def _moved(self, job: Job, host: str) -> None:
+    def _moved(self, job: Job, errand: _Errand, host: str) -> None:
         """That machine has the job now; "": this one has it, or has it again."""
-        if job not in self._away:
+        if errand.place is None:
             return
         record = command_of(job).record
         if host and not record.sent:
-            record.host, record.sent = host, self._now()
-            self._pause(job)
+            record.host, record.sent = host, self._machine.now()
+            self._machine.pause(job)
         elif not host:
             is_back = record.sent > 0
             record.host, record.sent = "", 0
             if is_back:
-                self._resume(job)
+                self._machine.resume(job)
 
-    def came_to_nothing(self, job: Job, result: Result) -> bool:
-        """Whether what has come back is of no use, so that the job is to be run again, here.
+    def holds(self, job: Job, result: Result | None) -> bool:
+        """See Elsewhere.
 
         What a compiler there prints is without the source's lines, and some warnings depend on
         them: only silence is true.  And it knows what the preprocessor hands on, which is less than
         some sources say.
         """
-        away = self._away.get(job)
+        self._here.discard(job)
         command = command_of(job)
-        if away is None or command.signalled:
+        errand = command.elsewhere
+        if not isinstance(errand, _Errand) or errand.place is None:
+            return True
+        place, errand.place = errand.place, None
+        errand.came_back = result is not None and self._is_of_no_use(job, place, result)
+        self._cluster.give(place)
+        if errand.came_back:
+            command.record.host, command.record.sent = "", 0
+        return not errand.came_back
+
+    def _is_of_no_use(self, job: Job, place: Place, result: Result) -> bool:
+        command = command_of(job)
+        if command.signalled:
             return False
-        assert self._cluster is not None
         if not command.record.host:  # a cache's: too fast to be seen, or not sent at all
-            command.record.host = self._cluster.host_of(away.place)
+            command.record.host = self._cluster.host_of(place)
         if result.ok and not command.record.host:
             return False
         if not command.traced:
@@ -219,16 +197,12 @@ class Distribution:
         if os.WIFEXITED(result.wait_status) and self._cluster.blames_host(
             os.WEXITSTATUS(result.wait_status)
         ):
-            self._cluster.failed(away.place)
-        self.ended(job)
-        command.came_back = True
-        command.record.host, command.record.sent = "", 0
+            self._cluster.failed(place)
         return True
 
     def _loses(self, job: Job) -> bool:
         """Whether what it has read says more than a preprocessor hands on; or an object has come
         with nothing in it."""
-        assert self._cluster is not None
         record = command_of(job).record
         with contextlib.suppress(OSError):
             if not all(map(os.path.getsize, record.outputs)):
@@ -249,20 +223,14 @@ class Distribution:
             after + _WEIGHT * (there - after),
         )
 
-    def ended(self, job: Job) -> None:
-        """A job has ended, or is to be run again."""
-        self._here.discard(job)
-        away = self._away.pop(job, None)
-        if away is not None:
-            assert self._cluster is not None
-            self._cluster.give(away.place)
+    def report(self) -> Report:
+        """See Elsewhere."""
+        cluster = self._cluster
+        return Report(tuple(cluster.state()), self._unused(), tuple(cluster.complaints))
 
-    @property
-    def unused(self) -> str:
-        """That no other machine has compiled anything, why, and what to do; "" where one has, or
-        there was nothing to compile."""
+    def _unused(self) -> str:
         cluster, tally = self._cluster, self._tally
-        if cluster is None or tally.done or not tally.compiles:
+        if tally.done or not tally.compiles:
             return ""
         doctor = "`smpmake doctor` tries each host"
         if tally.script and not tally.sendable:
@@ -282,15 +250,13 @@ class Distribution:
             why, what = "each compile that was sent had to be repeated here", doctor
         return f"{cluster.name} compiled nothing, this machine did it all: {why}; {what}"
 
-    @property
-    def complaints(self) -> list[str]:
-        """What the user has been told of hosts."""
-        return self._cluster.complaints if self._cluster is not None else []
-
     def close(self) -> None:
-        """Nothing is sent any more."""
-        if self._cluster is not None:
-            self._cluster.close()
+        """See Elsewhere."""
+        self._cluster.close()
+
+
+def _words(command: Command) -> tuple[str, ...]:
+    return tuple(command.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
 
 
 @functools.lru_cache(64)
@@ -300,10 +266,10 @@ def _launcher(real: bytes) -> str:
     return name if is_launcher(name) else ""
 
 
-def _compiler(command: Command) -> tuple[str, str, str]:
+def _compiler(command: Command, words: tuple[str, ...]) -> tuple[str, str, str]:
     """What it is called, its file, and the PATH on which it was found."""
     path = Environment(command.invoke.env).get("PATH") or os.defpath
-    word = command.sendable[0]
+    word = words[0]
     name, real = os.path.basename(word), os.fsdecode(command.invoke.real)
     if _launcher(command.invoke.real):
         real = word if "/" in word else _behind_launchers(word, path)
