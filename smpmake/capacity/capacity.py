@@ -47,7 +47,7 @@ class Capacity:
         folder: Path,
         board: Scoreboard,
         processes: Processes,
-        later: Callable[[float, Callable[[], None]], object],
+        later: Callable[[float, Callable[[], None]], None],
         wake: Callable[[], None],
         waits: Callable[[Job], bool],
     ) -> None:

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable
 from pathlib import Path
 
 from smpmake.capacity.clients import MOST, ExternalClient, JobserverClient
@@ -38,49 +37,47 @@ class Lending:
         self._folder = folder
         self._processes = processes
         self._returned = returned
-        self._jobs: dict[Job, JobserverClient] = {}
-        self._external: dict[int, ExternalClient] = {}
-        self._left: set[ExternalClient] = set()  # they have ended, and what they started has not
+        #: By job or process; by itself where that has ended, and what it started has not.
+        self._clients: dict[Job | int | JobserverClient, JobserverClient] = {}
         self._callers: dict[Job, ExternalClient] = {}
         self._watcher = ProcessWatcher()
 
     def most(self, wanted: int) -> int:
         """How many commands may run beside what is lent; takes that back where `wanted` may not."""
         self._settle()
-        while wanted + self.lent > self._slots and any(each.take_back(1) for each in self._all()):
+        while wanted + self.lent > self._slots and any(
+            each.take_back(1) for each in self._clients.values()
+        ):
             pass
         return self._slots - self.lent
 
     def _settle(self) -> None:
-        for each in self._all():
+        for each in self._clients.values():
             each.settle()
 
     @property
     def lent(self) -> int:
         """Slots that others have beside their own, but for those who wait for what has one."""
-        return sum(each.used for each in self._all())
+        return sum(each.used for each in self._clients.values())
 
     @property
     def is_idle(self) -> bool:
         """Whether there is nobody who could be lent any."""
-        return not (self._jobs or self._external or self._left)
-
-    def _all(self) -> Iterable[JobserverClient]:
-        return chain(self._jobs.values(), self._external.values(), self._left)
+        return not self._clients
 
     @property
     def has_external(self) -> bool:
         """Whether a process of the driver's has a job server of ours."""
-        return bool(self._external)
+        return any(isinstance(key, int) for key in self._clients)
 
     def issued(self, job: Job, caller: int) -> None:
         """A command has come that `caller` waits for, who may hold a token meanwhile."""
-        if not self._external:
+        if not self.has_external:
             return
         child = caller
         for process in self._processes.above(child, sys.maxsize):
-            client = self._external.get(process.pid)
-            if client is not None:
+            client = self._clients.get(process.pid)
+            if isinstance(client, ExternalClient):
                 client.waiting[job] = child
                 self._callers[job] = client
                 return
@@ -88,10 +85,10 @@ class Lending:
 
     def begin(self, job: Job) -> bytes:
         """The FIFO of a job that is about to start; b"" where none can be had."""
-        self._close_job(job)
+        self._close(job)
         path = self._folder / f"lent-{job.number}"
         try:
-            self._jobs[job] = JobserverClient(path, self._returned)
+            self._clients[job] = JobserverClient(path, self._returned)
         except OSError:
             return b""
         return os.fsencode(path)
@@ -101,7 +98,7 @@ class Lending:
         caller = self._callers.pop(job, None)
         if caller is not None:
             del caller.waiting[job]
-        self._close_job(job)
+        self._close(job)
 
     def begin_process(self, pid: int) -> bytes:
         """The FIFO of a process of the driver's that divides its work; b"" where none can be had.
@@ -109,60 +106,49 @@ class Lending:
         It has that, with all that it starts, until they have ended; who asks again is given the
         same.
         """
-        known = self._external.get(pid)
-        if known is not None:
+        known = self._clients.get(pid)
+        if isinstance(known, ExternalClient):
             return known.name
 
         def on_return() -> None:
             if not client.settle():
-                self._let_go(pid, client)
+                self._close(pid if self._clients.get(pid) is client else client)
             self._returned()
 
         def on_end() -> None:
-            if self._external.get(pid) is not client:
+            if self._clients.get(pid) is not client:
                 return  # it has given up what it had
             client.forget_names()
             client.take_back(MOST)
-            if client.settle() and client.lent > 0:
-                self._left.add(client)
-                del self._external[pid]
-            else:
-                self._let_go(pid, client)
+            self._clients[client] = self._clients.pop(pid)
+            if not client.settle() or client.lent == 0:
+                self._close(client)
             self._returned()
 
         try:
             client = ExternalClient(self._folder / f"lent-to-{pid}", on_return)
         except OSError:
             return b""
+        self._clients[pid] = client
         if not self._watcher.watch(pid, on_end):
-            client.close()
+            self._close(pid)
             return b""
-        self._external[pid] = client
         return client.name
 
     def close(self) -> None:
         """Nothing is lent any more."""
         self._watcher.close()
-        for client in self._all():
-            client.close()
-        self._jobs.clear()
-        self._external.clear()
-        self._left.clear()
+        for key in list(self._clients):
+            self._close(key)
 
-    def _close_job(self, job: Job) -> None:
-        client = self._jobs.pop(job, None)
+    def _close(self, key: Job | int | JobserverClient) -> None:
+        client = self._clients.pop(key, None)
         if client is not None:
             client.close()
 
-    def _let_go(self, pid: int, client: ExternalClient) -> None:
-        if self._external.get(pid) is client:
-            del self._external[pid]
-        self._left.discard(client)
-        client.close()
-
     def take_back(self) -> None:
         """None is lent but what is in use."""
-        for each in self._all():
+        for each in self._clients.values():
             each.settle()
             each.take_back(MOST)
 
@@ -176,10 +162,9 @@ class Lending:
         idle = self._slots - busy - self.lent
         while True:
             # A process has no slot of its own, and works nevertheless: one stays for commands.
-            outside = sum(each.lent for each in chain(self._external.values(), self._left))
-            ranked: list[JobserverClient] = list(self._jobs.values())
-            if outside < self._slots - 1:
-                ranked += self._external.values()
+            outside = sum(c.lent for c in self._clients.values() if isinstance(c, ExternalClient))
+            kinds = (Job, int) if outside < self._slots - 1 else Job
+            ranked = [client for key, client in self._clients.items() if isinstance(key, kinds)]
             if not ranked:
                 return
             ranked.sort(key=lambda each: each.lent)

@@ -77,8 +77,12 @@ def _cached(read: Callable[[str], str | None], folder: str, name: str) -> int:
 class Memory:
     """One per engine.
 
+    slots    how many jobs may run, if there is memory for them.
     reserve  bytes that stay free, -1 for no such rule at all.
     needs    how many bytes a job will need; that may be known better later.
+
+    awaits_forecast  earlier builds are being looked at: until then one job at a time runs if
+                     memory is short.
 
     What runs will come to have all that it needs, and has some of it already; how much, the
     kernel tells with a delay.  So what is free is measured when nothing runs, and from then on
@@ -87,11 +91,13 @@ class Memory:
 
     def __init__(
         self,
+        slots: int,
         reserve: int,
         needs: Callable[[Job], int],
         free: Callable[[], int] = available,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._slots = slots
         self._reserve = reserve
         self._needs = needs
         self._free = free
@@ -99,15 +105,7 @@ class Memory:
         self._measured: tuple[float, int] = (-1e9, 0)
         self._for_jobs = free() if reserve >= 0 else 0
         self._running: set[Job] = set()
-        self._awaited = False
-
-    def await_forecast(self, slots: int) -> None:
-        """Earlier builds are being looked at; until then one job at a time if memory is short."""
-        self._awaited = self._reserve >= 0 and self._for_jobs - self._reserve < slots * _AMPLE
-
-    def expect(self) -> None:
-        """Earlier builds have been looked at."""
-        self._awaited = False
+        self.awaits_forecast = False
 
     def fits(self, job: Job, *, alone: bool) -> bool:
         """Whether a job may start beside those that run; if so, it is taken to run from now on.
@@ -118,10 +116,14 @@ class Memory:
             return True
         if alone:
             self._for_jobs = self._free_now()
-        elif self._awaited or not self._has_room(self._needs(job)):
+        elif (self.awaits_forecast and self._is_scarce()) or not self._has_room(self._needs(job)):
             return False
         self._running.add(job)
         return True
+
+    def _is_scarce(self) -> bool:
+        """Whether so little is free that usual jobs could be too large."""
+        return self._for_jobs - self._reserve < self._slots * _AMPLE
 
     def _has_room(self, needs: int) -> bool:
         running = sum(map(self._needs, self._running))

@@ -60,7 +60,8 @@ class Report(NamedTuple):
 
 
 class Elsewhere(Protocol):
-    """One per engine: an engine of other machines is a module that has these methods.
+    """One per engine: an engine of other machines is a module that has these methods.  They do
+    here what is right without any.
 
     A job that goes elsewhere starts here all the same.  Its order is changed so that a program in
     its slot sees to it (distcc, a client of remote execution).  That program ends as the compiler
@@ -78,52 +79,35 @@ class Elsewhere(Protocol):
     def takes(self, command: Command, analysis: Analysis) -> object:
         """A command is about to be issued: what there is to remember of it, in
         `Command.elsewhere`, if it could go; else None."""
+        return None
 
     def waits(self, job: Job) -> bool:
         """Whether a job that is to start beside others is rather to wait for a place."""
+        return False
 
     def start(self, job: Job, order: Order) -> Order:
         """A job starts: its order, changed if it goes."""
+        return order
 
     def holds(self, job: Job, result: Result | None) -> bool:
         """A job has ended: whether that is its end, or it is to be run again, here.
 
         result  None where its worker died, and it will start once more."""
+        return True
 
     def report(self) -> Report:
         """How it is, and how it went so far."""
+        return Report()
 
     def close(self) -> None:
         """Nothing is sent any more."""
 
 
-class Nowhere:
+class Nowhere(Elsewhere):
     """All is done here."""
 
     compiles = False
     litter = ""
 
     def __init__(self, here: Here) -> None:
-        """See Elsewhere."""
-
-    def takes(self, command: Command, analysis: Analysis) -> object:
-        """See Elsewhere."""
-
-    def waits(self, job: Job) -> bool:
-        """See Elsewhere."""
-        return False
-
-    def start(self, job: Job, order: Order) -> Order:
-        """See Elsewhere."""
-        return order
-
-    def holds(self, job: Job, result: Result | None) -> bool:
-        """See Elsewhere."""
-        return True
-
-    def report(self) -> Report:
-        """See Elsewhere."""
-        return Report()
-
-    def close(self) -> None:
         """See Elsewhere."""

@@ -104,7 +104,7 @@ class Engine:
         )
         self.capacity = Capacity(
             slots,
-            Memory(reserve, self.priority.needs),
+            Memory(slots, reserve, self.priority.needs),
             tokens,
             disk.folder,
             board,
@@ -279,7 +279,7 @@ class Engine:
     def expect(self, forecast: Forecast) -> None:
         """Earlier builds of the project have been looked at."""
         self.priority.expect(forecast)
-        self.capacity.memory.expect()
+        self.capacity.memory.awaits_forecast = False
         again = self.scheduler.dispatch if self._chaos.active else self.scheduler.reorder
         self._executor.perform(again())
 

@@ -173,7 +173,7 @@ class LocalBackend:
         requests = Requests(engine, self.folder, self._stage.shims)
         self._server = Server(self._listener, engine, requests)
         if self._settings.history:
-            engine.capacity.memory.await_forecast(self._slots)
+            engine.capacity.memory.awaits_forecast = True
             loop = asyncio.get_running_loop()
             loop.call_later(BREATH, self._begin_to_look_back, loop, os.getcwd())
 

@@ -48,7 +48,7 @@ class House:
         self.needs = 10
         self.waits = False
         self.woken = 0
-        memory = Memory(0, lambda job: self.needs, lambda: self.free, lambda: self.clock.now())
+        memory = Memory(4, 0, lambda job: self.needs, lambda: self.free, lambda: self.clock.now())
         self.capacity = Capacity(
             *(4, memory, self.tokens, folder, Scoreboard(folder / "board"), Processes()),
             *(self.clock.later, self._wake, lambda job: self.waits),

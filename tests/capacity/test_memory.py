@@ -66,7 +66,7 @@ def test_a_cgroup_of_version_1() -> None:
 
 def memory(reserve: int, free: Callable[[], int], clock: Callable[[], float]) -> Memory:
     """Jobs need 600 MiB each."""
-    return Memory(reserve, lambda job: 600 * MIB, free, clock)
+    return Memory(2, reserve, lambda job: 600 * MIB, free, clock)
 
 
 def test_two_that_do_not_fit() -> None:
@@ -226,14 +226,14 @@ def deferred(count: int) -> list[Job]:
 def test_what_runs_already_needs_what_the_past_says() -> None:
     """The first starts before earlier builds have been looked at."""
     priority = Priority(Chaos(None))
-    found = Memory(0, priority.needs, free=lambda: GIB)
+    found = Memory(2, 0, priority.needs, free=lambda: GIB)
     jobs = deferred(2)
-    found.await_forecast(2)
+    found.awaits_forecast = True
     assert found.fits(jobs[0], alone=True)
     assert not found.fits(jobs[1], alone=False)
     known = {f"/src/{n}.o": Past(1.0, 1.0, 600 * 1024) for n in range(2)}
     priority.expect(Forecast(known))
-    found.expect()
+    found.awaits_forecast = False
     assert not found.fits(jobs[1], alone=False)
     found.ended(jobs[0])
     assert found.fits(jobs[1], alone=True)

@@ -19,7 +19,6 @@ from smpmake.decide.rules import Rules
 from smpmake.disk.disk import Disk
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
-from smpmake.engine.clock import Timer
 from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.engine import Engine
 from smpmake.engine.foresight import Foresight
@@ -97,25 +96,19 @@ class HandClock:
         self.time += 1
         return self.time
 
-    def later(self, seconds: float, action: Callable[[], None]) -> Timer:
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
         self.timers.append(HandTimer(action))
-        return self.timers[-1]
 
     def ring(self) -> None:
         """Everything that was to be done later is done now."""
         timers, self.timers = self.timers, []
         for timer in timers:
-            if not timer.cancelled:
-                timer.action()
+            timer.action()
 
 
 @dataclass
 class HandTimer:
     action: Callable[[], None]
-    cancelled: bool = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
 
 
 class AllSeen(Proofs):
