@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from itertools import product
 from typing import Final
 
+from smpmake import cpus
 from smpmake.config import Settings
 from smpmake.schedule.job import Job
 
@@ -14,25 +16,21 @@ _FRESH: Final = 0.1  # s that a measurement holds
 _AMPLE: Final = 2 << 30  # bytes a slot: 99 of 100 compilers need less
 _RESERVE: Final = 0.05  # of the machine's memory
 _MOST_RESERVE: Final = 1 << 30
+#: What is said of a cgroup of version 2, and of version 1: its limit, what it uses, and in
+#: memory.stat the file pages that it would give back.
+_TWO: Final = ("memory.max", "memory.current", "inactive_file")
+_ONE: Final = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
-def read_text(path: str) -> str | None:
-    """A small file of the kernel's, or None."""
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read().decode()
-    except (OSError, ValueError):
-        return None
-
-
-def available(read: Callable[[str], str | None] = read_text) -> int:
+def available(read: Callable[[str], str | None] = cpus.read_text) -> int:
     """Bytes that could be had without anybody losing any: the machine's, and our cgroups'."""
     found = [
         int(line.split()[1]) * 1024
         for line in (read("/proc/meminfo") or "").splitlines()
         if line.startswith("MemAvailable:")
     ]
-    for folder, limit, usage, cache in _cgroups(read):
+    two, one = cpus.cgroup_folders("memory", read)
+    for folder, (limit, usage, cache) in [*product(two, [_TWO]), *product(one, [_ONE])]:
         most = (read(f"{folder}/{limit}") or "").strip()
         if not most.isdigit() or int(most) >= 1 << 60:
             continue
@@ -40,29 +38,6 @@ def available(read: Callable[[str], str | None] = read_text) -> int:
         if used.isdigit():
             found.append(max(0, int(most) - int(used) + _cached(read, folder, cache)))
     return min(found, default=1 << 62)
-
-
-def _cgroups(read: Callable[[str], str | None]) -> Iterable[tuple[str, str, str, str]]:
-    """Folders from our own cgroup up to the root, with the names that files have there."""
-    for line in (read("/proc/self/cgroup") or "").splitlines():
-        _, controllers, path = [*line.split(":", 2), "", ""][:3]
-        parts = [part for part in path.split("/") if part]
-        chain = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
-        for part in chain:
-            if controllers == "":
-                yield (
-                    f"/sys/fs/cgroup/{part}".rstrip("/"),
-                    "memory.max",
-                    "memory.current",
-                    "inactive_file",
-                )
-            elif "memory" in controllers.split(","):
-                yield (
-                    f"/sys/fs/cgroup/memory/{part}".rstrip("/"),
-                    "memory.limit_in_bytes",
-                    "memory.usage_in_bytes",
-                    "total_inactive_file",
-                )
 
 
 def _cached(read: Callable[[str], str | None], folder: str, name: str) -> int:

@@ -64,7 +64,6 @@ class Neighbours:
         self.shared = False
         self._busy = 0
         self._wake: Callable[[], None] | None = None
-        self._refused = False
         self._wishing = False
         self._watch: Watch | None = None
 
@@ -79,8 +78,7 @@ class Neighbours:
             return wanted
         share = min(wanted, self._share()) if self.wanted_elsewhere else wanted
         most = min(share, self._take(share))
-        self._refused = most < wanted
-        self.shared |= self._refused
+        self.shared |= most < wanted
         return most
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
@@ -94,7 +92,7 @@ class Neighbours:
             self._write(slot, _NOBODY)
             self._lock(slot, fcntl.F_UNLCK)
         is_short = len(self.held) < busy and self._take(busy) < busy
-        wishing = is_short or (wake is not None and self._refused)
+        wishing = is_short or wake is not None
         if wishing is not self._wishing:
             self._wishing = wishing
             self._write(self._row, self._id if wishing else _NOBODY)
@@ -102,7 +100,6 @@ class Neighbours:
                 # What was given back before anybody could read that was not announced.
                 asyncio.get_running_loop().call_soon(self._look)
             moved |= not wishing
-        self._refused &= wake is not None
         if moved and self.wanted_elsewhere:
             with contextlib.suppress(OSError):  # they look again when a job of theirs ends
                 os.utime(self._fd)

@@ -20,7 +20,7 @@ class Tokens(Protocol):
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
         """So many are in use now; `wake` is to be called when there may be another, None where
-        nobody wants one."""
+        nobody was refused one."""
         return
 
 

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from smpmake.cluster.cluster import Cluster
+from smpmake.cluster.compilers import is_program
 from smpmake.cluster.places import Place
+from smpmake.cluster.sources import Sources
 from smpmake.commands.families import is_launcher
 from smpmake.commands.launchers import prefix_variable
 from smpmake.commands.model import Analysis, Kind
@@ -67,13 +69,14 @@ class Distribution:
     compiles = True
 
     def __init__(self, cluster: Cluster, here: Here) -> None:
-        self.litter = cluster.litter
+        self.litter = cluster.client.litter
         self._cluster = cluster
         self._machine = here
         self._here: set[Job] = set()  # those that could have gone, and run here
         self._blind: set[bytes] = set()  # compilers of which nobody knows what they read
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
         self._tally = _Tally()
+        self._sources = Sources()
         cluster.connect(here.wake, here.say)
 
     def takes(self, command: Command, analysis: Analysis) -> object:
@@ -96,7 +99,7 @@ class Distribution:
         if not words:
             return None
         file = _compiler(command, words)[1]
-        if not self._cluster.may_take(file):
+        if not is_program(file):
             self._tally.script = file
             return None
         self._tally.sendable += 1
@@ -105,12 +108,12 @@ class Distribution:
     def waits(self, job: Job) -> bool:
         """See Elsewhere."""
         errand, cluster = self._errand(job), self._cluster
-        if errand is None or self._usual is None or cluster.has_room:
+        if errand is None or self._usual is None or cluster.places.has_room:
             return False
         if not cluster.waits(*_compiler(command_of(job), errand.words)):
             return False
         here, there = self._usual
-        feeding = math.ceil(cluster.total * here / max(there, 1.0))
+        feeding = math.ceil(cluster.places.total * here / max(there, 1.0))
         return len(self._here) >= self._machine.slots - feeding
 
     def start(self, job: Job, order: Order) -> Order:
@@ -127,7 +130,7 @@ class Distribution:
         try:
             self._cluster.watch(place, lambda host: self._moved(job, errand, host))
         except OSError:
-            self._cluster.give(place)
+            self._cluster.places.give(place)
             return order
         errand.place = place
         self._tally.sent += 1
@@ -136,8 +139,8 @@ class Distribution:
         if launcher:  # its cache may have it
             command.record.host = ""
             real, prefix = os.fsdecode(command.invoke.real), prefix_variable(launcher)
-            return order.by(*self._cluster.errand(place, _words(command), real, "", prefix))
-        return order.by(*self._cluster.errand(place, errand.words, *compiler[1:]))
+            return self._cluster.order(order, place, _words(command), real, "", prefix)
+        return self._cluster.order(order, place, errand.words, *compiler[1:])
 
     def _errand(self, job: Job) -> _Errand | None:
         """What a job is that can go, and is not known to be too short for that."""
@@ -175,7 +178,7 @@ class Distribution:
             return True
         place, errand.place = errand.place, None
         errand.came_back = result is not None and self._is_of_no_use(job, place, result)
-        self._cluster.give(place)
+        self._cluster.places.give(place)
         if errand.came_back:
             command.record.host, command.record.sent = "", 0
         return not errand.came_back
@@ -194,7 +197,7 @@ class Distribution:
             self._tally.done += 1
             self._learn(command, result)
             return False
-        if os.WIFEXITED(result.wait_status) and self._cluster.blames_host(
+        if os.WIFEXITED(result.wait_status) and self._cluster.client.blames_host(
             os.WEXITSTATUS(result.wait_status)
         ):
             self._cluster.failed(place)
@@ -207,7 +210,7 @@ class Distribution:
         with contextlib.suppress(OSError):
             if not all(map(os.path.getsize, record.outputs)):
                 return True
-        return self._cluster.loses((*job.operands.reads, *record.reads))
+        return self._sources.lose_by_it({*job.operands.reads, *record.reads})
 
     def _learn(self, command: Command, result: Result) -> None:
         sent = command.record.sent
@@ -226,7 +229,7 @@ class Distribution:
     def report(self) -> Report:
         """See Elsewhere."""
         cluster = self._cluster
-        return Report(tuple(cluster.state()), self._unused(), tuple(cluster.complaints))
+        return Report(tuple(cluster.places.state()), self._unused(), tuple(cluster.complaints))
 
     def _unused(self) -> str:
         cluster, tally = self._cluster, self._tally
@@ -238,17 +241,17 @@ class Distribution:
             what = "name the compiler itself (CC=/usr/bin/gcc)"
         elif not tally.sendable:
             why = f"none of {tally.compiles} compiles can be sent"
-            what = f"docs/cluster.md says which can; or leave out --engine={cluster.name}"
+            what = f"docs/cluster.md says which can; or leave out --engine={cluster.client.name}"
         elif not tally.worth:
             why = "earlier builds show that each compile is too short to be sent"
-            what = f"leave out --engine={cluster.name}"
+            what = f"leave out --engine={cluster.client.name}"
         elif cluster.fault:
             why, what = f"no host can be used ({cluster.fault})", doctor
         elif not tally.sent:
             why, what = "no host had answered before the last compile began", doctor
         else:
             why, what = "each compile that was sent had to be repeated here", doctor
-        return f"{cluster.name} compiled nothing, this machine did it all: {why}; {what}"
+        return f"{cluster.client.name} compiled nothing, this machine did it all: {why}; {what}"
 
     def close(self) -> None:
         """See Elsewhere."""

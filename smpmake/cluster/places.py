@@ -49,6 +49,11 @@ class Places(Generic[_C]):
         return min(self._most, sum(room.slots for room in self._rooms.values()))
 
     @property
+    def has_room(self) -> bool:
+        """Whether there is any place, for whichever compiler."""
+        return self.taken < self.total
+
+    @property
     def hosts(self) -> tuple[Host, ...]:
         """Those that are not left out."""
         return tuple(self._rooms)

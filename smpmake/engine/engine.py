@@ -96,8 +96,8 @@ class Engine:
                 slots,
                 clock.now,
                 self.priority.work,
-                lambda job: self._executor.pause(job),
-                lambda job: self._executor.resume(job),
+                lambda job: self._executor.perform(self.scheduler.pause(job)),
+                lambda job: self._executor.perform(self.scheduler.resume(job)),
                 lambda: self._executor.take_another(),
                 self._tell_all,
             )

@@ -157,17 +157,9 @@ class Executor:
             case Cancelled():
                 self._cancelled(job, command)
 
-    def resume(self, job: Job) -> None:
-        """It needs one again."""
-        self.perform(self._scheduler.resume(job))
-
     def take_another(self) -> None:
         """There may be room for one more."""
         self.perform(self._scheduler.dispatch())
-
-    def pause(self, job: Job) -> None:
-        """What is left of a job needs no slot."""
-        self.perform(self._scheduler.pause(job))
 
     def _start(self, job: Job, command: Command) -> None:
         slot = job.slot
@@ -182,9 +174,8 @@ class Executor:
         self._pending.runs(job)
         trace = self._observer.started(slot, job, command) if command.guarded else b""
         lent = self._lends(job, command)
-        terminal = self._output.terminal(command)
-        order = order_for(job, trace, terminal, lent, self._pool.inherited)
-        frame = self._elsewhere.start(job, order).frame()
+        order = self._elsewhere.start(job, order_for(job, trace, lent))
+        frame = order.frame(self._output.terminal(command), lent, self._pool.inherited)
         self._chaos.later(functools.partial(self._pool.send, slot, frame))
 
     def _lends(self, job: Job, command: Command) -> bytes:

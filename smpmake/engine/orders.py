@@ -31,18 +31,12 @@ class Order(NamedTuple):
     invoke       the invocation; `real` is the program.
     argv         its words, as it is run.
     environment  what the program gets.
-    terminal     what it prints to, if its output would go to one.
-    lent         the FIFO of its job server, or b"".
-    nicer        how much less urgent it is than its worker.
     """
 
     job: Job
     invoke: Invoke
     argv: bytes
     environment: bytes
-    terminal: Terminal | None
-    lent: bytes
-    nicer: int
 
     def by(self, program: str, argv: Iterable[str], environment: Mapping[str, str]) -> Order:
         """The same by another program, with more in its environment."""
@@ -52,8 +46,13 @@ class Order(NamedTuple):
             environment=changed(self.environment, environment),
         )
 
-    def frame(self) -> bytes:
-        """What has a worker start it."""
+    def frame(self, terminal: Terminal | None, lent: bytes, inherited: Inherited) -> bytes:
+        """What has a worker start it.
+
+        terminal   what it prints to, if its output would go to one.
+        lent       the FIFO of its job server, or b"".
+        inherited  what it gets from its worker.
+        """
         command = command_of(self.job)
         undo = command.build.undo
         return encode_job(
@@ -64,28 +63,24 @@ class Order(NamedTuple):
             command.outputs,
             merged=self.invoke.out == self.invoke.err,
             journaled=undo is not None and not undo.is_lost,
-            terminal=self.terminal,
+            terminal=terminal,
             environment=self.environment,
-            lent=self.lent,
-            nicer=self.nicer,
+            lent=lent,
+            nicer=max(0, self.invoke.nice - inherited.nice) if self.invoke.inherited else 0,
         )
 
 
-def order_for(
-    job: Job, trace: bytes, terminal: Terminal | None, lent: bytes, inherited: Inherited
-) -> Order:
+def order_for(job: Job, trace: bytes, lent: bytes) -> Order:
     """How a job is run here.
 
-    trace      the file in which its guards take notes, or b"".
-    inherited  what it gets from its worker.
+    trace  the file in which its guards take notes, or b"".
+    lent   the FIFO of its job server, or b"".
     """
     command = command_of(job)
-    invoke = command.invoke
     environment = _environment(job, command, trace)
     if lent:
         environment = changed(environment, {"MAKEFLAGS": _LENT})
-    nicer = max(0, invoke.nice - inherited.nice) if invoke.inherited else 0
-    return Order(job, invoke, command.argv, environment, terminal, lent, nicer)
+    return Order(job, command.invoke, command.argv, environment)
 
 
 def _environment(job: Job, command: Command, trace: bytes) -> bytes:

@@ -105,9 +105,7 @@ class Scheduler:
         if job.mode is Mode.FOREGROUND:
             job.urgent = True
         self._enter(job, self.hazards.enter(job), now, actions)
-        if job.state is not State.WAITING:
-            self._dispatch(actions)
-        return actions
+        return actions if job.state is State.WAITING else self._dispatch(actions)
 
     def finished(self, job: Job, *, ok: bool, now: int, told: bool = False) -> list[Action]:
         """A running command ended; what needs its outputs is cancelled if it failed, unless its
@@ -116,8 +114,7 @@ class Scheduler:
         self._release(job)
         self._set(job, State.DONE if ok else State.FAILED)
         self._retire(job, now, actions, cause=None if ok or told else job)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch(actions)
 
     def cancel(
         self, which: Callable[[Job], bool], now: int, cause: Job | None = None
@@ -131,8 +128,7 @@ class Scheduler:
         for job in [j for j in self.hazards.present() if j.state in _UNSTARTED and which(j)]:
             if not (job.light and job.mode is Mode.DEFERRED):
                 self._cancel(job, now, actions, cause)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch(actions)
 
     def wait(self, waiter: Job, blockers: set[Job], now: int) -> list[Action]:
         """Somebody in the foreground waits for commands, and is granted when they ended."""
@@ -157,15 +153,13 @@ class Scheduler:
         actions: list[Action] = []
         for job, blockers in self.hazards.resolved():
             self._let_go(job, blockers, now, actions)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch(actions)
 
     def wait_less(self, waiter: Job, blockers: set[Job], now: int) -> list[Action]:
         """It has turned out that somebody in the foreground has to wait for these alone."""
         actions: list[Action] = []
         self._let_go(waiter, set(waiter.blockers) - blockers, now, actions)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch(actions)
 
     def _let_go(self, job: Job, blockers: set[Job], now: int, actions: list[Action]) -> None:
         for blocker in blockers & job.blockers:
@@ -179,38 +173,32 @@ class Scheduler:
 
         Its lane in the pool stays taken, so another lane is opened for who gets the slot.
         """
-        actions: list[Action] = []
-        if job.state is State.RUNNING and job.slot is not None:
-            self._set(job, State.PAUSED)
-            if self._alone is job:
-                self._alone = None
-            if not self._parked:
-                self._parked.append(self._lanes)
-                self._lanes += 1
-            heapq.heappush(self._free, heapq.heappop(self._parked))
-            self._dispatch(actions)
-        return actions
+        if job.state is not State.RUNNING or job.slot is None:
+            return []
+        self._set(job, State.PAUSED)
+        if self._alone is job:
+            self._alone = None
+        if not self._parked:
+            self._parked.append(self._lanes)
+            self._lanes += 1
+        heapq.heappush(self._free, heapq.heappop(self._parked))
+        return self._dispatch([])
 
     def resume(self, job: Job) -> list[Action]:
         """What a paused command waited for has come; a Resume follows when it has a slot again."""
-        actions: list[Action] = []
-        if job.state is State.PAUSED:
-            self._set(job, State.RESUMING)
-            self._push(self._urgent, job)
-            self._dispatch(actions)
-        else:
-            actions.append(Resume(job))
-        return actions
+        if job.state is not State.PAUSED:
+            return [Resume(job)]
+        self._set(job, State.RESUMING)
+        self._push(self._urgent, job)
+        return self._dispatch([])
 
     def again(self, job: Job) -> list[Action]:
         """A running job came to nothing through no fault of its own: back to the queue."""
-        actions: list[Action] = []
         self._release(job)
         job.light = False
         self._set(job, State.READY)
         self._push(self._urgent, job)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch([])
 
     def _set(self, job: Job, state: State) -> None:
         """The one place where a job's state changes."""
@@ -257,10 +245,8 @@ class Scheduler:
                     todo.append(blocker)
 
     def dispatch(self) -> list[Action]:
-        """Looks again: what was not admitted may be by now."""
-        actions: list[Action] = []
-        self._dispatch(actions)
-        return actions
+        """Looks again: there may be room by now."""
+        return self._dispatch([])
 
     def reorder(self) -> list[Action]:
         """Ranks have changed, also of what stands in the queues already."""
@@ -269,7 +255,8 @@ class Scheduler:
             heapq.heapify(queue)
         return self.dispatch()
 
-    def _dispatch(self, actions: list[Action]) -> None:
+    def _dispatch(self, actions: list[Action]) -> list[Action]:
+        """Adds the starts of those for which there is room."""
         passed_over: list[tuple[float, int, Job]] = []
         self.short = False
         while self._free and self._alone is None:
@@ -298,6 +285,7 @@ class Scheduler:
         self.held = len(passed_over)
         for entry in passed_over:
             heapq.heappush(self._urgent if entry[2].urgent else self._queue, entry)
+        return actions
 
     def _take_slot(self, job: Job, actions: list[Action]) -> None:
         if job.exclusive:

@@ -7,7 +7,6 @@ from then on in what the parent's children have used; where neither can be told 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -85,11 +84,9 @@ class Leases:
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
         ended: Callable[[Job], None],
         processes: Processes | None = None,
     ) -> None:
-        self._loop = loop
         self._ended = ended
         self._meter = Meter(processes or Processes())
         self._watcher = ProcessWatcher()

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from smpmake.cluster.client import Host
-from smpmake.cluster.cluster import Cluster, Errand
-from smpmake.cluster.compilers import is_program
+from smpmake.cluster.cluster import Cluster
 from smpmake.cluster.distribution import Distribution
 from smpmake.cluster.places import Place
-from smpmake.cluster.sources import Sources
 from smpmake.engine.elsewhere import Elsewhere, Here, HostState
+from smpmake.engine.orders import Order
 from smpmake.forecast import Forecast
 from smpmake.guard import traces
 from smpmake.records import Past
@@ -42,6 +41,12 @@ class FakeCluster:
         self.say: Callable[[str], None]
 
     @property
+    def client(self) -> FakeCluster:
+        return self
+
+    places = client
+
+    @property
     def has_room(self) -> bool:
         return len(self.taken) < self.total
 
@@ -50,12 +55,6 @@ class FakeCluster:
 
     def state(self) -> list[HostState]:
         return []
-
-    def may_take(self, real: str) -> bool:
-        return is_program(real)
-
-    def loses(self, read: Iterable[str]) -> bool:
-        return Sources().lose_by_it(read)
 
     def take(self, *compiler: str) -> Place | None:
         for number in range(self.total):
@@ -71,10 +70,8 @@ class FakeCluster:
     def watch(self, place: Place, moved: Callable[[str], None]) -> None:
         self._moved[place.number] = moved
 
-    def errand(
-        self, place: Place, argv: tuple[str, ...], real: str, path: str, prefix: str = ""
-    ) -> Errand:
-        return Errand("/usr/bin/far", ("far", *argv), {"FAR_PLACE": str(place.number)})
+    def order(self, order: Order, place: Place, argv: tuple[str, ...], *_: str) -> Order:
+        return order.by("/usr/bin/far", ("far", *argv), {"FAR_PLACE": str(place.number)})
 
     def send(self, number: int) -> None:
         """The compile in that place is sent now."""
