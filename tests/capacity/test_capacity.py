@@ -113,6 +113,8 @@ def test_who_waits_for_memory_is_looked_at_again(house: House) -> None:
     house.capacity.settle(1, short=False, held=True)
     house.clock.ring()
     assert (house.woken, house.clock.timers) == (1, [])
+    house.capacity.settle(1, short=False, held=True)
+    assert len(house.clock.timers) == 1
 
 
 def test_tokens_wake_only_who_was_refused_one(house: House) -> None:
@@ -145,6 +147,18 @@ def test_what_is_lent_counts_and_comes_back_for_commands(house: House) -> None:
             assert house.capacity.lending.lent == 2
             assert house.room(2) is Room.FREE
             assert house.capacity.lending.lent == 1
+
+    asyncio.run(play())
+
+
+def test_nothing_is_lent_that_a_command_wants(house: House) -> None:
+    """As when a check has the slot, which will be free in a moment."""
+
+    async def play() -> None:
+        with lent(house, busy=1):
+            house.capacity.lending.take_back()
+            house.capacity.settle(3, short=True, held=False)
+            assert house.capacity.lending.lent == 0
 
     asyncio.run(play())
 

@@ -82,7 +82,6 @@ def test_what_does_not_hold_runs_again_here(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     bench.workers.end(0, 1 << 8, err=b"no such host\n")
     assert bench.build.failures == []
-    assert bench.build.failures == []
     assert list(bench.workers.running.values()) == [0]
     assert not is_remote(bench, 0)
     bench.workers.end(0)
