@@ -179,7 +179,7 @@ class Distribution:
         place, errand.place = errand.place, None
         errand.came_back = result is not None and self._is_of_no_use(job, place, result)
         self._cluster.places.give(place)
-        if errand.came_back:
+        if result is None or errand.came_back:
             command.record.host, command.record.sent = "", 0
         return not errand.came_back
 
