@@ -67,9 +67,8 @@ class Command:
     sinks         files that its output goes to, whose descriptors it holds.
     prints        its stdout is an output of its own.
     checked       what it wrote is compared with what was foretold (Analysis.checked).
-    divides       whether it is lent idle slots for its own processes (engine/lending).
-    sendable      its words if another machine does it, () where none can (engine/distribution).
-    came_back     one has tried to, and it was of no use.
+    divides       whether it is lent idle slots for its own processes (capacity/lending).
+    elsewhere     what other machines' side remembers of it, None where none can do it.
     signalled     we ended it ourselves: its failure is nobody's fault.
     restarted     its worker died under it once; the second time is its end.
     rename        source and destination, canonical, where the whole of it is one rename.
@@ -108,8 +107,7 @@ class Command:
     prints: bool = False
     checked: bool = False
     divides: Divides = Divides.NEVER
-    sendable: tuple[str, ...] = ()
-    came_back: bool = False
+    elsewhere: object = None
     signalled: bool = False
     restarted: bool = False
     rename: tuple[str, str] | None = None

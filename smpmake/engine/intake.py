@@ -18,7 +18,7 @@ from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.command import Reply
 from smpmake.engine.context import Context, make_tells_folders
-from smpmake.engine.distribution import Distribution
+from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.environment import Environment
 from smpmake.engine.foresight import Foresight
 from smpmake.engine.issuing import Issuing, close_all
@@ -46,7 +46,7 @@ class Intake:
         *,
         processes: Processes,
         workers: Workers,
-        distribution: Distribution,
+        elsewhere: Elsewhere,
         silence: SilencePredictor,
         programs: Programs,
     ) -> None:
@@ -58,7 +58,7 @@ class Intake:
         self._paths = paths
         self._processes = processes
         self._workers = workers
-        self._distribution = distribution
+        self._elsewhere = elsewhere
         self._silence = silence
         self._foresight = Foresight(hazards, pending, paths)
         self._recipes = Recipes(hazards, paths, processes)
@@ -91,7 +91,7 @@ class Intake:
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (
             not decision.deferred
-            or self._distribution.wants_its_commands(analysis)
+            or (self._elsewhere.compiles and analysis.kind is Kind.COMPILE)  # which comes by itself
             or self._is_run_by_unknown_scripts(analysis, environment)
         ):
             build.to_be_told(invoke, b"", deferred=False)

@@ -21,7 +21,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, replaced
-from smpmake.engine.distribution import Distribution
+from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
 from smpmake.engine.observer import Observer
@@ -56,7 +56,7 @@ class Issuing:
         output: JobOutput,
         observer: Observer,
         chaos: Chaos,
-        distribution: Distribution,
+        elsewhere: Elsewhere,
         programs: Programs,
     ) -> None:
         self._executor = executor
@@ -69,7 +69,7 @@ class Issuing:
         self._output = output
         self._observer = observer
         self._chaos = chaos
-        self._distribution = distribution
+        self._elsewhere = elsewhere
         self._programs = programs
         self._resolver = OperandResolver(hazards, disk)
         self._count = 0
@@ -175,7 +175,7 @@ class Issuing:
         if command.build.undo is not None:
             self._write_down(command, outputs, (out, err))
         command.prints, command.divides = analysis.printed, analysis.divides
-        self._distribution.look_at(command, analysis)
+        command.elsewhere = self._elsewhere.takes(command, analysis)
         if command.caught:  # it goes to the shim, or is nothing: who waits for the end gets it
             close_all(out, err)
         elif out >= 0:

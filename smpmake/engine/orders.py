@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 from smpmake import variables
 from smpmake.commands.families import mark_of_alone
@@ -13,11 +14,9 @@ from smpmake.engine import launchers
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import changed, serial
 from smpmake.protocol import frames
+from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Inherited, Terminal, encode_job
 from smpmake.schedule.job import Job
-
-if TYPE_CHECKING:
-    from smpmake.cluster.cluster import Errand
 
 _COMMAND: Final = os.fsencode(variables.COMMAND)
 _TRACE: Final = os.fsencode(variables.TRACE)
@@ -26,45 +25,62 @@ _TRACE: Final = os.fsencode(variables.TRACE)
 _LENT: Final = " -j --jobserver-auth=3,4"
 
 
-def order_for(
-    job: Job,
-    trace: bytes,
-    terminal: Terminal | None,
-    lent: bytes,
-    errand: Errand | None,
-    inherited: Inherited,
-) -> bytes:
-    """The frame that has a job started.
+class Order(NamedTuple):
+    """How a job is run.
 
-    trace     the file in which its guards take notes, or b"".
-    terminal  what it prints to, if its output would go to one.
-    lent      the FIFO of its job server, or b"".
-    errand    how it is run if that is on another machine.
-    inherited what it gets from its worker.
+    invoke       the invocation; `real` is the program.
+    argv         its words, as it is run.
+    environment  what the program gets.
+    """
+
+    job: Job
+    invoke: Invoke
+    argv: bytes
+    environment: bytes
+
+    def by(self, program: str, argv: Iterable[str], environment: Mapping[str, str]) -> Order:
+        """The same by another program, with more in its environment."""
+        return self._replace(
+            invoke=dataclasses.replace(self.invoke, real=os.fsencode(program)),
+            argv=frames.join_strings(map(os.fsencode, argv)),
+            environment=changed(self.environment, environment),
+        )
+
+    def frame(self, terminal: Terminal | None, lent: bytes, inherited: Inherited) -> bytes:
+        """What has a worker start it.
+
+        terminal   what it prints to, if its output would go to one.
+        lent       the FIFO of its job server, or b"".
+        inherited  what it gets from its worker.
+        """
+        command = command_of(self.job)
+        undo = command.build.undo
+        return encode_job(
+            self.job.number,
+            self.job.issued_ns,
+            self.invoke,
+            self.argv,
+            command.outputs,
+            merged=self.invoke.out == self.invoke.err,
+            journaled=undo is not None and not undo.is_lost,
+            terminal=terminal,
+            environment=self.environment,
+            lent=lent,
+            nicer=max(0, self.invoke.nice - inherited.nice) if self.invoke.inherited else 0,
+        )
+
+
+def order_for(job: Job, trace: bytes, lent: bytes) -> Order:
+    """How a job is run here.
+
+    trace  the file in which its guards take notes, or b"".
+    lent   the FIFO of its job server, or b"".
     """
     command = command_of(job)
-    undo = command.build.undo
-    invoke, argv = command.invoke, command.argv
     environment = _environment(job, command, trace)
     if lent:
         environment = changed(environment, {"MAKEFLAGS": _LENT})
-    if errand is not None:
-        invoke = dataclasses.replace(invoke, real=os.fsencode(errand.program))
-        argv = frames.join_strings(os.fsencode(word) for word in errand.argv)
-        environment = changed(environment, errand.environment)
-    return encode_job(
-        job.number,
-        job.issued_ns,
-        invoke,
-        argv,
-        command.outputs,
-        merged=invoke.out == invoke.err,
-        journaled=undo is not None and not undo.is_lost,
-        terminal=terminal,
-        environment=environment,
-        lent=lent,
-        nicer=max(0, invoke.nice - inherited.nice) if invoke.inherited else 0,
-    )
+    return Order(job, command.invoke, command.argv, environment)
 
 
 def _environment(job: Job, command: Command, trace: bytes) -> bytes:

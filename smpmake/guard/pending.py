@@ -186,17 +186,13 @@ class Pending:
         pending = hazards.deferred + self._held
         self._board.show(pending, hazards.newest_undeclared_ns, hazards.blind)
 
-    def at_work(self, count: int) -> None:
-        """How many commands hold a slot."""
-        self._board.at_work(count)
-
     def hold(self) -> None:
         """Guards are to take something for pending until `release`."""
         self._held = 1
         self.show()
 
     def hear_all(self) -> None:
-        """That may be any file, so that no command is unheard, until `release`."""
+        """That may be any file, so that no command runs unasked, until `release`."""
         self._board.all_ask(on=True)
         self.hold()
 

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Final
 
 from smpmake import cpus, folders, native
+from smpmake.capacity.neighbours import neighbours
 from smpmake.commands import families
 from smpmake.config import Settings
-from smpmake.engine.assembly import assemble
 from smpmake.errors import SmpmakeError
 from smpmake.guard.files import programs_of_system
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import keeping
 from smpmake.protocol.client import Client, ServerGoneError
 from smpmake.records import BuildRecord
+from smpmake.server.assembly import assemble
 from smpmake.server.guests import Guests, Notebook, State
-from smpmake.server.neighbours import neighbours
 from smpmake.server.requests import Requests
 from smpmake.server.rundir import clean, is_suitable, listen, open_folder
 from smpmake.server.shim_cache import shims_for

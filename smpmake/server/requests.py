@@ -187,7 +187,7 @@ class Requests:
             waiting=stalls,
             pending=pending,
             awaited=awaited,
-            hosts=self._engine.hosts(),
+            hosts=self._engine.elsewhere.report().hosts,
         )
 
     def _builds(self, request: Request) -> None:

@@ -52,7 +52,7 @@ class Server:
         self._requests = requests
         self._loop = asyncio.get_running_loop()
         self._open: set[Connection] = set()
-        self._leases = Leases(self._loop, engine.lease_ended)
+        self._leases = Leases(engine.lease_ended)
         self._door = Door(listener, self._welcome)
         self._is_closed = False
 

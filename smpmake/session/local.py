@@ -30,9 +30,9 @@ from smpmake.session.stage import BUILD, Stage, terms_of
 from smpmake.threads import Thread
 
 if TYPE_CHECKING:
+    from smpmake.capacity.neighbours import Neighbours
     from smpmake.engine.engine import Engine
     from smpmake.forecast import Forecast
-    from smpmake.server.neighbours import Neighbours
     from smpmake.server.socket import Server
     from smpmake.session.driver_output import DriverOutput
     from smpmake.session.repeated import Repeated
@@ -48,8 +48,8 @@ _SERVER: Final = tuple(
     f"smpmake.{name}"
     for name in (
         *("decide.known_failures", "engine.command", "engine.observer", "engine.outcome"),
-        *("guard.questions", "engine.execute", "engine.assembly", "server.callers"),
-        *("server.requests", "server.neighbours", "server.socket"),
+        *("guard.questions", "engine.execute", "server.assembly", "server.callers"),
+        *("server.requests", "capacity.neighbours", "server.socket"),
     )
 )
 
@@ -144,10 +144,10 @@ class LocalBackend:
         assert self._board is not None
         assert self._listener is not None
         assert self._stage is not None
+        from smpmake.capacity.neighbours import neighbours
         from smpmake.decide.known_failures import KnownFailures
         from smpmake.decide.known_silence import KnownSilence
-        from smpmake.engine.assembly import assemble
-        from smpmake.server.neighbours import neighbours
+        from smpmake.server.assembly import assemble
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
 
@@ -173,7 +173,7 @@ class LocalBackend:
         requests = Requests(engine, self.folder, self._stage.shims)
         self._server = Server(self._listener, engine, requests)
         if self._settings.history:
-            engine.priority.await_forecast(self._slots)
+            engine.capacity.memory.awaits_forecast = True
             loop = asyncio.get_running_loop()
             loop.call_later(BREATH, self._begin_to_look_back, loop, os.getcwd())
 
@@ -269,10 +269,10 @@ class LocalBackend:
             from smpmake.engine import launchers
 
             record.launchers = launchers.read(build)
-            record.unused = self._engine.unused
+            report = self._engine.elsewhere.report()
+            record.unused = report.unused
             if record.unused:  # it says what they say
-                known = self._engine.complaints
-                build.notices[:] = [n for n in build.notices if n not in known]
+                build.notices[:] = [n for n in build.notices if n not in report.complaints]
             if build.failures or self._stopped:  # to undo takes a process: there may be few
                 self._engine.rest()
         others = self._neighbours

@@ -546,10 +546,10 @@ def test_memory_is_looked_at_again_when_nothing_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = [1 << 30]
-    monkeypatch.setattr("smpmake.engine.admission.Admission._free_now", lambda self: free[0])
+    monkeypatch.setattr("smpmake.capacity.memory.Memory._free_now", lambda self: free[0])
+    monkeypatch.setattr("smpmake.engine.priority.Priority.needs", lambda self, job: 1 << 29)
     bench = Bench(tmp_path, reserve=0)
     bench.write("a.c", "b.c")
-    bench.engine.priority.needs = lambda job: 1 << 29  # type: ignore[method-assign]
     bench.run("gcc -c a.c")
     free[0] = 0
     bench.run("gcc -c b.c")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smpmake.cluster.cluster import Cluster
+from smpmake.capacity.tokens import Tokens
 from smpmake.commands.families import runs_lines
 from smpmake.commands.model import Files
 from smpmake.decide.known_failures import KnownFailures
@@ -19,11 +19,10 @@ from smpmake.decide.rules import Rules
 from smpmake.disk.disk import Disk
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
-from smpmake.engine.clock import Timer
+from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.engine import Engine
 from smpmake.engine.foresight import Foresight
 from smpmake.engine.pool import OnLost, OnResult
-from smpmake.engine.tokens import Tokens
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import frames, layout
@@ -97,25 +96,19 @@ class HandClock:
         self.time += 1
         return self.time
 
-    def later(self, seconds: float, action: Callable[[], None]) -> Timer:
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
         self.timers.append(HandTimer(action))
-        return self.timers[-1]
 
     def ring(self) -> None:
         """Everything that was to be done later is done now."""
         timers, self.timers = self.timers, []
         for timer in timers:
-            if not timer.cancelled:
-                timer.action()
+            timer.action()
 
 
 @dataclass
 class HandTimer:
     action: Callable[[], None]
-    cancelled: bool = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
 
 
 class AllSeen(Proofs):
@@ -192,7 +185,7 @@ class Bench:
         reserve: int = -1,
         guard: bool = True,
         tokens: Tokens | None = None,
-        cluster: Cluster | None = None,
+        elsewhere: Callable[[Here], Elsewhere] = Nowhere,
     ) -> None:
         session = folder / "session"
         session.mkdir()
@@ -211,7 +204,7 @@ class Bench:
             processes=self.processes,
             reserve=reserve,
             tokens=tokens,
-            cluster=cluster,
+            elsewhere=elsewhere,
             proofs=AllSeen(),
         )
         self.log.touch()

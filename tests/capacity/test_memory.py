@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
 
+from smpmake.capacity.memory import Memory, available
 from smpmake.decide.rules import Rules
-from smpmake.engine.admission import Admission, available
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.command import Command
@@ -21,7 +21,7 @@ from smpmake.options import parse_size
 from smpmake.protocol.wire import FileId, Invoke
 from smpmake.records import BuildRecord, Past
 from smpmake.schedule.job import Job, Mode, Operands
-from smpmake.schedule.scheduler import Action, Scheduler, Start
+from smpmake.schedule.scheduler import Action, Room, Scheduler, Start
 from smpmake.timing.graph import Event, Graph
 from smpmake.timing.graph import Job as Node
 from smpmake.timing.priority import tails
@@ -64,29 +64,37 @@ def test_a_cgroup_of_version_1() -> None:
     assert available(read) == GIB // 2
 
 
+def memory(reserve: int, free: Callable[[], int], clock: Callable[[], float]) -> Memory:
+    """Jobs need 600 MiB each."""
+    return Memory(2, reserve, lambda job: 600 * MIB, free, clock)
+
+
 def test_two_that_do_not_fit() -> None:
-    gate = Admission(0, free=lambda: GIB)
-    assert gate.admits(600 * MIB, 0)
-    assert not gate.admits(600 * MIB, 600 * MIB)
+    found = memory(0, lambda: GIB, lambda: 0.0)
+    assert found.fits(job(0), alone=False)
+    assert not found.fits(job(1), alone=False)
 
 
 def test_what_is_free_is_measured_while_nothing_runs() -> None:
     """The kernel's word comes late: what a job has taken may not be missing yet."""
     free, now = GIB, 0.0
-    gate = Admission(0, free=lambda: free, clock=lambda: now)
-    gate.nothing_runs()
+    found = memory(0, lambda: free, lambda: now)
+    first, second = job(0), job(1)
+    assert found.fits(first, alone=True)
     now, free = 1.0, 2 * GIB  # somebody else ended; but who knows what is still to come
-    assert not gate.admits(600 * MIB, 600 * MIB)
+    assert not found.fits(second, alone=False)
+    found.ended(first)
     now = 2.0
-    gate.nothing_runs()
-    assert gate.admits(600 * MIB, 600 * MIB)
+    assert found.fits(first, alone=True)
+    assert found.fits(second, alone=False)
+    found.ended(second)
     now, free = 3.0, 500 * MIB  # somebody else began
-    assert not gate.admits(600 * MIB, 600 * MIB)
+    assert not found.fits(second, alone=False)
 
 
 def test_the_reserve_stays_free() -> None:
-    assert not Admission(500 * MIB, free=lambda: GIB).admits(600 * MIB, 0)
-    assert Admission(-1, free=lambda: 0).admits(600 * MIB, 0)
+    assert not memory(500 * MIB, lambda: GIB, lambda: 0.0).fits(job(0), alone=False)
+    assert memory(-1, lambda: 0, lambda: 0.0).fits(job(0), alone=False)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +113,17 @@ def job(number: int, *, mode: Mode = Mode.DEFERRED) -> Job:
     return Job(number, "b", mode, Operands())
 
 
+def room(fits: Callable[[Job], bool]) -> Callable[[Job, int, Collection[Job]], Room]:
+    """As far as memory goes: the only one always fits."""
+    return lambda job, busy, waiting: Room.FREE if not busy or fits(job) else Room.SMALLER
+
+
 def started(actions: list[Action]) -> list[int]:
     return [action.job.number for action in actions if isinstance(action, Start)]
 
 
 def test_one_always_runs() -> None:
-    scheduler = Scheduler(4, admits=lambda job, alone: False)
+    scheduler = Scheduler(4, room=room(lambda job: False))
     actions = [action for n in range(3) for action in scheduler.issue(job(n), 0)]
     assert started(actions) == [0]
     assert scheduler.held == 2
@@ -118,13 +131,13 @@ def test_one_always_runs() -> None:
 
 
 def test_smaller_ones_go_first() -> None:
-    scheduler = Scheduler(2, admits=lambda job, alone: job.number != 1)
+    scheduler = Scheduler(2, room=room(lambda job: job.number != 1))
     actions = [action for n in range(3) for action in scheduler.issue(job(n), 0)]
     assert started(actions) == [0, 2]
 
 
 def test_nobody_overtakes_what_somebody_waits_for() -> None:
-    scheduler = Scheduler(2, admits=lambda job, alone: job.number != 1)
+    scheduler = Scheduler(2, room=room(lambda job: job.number != 1))
     first = job(0)
     assert started(scheduler.issue(first, 0)) == [0]
     large = job(1)
@@ -136,7 +149,7 @@ def test_nobody_overtakes_what_somebody_waits_for() -> None:
 
 def test_what_was_held_starts_when_memory_is_free_again() -> None:
     free = False
-    scheduler = Scheduler(2, admits=lambda job, alone: free)
+    scheduler = Scheduler(2, room=room(lambda job: free))
     scheduler.issue(job(0), 0)
     assert started(scheduler.issue(job(1), 0)) == []
     free = True
@@ -212,16 +225,18 @@ def deferred(count: int) -> list[Job]:
 
 def test_what_runs_already_needs_what_the_past_says() -> None:
     """The first starts before earlier builds have been looked at."""
-    priority = Priority(Chaos(None), Admission(0, free=lambda: GIB))
+    priority = Priority(Chaos(None))
+    found = Memory(2, 0, priority.needs, free=lambda: GIB)
     jobs = deferred(2)
-    priority.await_forecast(2)
-    assert priority.admits(jobs[0], alone=True)
-    assert not priority.admits(jobs[1], alone=False)
+    found.awaits_forecast = True
+    assert found.fits(jobs[0], alone=True)
+    assert not found.fits(jobs[1], alone=False)
     known = {f"/src/{n}.o": Past(1.0, 1.0, 600 * 1024) for n in range(2)}
     priority.expect(Forecast(known))
-    assert not priority.admits(jobs[1], alone=False)
-    priority.ended(jobs[0])
-    assert priority.admits(jobs[1], alone=True)
+    found.awaits_forecast = False
+    assert not found.fits(jobs[1], alone=False)
+    found.ended(jobs[0])
+    assert found.fits(jobs[1], alone=True)
 
 
 def test_only_those_on_which_clearly_more_hangs_go_ahead() -> None:
@@ -229,7 +244,7 @@ def test_only_those_on_which_clearly_more_hangs_go_ahead() -> None:
     seconds = [0.2, 0.21, 0.19, 0.3, 0.2, 3.0, 1.0]
     sequel = tuple((f"/src/{n}.o", took) for n, took in enumerate(seconds))
     known = Forecast(tails={output: 5 + took for output, took in sequel}, sequel=sequel)
-    priority = Priority(Chaos(None), Admission(-1))
+    priority = Priority(Chaos(None))
     jobs = deferred(len(seconds) + 1)
     assert sorted(jobs, key=priority.rank) == jobs
     priority.expect(known)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from smpmake.cluster.client import Host
-from smpmake.cluster.cluster import Cluster, Errand
-from smpmake.cluster.compilers import is_program
-from smpmake.cluster.places import HostState, Place
-from smpmake.cluster.sources import Sources
+from smpmake.cluster.cluster import Cluster
+from smpmake.cluster.distribution import Distribution
+from smpmake.cluster.places import Place
+from smpmake.engine.elsewhere import Elsewhere, Here, HostState
+from smpmake.engine.orders import Order
 from smpmake.forecast import Forecast
 from smpmake.guard import traces
 from smpmake.records import Past
@@ -26,6 +28,7 @@ class FakeCluster:
     """A host `far` with some places; the test says when a compile is sent."""
 
     name, litter, fault = "far", "/tmp/far-", ""
+    complaints: tuple[str, ...] = ()
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -38,6 +41,12 @@ class FakeCluster:
         self.say: Callable[[str], None]
 
     @property
+    def client(self) -> FakeCluster:
+        return self
+
+    places = client
+
+    @property
     def has_room(self) -> bool:
         return len(self.taken) < self.total
 
@@ -46,12 +55,6 @@ class FakeCluster:
 
     def state(self) -> list[HostState]:
         return []
-
-    def may_take(self, real: str) -> bool:
-        return is_program(real)
-
-    def loses(self, read: Iterable[str]) -> bool:
-        return Sources().lose_by_it(read)
 
     def take(self, *compiler: str) -> Place | None:
         for number in range(self.total):
@@ -67,10 +70,8 @@ class FakeCluster:
     def watch(self, place: Place, moved: Callable[[str], None]) -> None:
         self._moved[place.number] = moved
 
-    def errand(
-        self, place: Place, argv: tuple[str, ...], real: str, path: str, prefix: str = ""
-    ) -> Errand:
-        return Errand("/usr/bin/far", ("far", *argv), {"FAR_PLACE": str(place.number)})
+    def order(self, order: Order, place: Place, argv: tuple[str, ...], *_: str) -> Order:
+        return order.by("/usr/bin/far", ("far", *argv), {"FAR_PLACE": str(place.number)})
 
     def send(self, number: int) -> None:
         """The compile in that place is sent now."""
@@ -96,6 +97,15 @@ class FakeCluster:
         assert not self.taken
 
 
+def elsewhere(cluster: FakeCluster) -> Callable[[Here], Elsewhere]:
+    return functools.partial(Distribution, cast("Cluster", cluster))
+
+
+def unused(bench: Bench) -> str:
+    """What is told of machines that have compiled nothing."""
+    return bench.engine.elsewhere.report().unused
+
+
 @pytest.fixture
 def cluster() -> FakeCluster:
     return FakeCluster(2)
@@ -103,7 +113,7 @@ def cluster() -> FakeCluster:
 
 @pytest.fixture
 def bench(tmp_path: Path, cluster: FakeCluster) -> Iterator[Bench]:
-    bench = Bench(tmp_path, 1, cluster=cast("Cluster", cluster))
+    bench = Bench(tmp_path, 1, elsewhere=elsewhere(cluster))
     bench.write(*(f"{name}.c" for name in "abcde"))
     yield bench
     assert bench.close() == []
@@ -149,32 +159,30 @@ def test_what_is_sent_needs_no_slot(bench: Bench, cluster: FakeCluster) -> None:
 def test_that_nothing_was_compiled_elsewhere_is_told_with_the_reason(
     bench: Bench, cluster: FakeCluster
 ) -> None:
-    assert bench.engine.unused == ""  # there was nothing to compile
+    assert unused(bench) == ""  # there was nothing to compile
     cluster.total = 0
     compile_all(bench, "a")
-    assert "far compiled nothing, this machine did it all: no host had answered" in (
-        bench.engine.unused
-    )
+    assert "far compiled nothing, this machine did it all: no host had answered" in (unused(bench))
     cluster.fault = "host1: refused"
-    assert "no host can be used (host1: refused); `smpmake doctor`" in bench.engine.unused
+    assert "no host can be used (host1: refused); `smpmake doctor`" in unused(bench)
     cluster.total, cluster.fault = 2, ""
     end_all(bench)
     compile_all(bench, "b")
     cluster.send(0)
     bench.workers.end(1, 0, b"x", b"")  # what it printed is of no use
-    assert "had to be repeated here" in bench.engine.unused
+    assert "had to be repeated here" in unused(bench)
     end_all(bench)
     compile_all(bench, "c")
     cluster.send(0)
     end_all(bench)
-    assert bench.engine.unused == ""
+    assert unused(bench) == ""
 
 
 def test_compiles_that_are_too_short_to_be_sent_are_told_of(bench: Bench) -> None:
     bench.engine.expect(Forecast({str(bench.folder / "a.o"): Past(0.05, 0.05, 1000)}))
     compile_all(bench, "a")
     end_all(bench)
-    assert "too short to be sent; leave out --engine=far" in bench.engine.unused
+    assert "too short to be sent; leave out --engine=far" in unused(bench)
 
 
 def test_a_place_is_free_again(bench: Bench, cluster: FakeCluster) -> None:
@@ -192,7 +200,7 @@ def test_a_place_is_free_again(bench: Bench, cluster: FakeCluster) -> None:
 
 def test_what_feeds_the_hosts_comes_before_compiles_here(tmp_path: Path) -> None:
     cluster = FakeCluster(1)
-    bench = Bench(tmp_path, 2, cluster=cast("Cluster", cluster))
+    bench = Bench(tmp_path, 2, elsewhere=elsewhere(cluster))
     bench.write(*(f"{name}.c" for name in "abcde"))
     compile_all(bench, "a")
     cluster.send(0)
@@ -246,9 +254,12 @@ def test_what_we_end_is_not_done_again(bench: Bench, cluster: FakeCluster) -> No
 def test_a_lost_worker_gives_its_place_back(bench: Bench, cluster: FakeCluster) -> None:
     compile_all(bench, "a")
     cluster.send(0)
+    cluster.total = 0
     bench.workers.lose(0)
     assert runs(bench) == [0]
-    assert len(cluster.taken) == 1
+    assert not cluster.taken
+    assert (bench.build.records[0].host, bench.build.records[0].sent) == ("", 0)
+    assert bench.engine.counts == (1, 0, 0)
     end_all(bench)
     assert bench.states() == ["done"]
 

@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 
 
-class Endings:
-    """Those that somebody waits for."""
+class ProcessWatcher:
+    """Those whose end somebody waits for."""
 
     def __init__(self) -> None:
         self._open: set[int] = set()

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from smpmake import folders, native
+from smpmake.capacity.memory import reserve_of
+from smpmake.capacity.tokens import Tokens
 from smpmake.config import Settings
 from smpmake.disk.disk import Disk
-from smpmake.engine.admission import reserve_of
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import LoopClock
+from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.engine import Engine
 from smpmake.engine.pool import Pool
-from smpmake.engine.tokens import Tokens
 from smpmake.errors import SmpmakeError
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
-
-if TYPE_CHECKING:
-    from smpmake.cluster.cluster import Cluster
 
 log = logging.getLogger("smpmake")
 
@@ -64,7 +64,7 @@ def assemble(
             chaos=chaos,
             reserve=reserve,
             tokens=tokens,
-            cluster=_cluster(settings, folder),
+            elsewhere=_elsewhere(settings, folder),
             proofs=_proofs(),
         )
         pool.start(min(slots, _AT_ONCE))
@@ -85,18 +85,20 @@ def _proofs() -> Proofs:
         return Proofs(native.guard(), None)
 
 
-def _cluster(settings: Settings, folder: Path) -> Cluster | None:
+def _elsewhere(settings: Settings, folder: Path) -> Callable[[Here], Elsewhere]:
     """The other machines that compile; without them all is done here, with a word about it."""
     if settings.engine == "local":
-        return None
+        return Nowhere
     from smpmake.cluster.cluster import FOLDER, Cluster
     from smpmake.cluster.discovery import discover
+    from smpmake.cluster.distribution import Distribution
 
     found = discover(settings.engine, os.environ.get("PATH", os.defpath), settings.guard)
     if found is None:
-        return None
+        return Nowhere
     try:
-        return Cluster(found.client, found.hosts, settings.remote, folder / FOLDER)
+        cluster = Cluster(found.client, found.hosts, settings.remote, folder / FOLDER)
     except OSError as error:
         log.warning("%s cannot be watched: %s", found.client.name, error.strerror)
-        return None
+        return Nowhere
+    return functools.partial(Distribution, cluster)

@@ -1,4 +1,4 @@
-"""Who is lent slots, and by what: two FIFOs each, as job servers have them.
+"""Who is lent slots by a job server of ours, and by what: two FIFOs each.
 
 From the first a borrower's processes take a byte for each that begins, into the second they put it
 when that has ended.
@@ -20,7 +20,7 @@ MOST: Final = 1024  # lent to one; a FIFO has room for more
 _BACK: Final = ".back"  # behind the first FIFO's name (native/wire.h)
 
 
-class Borrower:
+class JobserverClient:
     """A job: `lent` is the slots that it has beside its own."""
 
     def __init__(self, path: Path, returned: Callable[[], None], back: int = os.O_RDWR) -> None:
@@ -84,7 +84,7 @@ class Borrower:
         self.forget_names()
 
 
-class Outsider(Borrower):
+class ExternalClient(JobserverClient):
     """A process of the driver's, and those that it has started.  It has no slot, and works all the
     same; when it has ended those may still use what it was lent.
 

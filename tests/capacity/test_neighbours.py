@@ -15,18 +15,18 @@ from pathlib import Path
 import pytest
 
 from smpmake import cpus
+from smpmake.capacity import neighbours as room
+from smpmake.capacity.neighbours import CrowdedError, Neighbours, neighbours
 from smpmake.config import ConfigError, load
-from smpmake.server import neighbours as room
-from smpmake.server.neighbours import CrowdedError, Neighbours, neighbours
 from tests.support.counting import COUNTING, MEETING, counted, most_at_once
 from tests.support.space import SMPMAKE, Space, objects
 
 PROCESS = """
 import sys
 from pathlib import Path
-from smpmake.server.neighbours import Neighbours
+from smpmake.capacity.neighbours import Neighbours
 other = Neighbours(Path(sys.argv[1]), 4)
-other.another(0), other.another(1)
+other.most(2)
 other.settle(2, None)
 print(len(other.held), flush=True)
 sys.stdin.read()
@@ -72,7 +72,7 @@ class Build:
         self.busy = min(self.busy, self.wants)
         is_short = False
         while self.busy < self.wants and not is_short:
-            if self.busy and not self.tokens.another(self.busy):
+            if self.busy and self.tokens.most(self.busy + 1) <= self.busy:
                 is_short = True
             else:
                 self.busy += 1
@@ -110,7 +110,7 @@ def test_p6_alone_it_has_all_and_the_file_goes_with_it(tmp_path: Path) -> None:
         one.want(3)
         assert one.busy == len(one.tokens.held) == 3
         assert not one.tokens.shared
-        assert not one.tokens.another(3)
+        assert one.tokens.most(4) == 3
         assert (tmp_path / "slots").stat().st_mode & 0o777 == 0o600
     assert not os.listdir(tmp_path)
 
@@ -248,7 +248,7 @@ def test_a_file_that_goes_while_it_is_opened_is_not_used(
     one = Neighbours(path, 2)
     two = Neighbours(path, 2)
     one.settle(2, None)
-    assert not two.another(1)
+    assert two.most(2) < 2
     one.close()
     assert path.exists()
     two.close()

@@ -7,29 +7,22 @@ from typing import Protocol
 
 
 class Tokens(Protocol):
-    """A token for each slot beyond the first."""
+    """A token for each slot beyond the first.  These methods do what is right without any."""
 
     @property
     def wanted_elsewhere(self) -> bool:
         """Whether others use the tokens that we do not."""
+        return False
 
-    def another(self, busy: int) -> bool:
-        """Whether one more slot may be used beside `busy`."""
+    def most(self, wanted: int) -> int:
+        """How many slots may be used now; takes tokens for `wanted` of them."""
+        return wanted
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
         """So many are in use now; `wake` is to be called when there may be another, None where
-        nobody wants one."""
+        nobody was refused one."""
+        return
 
 
-class Unlimited:
+class NoJobserver(Tokens):
     """Nobody has."""
-
-    wanted_elsewhere = False
-
-    def another(self, busy: int) -> bool:
-        """See Tokens."""
-        del busy
-        return True
-
-    def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
-        """See Tokens."""

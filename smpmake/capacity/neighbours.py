@@ -42,7 +42,7 @@ class CrowdedError(OSError):
 
 
 class Neighbours:
-    """One build's part of it (see engine.tokens).
+    """One build's part of it (see capacity.tokens).
 
     path   the file that the builds share.
     slots  how many all of them may use.
@@ -64,7 +64,6 @@ class Neighbours:
         self.shared = False
         self._busy = 0
         self._wake: Callable[[], None] | None = None
-        self._refused = False
         self._wishing = False
         self._watch: Watch | None = None
 
@@ -73,16 +72,14 @@ class Neighbours:
         """See Tokens."""
         return bool(self._rows(_SLOTS, _BUILDS))
 
-    def another(self, busy: int) -> bool:
+    def most(self, wanted: int) -> int:
         """See Tokens; the first slot, of which nobody asks, is one of them."""
         if self._fd < 0:
-            return True
-        if self.wanted_elsewhere and busy >= self._share():
-            self._refused = True
-        else:
-            self._refused = not self._take(busy + 1)
-        self.shared |= self._refused
-        return not self._refused
+            return wanted
+        share = min(wanted, self._share()) if self.wanted_elsewhere else wanted
+        most = min(share, self._take(share))
+        self.shared |= most < wanted
+        return most
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
         """See Tokens."""
@@ -94,8 +91,8 @@ class Neighbours:
             slot = self.held.pop()
             self._write(slot, _NOBODY)
             self._lock(slot, fcntl.F_UNLCK)
-        is_short = len(self.held) < busy and not self._take(busy)
-        wishing = is_short or (wake is not None and self._refused)
+        is_short = len(self.held) < busy and self._take(busy) < busy
+        wishing = is_short or wake is not None
         if wishing is not self._wishing:
             self._wishing = wishing
             self._write(self._row, self._id if wishing else _NOBODY)
@@ -103,7 +100,6 @@ class Neighbours:
                 # What was given back before anybody could read that was not announced.
                 asyncio.get_running_loop().call_soon(self._look)
             moved |= not wishing
-        self._refused &= wake is not None
         if moved and self.wanted_elsewhere:
             with contextlib.suppress(OSError):  # they look again when a job of theirs ends
                 os.utime(self._fd)
@@ -135,17 +131,18 @@ class Neighbours:
         elif self._wishing:
             self.settle(self._busy, None)
 
-    def _take(self, wanted: int) -> bool:
-        """Whether as many could be taken; what a stopped build (Ctrl-Z) holds is nobody's."""
+    def _take(self, wanted: int) -> int:
+        """Takes as many as can be had, up to `wanted`; how many may be used now.  What a stopped
+        build (Ctrl-Z) holds is nobody's."""
         free = (slot for slot in range(self._slots) if slot not in self.held)
         while len(self.held) < wanted:
             slot = next(free, -1)
             if slot < 0:
-                return len(self.held) + len(self._rows(0, self._slots, stopped=True)) >= wanted
+                return len(self.held) + len(self._rows(0, self._slots, stopped=True))
             if self._lock(slot, fcntl.F_WRLCK):
                 self._write(slot, self._id)
                 self.held.append(slot)
-        return True
+        return len(self.held)
 
     def _share(self) -> int:
         """How many each may have where all want more."""

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.engine.lending import Lending
-from smpmake.engine.tokens import Unlimited
+from smpmake.capacity.tokens import NoJobserver
 from smpmake.protocol import layout
 from smpmake.protocol.wire import Question
 from smpmake.records import DIVIDED
@@ -152,7 +151,7 @@ def test_a_link_whose_worker_died_begins_anew(tmp_path: Path) -> None:
     played(tmp_path, 3, play)
 
 
-class Wanted(Unlimited):
+class Wanted(NoJobserver):
     """Somebody else has a use for what we do not need."""
 
     wanted_elsewhere = True
@@ -171,19 +170,18 @@ def test_where_memory_is_short_none_is_lent(tmp_path: Path) -> None:
     def play(bench: Bench) -> None:
         link = Link(bench)
         (job,) = bench.engine.scheduler.hazards.present()
-        lending = Lending(4, Unlimited(), tmp_path, bench.processes)
-        assert lending.begin(job, lambda: None)
-        lending.settle(1, None, lend=True)
+        capacity = bench.engine.capacity
+        lending = capacity.lending
         assert lending.lent == 3
-        lending.settle(1, None, lend=False)
+        capacity.settle(1, short=False, held=True)
         assert lending.lent == 0
-        lending.settle(1, None, lend=True)
+        capacity.settle(1, short=False, held=False)
         assert lending.lent == 3
-        lending.ended(job)
+        capacity.ended(job)
         assert lending.lent == 0
         link.close()
 
-    played(tmp_path, 1, play)
+    played(tmp_path, 4, play)
 
 
 @pytest.mark.parametrize(
