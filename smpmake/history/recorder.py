@@ -179,8 +179,11 @@ class Recorder:
         ]
         connection.executemany("insert into file values (?, ?, ?)", self._new_files)
         self._new_files = []
-        marks = ", ".join("?" * (len(rows.COMMAND) + 1))
-        connection.executemany(f"insert or replace into command values ({marks})", made)
+        names = ("build", *rows.COMMAND)
+        marks = ", ".join("?" * len(names))
+        connection.executemany(
+            f"insert or replace into command ({', '.join(names)}) values ({marks})", made
+        )
 
     def _changed(self) -> list[CommandRecord]:
         commands = self._record.commands

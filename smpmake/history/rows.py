@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from smpmake.columns import STORED
 from smpmake.records import (
     BuildRecord,
     CommandRecord,
@@ -17,21 +19,11 @@ from smpmake.records import (
 )
 from smpmake.units import plain
 
-#: In the order of the table's columns.
-COMMAND: Final = (
-    *("number", "tool", "kind", "verdict", "reason", "detail", "state", "cwd", "argv", "outputs"),
-    *("issued", "ready", "started", "ended", "slot", "status", "waited_for"),
-    *("user_us", "system_us", "max_rss", "unguarded", "reads", "surprises", "inputs", "light"),
-    *("minor_faults", "major_faults", "voluntary", "involuntary", "delay_us"),
-    *("program", "warnings", "errors", "said", "host", "sent"),
-)
-_TIMES: Final = ("issued", "ready", "started", "ended", "sent")
-_LISTS: Final = ("outputs", "surprises")
-_PRINTED: Final = ("detail", "said")  # where a secret may be
-_FILES: Final = ("reads", "inputs")
-STALL: Final = ("who", "cause", "path", "waited_for", "count", "command", "began", "ended")
+#: Of the tables, in the order of the records' fields; of commands: columns.py.
+COMMAND: Final = tuple(column.stored for column in STORED)
+STALL: Final = ("who", "cause", "path", "waited_for", "count", "command", "began_ns", "ended_ns")
 SAMPLE: Final = (
-    *("at", "cpu", "memory", "done", "running", "queued", "held", "stolen", "pressure"),
+    *("at_s", "cpu", "memory", "done", "running", "queued", "held", "stolen", "pressure"),
 )
 BUILD: Final = (
     *("cwd", "command", "wall_clock", "wall_ns", "driver_ns", "slots", "cpus", "status"),
@@ -66,30 +58,33 @@ def command_row(
 ) -> list[object]:
     """A row of table command."""
     row: list[object] = [build]
-    for name in COMMAND:
-        value = getattr(command, name)
-        if name in _TIMES:
+    for column in STORED:
+        value = getattr(command, column.name)
+        if column.kind == "time":
             value = since(start, value)
-        elif name == "argv":
+        elif column.kind == "words":
             value = argv(value)
-        elif name in _LISTS:
+        elif column.kind == "texts":
             value = json.dumps([storable(each) for each in value])
-        elif name in _FILES:
+        elif column.kind == "paths":
             value = json.dumps([file_id(each) for each in value], separators=(",", ":"))
-        elif isinstance(value, str):
-            value = storable(clean(value) if name in _PRINTED else value)
+        elif column.kind == "text":
+            value = storable(clean(value) if column.private else value)
         row.append(value)
     return row
 
 
 def command(values: Iterable[Any], files: Mapping[int, str]) -> CommandRecord:
     """The inverse of `command_row`, without the build's id."""
-    fields = dict(zip(COMMAND, values, strict=True))
-    for name in _LISTS:
-        fields[name] = tuple(json.loads(fields[name]))
-    for name in _FILES:
-        fields[name] = tuple(files[each] for each in json.loads(fields[name]) if each in files)
-    fields["light"] = bool(fields["light"])
+    fields = {}
+    for column, value in zip(STORED, values, strict=True):
+        if column.kind == "texts":
+            value = tuple(json.loads(value))
+        elif column.kind == "paths":
+            value = tuple(files[each] for each in json.loads(value) if each in files)
+        elif column.kind == "flag":
+            value = bool(value)
+        fields[column.name] = value
     return CommandRecord(**fields)
 
 
@@ -102,7 +97,7 @@ def stall_row(build: int, stall: Stall, start: int) -> list[object]:
 
 def sample_row(build: int, sample: Sample) -> list[object]:
     """A row of table sample."""
-    return [build, *(getattr(sample, name) for name in SAMPLE)]
+    return [build, *dataclasses.astuple(sample)]
 
 
 def failure_row(
