@@ -127,7 +127,6 @@ PURE = (
     "columns.py",
     "commands",
     "decide/policy.py",
-    "decide/rules.py",
     "exports",
     "protocol/frames.py",
     "protocol/keeping.py",
