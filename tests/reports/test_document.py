@@ -12,12 +12,12 @@ import pytest
 from smpmake.columns import REPORT_VERSION
 from smpmake.records import BuildRecord
 from smpmake.reports.document import FORMAT, document
-from tests.support import schema
+from tests.support import documented
 from tests.support.made import build, ran
 from tests.support.pages import hostile, large, ordinary
 from tests.support.space import Space
 
-SCHEMA: dict[str, Any] = json.loads(schema.FILE.read_text())
+SCHEMA: dict[str, Any] = json.loads(documented.SCHEMA.read_text())
 
 
 def check(text: str) -> dict[str, Any]:
@@ -106,12 +106,12 @@ def test_the_schema_leaves_nothing_open() -> None:
 
 
 def test_the_schema_has_the_columns_of_the_table() -> None:
-    text = schema.FILE.read_text()
-    assert schema.written(text) == text, "run `python -m tests.support.schema`"
-    assert SCHEMA["properties"]["commands"]["items"]["properties"] == schema.commands()
+    text = documented.SCHEMA.read_text()
+    assert documented.schema(text) == text, "run `python -m tests.support.documented`"
+    assert SCHEMA["properties"]["commands"]["items"]["properties"] == documented.commands()
 
 
 def test_the_page_about_it_names_every_part() -> None:
-    page = schema.FILE.with_name("report-format.md").read_text()
+    page = documented.SCHEMA.with_name("report-format.md").read_text()
     for name in SCHEMA["properties"]:
         assert f"`{name}`" in page, name

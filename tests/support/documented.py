@@ -1,6 +1,7 @@
-"""The schema of a report's commands, from the table of columns.
+"""What stands in the documentation as the package's tables have it.
 
-`python -m tests.support.schema` writes it into docs/report.schema.json.
+`python -m tests.support.documented` writes it there: the columns of commands into
+docs/report.schema.json, the settings into docs/settings.md.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from smpmake.cli.reference import markdown
 from smpmake.columns import REPORT_VERSION, REPORTED, Column
 
-FILE = Path(__file__).parent.parent.parent / "docs" / "report.schema.json"
+_DOCS = Path(__file__).parent.parent.parent / "docs"
+SCHEMA = _DOCS / "report.schema.json"
+SETTINGS = _DOCS / "settings.md"
 _TYPES = {
     **dict.fromkeys(("time", "CPU", "seconds"), "number"),
     **dict.fromkeys(("number", "KiB"), "integer"),
@@ -43,7 +47,7 @@ def commands() -> dict[str, Any]:
     return {column.report: of(column) for column in REPORTED}
 
 
-def written(text: str) -> str:
+def schema(text: str) -> str:
     """The file's text with the table's columns and version in it."""
     made = commands()
     names = ",\n".join(f'     "{name}"' for name in made)
@@ -62,5 +66,15 @@ def written(text: str) -> str:
     return re.sub(r'("version": \{"const": )\d+', rf"\g<1>{REPORT_VERSION}", text)
 
 
+def settings(text: str) -> str:
+    """The page's text with the table of options, variables and keys in it."""
+    head, _, rest = text.partition("| option |")
+    table = re.compile(r"(?:.*\|\n)*")
+    found = table.match(rest)
+    assert found is not None
+    return head + "\n".join(markdown()) + "\n" + rest[found.end() :]
+
+
 if __name__ == "__main__":
-    FILE.write_text(written(FILE.read_text()))
+    SCHEMA.write_text(schema(SCHEMA.read_text()))
+    SETTINGS.write_text(settings(SETTINGS.read_text()))
