@@ -6,20 +6,30 @@ A column is a field of records.CommandRecord, or a figure that the report works 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
 
 from smpmake.records import CommandRecord
 
 #: Of the report as JSON: a new or changed column there means a new one.
 REPORT_VERSION: Final = 3
-_DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(CommandRecord)}
+#: What older builds have in the history where the record says nothing of it, as SQL.
+_DEFAULTS: Final = {
+    field.name: f" not null default {int(field.default)}" if isinstance(field.default, int) else ""
+    for field in dataclasses.fields(CommandRecord)
+}
 _UNITS: Final = {"time": "_ns", "KiB": "_kib"}
 #: Kinds that are no numbers in the history, with what an older build has of them.
 _TEXTS: Final = {
-    "text": ("text", "''"),
-    "texts": ("text", "'[]'"),
-    "paths": ("text", "'[]'"),
-    "words": ("blob", "x''"),
+    **dict.fromkeys(("text", "printed"), "text not null default ''"),
+    **dict.fromkeys(("texts", "paths"), "text not null default '[]'"),
+    "words": "blob not null default x''",
+}
+#: Kinds that the report has otherwise than the record.
+_REPORTED: Final[dict[str, Callable[[Any], Any]]] = {
+    "CPU": lambda value: value / 1e6,
+    "KiB": lambda value: value * 1024,
+    "texts": list,
 }
 
 
@@ -28,28 +38,29 @@ class Column(NamedTuple):
 
     name     the record's field; nothing: the report works it out.
     kind     a time is ns in the record and seconds from the build's start in the report, CPU is us
-             in the record and seconds in the report; paths are stored once a build.
+             in the record and seconds in the report; paths are stored once a build; a secret may be
+             in what was printed.
     report   what the report calls it; nothing: it is not there.
     about    what it is, for readers of the report.
     unknown  the record's -1 means that nobody knows: null in the report.
     least, choices  the values that it has.
     page     the page's scripts get it as it is.
-    private  a secret may be in it.
     """
 
     name: str
     kind: Literal[
         "text",
+        "printed",
+        "texts",
+        "paths",
+        "words",
         "number",
+        "numbers",
         "flag",
         "time",
         "CPU",
-        "KiB",
         "seconds",
-        "words",
-        "texts",
-        "paths",
-        "numbers",
+        "KiB",
     ]
     report: str = ""
     about: str = ""
@@ -57,7 +68,6 @@ class Column(NamedTuple):
     least: int = 0
     choices: tuple[str, ...] = ()
     page: bool = False
-    private: bool = False
 
     @property
     def stored(self) -> str:
@@ -67,12 +77,7 @@ class Column(NamedTuple):
     @property
     def declared(self) -> str:
         """Its line in the history's table."""
-        default = _DEFAULTS[self.name]
-        if default is None:
-            return f"{self.stored} integer"
-        number = int(default) if isinstance(default, int) else 0
-        kind, value = _TEXTS.get(self.kind, ("integer", number))
-        return f"{self.stored} {kind} not null default {value}"
+        return f"{self.stored} {_TEXTS.get(self.kind, f'integer{_DEFAULTS[self.name]}')}"
 
     def reported(self, record: CommandRecord, began: int) -> Any:
         """Its value in the report of a build that began then."""
@@ -81,11 +86,7 @@ class Column(NamedTuple):
             return round(max(0, value - began) / 1e9, 6) if value else None
         if self.unknown and value == -1:
             return None
-        if self.kind == "CPU":
-            return value / 1e6
-        if self.kind == "KiB":
-            return value * 1024
-        return list(value) if self.kind == "texts" else value
+        return _REPORTED[self.kind](value) if self.kind in _REPORTED else value
 
 
 #: In the report's order.
@@ -101,7 +102,7 @@ COLUMNS: Final = (
     Column("outputs", "texts", "outputs", "canonical paths"),
     Column("verdict", "text", "verdict", choices=("deferred", "foreground", "barrier"), page=True),
     Column("reason", "text", "reason", "why it was not deferred; empty if it was", page=True),
-    Column("detail", "text", private=True),
+    Column("detail", "printed"),
     Column(
         "state",
         "text",
@@ -179,7 +180,7 @@ COLUMNS: Final = (
         unknown=True,
     ),
     Column("errors", "number", "errors", "the same", unknown=True),
-    Column("said", "text", private=True),
+    Column("said", "printed"),
 )
 #: What the history's table of commands has.
 STORED: Final = tuple(column for column in COLUMNS if column.name)

@@ -231,12 +231,8 @@ def load(cwd: Path) -> Settings:
     return merge(settings, project) if project is not None else settings
 
 
-def told(settings: Settings) -> tuple[str, ...]:
+def told(settings: Settings) -> Iterator[str]:
     """What of the settings that decide how a build runs is not as it comes: "jobs=4"."""
-    return tuple(_told(settings))
-
-
-def _told(settings: Settings) -> Iterator[str]:
     usual = Settings()
     for option in _TOLD:
         value = getattr(settings, option.name)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from smpmake.columns import STORED
@@ -13,7 +12,6 @@ from smpmake.records import (
     CommandRecord,
     Compiler,
     Failure,
-    Sample,
     Stall,
     Surroundings,
 )
@@ -38,6 +36,12 @@ BUILD: Final = (
 Clean = Callable[[str], str]
 
 
+def insertion(table: str, names: Sequence[str]) -> str:
+    """The statement that writes a row, or writes it again."""
+    marks = ", ".join("?" * len(names))
+    return f"insert or replace into {table} ({', '.join(names)}) values ({marks})"
+
+
 def storable(text: str) -> str:
     """Text without the stand-ins for bytes that are no UTF-8."""
     return text.encode("utf-8", "replace").decode()
@@ -57,35 +61,31 @@ def command_row(
     clean: Clean,
 ) -> list[object]:
     """A row of table command."""
-    row: list[object] = [build]
-    for column in STORED:
-        value = getattr(command, column.name)
-        if column.kind == "time":
-            value = since(start, value)
-        elif column.kind == "words":
-            value = argv(value)
-        elif column.kind == "texts":
-            value = json.dumps([storable(each) for each in value])
-        elif column.kind == "paths":
-            value = json.dumps([file_id(each) for each in value], separators=(",", ":"))
-        elif column.kind == "text":
-            value = storable(clean(value) if column.private else value)
-        row.append(value)
-    return row
+    made: dict[str, Callable[[Any], object]] = {
+        "time": lambda value: since(start, value),
+        "words": argv,
+        "text": storable,
+        "printed": lambda value: storable(clean(value)),
+        "texts": lambda value: json.dumps([storable(each) for each in value]),
+        "paths": lambda value: json.dumps([file_id(each) for each in value], separators=(",", ":")),
+    }
+    values = ((column.kind, getattr(command, column.name)) for column in STORED)
+    return [build, *(made[kind](value) if kind in made else value for kind, value in values)]
 
 
 def command(values: Iterable[Any], files: Mapping[int, str]) -> CommandRecord:
     """The inverse of `command_row`, without the build's id."""
-    fields = {}
-    for column, value in zip(STORED, values, strict=True):
-        if column.kind == "texts":
-            value = tuple(json.loads(value))
-        elif column.kind == "paths":
-            value = tuple(files[each] for each in json.loads(value) if each in files)
-        elif column.kind == "flag":
-            value = bool(value)
-        fields[column.name] = value
-    return CommandRecord(**fields)
+    made: dict[str, Callable[[Any], Any]] = {
+        "texts": lambda value: tuple(json.loads(value)),
+        "paths": lambda value: tuple(files[each] for each in json.loads(value) if each in files),
+        "flag": bool,
+    }
+    return CommandRecord(
+        **{
+            column.name: made[column.kind](value) if column.kind in made else value
+            for column, value in zip(STORED, values, strict=True)
+        }
+    )
 
 
 def stall_row(build: int, stall: Stall, start: int) -> list[object]:
@@ -95,18 +95,12 @@ def stall_row(build: int, stall: Stall, start: int) -> list[object]:
     return [build, *texts, stall.waited_for, stall.count, stall.command, *times]
 
 
-def sample_row(build: int, sample: Sample) -> list[object]:
-    """A row of table sample."""
-    return [build, *dataclasses.astuple(sample)]
-
-
 def failure_row(
     build: int, failure: Failure, clean: Clean, longest: int, reported: bool
 ) -> list[object]:
     """A row of table failure, with the last `longest` bytes of what was printed."""
     # Cut first, with a margin: what is cut off need not be looked through.
-    output = plain(failure.output[-longest - 4096 :].decode("utf-8", "surrogateescape"))
-    output = clean(output)
+    output = clean(plain(failure.output[-longest - 4096 :].decode("utf-8", "surrogateescape")))
     kept = output.encode("utf-8", "surrogateescape")[-longest:]
     return [build, failure.record.number, failure.why, kept, int(reported)]
 
@@ -151,8 +145,7 @@ def _cleaned(value: Any, clean: Clean) -> Any:
 
 
 def _fields(surroundings: Surroundings) -> dict[str, Any]:
-    compilers = [each._asdict() for each in surroundings.compilers]
-    return surroundings._asdict() | {"compilers": compilers}
+    return surroundings._asdict() | {"compilers": [c._asdict() for c in surroundings.compilers]}
 
 
 def _surroundings(fields: dict[str, Any]) -> Surroundings:

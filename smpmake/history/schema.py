@@ -99,31 +99,25 @@ create table failure (
 VERSION: Final = len(re.findall(r"^    (?!primary)\w+ ", SCHEMA, re.MULTILINE))
 
 
+#: Each table's columns, and each index.
+_PARTS: Final = """
+select m.name, m.sql, t.name, t.type, t."notnull", t.dflt_value
+from sqlite_master m left join pragma_table_info(m.name) t
+where m.sql is not null order by m.rowid, t.cid
+"""
+
+
 def missing(connection: sqlite3.Connection) -> Iterator[str]:
     """The statements that make a file of any older version one of today's."""
     with contextlib.closing(sqlite3.connect(":memory:")) as today:
         today.executescript(SCHEMA)
-        there = {name for name, _ in _made(connection)}
-        for name, statement in _made(today):
-            if name not in there:
-                yield statement
-                continue
-            known = {column for _, column, *_ in _columns(connection, name)}
-            for _, column, kind, is_needed, default, _ in _columns(today, name):
-                if column not in known:
-                    needs = f"not null default {default}" if is_needed else ""
-                    yield f"alter table {name} add column {column} {kind} {needs}"
-    if "command" in there and "file" not in there:  # then it was spelled out for each command
+        wanted = today.execute(_PARTS).fetchall()
+    there = {(name, column) for name, _, column, *_ in connection.execute(_PARTS)}
+    names = {name for name, _ in there}
+    for name, _, column, kind, is_needed, default in wanted:
+        if name in names and (name, column) not in there:
+            value = f"not null default {default}" if is_needed else ""
+            yield f"alter table {name} add column {column} {kind} {value}"
+    yield from dict.fromkeys(statement for name, statement, *_ in wanted if name not in names)
+    if "command" in names and "file" not in names:  # then each command had all that it read
         yield "update command set reads = '[]'"
-
-
-def _made(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Tables and indexes, each with its statement."""
-    select = "select name, sql from sqlite_master where sql is not null order by rowid"
-    return connection.execute(select).fetchall()
-
-
-def _columns(
-    connection: sqlite3.Connection, table: str
-) -> list[tuple[int, str, str, int, str, int]]:
-    return connection.execute(f"pragma table_info({table})").fetchall()

@@ -135,11 +135,10 @@ class Requests:
         if client in self._owners:
             raise RequestError("this connection has begun a build already")
         ids = [FileId(*map(int, pair)) for pair in message["output"]]
-        settings = received(message["settings"])
         self._ids += 1
         build = Build(
             f"build-{self._ids}",
-            settings,
+            received(message["settings"]),
             (ids[0], ids[1]),
             began=time.time(),
             wmakes=True,  # its driver may be one

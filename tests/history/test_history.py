@@ -75,7 +75,7 @@ def test_every_column_comes_back_as_it_was(tmp_path: Path) -> None:
     kinds: dict[str, Any] = {
         **dict.fromkeys(("number", "CPU", "KiB"), 7),
         "time": 101 * S,
-        "text": "a text",
+        **dict.fromkeys(("text", "printed"), "a text"),
         "flag": True,
         "words": b"gcc\0-c\0",
         "texts": ("/src/b", "/src/a"),
