@@ -1,4 +1,4 @@
-"""What is told of each command: one table for the history, the report, its schema and its page.
+"""The columns of commands: the history, the report, its schema and its page follow this table.
 
 A column is a field of records.CommandRecord, or a figure that the report works out.
 """
@@ -11,21 +11,21 @@ from typing import Any, Final, Literal, NamedTuple
 
 from smpmake.records import CommandRecord
 
-#: Of the report as JSON: a new or changed column there means a new one.
+#: The version of the report as JSON.  Raise it when a column in the report is new or changes.
 REPORT_VERSION: Final = 3
-#: What older builds have in the history where the record says nothing of it, as SQL.
+#: By field: what the history has of builds that are older than the column.
 _DEFAULTS: Final = {
     field.name: f" not null default {int(field.default)}" if isinstance(field.default, int) else ""
     for field in dataclasses.fields(CommandRecord)
 }
 _UNITS: Final = {"time": "_ns", "KiB": "_kib"}
-#: Kinds that are no numbers in the history, with what an older build has of them.
+#: Kinds that the history does not keep as numbers, as SQL.
 _TEXTS: Final = {
     **dict.fromkeys(("text", "printed"), "text not null default ''"),
     **dict.fromkeys(("texts", "paths"), "text not null default '[]'"),
     "words": "blob not null default x''",
 }
-#: Kinds that the report has otherwise than the record.
+#: Kinds whose values differ between the record and the report.
 _REPORTED: Final[dict[str, Callable[[Any], Any]]] = {
     "CPU": lambda value: value / 1e6,
     "KiB": lambda value: value * 1024,
@@ -36,15 +36,15 @@ _REPORTED: Final[dict[str, Callable[[Any], Any]]] = {
 class Column(NamedTuple):
     """One of them.
 
-    name     the record's field; nothing: the report works it out.
-    kind     a time is ns in the record and seconds from the build's start in the report, CPU is us
-             in the record and seconds in the report; paths are stored once a build; a secret may be
-             in what was printed.
-    report   what the report calls it; nothing: it is not there.
-    about    what it is, for readers of the report.
-    unknown  the record's -1 means that nobody knows: null in the report.
-    least, choices  the values that it has.
-    page     the page's scripts get it as it is.
+    name     the record's field; empty if the report works the figure out.
+    kind     how the record, the history, the report and the page have its values.  Times are ns in
+             the record, CPU is us, and both are seconds in the report.  The history keeps each of
+             "paths" once a build, and takes secrets out of "printed".
+    report   its name in the report; empty if the report does not have it.
+    about    its description in the report's schema.
+    unknown  -1 in the record means that nobody knows; the report says null.
+    least, choices  the values that it may have.
+    page     the page's scripts get it, under its name in the report.
     """
 
     name: str

@@ -249,7 +249,7 @@ def told(settings: Settings) -> Iterator[str]:
 
 
 def sent(settings: Settings) -> dict[str, Any]:
-    """What a server must know of them that runs a build's commands, as values of JSON."""
+    """The settings that a server needs to run a build's commands, as values of JSON."""
     return {
         option.name: getattr(settings, option.name)
         for option in _TOLD

@@ -6,6 +6,7 @@ out without the mechanism.  P4 has a case for each reason in test_reasons.py.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import runpy
@@ -13,6 +14,7 @@ import shutil
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 from smpmake import native
@@ -20,6 +22,7 @@ from smpmake.decide import policy
 from tests.support import without
 from tests.support.bench import Bench
 from tests.support.held import Held
+from tests.support.kills import name_of
 from tests.support.space import MAIN, Space
 
 pytestmark = pytest.mark.slow
@@ -263,9 +266,26 @@ def test_p8_what_jobs_say_is_not_mixed(space: Space) -> None:
     assert lines(space, "-j2", "--") == ["a.c << >>", "b.c << >>"]
 
 
-def test_without_p8_it_is(space: Space) -> None:
+def test_without_p8_it_is_mixed(space: Space) -> None:
     """Compilers in place write themselves."""
     assert lines(space, "-j2", "--foreground", "gcc", "--")[0] == ">>"
+
+
+WARNS = {"warns.c": "#warning mind this\n"}
+WARNING = "warning: #warning mind this"
+
+
+def test_p8_what_jobs_say_is_not_lost(space: Space) -> None:
+    ended = space.expect_same(WARNS, ["sh", "-c", "gcc -c warns.c; exit 0"])
+    assert ended.err.count(WARNING) == 1
+
+
+def test_without_p8_it_is_lost(space: Space) -> None:
+    """smpmake catches a job's output, and prints none of it."""
+    space.write(WARNS)
+    change = "from smpmake.engine.output import JobOutput\nJobOutput.print = lambda *given: None\n"
+    ended = without.run(space, change, ["sh", "-c", "gcc -c warns.c; exit 0"])
+    assert (ended.status, ended.err.count(WARNING)) == (0, 0)
 
 
 # ---------------------------------------------------------------------- P9: nothing left over
@@ -286,6 +306,48 @@ def test_without_p9_the_sessions_folder_is(space: Space) -> None:
     without.run(space, _KEEPS, LINKS)
     with pytest.raises(AssertionError):
         space.expect_clean()
+
+
+def killed(space: Space, *, with_keeper: bool) -> list[str]:
+    """What of smpmake's lies there when its server is killed in the middle of a compile."""
+    held = Held(space)
+    space.write(HELD)
+    process = held.start("sh", "-c", "gcc -c held.c; read word")
+    while not (running := tools(process.pid)):
+        assert process.poll() is None
+    process.send_signal(signal.SIGSTOP)  # it does not see what becomes of its keeper
+    if not with_keeper:
+        (keeper,) = [each for each in below(process.pid) if name_of(each) == "smpmake-keeper"]
+        keeper.kill()
+    family = below(process.pid)
+    process.kill()
+    _, alive = psutil.wait_procs([*running, *(family if with_keeper else [])], timeout=20)
+    assert alive == []  # their workers end with the server
+    space.finish(process)
+    return [path.name for path in space.temporary.iterdir() if path.name.startswith("smpmake")]
+
+
+def below(pid: int) -> list[psutil.Process]:
+    """Everything that a process has started."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).children(recursive=True)
+    return []
+
+
+def tools(pid: int) -> list[psutil.Process]:
+    """What workers below a process run."""
+    workers = [each for each in below(pid) if name_of(each) == "smpmake-worker"]
+    return [tool for worker in workers for tool in below(worker.pid)]
+
+
+def test_p9_the_keeper_clears_up_after_a_kill(space: Space) -> None:
+    assert killed(space, with_keeper=True) == []
+
+
+def test_without_p9_the_next_build_does(space: Space) -> None:
+    assert len(killed(space, with_keeper=False)) == 1
+    assert space.smpmake("true").status == 0
+    assert not [path for path in space.temporary.iterdir() if path.name.startswith("smpmake")]
 
 
 @pytest.mark.parametrize("is_ended", [True, False])
