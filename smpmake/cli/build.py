@@ -155,7 +155,7 @@ def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:
     from smpmake.redact import Redactor
     from smpmake.session import surroundings
 
-    record.surroundings = surroundings.here(told(settings))
+    record.surroundings = surroundings.here(tuple(told(settings)))
     redactor = Redactor(settings.redact, os.environ)
     size = settings.history_size << 20
     return Recorder(History(), record, redactor, days=settings.history_days, size=size)

@@ -14,9 +14,9 @@ from smpmake.engine.environment import Environment
 from smpmake.engine.shown import Shown
 
 if TYPE_CHECKING:
+    from smpmake.config import Settings
     from smpmake.decide.known_failures import KnownFailures
     from smpmake.decide.known_silence import KnownSilence
-    from smpmake.decide.rules import Rules
     from smpmake.engine.sinks import Transcript
     from smpmake.protocol.wire import FileId, Invoke
     from smpmake.records import CommandRecord, Failure, Stall
@@ -60,7 +60,6 @@ class Build:
 
     id             its name on the wire, unique among the builds of a server.
     rules          what the user decided for it.
-    keep_going     after a failure what does not depend on it goes on.
     driver_output  which files the driver has as stdout and stderr, where that is known.
     began          when it began, wall clock, s.
     transcript     restores the order of output of the serial build; None where output is live.
@@ -109,8 +108,7 @@ class Build:
     """
 
     id: str
-    rules: Rules
-    keep_going: bool = False
+    rules: Settings
     driver_output: tuple[FileId, FileId] | None = None
     began: float = 0.0
     transcript: Transcript | None = None

@@ -241,7 +241,7 @@ class Engine:
             else:
                 self._chaos.later(lambda: settle(data))
 
-        ignored = build.rules.ignored if build is not None else frozenset()
+        ignored = build.rules.without if build is not None else ()
         actions, waiter = self._questions.ask(question, answer, ignored)
         if waiter is not None and build is not None:
             build.stalls.append(waiter.stall)

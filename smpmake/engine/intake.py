@@ -87,7 +87,7 @@ class Intake:
             *(self._hazards, self._paths, self._processes, self._workers.inherited),
             *(build, invoke, cwd, analysis),
         )
-        rules = build.rules.without_guard() if invoke.unguarded else build.rules
+        rules = build.rules._replace(guard=False) if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (
             not decision.deferred
@@ -174,7 +174,7 @@ class Intake:
         """What its words mean, and what stands around it."""
         files = self._foresight.files(cwd)
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
-        if build.rules.recipes and not invoke.unguarded:
+        if build.rules.takes_recipes and not invoke.unguarded:
             analysis = self._recipes.seen(analysis, invoke, cwd, out)
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()

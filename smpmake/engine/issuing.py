@@ -205,7 +205,7 @@ class Issuing:
             build.lost.difference_update(operands.writes)
         settling.issued(command, operands.reads, self._hazards)
         actions = self._executor.issue(job)
-        asked = bool(build.rules.ignored)
+        asked = bool(build.rules.without)
         # What is updated through a link is what the link leads to.
         behind = {o.behind: promises[o.name] for o in outputs if o.behind and o.write.in_place}
         stale = replaced(outputs) + logs(command)

@@ -103,7 +103,7 @@ class Outcome:
             command.group.output.append(output)
             return False
         _was_wrong(command, Failure(record, output, why))
-        if build.keep_going or self._make_keeps_going(command):
+        if build.rules.keep_going or self._make_keeps_going(command):
             settling.let_go(command)
             return False
         _breaks(build, job)

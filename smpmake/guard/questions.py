@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -117,7 +117,7 @@ class Questions:
     # ------------------------------------------------------------------ questions
 
     def ask(
-        self, question: Question, answer: Callable[[bytes], None], ignored: frozenset[str]
+        self, question: Question, answer: Callable[[bytes], None], ignored: Collection[str]
     ) -> tuple[list[Action], Waiter | None]:
         """A guard's question: answered now, or by a waiter that is returned with what to do.
 

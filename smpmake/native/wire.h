@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x4b4d5053u /* "SPMK" */
-#define WIRE_VERSION 3u
+#define WIRE_VERSION 4u
 /* What our variables begin with; smpmake/variables.py has their names. */
 #define OURS "_SMPMAKE_"
 

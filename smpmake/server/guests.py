@@ -21,7 +21,6 @@ from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import Processes
-from smpmake.decide.rules import rules_of
 from smpmake.engine import launchers
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
@@ -173,8 +172,7 @@ class Guests:
         )
         build = Build(
             f"{SHELL_BUILD}-{self._ids}",
-            rules_of(settings),
-            settings.keep_going,
+            settings,
             self._processes.output_ids(origin.driver.pid) if origin.driver is not None else None,
             began=record.wall_clock,
             wmakes=True,  # its driver may be one

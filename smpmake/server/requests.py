@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from smpmake.decide.rules import Rules
+from smpmake.config import received
 from smpmake.engine.build import Build
 from smpmake.engine.command import command_of
 from smpmake.engine.engine import Engine
@@ -135,17 +135,10 @@ class Requests:
         if client in self._owners:
             raise RequestError("this connection has begun a build already")
         ids = [FileId(*map(int, pair)) for pair in message["output"]]
-        rules = Rules(
-            bool(message["guard"]),
-            tuple(map(str, message["foreground"])),
-            tuple(map(str, message["exclusive"])),
-            recipes=bool(message["recipes"]),
-        )
         self._ids += 1
         build = Build(
             f"build-{self._ids}",
-            rules,
-            bool(message["keep_going"]),
+            received(message["settings"]),
             (ids[0], ids[1]),
             began=time.time(),
             wmakes=True,  # its driver may be one

@@ -17,7 +17,6 @@ from smpmake.commands import wmake
 from smpmake.commands.model import Kind
 from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
-from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer
 from smpmake.guard.scoreboard import Scoreboard
@@ -74,7 +73,7 @@ class LocalBackend:
         self._driver_output: DriverOutput | None = None
         self._printer: Printer | None = None  # without an engine, which has its own
         self._own_output = output_ids()
-        self._build = Build(BUILD, rules_of(settings), settings.keep_going, self._own_output)
+        self._build = Build(BUILD, settings, self._own_output)
         self._build.wmakes = wmake.is_wmake(os.path.basename(program))
         self.output: int | None = None
         self.errors: int | None = None

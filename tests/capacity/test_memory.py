@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.capacity.memory import Memory, available
-from smpmake.decide.rules import Rules
+from smpmake.config import Settings
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.command import Command
@@ -216,7 +216,7 @@ def deferred(count: int) -> list[Job]:
     """Commands that make /src/0.o, /src/1.o and so on."""
     file = FileId(0, 0)
     invoke = Invoke(0, 0, file, file, "gcc", b"/bin/gcc", b"/", "b", b"gcc\0", b"", b"")
-    build = Build("b", Rules())
+    build = Build("b", Settings(guard=False))
     return [
         Job(n, "b", Mode.DEFERRED, Operands(), payload=Command(build, invoke, b"", command(n)))
         for n in range(count)

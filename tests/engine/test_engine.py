@@ -70,7 +70,7 @@ def test_p2_what_came_before_a_failure_runs_to_its_end(bench: Bench) -> None:
 
 
 def test_keep_going_cancels_only_what_needs_what_failed(bench: Bench) -> None:
-    bench.build.keep_going = True
+    bench.build.rules = bench.build.rules._replace(keep_going=True)
     for line in ("gcc -c a.c", "gcc -c b.c", "gcc -o p a.o", "gcc -o q b.o"):
         assert bench.run(line).status == 0
     bench.workers.end(0, FAILED)
@@ -307,7 +307,7 @@ def test_ten_thousand_renames_in_a_row(bench: Bench) -> None:
 @pytest.mark.chaos
 @pytest.mark.slow
 def test_ten_thousand_that_need_what_failed(bench: Bench) -> None:
-    bench.build.keep_going = True
+    bench.build.rules = bench.build.rules._replace(keep_going=True)
     bench.run("gcc -c -o 0.o a.c")
     for number in range(10_000):
         bench.run(f"objcopy {number}.o {number + 1}.o")

@@ -60,7 +60,7 @@ def test_what_was_lost_is_final_once_nothing_is_pending(bench: Bench) -> None:
 
 
 def test_what_was_lost_behind_a_failure_stays_lost(bench: Bench) -> None:
-    bench.build.keep_going = True
+    bench.build.rules = bench.build.rules._replace(keep_going=True)
     bench.run("gcc -c a.c")
     undo_of(bench).lose()
     bench.workers.end(0, FAILED)
@@ -90,7 +90,7 @@ def test_an_inner_build_that_is_stopped_holds_nobody(bench: Bench) -> None:
 
 def test_an_inner_build_that_goes_on_behind_a_failure_holds_nobody(bench: Bench) -> None:
     inner = inner_build(bench)
-    inner.keep_going = True
+    inner.rules = inner.rules._replace(keep_going=True)
     bench.run("gcc -c a.c", "inner")
     bench.workers.end(0, FAILED)
     assert pending(bench) == 0

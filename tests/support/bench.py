@@ -13,9 +13,9 @@ from pathlib import Path
 from smpmake.capacity.tokens import Tokens
 from smpmake.commands.families import runs_lines
 from smpmake.commands.model import Files
+from smpmake.config import Settings
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import Caller, Processes
-from smpmake.decide.rules import Rules
 from smpmake.disk.disk import Disk
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
@@ -216,7 +216,9 @@ class Bench:
     def begin(self, name: str, *, guard: bool = True) -> Build:
         """One more build."""
         # It began long after its sources were written: none is a probe's.
-        build = Build(name, Rules(guard), driver_output=(self.output,) * 2, began=1e12)
+        build = Build(
+            name, Settings(guard=guard, recipes="off"), driver_output=(self.output,) * 2, began=1e12
+        )
         self.engine.builds[name] = build
         return build
 
