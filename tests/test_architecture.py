@@ -89,6 +89,7 @@ MAY: dict[str, set[str]] = {
         "records",
         "schedule",
         "threads",
+        "undo",
     },
     "status": {"errors", "records", "units"},
     "session": {

@@ -64,6 +64,7 @@ class Engine:
     """One per server.
 
     disk, pool, clock  the computer that it works with; tests bring their own.
+    journal  what its builds change, as far as it can be undone.
     board    the scoreboard, which guards look at from the driver's start.
     reserve  bytes of memory to be left free, -1 not to look at memory at all.
     cluster  other machines that compile, if there are any.
@@ -75,6 +76,7 @@ class Engine:
     def __init__(
         self,
         disk: Disk,
+        journal: UndoJournal,
         board: Scoreboard,
         pool: Workers,
         clock: Clock,
@@ -123,7 +125,7 @@ class Engine:
             self._pending,
             versions,
             kept,
-            Views(disk.paths, self._pending, versions, self._traces, self._journal_of),
+            Views(disk.paths, self._pending, versions, self._traces, journal),
             disk.folder,
             clock.now,
         )
@@ -137,6 +139,7 @@ class Engine:
             self._pending,
             self._questions,
             disk=disk,
+            journal=journal,
             pool=pool,
             clock=clock,
             processes=processes,
@@ -154,6 +157,7 @@ class Engine:
             hazards,
             self._pending,
             disk=disk,
+            journal=journal,
             clock=clock,
             processes=processes,
             output=self._output,
@@ -181,10 +185,6 @@ class Engine:
     def _tell_all(self, text: str) -> None:
         for build in self.builds.values():
             build.notices.append(text)
-
-    def _journal_of(self, build: str) -> UndoJournal | None:
-        found = self.builds.get(build)
-        return found.undo if found is not None else None
 
     @property
     def unused(self) -> str:

@@ -37,6 +37,7 @@ from smpmake.protocol import working
 from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
+from smpmake.undo.journal import UndoJournal
 
 log = logging.getLogger("smpmake")
 _SECOND_LOOK: Final = 0.1  # s until memory is looked at again
@@ -52,6 +53,7 @@ class Executor:
         questions: Questions,
         *,
         disk: Disk,
+        journal: UndoJournal,
         pool: Workers,
         clock: Clock,
         processes: Processes,
@@ -67,9 +69,10 @@ class Executor:
         self._pending = pending
         self._questions = questions
         self._disk = disk
+        self._journal = journal
         self._pool = pool
         self._clock = clock
-        self._outcome = Outcome(disk, output, processes, silence)
+        self._outcome = Outcome(disk, journal, output, processes, silence)
         self._output = output
         self._observer = observer
         self._priority = priority
@@ -109,6 +112,7 @@ class Executor:
         """
         if not self._scheduler.hazards.deferred:  # an umount has waited for that
             self._disk.let_go()
+            self._journal.rest()
         self._todo.extend(actions)
         if self._performing:
             return
@@ -210,7 +214,7 @@ class Executor:
         record.state, record.status = "done", 0
         command.build.done += 1
         self._output.print(command, job.number, b"", b"")
-        settling.kept(command)
+        settling.kept(command, self._journal)
         self._retire(job, ok=True, now=record.ended)
 
     def _grant(self, job: Job, command: Command) -> None:
