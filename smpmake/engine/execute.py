@@ -112,7 +112,6 @@ class Executor:
         """
         if not self._scheduler.hazards.deferred:  # an umount has waited for that
             self._disk.let_go()
-            self._journal.rest()
         self._todo.extend(actions)
         if self._performing:
             return
@@ -120,6 +119,8 @@ class Executor:
         try:
             while self._todo:
                 self._act(self._todo.popleft())
+            if not self._scheduler.hazards.deferred:  # those too are over that were cancelled
+                self._journal.rest()
         except Exception as error:
             # A fault of ours, whose rest nobody would do: the handler of the loop ends the build.
             self._clock.later(0, functools.partial(_raise, error))
