@@ -102,6 +102,7 @@ MAY: dict[str, set[str]] = {
         "records",
         "schedule",
         "threads",
+        "undo",
     },
     "status": {"errors", "records", "units"},
     "session": {

@@ -59,6 +59,7 @@ class Engine:
     """One per server.
 
     disk, pool, clock  the computer that it works with; tests bring their own.
+    journal  what its builds change, as far as it can be undone.
     board    the scoreboard, which guards look at from the driver's start.
     reserve  bytes of memory to be left free, -1 not to look at memory at all.
     elsewhere  makes what sends jobs to other machines.
@@ -70,6 +71,7 @@ class Engine:
     def __init__(
         self,
         disk: Disk,
+        journal: UndoJournal,
         board: Scoreboard,
         pool: Workers,
         clock: Clock,
@@ -130,7 +132,7 @@ class Engine:
             self._pending,
             versions,
             kept,
-            Views(disk.paths, self._pending, versions, self._traces, self._journal_of),
+            Views(disk.paths, self._pending, versions, self._traces, journal),
             disk.folder,
             clock.now,
         )
@@ -144,6 +146,7 @@ class Engine:
             self._pending,
             self._questions,
             disk=disk,
+            journal=journal,
             pool=pool,
             clock=clock,
             processes=processes,
@@ -160,6 +163,7 @@ class Engine:
             hazards,
             self._pending,
             disk=disk,
+            journal=journal,
             clock=clock,
             processes=processes,
             output=self._output,
@@ -185,10 +189,6 @@ class Engine:
     def _tell_all(self, text: str) -> None:
         for build in self.builds.values():
             build.notices.append(text)
-
-    def _journal_of(self, build: str) -> UndoJournal | None:
-        found = self.builds.get(build)
-        return found.undo if found is not None else None
 
     def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int, shim: int = 0) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now.

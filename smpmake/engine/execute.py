@@ -39,6 +39,7 @@ from smpmake.protocol.working import Result
 from smpmake.records import DIVIDED
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
+from smpmake.undo.journal import UndoJournal
 
 log = logging.getLogger("smpmake")
 _FEW_FILES: Final = 64  # a link that may have no more is not to have two taken from it
@@ -54,6 +55,7 @@ class Executor:
         questions: Questions,
         *,
         disk: Disk,
+        journal: UndoJournal,
         pool: Workers,
         clock: Clock,
         processes: Processes,
@@ -69,9 +71,10 @@ class Executor:
         self._pending = pending
         self._questions = questions
         self._disk = disk
+        self._journal = journal
         self._pool = pool
         self._clock = clock
-        self._outcome = Outcome(disk, output, processes, silence)
+        self._outcome = Outcome(disk, journal, output, processes, silence)
         self._output = output
         self._observer = observer
         self._priority = priority
@@ -123,6 +126,8 @@ class Executor:
         try:
             while self._todo:
                 self._act(self._todo.popleft())
+            if not self._scheduler.hazards.deferred:  # those too are over that were cancelled
+                self._journal.rest()
         except Exception as error:
             # A fault of ours, whose rest nobody would do: the handler of the loop ends the build.
             self._clock.later(0, functools.partial(_raise, error))
@@ -207,7 +212,7 @@ class Executor:
         record.state, record.status = "done", 0
         command.build.done += 1
         self._output.print(command, job.number, b"", b"")
-        settling.kept(command)
+        settling.kept(command, self._journal)
         self._retire(job, ok=True, now=record.ended)
 
     def _grant(self, job: Job, command: Command) -> None:

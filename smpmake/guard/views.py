@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from smpmake.disk.paths import Paths
@@ -58,14 +58,14 @@ class Views:
         pending: Pending,
         versions: Versions,
         traces: Traces,
-        journal_of: Callable[[str], UndoJournal | None],
+        journal: UndoJournal,
     ) -> None:
         self._paths = paths
         self._pending = pending
         self._versions = versions
         self._traces = traces
-        self._journal_of = journal_of
-        self._read_to: dict[str, tuple[int, int]] = {}
+        self._journal = journal
+        self._read_to = (0, 0)
         self._makers: dict[str, set[int]] = {}
 
     def of(self, question: Question, job: Job) -> bytes | None:
@@ -139,13 +139,10 @@ class Views:
 
         What nobody was seen to make (a daemon's answer) is there for all.
         """
-        undo = self._journal_of(question.build)
-        if undo is None:
+        if not self._journal.undoes:
             return False
-        since = self._read_to.get(question.build, (0, 0))
-        changes = undo.changes(since if since <= undo.end else (0, 0))
-        self._read_to[question.build] = undo.end
-        for change in changes:
+        since, self._read_to = self._read_to, self._journal.end
+        for change in self._journal.changes(since if since <= self._read_to else (0, 0)):
             for name in change.made:
                 self._makers.setdefault(self._paths.canonical("/", name), set()).add(change.command)
         makers = self._makers.get(path, set())

@@ -22,6 +22,7 @@ from smpmake.engine.pool import Pool
 from smpmake.errors import SmpmakeError
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
+from smpmake.undo.journal import UndoJournal
 
 log = logging.getLogger("smpmake")
 
@@ -29,12 +30,13 @@ _AT_ONCE: Final = 8  # workers that are started before there is anything to do
 
 
 class EngineError(SmpmakeError):
-    """No engine can be had: no worker can be started, or the session's folder cannot be used."""
+    """No engine can be had: no worker can be started."""
 
 
 def assemble(
     settings: Settings,
     folder: Path,
+    journal: UndoJournal,
     board: Scoreboard,
     slots: int,
     *,
@@ -54,13 +56,10 @@ def assemble(
     pool = Pool(slots, niceness=settings.nice, alive=alive)
     pool.keepers.add(keeper)
     chaos, reserve = Chaos(settings.chaos), reserve_of(settings)
-    try:
-        disk = Disk(folder)
-    except OSError as error:
-        raise EngineError(f"{folder} cannot be used: {error.strerror}") from None
+    disk = Disk(folder)
     try:
         engine = Engine(
-            *(disk, board, pool, LoopClock(), slots),
+            *(disk, journal, board, pool, LoopClock(), slots),
             chaos=chaos,
             reserve=reserve,
             tokens=tokens,

@@ -32,6 +32,7 @@ from smpmake.server.requests import Requests
 from smpmake.server.rundir import clean, is_suitable, listen, open_folder
 from smpmake.server.shim_cache import shims_for
 from smpmake.server.socket import Server
+from smpmake.undo.journal import UndoJournal
 
 LONGEST_NAME: Final = 40
 _PATIENCE: Final = 5.0  # s
@@ -101,6 +102,8 @@ class Service:
                 alive, alive_write = os.pipe2(os.O_CLOEXEC)
                 held.callback(os.close, alive)
                 held.callback(os.close, alive_write)
+                journal = UndoJournal(self._path)
+                held.callback(journal.close)
                 keeper = self._watch_over(alive, held)
                 board = Scoreboard(self._path / "board")
                 listener = held.enter_context(listen(self._path / "socket"))
@@ -114,7 +117,7 @@ class Service:
                 held.callback(others.close)
             try:
                 engine = self._engine = assemble(
-                    *(self._settings, self._path, board, slots),
+                    *(self._settings, self._path, journal, board, slots),
                     alive=alive_write,
                     keeper=keeper,
                     tokens=others,
@@ -147,7 +150,7 @@ class Service:
         while True:
             lock = self._try_lock()
             if lock >= 0:
-                if not (self._path / "journal").exists():
+                if not (self._path / "undo/head").exists():
                     return lock
                 # The lock goes with the rest, and a new one is taken.
                 try:

@@ -99,8 +99,8 @@ class LocalBackend:
         self._board = stage.take_board()
         self.folder, self.environment = stage.path, stage.environment
         self.alive, self.output = stage.alive, stage.output
-        build.undo = stage.undo
-        if build.undo is not None:
+        if stage.journal is not None and stage.journal.undoes:
+            build.undo = stage.journal
             build.on_squash = self.on_squash
         build.notices += [text for text in (stage.doubt, stage.alone) if text]
         build.began, build.driver = record.wall_clock, record.command
@@ -143,6 +143,7 @@ class LocalBackend:
         assert self._board is not None
         assert self._listener is not None
         assert self._stage is not None
+        assert self._stage.journal is not None
         from smpmake.capacity.neighbours import neighbours
         from smpmake.decide.known_failures import KnownFailures
         from smpmake.decide.known_silence import KnownSilence
@@ -155,6 +156,7 @@ class LocalBackend:
         engine = self._engine = assemble(
             self._settings,
             self.folder,
+            self._stage.journal,
             self._board,
             self._slots,
             alive=self._stage.alive_write,

@@ -66,14 +66,15 @@ class Stage:
         self.path = path = self.folder.path
         self.listener = self.alive = self.alive_write = self.pipe = -1
         self.output: int | None = None
-        self.undo: UndoJournal | None = None
         self.doubt = self.alone = ""
         self.jobserver: JobServer | None = None
         self._board: Scoreboard | None = None
+        self.journal: UndoJournal | None = None
         try:
             self.shims = shims_for(os.environ.get("PATH", os.defpath), path, terms.described)
             try:
                 self.listener = open_listener(self.folder.socket)
+                self.journal = UndoJournal(path)
                 self._board = Scoreboard(path / "board")
                 self._board.stand(programs_of_system(os.environ.get("PATH", os.defpath)))
                 self.alive, self.alive_write = os.pipe2(os.O_CLOEXEC)
@@ -85,7 +86,11 @@ class Stage:
             if any("--jobserver-" in os.environ.get(name, "") for name in NAME_JOBSERVER):
                 self._find_jobserver()
             if terms.guard and terms.budget >= 0 and takes_guard(program):
-                self._keep_journal(self._board, terms.budget)
+                try:  # from now on all that the build changes can be undone
+                    self.journal.begin(os.getcwd(), terms.budget)
+                    self._board.keep_journal()
+                except OSError as error:
+                    self.doubt = f"what follows a failure could not be undone: {error}"
             self.environment = driver_environment(
                 self.shims,
                 self.folder.socket,
@@ -117,15 +122,6 @@ class Stage:
                 else "cargo's job server is not there for smpmake: their jobs are counted apart"
             )
 
-    def _keep_journal(self, board: Scoreboard, budget: int) -> None:
-        """From now on what the build changes can be undone, if there is room for a journal."""
-        try:
-            self.undo = UndoJournal(self.path, os.getcwd(), budget)
-        except (OSError, NoRoomError) as error:
-            self.doubt = f"what follows a failure could not be undone: {error}"
-            return
-        board.keep_journal()
-
     def take_board(self) -> Scoreboard:
         """Whoever takes it closes it."""
         assert self._board is not None
@@ -146,8 +142,8 @@ class Stage:
         """Gives back what nobody has taken, and removes the folder; once."""
         if self._board is not None:
             self._board.close()
-        if self.undo is not None:
-            self.undo.close()
+        if self.journal is not None:
+            self.journal.close()
         if self.jobserver is not None:
             self.jobserver.close()
         self.folder.remove()

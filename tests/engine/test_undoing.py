@@ -22,10 +22,10 @@ FAILED = 1 << 8  # as wait(2) gives exit status 1
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     made.write("a.c", "b.c", "c.c")
-    undo = made.build.undo = UndoJournal(tmp_path / "session", str(made.folder), 1 << 20)
+    made.journal.begin(str(made.folder), 1 << 20)
+    made.build.undo = made.journal
     yield made
     assert made.close() == []
-    undo.close()
 
 
 def inner_build(bench: Bench) -> Build:

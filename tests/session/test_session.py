@@ -48,7 +48,7 @@ import json
 import os
 real = os.open
 def fails(path, *args, **kwargs):
-    if str(path).endswith("/journal"):
+    if str(path).endswith("/undo/server"):
         raise OSError(errno.ENOSPC, "No space left on device")
     return real(path, *args, **kwargs)
 os.open = fails

@@ -29,6 +29,7 @@ from smpmake.protocol import frames, layout
 from smpmake.protocol.wire import FileId, Invoke, Question
 from smpmake.protocol.working import Inherited, Result
 from smpmake.schedule.job import Job
+from smpmake.undo.journal import UndoJournal
 
 #: The driver of all builds here, as its commands see it.
 MAKE = 4_000_000
@@ -195,8 +196,10 @@ class Bench:
         self.workers = FakeWorkers()
         self.processes = FakeProcesses()
         self.clock = HandClock()
+        self.journal = UndoJournal(session)
         self.engine = Engine(
             disk(session),
+            self.journal,
             Scoreboard(session / "board"),
             self.workers,
             self.clock,
@@ -282,4 +285,6 @@ class Bench:
         return [record.state for record in self.build.records]
 
     def close(self) -> list[str]:
-        return self.engine.close()
+        leftovers = self.engine.close()
+        self.journal.close()
+        return leftovers
