@@ -96,7 +96,7 @@ class Capacity:
         held   somebody has none for lack of memory, or waits for a place elsewhere.
         """
         if not self.lending.is_idle:
-            if held or self._tokens.wanted_elsewhere:
+            if held or self._tokens.contended:
                 self.lending.take_back()
             elif not short:
                 self.lending.share_out(busy, lambda used: self._tokens.most(used + 1) > used)

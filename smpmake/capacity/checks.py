@@ -42,14 +42,14 @@ class UntrackedChecks:
         """
         if self._none:
             return 0
-        self._board.at_work(1)
+        self._board.set_busy_slots(1)
         holder = self._holder()
         self._none = holder is None
         return int(holder is not None and not any(self._is_part(job, holder) for job in waiting))
 
     def others_use(self, slots: int) -> None:
         """So many are in use, or lent; beside none a check may begin."""
-        self._board.at_work(slots)
+        self._board.set_busy_slots(slots)
         self._none = self._none and slots > 0
 
     def close(self) -> None:

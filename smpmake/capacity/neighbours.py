@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from smpmake import cpus, folders
 
 if TYPE_CHECKING:
-    from smpmake.disk.watch import Watch
+    from smpmake.disk.inotify import Watch
 
 _SLOTS: Final = 1024  # rows: CPUs, and behind them
 _BUILDS: Final = 64
@@ -41,7 +41,7 @@ class CrowdedError(OSError):
     """More builds than there are rows."""
 
 
-class Neighbours:
+class SharedSlots:
     """One build's part of it (see capacity.tokens).
 
     path   the file that the builds share.
@@ -68,7 +68,7 @@ class Neighbours:
         self._watch: Watch | None = None
 
     @property
-    def wanted_elsewhere(self) -> bool:
+    def contended(self) -> bool:
         """See Tokens."""
         return bool(self._rows(_SLOTS, _BUILDS))
 
@@ -76,7 +76,7 @@ class Neighbours:
         """See Tokens; the first slot, of which nobody asks, is one of them."""
         if self._fd < 0:
             return wanted
-        share = min(wanted, self._share()) if self.wanted_elsewhere else wanted
+        share = min(wanted, self._share()) if self.contended else wanted
         most = min(share, self._take(share))
         self.shared |= most < wanted
         return most
@@ -100,7 +100,7 @@ class Neighbours:
                 # What was given back before anybody could read that was not announced.
                 asyncio.get_running_loop().call_soon(self._look)
             moved |= not wishing
-        if moved and self.wanted_elsewhere:
+        if moved and self.contended:
             with contextlib.suppress(OSError):  # they look again when a job of theirs ends
                 os.utime(self._fd)
 
@@ -121,7 +121,7 @@ class Neighbours:
         if self._fd < 0:
             return
         if self._wishing and self._watch is None:
-            from smpmake.disk.watch import MARKED, Watch  # most builds have no neighbours
+            from smpmake.disk.inotify import MARKED, Watch  # most builds have no neighbours
 
             with contextlib.suppress(OSError):  # then at our own jobs' ends
                 self._watch = Watch()
@@ -199,14 +199,14 @@ def _is_stopped(process: int) -> bool:
     return state in "Tt"
 
 
-def neighbours(slots: int) -> Neighbours | None:
+def neighbours(slots: int) -> SharedSlots | None:
     """What a build with so many slots has to do with others; None where there can be no others, or
     where it was told to have more slots than there are CPUs."""
     usable = cpus.usable()
     if slots > usable.count:
         return None
     try:
-        return Neighbours(_place(usable.quota), usable.count)
+        return SharedSlots(_place(usable.quota), usable.count)
     except (OSError, folders.NoHomeError):
         return None
 

@@ -10,7 +10,7 @@ class Tokens(Protocol):
     """A token for each slot beyond the first.  These methods do what is right without any."""
 
     @property
-    def wanted_elsewhere(self) -> bool:
+    def contended(self) -> bool:
         """Whether others use the tokens that we do not."""
         return False
 

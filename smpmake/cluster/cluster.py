@@ -14,9 +14,9 @@ from smpmake.cluster.client import Client, Host
 from smpmake.cluster.compilers import Compiler, compiler_of
 from smpmake.cluster.places import Place, Places
 from smpmake.commands.launchers import keeps_nothing
-from smpmake.disk.watch import Watch
-from smpmake.engine.orders import Order
-from smpmake.threads import in_a_thread
+from smpmake.disk.inotify import Watch
+from smpmake.engine.worker_requests import Order
+from smpmake.threads import run_in_thread
 
 _FOLLOWED: Final = 1.0  # s between looks at hosts that change
 _MOST_FAULTS: Final = 2  # in one line
@@ -148,7 +148,7 @@ class Cluster:
         while True:
             await asyncio.sleep(_FOLLOWED)
             for host in self.places.hosts:
-                slots = await in_a_thread(functools.partial(self.client.slots, host))
+                slots = await run_in_thread(functools.partial(self.client.slots, host))
                 if slots is not None:
                     self.places.resize(host, slots)
             self._wake()

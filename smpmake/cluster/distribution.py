@@ -26,7 +26,7 @@ from smpmake.commands.sendable import sendable
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.elsewhere import Here, Report
 from smpmake.engine.environment import Environment
-from smpmake.engine.orders import Order
+from smpmake.engine.worker_requests import Order
 from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from smpmake.undo.reuse import Finished, Reusable
 
 
-class Wrong(NamedTuple):
+class Misprediction(NamedTuple):
     """A promise that was not kept.
 
     argv     the command's words.
@@ -127,7 +127,7 @@ class Build:
     promised: set[str] = field(default_factory=set)
     known_failures: KnownFailures | None = None
     silence: KnownSilence | None = None
-    wrong: dict[str, Wrong] = field(default_factory=dict)
+    wrong: dict[str, Misprediction] = field(default_factory=dict)
     distrusted: set[str] = field(default_factory=set)
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
@@ -185,11 +185,11 @@ class Build:
         if self.present == 0:
             self.empty.set()
 
-    def hush(self) -> None:
+    def hold_replies(self) -> None:
         """Its driver is being told that it ends, and is told nothing else until `speak`."""
         self._unsaid = self._unsaid or []
 
-    def speak(self) -> None:
+    def flush_replies(self) -> None:
         """Who is still there is answered."""
         unsaid, self._unsaid = self._unsaid, None
         for answer in unsaid or ():
@@ -281,7 +281,7 @@ class Build:
         invoke.build = sys.intern(invoke.build)
         return known
 
-    def to_be_told(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
+    def awaited_digest(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
         """The digest of a command whose driver is to be told how it went, "" of others.
 
         One that is not deferred tells it by itself.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from smpmake.commands.model import Analysis
     from smpmake.engine.command import Command
-    from smpmake.engine.orders import Order
+    from smpmake.engine.worker_requests import Order
     from smpmake.protocol.working import Result
     from smpmake.schedule.job import Job
 

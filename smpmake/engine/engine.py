@@ -18,7 +18,7 @@ from smpmake.capacity.memory import Memory
 from smpmake.capacity.tokens import Tokens
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
-from smpmake.engine import launchers
+from smpmake.engine import launcher_logs
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
@@ -36,14 +36,14 @@ from smpmake.engine.programs import Programs
 from smpmake.engine.silence import SilencePredictor
 from smpmake.engine.sinks import Printer
 from smpmake.forecast import Forecast
-from smpmake.guard.kept import Kept
 from smpmake.guard.pending import Pending
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.questions import GO_ON, Questions
 from smpmake.guard.scoreboard import Scoreboard
+from smpmake.guard.snapshots import Snapshots
 from smpmake.guard.traces import Traces
+from smpmake.guard.versioned_paths import VersionedPaths
 from smpmake.guard.versions import Versions
-from smpmake.guard.views import Views
 from smpmake.protocol import layout, wire
 from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
@@ -100,7 +100,7 @@ class Engine:
                 self.priority.work,
                 lambda job: self._executor.perform(self.scheduler.pause(job)),
                 lambda job: self._executor.perform(self.scheduler.resume(job)),
-                lambda: self._executor.take_another(),
+                lambda: self._executor.dispatch(),
                 self._tell_all,
             )
         )
@@ -112,14 +112,14 @@ class Engine:
             board,
             processes,
             clock.later,
-            lambda: self._executor.take_another(),
+            lambda: self._executor.dispatch(),
             self.elsewhere.waits,
         )
         self.scheduler = Scheduler(slots, self.priority.rank, self.capacity.room)
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
         self._traces = Traces(disk.folder, self.elsewhere.litter)
-        kept = Kept(board)
+        kept = VersionedPaths(board)
         versions = Versions(
             hazards,
             disk.folder / "versions",
@@ -132,7 +132,7 @@ class Engine:
             self._pending,
             versions,
             kept,
-            Views(disk.paths, self._pending, versions, self._traces, journal),
+            Snapshots(disk.paths, self._pending, versions, self._traces, journal),
             disk.folder,
             clock.now,
         )
@@ -215,7 +215,7 @@ class Engine:
             build = next((each for each in self.builds.values() if each.undo is not None), None)
         if build is not None and build.undo is not None:
             if question.kind == layout.ASK_COMMIT and is_job:  # it cannot wait for itself
-                build.undo.lose()
+                build.undo.mark_incomplete()
             build.undo.grow(wanted=question.kind == layout.ASK_ROOM)
             if build.squashing and not is_job:
                 return lambda: None  # it will not live to hear the answer
@@ -228,7 +228,7 @@ class Engine:
         if question.kind == layout.ASK_TOKENS:
             fifo = self.capacity.lending.begin_process(question.pid)
             settle(wire.encode_guard_answer(layout.GUARD_ELSEWHERE, path=fifo) if fifo else GO_ON)
-            self._executor.take_another()
+            self._executor.dispatch()
             return None
 
         def answer(data: bytes) -> None:
@@ -256,21 +256,21 @@ class Engine:
     def stop(self, build: Build, number: int) -> None:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""
         build.stopping = build.stopping or 128 + number
-        build.hush()
-        self._clock.later(_MOMENT, build.speak)
+        build.hold_replies()
+        self._clock.later(_MOMENT, build.flush_replies)
         self._executor.stop(build)
 
     def start_over(self, build: Build, *, whole: bool) -> None:
         """A build's driver is run again (Build.start_over)."""
         build.start_over(whole=whole)
-        self._pending.release()
+        self._pending.unblock()
         if build.owed:
-            self._pending.hear_all()
+            self._pending.query_all()
 
     def forget(self, build: Build) -> None:
         """A build is over, and with it what was remembered for its sake."""
         self.builds.pop(build.id, None)
-        launchers.close(build)
+        launcher_logs.close(build)
         self._disk.paths.forget()
         self._traces.forget()
         if not any(each.rules.guard for each in self.builds.values()):

@@ -25,13 +25,13 @@ from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.observer import Observer
-from smpmake.engine.orders import order_for
 from smpmake.engine.outcome import Outcome, refuse, tell
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
 from smpmake.engine.reusing import results_of
 from smpmake.engine.silence import SilencePredictor
+from smpmake.engine.worker_requests import worker_request
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import working
@@ -162,7 +162,7 @@ class Executor:
             case Cancelled():
                 self._cancelled(job, command)
 
-    def take_another(self) -> None:
+    def dispatch(self) -> None:
         """There may be room for one more."""
         self.perform(self._scheduler.dispatch())
 
@@ -179,7 +179,7 @@ class Executor:
         self._pending.runs(job)
         trace = self._observer.started(slot, job, command) if command.guarded else b""
         lent = self._lends(job, command)
-        order = self._elsewhere.start(job, order_for(job, trace, lent))
+        order = self._elsewhere.start(job, worker_request(job, trace, lent))
         frame = order.frame(self._output.terminal(command), lent, self._pool.inherited)
         self._chaos.later(functools.partial(self._pool.send, slot, frame))
 
@@ -212,7 +212,7 @@ class Executor:
         record.state, record.status = "done", 0
         command.build.done += 1
         self._output.print(command, job.number, b"", b"")
-        settling.kept(command, self._journal)
+        settling.fulfilled(command, self._journal)
         self._retire(job, ok=True, now=record.ended)
 
     def _grant(self, job: Job, command: Command) -> None:
@@ -245,7 +245,7 @@ class Executor:
 
     def _find_again(self, build: Build) -> None:
         """What could not be written down is final as soon as nothing is pending any more."""
-        if build.undo is not None and build.undo.is_lost:
+        if build.undo is not None and build.undo.is_incomplete:
             self.commit(build)
 
     def _leave(self, job: Job) -> None:
@@ -274,7 +274,7 @@ class Executor:
         job = self._running.pop(slot)
         command = command_of(job)
         if command.guarded and self._observer.ended(slot, job, command):
-            self.perform(self._scheduler.relax(self._clock.now()))
+            self.perform(self._scheduler.drop_assumed_blockers(self._clock.now()))
             self.perform(self._questions.look_again())
         if not self._elsewhere.holds(job, result):
             self._outcome.remove(job, command)
@@ -298,15 +298,15 @@ class Executor:
         ok, stops = self._outcome.ended(job, command, result, why)
         if not ok and build.failures:
             self._hold(build)
-        stop = self._stop_behind(job, build, now) if stops else []
+        stop = self._cancel_after(job, build, now) if stops else []
         self._retire(job, ok=ok, now=now, first=stop)
         tell(command, result)
 
-    def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
+    def _cancel_after(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""
         build.squash()
         if build.squashing:
-            self._pending.hold()
+            self._pending.block_all()
             for slot, job in self._running.items():
                 command = command_of(job)
                 later = job.number > failed.number and command.build.undo is build.undo
@@ -336,7 +336,7 @@ class Executor:
         if undo is None or build.squashing:
             return
         if self._scheduler.hazards.deferred or build.failures:
-            undo.lose()
+            undo.mark_incomplete()
         else:
             undo.commit()
             build.finished.clear()
@@ -344,7 +344,7 @@ class Executor:
     def _hold(self, build: Build) -> None:
         """Until all is taken back nothing is final that its driver still does."""
         if build.undo is not None and build.outer is None:  # else nobody would release it
-            self._pending.hold()
+            self._pending.block_all()
 
     def withdraw(self, job: Job) -> None:
         """A shim went away before it was answered."""

@@ -94,7 +94,7 @@ class Intake:
             or (self._elsewhere.compiles and analysis.kind is Kind.COMPILE)  # which comes by itself
             or self._is_run_by_unknown_scripts(analysis, environment)
         ):
-            build.to_be_told(invoke, b"", deferred=False)
+            build.awaited_digest(invoke, b"", deferred=False)
             _decline(reply, out, err)
             return
         shows = decision.deferred and rules.guard and not is_line
@@ -114,7 +114,7 @@ class Intake:
         caller = b""
         if decision.deferred and build.undo is not None:
             caller = context.calling_command()
-        digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
+        digest = build.awaited_digest(invoke, caller, deferred=decision.deferred)
         if not build.owed:
             self._pending.heard()
         if build.lost and decision.deferred and self._needs_lost(build, cwd, analysis):

@@ -9,7 +9,7 @@ from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import settling
-from smpmake.engine.build import Build, Wrong
+from smpmake.engine.build import Build, Misprediction
 from smpmake.engine.command import Command, Reply
 from smpmake.engine.context import make_keeps_going, wmake_above
 from smpmake.engine.environment import Environment
@@ -60,7 +60,7 @@ class Outcome:
     def _succeeded(self, job: Job, command: Command, result: Result) -> None:
         """A job did what was promised."""
         build = command.build
-        settling.kept(command, self._journal)
+        settling.fulfilled(command, self._journal)
         is_plain = not command.prints and not command.invoke.is_line
         if build.undo is not None and build.undo.is_whole and is_plain:
             build.finished.append(_finished(command, result))  # else nothing is reused
@@ -90,12 +90,12 @@ class Outcome:
         if not promised or build.undo is None:
             self._output.skip(command, job.number)  # else what comes behind is not to be shown
         if command.signalled:  # we ended it ourselves
-            if build.undo is not None and build.undo.is_lost:
+            if build.undo is not None and build.undo.is_incomplete:
                 self._disk.remove(*command.makes)  # else what is older would be believed
             return False
         output = result.out + result.err
         if command.is_awaited or command.group is not None:
-            settling.kept(command, self._journal)  # as it does serially
+            settling.fulfilled(command, self._journal)  # as it does serially
         if command.digest:
             build.reported.append(Failure(record, output, why))
         if command.is_awaited:
@@ -107,7 +107,7 @@ class Outcome:
             return False
         _was_wrong(command, Failure(record, output, why))
         if build.rules.keep_going or self._make_keeps_going(command):
-            settling.let_go(command, self._journal)
+            settling.release(command, self._journal)
             return False
         _breaks(build, job)
         return True
@@ -181,7 +181,7 @@ def _was_wrong(command: Command, failure: Failure, *, guessed: bool = False) -> 
     """What was promised of a command does not hold."""
     build, invoke = command.build, command.invoke
     build.failures.append(failure)
-    wrong = Wrong(invoke.argv, command.caller, failure, guessed)
+    wrong = Misprediction(invoke.argv, command.caller, failure, guessed)
     build.wrong[digest_of(invoke.cwd, invoke.argv)] = wrong
 
 

@@ -28,13 +28,13 @@ def issued(command: Command, reads: Iterable[str], hazards: Hazards) -> None:
             each.carries += 1
 
 
-def kept(command: Command, journal: UndoJournal) -> None:
+def fulfilled(command: Command, journal: UndoJournal) -> None:
     """A command has done what was promised."""
     command.is_kept = True
     _settle(command, journal)
 
 
-def let_go(command: Command, journal: UndoJournal) -> None:
+def release(command: Command, journal: UndoJournal) -> None:
     """A command has ended; those that it rests on need not wait for it."""
     below, command.rests_on = command.rests_on, ()
     for each in below:
@@ -45,4 +45,4 @@ def let_go(command: Command, journal: UndoJournal) -> None:
 def _settle(command: Command, journal: UndoJournal) -> None:
     if command.is_kept and not command.carries:
         journal.ended(command.record.number)
-        let_go(command, journal)
+        release(command, journal)

@@ -11,7 +11,7 @@ from smpmake.columns import REPORT_VERSION, REPORTED
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.reports.ending import failures
-from smpmake.timing import Depth, Ends, Timing, analyse, explore, gain
+from smpmake.timing import Details, Ends, Timing, analyse, explore, gain
 from smpmake.timing.groups import Group, folder, language
 
 FORMAT: Final = "smpmake-report"
@@ -171,7 +171,7 @@ def _ends(ends: Ends | None) -> Document | None:
     return {"low": low, "middle": round(ends.middle, 4), "high": high}
 
 
-def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
+def _figures(record: BuildRecord, timing: Timing, depth: Details) -> Document:
     told = not timing.why_not
     ended = not gain.of_end(record)
     bounds = {

@@ -148,7 +148,7 @@ class Scheduler:
         self._cancel(waiter, now, actions, None)
         return actions
 
-    def relax(self, now: int) -> list[Action]:
+    def drop_assumed_blockers(self, now: int) -> list[Action]:
         """Of some commands it is known now that they ask for what they read."""
         actions: list[Action] = []
         for job, blockers in self.hazards.resolved():
@@ -220,7 +220,7 @@ class Scheduler:
         for blocker in blockers:
             blocker.followers[job] = None
         if job.urgent:
-            self._hurry(job)
+            self._boost(job)
 
     def _ready(self, job: Job, now: int, actions: list[Action]) -> None:
         self._set(job, State.READY)
@@ -233,7 +233,7 @@ class Scheduler:
     def _push(self, queue: list[tuple[float, int, Job]], job: Job) -> None:
         heapq.heappush(queue, (self._rank(job), job.number, job))
 
-    def _hurry(self, job: Job) -> None:
+    def _boost(self, job: Job) -> None:
         """What `job` waits for, and what that waits for, goes to the front."""
         todo = [job]
         while todo:

@@ -26,8 +26,8 @@ from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import keeping
 from smpmake.protocol.client import Client, ServerGoneError
 from smpmake.records import BuildRecord
-from smpmake.server.assembly import assemble
-from smpmake.server.guests import Guests, Notebook, State
+from smpmake.server.factory import create_engine
+from smpmake.server.implicit_builds import BuildLog, ImplicitBuilds, State
 from smpmake.server.requests import Requests
 from smpmake.server.rundir import clean, is_suitable, listen, open_folder
 from smpmake.server.shim_cache import shims_for
@@ -70,14 +70,14 @@ def folder_of(name: str) -> Path:
 class Service:
     """Serves builds until told to stop.
 
-    note, look  see Guests.
+    note, look  see ImplicitBuilds.
     """
 
     def __init__(
         self,
         name: str,
         settings: Settings,
-        note: Callable[[BuildRecord], Notebook],
+        note: Callable[[BuildRecord], BuildLog],
         look: Callable[[], State],
     ) -> None:
         self._name = name
@@ -110,13 +110,13 @@ class Service:
             except OSError as error:
                 raise ServiceError(f"{self._path} cannot be used: {error.strerror}") from None
             path = os.environ.get("PATH", os.defpath)
-            board.stand(programs_of_system(path))
+            board.set_initial_dirs(programs_of_system(path))
             shims = shims_for(path, self._path, families.described())
             others = None if self._settings.own_pool else neighbours(slots)
             if others is not None:
                 held.callback(others.close)
             try:
-                engine = self._engine = assemble(
+                engine = self._engine = create_engine(
                     *(self._settings, self._path, journal, board, slots),
                     alive=alive_write,
                     keeper=keeper,
@@ -126,7 +126,7 @@ class Service:
                 board.close()
                 raise
             held.callback(lambda: leftovers.extend(engine.close()))
-            guests = Guests(engine, self._settings, self._note, self._look)
+            guests = ImplicitBuilds(engine, self._settings, self._note, self._look)
             engine.build_of = guests.build_of
             requests = Requests(engine, self._path, shims, guests, self._stopped.set)
             server = Server(listener, engine, requests)

@@ -27,7 +27,7 @@ from smpmake.server.callers import SHELL_BUILD
 from smpmake.server.socket import Connection
 
 if TYPE_CHECKING:
-    from smpmake.server.guests import Guests
+    from smpmake.server.implicit_builds import ImplicitBuilds
 
 _MOST_WAITING: Final = 64  # requests of one connection
 _ROWS_A_REPLY: Final = 500
@@ -69,7 +69,7 @@ class Requests:
         engine: Engine,
         folder: Path,
         shims: Path,
-        guests: Guests | None = None,
+        guests: ImplicitBuilds | None = None,
         on_stop: Callable[[], None] | None = None,
     ) -> None:
         self._guests = guests
@@ -255,7 +255,7 @@ class Requests:
         self._no_longer_waits(request.client)  # from here on an outcome could be lost
         await self._send(request, _outcome_of(build))
 
-    async def _answer_guests(self, request: Request, guests: Guests) -> None:
+    async def _answer_guests(self, request: Request, guests: ImplicitBuilds) -> None:
         outcomes = await guests.wait(request.client.pid)
         self._no_longer_waits(request.client)  # from here on an outcome could be lost
         rows = map(_failure, outcomes.failures)

@@ -40,7 +40,7 @@ def named_in(makeflags: str) -> str:
 class JobServer:
     """Our end of it; `held` is the tokens that we have, one for each slot beyond the first."""
 
-    wanted_elsewhere = True
+    contended = True
 
     def __init__(self, named: str, folder: Path) -> None:
         """named as in MAKEFLAGS.  Raises NotPassedError, OSError or NoRoomError."""

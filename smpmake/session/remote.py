@@ -18,7 +18,7 @@ from smpmake.records import BuildRecord
 from smpmake.server.rundir import FolderError, SessionFolder
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
-from smpmake.session.environment import driver_environment, output_ids
+from smpmake.session.driver_environment import driver_environment, output_ids
 
 
 class RemoteBackend:

@@ -44,7 +44,7 @@ from smpmake.protocol.layout import (
     UNDO_WHOLE,
 )
 from smpmake.undo.entries import ENTRY, Change, Vow, scan, writer_of
-from smpmake.undo.places import excepted, move, store_near
+from smpmake.undo.places import backup_dirs, excepted, move
 
 _AT: Final = layout.UNDO_HEAD_AT
 _STORE: Final = layout.UNDO_STORE_LAYOUT
@@ -92,7 +92,7 @@ class UndoJournal:
         """
         os.posix_fallocate(self._log, 0, UNDO_SEGMENT)
         # Outside of the session's folder: nothing may fail behind it.
-        for store in store_near(tree, self._kept):
+        for store in backup_dirs(tree, self._kept):
             self._add_store(store)
         at = _AT["except"]
         for each in excepted(self._folder, _EXCEPT.size):
@@ -120,10 +120,10 @@ class UndoJournal:
     @property
     def is_whole(self) -> bool:
         """Whether it reaches back to the beginning of the build."""
-        return not self._moved and not self.is_lost
+        return not self._moved and not self.is_incomplete
 
     @property
-    def is_lost(self) -> bool:
+    def is_incomplete(self) -> bool:
         """Whether something could not be written down, so that nothing can be undone now."""
         return bool(self._halves[_LOST])
 
@@ -132,7 +132,7 @@ class UndoJournal:
         """Bytes of older contents that are kept."""
         return self._words[_KEPT]
 
-    def lose(self) -> None:
+    def mark_incomplete(self) -> None:
         """Something happens that cannot be undone, and cannot wait."""
         if self.undoes:
             self._halves[_LOST] = 1
@@ -144,7 +144,7 @@ class UndoJournal:
             try:
                 os.posix_fallocate(self._log, room, UNDO_SEGMENT)
             except OSError:
-                self.lose()
+                self.mark_incomplete()
                 return
             room += UNDO_SEGMENT
             self._words[_ROOM] = room
@@ -247,7 +247,7 @@ class UndoJournal:
             self._replaces(number, path, os.lstat(path))
         except OSError:
             if os.path.lexists(path):
-                self.lose()
+                self.mark_incomplete()
 
     def keeps(self, number: int, path: str, info: os.stat_result) -> None:
         """A command that has no guard will write an older file: its contents are copied."""
@@ -261,7 +261,7 @@ class UndoJournal:
             else:
                 return
         except OSError:
-            self.lose()
+            self.mark_incomplete()
             return
         self._write(self._entry(UNDO_NEW, number, path))
 
@@ -306,7 +306,7 @@ class UndoJournal:
         """Which store is on a file's own file system; the first where none can be there."""
         device = _device(info.st_dev)
         if device not in self._devices and len(self._stores) < UNDO_STORES:
-            for store in store_near(os.path.dirname(path), self._kept):
+            for store in backup_dirs(os.path.dirname(path), self._kept):
                 self._add_store(store)
         return self._devices.index(device) if device in self._devices else 0
 
@@ -367,7 +367,7 @@ class UndoJournal:
             done = 0
         if done < len(entries):
             os.ftruncate(self._server, self._written)
-            self.lose()
+            self.mark_incomplete()
         self._written += len(entries)
 
     # ------------------------------------------------------------------ undoing

@@ -9,7 +9,7 @@ from pathlib import Path
 from smpmake import folders
 
 
-def store_near(tree: str, kept: Path) -> list[Path]:
+def backup_dirs(tree: str, kept: Path) -> list[Path]:
     """A folder outside of the tree, on its file system, where the session's own lies elsewhere."""
     device = os.stat(tree).st_dev
     if os.stat(kept).st_dev == device:

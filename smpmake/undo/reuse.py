@@ -134,7 +134,7 @@ class Reusable:
                     # Never a name again: the undoing moves what was given back to where it lay.
                     file.kept = f"{self._folder}/{self._count}"
                     self._count += 1
-                if not all(map(_put_aside, results.files)):
+                if not all(map(_stash, results.files)):
                     group.remove(results)
 
     def undone(self) -> None:
@@ -289,7 +289,7 @@ def _places(finished: Finished) -> frozenset[str]:
     return frozenset(places - {"/", "/tmp", os.environ.get("TMPDIR", "/tmp")})
 
 
-def _put_aside(file: _File) -> bool:
+def _stash(file: _File) -> bool:
     """What was changed in place is copied: its file is to be as it was.  So is a file of several
     names, by whichever of them it is changed: such a one is made again."""
     try:

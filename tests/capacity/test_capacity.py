@@ -25,7 +25,7 @@ class FakeTokens:
     """A job server that gives so many slots; what it was asked and told."""
 
     slots: int = 9
-    wanted_elsewhere: bool = False
+    contended: bool = False
     asked: list[int] = field(default_factory=list)
     wake: Callable[[], None] | None = None
 
@@ -168,7 +168,7 @@ def test_no_more_is_lent_than_there_are_tokens(house: House) -> None:
         house.tokens.slots = 3
         with lent(house, busy=1):
             assert house.capacity.lending.lent == 2
-            house.tokens.wanted_elsewhere = True
+            house.tokens.contended = True
             house.capacity.settle(1, short=False, held=False)
             assert house.capacity.lending.lent == 0
 

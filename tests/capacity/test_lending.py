@@ -154,7 +154,7 @@ def test_a_link_whose_worker_died_begins_anew(tmp_path: Path) -> None:
 class Wanted(NoJobserver):
     """Somebody else has a use for what we do not need."""
 
-    wanted_elsewhere = True
+    contended = True
 
 
 def test_below_a_job_server_none_is_lent(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Action, Room, Scheduler, Start
 from smpmake.timing.graph import Event, Graph
 from smpmake.timing.graph import Job as Node
-from smpmake.timing.priority import tails
+from smpmake.timing.tails import tails
 from tests.support.made import build, command, keep, ran
 from tests.support.space import FIXTURES, SMPMAKE, Space
 

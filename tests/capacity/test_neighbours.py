@@ -16,7 +16,7 @@ import pytest
 
 from smpmake import cpus
 from smpmake.capacity import neighbours as room
-from smpmake.capacity.neighbours import CrowdedError, Neighbours, neighbours
+from smpmake.capacity.neighbours import CrowdedError, SharedSlots, neighbours
 from smpmake.config import ConfigError, load
 from tests.support.counting import COUNTING, MEETING, counted, most_at_once
 from tests.support.space import SMPMAKE, Space, objects
@@ -24,8 +24,8 @@ from tests.support.space import SMPMAKE, Space, objects
 PROCESS = """
 import sys
 from pathlib import Path
-from smpmake.capacity.neighbours import Neighbours
-other = Neighbours(Path(sys.argv[1]), 4)
+from smpmake.capacity.neighbours import SharedSlots
+other = SharedSlots(Path(sys.argv[1]), 4)
 other.most(2)
 other.settle(2, None)
 print(len(other.held), flush=True)
@@ -42,7 +42,7 @@ class House:
         self.builds: list[Build] = []
 
     def build(self) -> Build:
-        found = Build(Neighbours(self.path, self._slots))
+        found = Build(SharedSlots(self.path, self._slots))
         self.builds.append(found)
         return found
 
@@ -54,7 +54,7 @@ class House:
 class Build:
     """As the engine uses its tokens: `wants` is how many tools it would run at once."""
 
-    def __init__(self, tokens: Neighbours) -> None:
+    def __init__(self, tokens: SharedSlots) -> None:
         self.tokens = tokens
         self.busy = self.wants = 0
         self.on_change: Callable[[], None] = lambda: None
@@ -200,7 +200,7 @@ def test_p9_a_killed_build_holds_nothing(tmp_path: Path) -> None:
             other.send_signal(signal.SIGKILL)
             other.communicate()
             await asyncio.wait_for(woken.wait(), 60)
-            assert not one.tokens.wanted_elsewhere
+            assert not one.tokens.contended
 
     played(play)
 
@@ -245,8 +245,8 @@ def test_a_file_that_goes_while_it_is_opened_is_not_used(
             path.unlink()
 
     monkeypatch.setattr(fcntl, "flock", leaves)
-    one = Neighbours(path, 2)
-    two = Neighbours(path, 2)
+    one = SharedSlots(path, 2)
+    two = SharedSlots(path, 2)
     one.settle(2, None)
     assert two.most(2) < 2
     one.close()

@@ -15,7 +15,7 @@ from smpmake.cluster.cluster import Cluster
 from smpmake.cluster.distribution import Distribution
 from smpmake.cluster.places import Place
 from smpmake.engine.elsewhere import Elsewhere, Here, HostState
-from smpmake.engine.orders import Order
+from smpmake.engine.worker_requests import Order
 from smpmake.forecast import Forecast
 from smpmake.guard import traces
 from smpmake.records import Past

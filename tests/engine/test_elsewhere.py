@@ -10,7 +10,7 @@ import pytest
 from smpmake.commands.model import Analysis, Kind
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.elsewhere import Here, Nowhere
-from smpmake.engine.orders import Order
+from smpmake.engine.worker_requests import Order
 from smpmake.protocol.working import Result
 from smpmake.schedule.job import Job
 from tests.support.bench import Bench

@@ -51,20 +51,20 @@ def test_what_was_lost_is_final_once_nothing_is_pending(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     bench.run("gcc -c b.c")
     undo = undo_of(bench)
-    undo.lose()
+    undo.mark_incomplete()
     bench.workers.end(0)
-    assert undo.is_lost
+    assert undo.is_incomplete
     bench.workers.end(1)
-    assert not undo.is_lost
+    assert not undo.is_incomplete
     assert not undo.is_whole
 
 
 def test_what_was_lost_behind_a_failure_stays_lost(bench: Bench) -> None:
     bench.build.rules = bench.build.rules._replace(keep_going=True)
     bench.run("gcc -c a.c")
-    undo_of(bench).lose()
+    undo_of(bench).mark_incomplete()
     bench.workers.end(0, FAILED)
-    assert undo_of(bench).is_lost
+    assert undo_of(bench).is_incomplete
     bench.build.failures.clear()
     bench.engine.start_over(bench.build, whole=False)
 

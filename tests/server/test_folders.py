@@ -25,9 +25,9 @@ from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
 from smpmake.server import daemon
 from smpmake.server.daemon import Service, ServiceError
-from smpmake.server.guests import State
+from smpmake.server.implicit_builds import State
 from smpmake.server.rundir import SessionFolder, clean_up_after_the_dead
-from smpmake.session.environment import driver_environment
+from smpmake.session.driver_environment import driver_environment
 from smpmake.undo.entries import scan
 from smpmake.undo.journal import UndoJournal
 from tests.support.notes import Notes

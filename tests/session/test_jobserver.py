@@ -14,7 +14,7 @@ import pytest
 
 from smpmake.commands.makes import without_jobs
 from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller
-from smpmake.session.stage import Stage, Terms
+from smpmake.session.setup import SessionSetup, SetupOptions
 from tests.support.bench import Bench
 from tests.support.counting import COUNTING, MEETING, counted, most_at_once
 from tests.support.space import SMPMAKE, Space, objects
@@ -111,7 +111,7 @@ def test_who_is_told_of_it(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("MAKEFLAGS", f"k -j2 --jobserver-auth=fifo:{tmp_path}/fifo")
-    stage = Stage(program, Terms(guard=False, budget=-1))
+    stage = SessionSetup(program, SetupOptions(guard=False, budget=-1))
     try:
         assert stage.jobserver is not None
         assert stage.environment["MAKEFLAGS"] == (os.environ["MAKEFLAGS"] if kept else "k")
@@ -126,14 +126,14 @@ def test_cargo_hands_on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("MAKEFLAGS", raising=False)
     monkeypatch.setenv("CARGO_MAKEFLAGS", f"-j --jobserver-auth=fifo:{tmp_path}/fifo")
-    stage = Stage("make", Terms(guard=False, budget=-1))
+    stage = SessionSetup("make", SetupOptions(guard=False, budget=-1))
     try:
         assert stage.jobserver is not None
         assert "CARGO_MAKEFLAGS" not in stage.environment
     finally:
         stage.close()
     monkeypatch.setenv("CARGO_MAKEFLAGS", "-j --jobserver-fds=198,199 --jobserver-auth=198,199")
-    stage = Stage("make", Terms(guard=False, budget=-1))
+    stage = SessionSetup("make", SetupOptions(guard=False, budget=-1))
     try:
         assert stage.jobserver is None
         assert "cargo" in stage.alone
@@ -144,7 +144,7 @@ def test_cargo_hands_on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 class Counted:
     """Tokens of which there are few."""
 
-    wanted_elsewhere = True
+    contended = True
 
     def __init__(self, free: int) -> None:
         self.free = free

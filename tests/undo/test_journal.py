@@ -142,7 +142,7 @@ def test_where_there_is_no_room_nothing_is_left_near_the_tree(
             raise OSError(errno.ENOSPC, "No space left on device")
         allocate(fd, offset, size)
 
-    monkeypatch.setattr("smpmake.undo.journal.store_near", note)
+    monkeypatch.setattr("smpmake.undo.journal.backup_dirs", note)
     monkeypatch.setattr(os, "posix_fallocate", is_full)
     before = os.listdir("/proc/self/fd")
     with closing(UndoJournal(tmp_path)) as journal:

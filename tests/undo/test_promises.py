@@ -220,7 +220,7 @@ def test_a_target_on_another_file_system(tmp_path: Path, end: End) -> None:
 def test_a_target_that_can_only_be_copied(
     journal: UndoJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: End
 ) -> None:
-    monkeypatch.setattr("smpmake.undo.journal.store_near", lambda tree, kept: [])
+    monkeypatch.setattr("smpmake.undo.journal.backup_dirs", lambda tree, kept: [])
     with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
         path = old(Path(other) / "a.o")
         promise(journal, 0, path)

@@ -87,11 +87,11 @@ def test_copies_obey_the_budget(undo: UndoJournal, tmp_path: Path, size: int) ->
     path = tmp_path / "tree" / "file"
     path.write_bytes(b"x" * size)
     keep(undo, path)
-    assert undo.is_lost
+    assert undo.is_incomplete
     stored = tmp_path / "session" / "undo" / "kept"
     assert sum(each.stat().st_size for each in stored.iterdir()) <= BUDGET
     undo.commit()
     assert undo.kept == 0
     path.write_bytes(b"x")
     keep(undo, path)
-    assert not undo.is_lost
+    assert not undo.is_incomplete

@@ -49,7 +49,7 @@ class _Seen:
         return self._unsaid
 
 
-class Views:
+class Snapshots:
     """One per engine."""
 
     def __init__(

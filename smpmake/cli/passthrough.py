@@ -6,11 +6,11 @@ import errno
 import os
 import signal
 
-from smpmake.cli.leaving import BySignal
+from smpmake.cli.exit import BySignal
 from smpmake.cli.names import FAULT
+from smpmake.console import say
 from smpmake.protocol import layout
-from smpmake.said import say
-from smpmake.session.headstart import Headstart
+from smpmake.session.early_start import EarlyStart
 
 
 def plainly(command: list[str]) -> int:
@@ -23,7 +23,7 @@ def plainly(command: list[str]) -> int:
         return refuse(command, error.errno or 0)
 
 
-def go_on_plainly(ahead: Headstart, command: list[str], error: BaseException) -> int:
+def go_on_plainly(ahead: EarlyStart, command: list[str], error: BaseException) -> int:
     """Where the driver runs already, and no session can be had; returns the exit status."""
     say(f"{str(error) or type(error).__name__}; the build goes on plainly")
     event = ahead.go_on_plainly()

@@ -33,7 +33,7 @@ class EngineError(SmpmakeError):
     """No engine can be had: no worker can be started."""
 
 
-def assemble(
+def create_engine(
     settings: Settings,
     folder: Path,
     journal: UndoJournal,

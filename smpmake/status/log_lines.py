@@ -12,7 +12,7 @@ from smpmake.status.template import Facts, Wording
 INTERVAL: Final = 30.0
 
 
-class PlainLines:
+class LogLines:
     """Writes a line when `interval` seconds have passed since the last; 0: never."""
 
     def __init__(self, wording: Wording, interval: float, fd: int = 2) -> None:

@@ -6,12 +6,12 @@ import os
 import time
 from typing import Any, Final
 
-from smpmake.cli.plainly import go_on_plainly, plainly
+from smpmake.cli.passthrough import go_on_plainly, plainly
 from smpmake.cli.settings import settings_of_build
 from smpmake.config import Settings
-from smpmake.said import conclude, say
-from smpmake.session import headstart
-from smpmake.session.headstart import Headstart
+from smpmake.console import conclude, say
+from smpmake.session import early_start
+from smpmake.session.early_start import EarlyStart
 from smpmake.session.limits import SHORT
 
 #: What takes longest to load, in pieces of a few milliseconds; first what the end needs, too.
@@ -35,7 +35,7 @@ def start(given: dict[str, Any], command: list[str]) -> int:
         say("the current folder is gone; running the build plainly")
         return plainly(command)
     settings = settings_of_build(given)
-    ahead = headstart.begin(command, settings)
+    ahead = early_start.begin(command, settings)
     if ahead is None:
         try:
             from smpmake.cli import build
@@ -52,7 +52,7 @@ def start(given: dict[str, Any], command: list[str]) -> int:
     return build.follow(settings, command, ahead)
 
 
-def _end(ahead: Headstart, settings: Settings) -> int:
+def _end(ahead: EarlyStart, settings: Settings) -> int:
     """Of a build in which nobody asked for anything, and which went well."""
     ahead.close()
     from smpmake.reports import idle

@@ -22,7 +22,7 @@ _VERSIONS: Final = 0xFFFFFD
 _PRODUCTS: Final = 0xFFFFFC
 
 
-class Kept:
+class VersionedPaths:
     """One per engine."""
 
     def __init__(self, board: Scoreboard) -> None:
@@ -42,29 +42,29 @@ class Kept:
         if path in self._marks:
             self._raise(path, LIMITS + limit)
             if linked:
-                self._board.put_up(_VERSIONS, [(name, ROLE_ANYWHERE)])
+                self._board.publish(_VERSIONS, [(name, ROLE_ANYWHERE)])
             return
         self._names[name] += 1
         mark = self._marks[path] = None if linked else self._mark(path, limit)
         if mark is not None:  # first: who finds the name looks for it
-            self._board.put_up(mark[1], [(mark[0], ROLE_KEPT)])
-        self._board.put_up(_VERSIONS, [(name, ROLE_KEPT | (ROLE_ANYWHERE if mark is None else 0))])
+            self._board.publish(mark[1], [(mark[0], ROLE_KEPT)])
+        self._board.publish(_VERSIONS, [(name, ROLE_KEPT | (ROLE_ANYWHERE if mark is None else 0))])
         self._board.versions(len(self._names))
 
     def _raise(self, path: str, owner: int) -> None:
         mark = self._marks[path]
         if mark is not None and mark[1] < owner:
             self._marks[path] = mark[0], owner
-            self._board.put_up(owner, [(mark[0], ROLE_KEPT)])
-            self._board.take_down(mark[1], [(mark[0], ROLE_KEPT)])
+            self._board.publish(owner, [(mark[0], ROLE_KEPT)])
+            self._board.retract(mark[1], [(mark[0], ROLE_KEPT)])
 
     def forget(self, path: str) -> None:
         """All find what is there."""
         name, mark = path_hash(path), self._marks.pop(path)
         if _one_less(self._names, name):
-            self._board.take_down(_VERSIONS, [(name, ROLE_KEPT)])
+            self._board.retract(_VERSIONS, [(name, ROLE_KEPT)])
         if mark is not None:
-            self._board.take_down(mark[1], [(mark[0], ROLE_KEPT)])
+            self._board.retract(mark[1], [(mark[0], ROLE_KEPT)])
         self._board.versions(len(self._names))
 
     def folders_go(self, folders: Iterable[str]) -> None:
@@ -73,19 +73,19 @@ class Kept:
             self._gone.add(folder)
             for path, mark in self._marks.items():
                 if mark is not None and path.startswith(f"{folder}/"):
-                    self._board.put_up(_VERSIONS, [(path_hash(path), ROLE_ANYWHERE)])
+                    self._board.publish(_VERSIONS, [(path_hash(path), ROLE_ANYWHERE)])
 
     def made(self, path: str) -> None:
         """A file is a command's work, and may not be changed unasked."""
         name = path_hash(path)
         self._products[name] += 1
-        self._board.put_up(_PRODUCTS, [(name, ROLE_INPUT)])
+        self._board.publish(_PRODUCTS, [(name, ROLE_INPUT)])
 
     def forget_made(self, path: str) -> None:
         """The inverse."""
         name = path_hash(path)
         if _one_less(self._products, name):
-            self._board.take_down(_PRODUCTS, [(name, ROLE_INPUT)])
+            self._board.retract(_PRODUCTS, [(name, ROLE_INPUT)])
 
     def forget_folders(self) -> None:
         """Nobody is building: folders that went matter no more."""

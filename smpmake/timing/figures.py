@@ -5,7 +5,7 @@ Definitions (docs/reports.md):
 - CPU utilisation: CPU seconds of everything / (wall x usable CPUs).
 - Serial estimate: the driver's own work plus every command's, each by itself (serial.py): its CPU
   time, and of its waiting that part which was not waiting for a CPU (load.py).  It is a range
-  (doubt.py).  A measured serial time stands beside it and never in its place.
+  (uncertainty.py).  A measured serial time stands beside it and never in its place.
 - Speed-up: serial time / wall, with the ends of that range.  Where it would mean nothing it is told
   nobody, and `why_not` says why (gain.py).
 - Efficiency, of the extra CPUs: (speed-up - 1) / (N - 1), N CPUs used.
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from smpmake import records
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing import doubt, gain, replay, spans
+from smpmake.timing import gain, replay, spans, uncertainty
 from smpmake.timing.gain import Ends
 from smpmake.timing.graph import build_graph, is_job
 from smpmake.timing.serial import Serial, serial
@@ -155,7 +155,7 @@ def _against(seconds: Ends, record: BuildRecord, wall: float) -> Against:
 
 
 def _estimated(record: BuildRecord, work: Serial, together: Concurrency) -> Ends:
-    return Ends(doubt.least(record, work, together), work.work)
+    return Ends(uncertainty.least(record, work, together), work.work)
 
 
 def _waits(commands: list[CommandRecord]) -> list[Wait]:

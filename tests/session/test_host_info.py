@@ -10,7 +10,7 @@ import pytest
 
 from smpmake import config
 from smpmake.records import Surroundings
-from smpmake.session import surroundings
+from smpmake.session import host_info
 from tests.support.made import command
 
 
@@ -18,7 +18,7 @@ def test_the_computer_and_what_was_decided() -> None:
     settings = config.Settings(jobs=3, guard=False, memory=-1, foreground=("x", "y"), color="never")
     options = tuple(config.told(settings))
     assert options == ("jobs=3", "no-guard", "memory=off", "foreground=x", "foreground=y")
-    place = surroundings.here(options)
+    place = host_info.here(options)
     assert place.options == options
     assert place.host == os.uname().nodename and os.uname().release in place.kernel
     assert place.cpus == os.cpu_count()
@@ -30,9 +30,7 @@ def test_what_is_a_script_is_not_run(tmp_path: Path) -> None:
     program = tmp_path / "gcc"
     program.write_text(f"#!/bin/sh\necho gcc 1 | tee {tmp_path}/seen\n")
     program.chmod(0o755)
-    (one,) = surroundings.with_compilers(
-        Surroundings(), [command(0, program=str(program))]
-    ).compilers
+    (one,) = host_info.with_compilers(Surroundings(), [command(0, program=str(program))]).compilers
     assert (one.path, one.version, one.stamp) == (str(program), "", "")
     assert not (tmp_path / "seen").exists()
 
@@ -42,13 +40,13 @@ def test_what_is_the_same_file_is_not_asked_again() -> None:
     if program is None:
         pytest.skip("there is no gcc")
     commands = [command(0, program=program)]
-    (one,) = surroundings.with_compilers(Surroundings(), commands).compilers
+    (one,) = host_info.with_compilers(Surroundings(), commands).compilers
     assert "gcc" in one.version.lower()
     known = one._replace(version="as it was")
-    (again,) = surroundings.with_compilers(Surroundings(), commands, [known]).compilers
+    (again,) = host_info.with_compilers(Surroundings(), commands, [known]).compilers
     assert again.version == "as it was"
     other = known._replace(stamp="1:2")
-    (fresh,) = surroundings.with_compilers(Surroundings(), commands, [other]).compilers
+    (fresh,) = host_info.with_compilers(Surroundings(), commands, [other]).compilers
     assert fresh.version == one.version
 
 
@@ -64,13 +62,13 @@ def test_behind_a_launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PATH", f"{masked.parent}:{os.environ['PATH']}")
     behind = command(0, tool="ccache", argv=b"ccache\0gcc\0-c\0a.c\0", program=str(launcher))
     for one in (behind, command(0, program=str(masked))):
-        (found,) = surroundings.with_compilers(Surroundings(), [one]).compilers
+        (found,) = host_info.with_compilers(Surroundings(), [one]).compilers
         assert (found.name, found.path) == ("gcc", real)
         assert "gcc" in found.version.lower() and found.stamp
 
 
 def test_a_compiler_that_is_gone_has_no_version() -> None:
-    (one,) = surroundings.with_compilers(
+    (one,) = host_info.with_compilers(
         Surroundings(), [command(0, program="/nowhere/gcc")]
     ).compilers
     assert (one.version, one.stamp) == ("", "")

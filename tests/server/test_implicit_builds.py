@@ -15,7 +15,7 @@ from smpmake.decide.procfs import Caller, Processes
 from smpmake.protocol.wire import FileId
 from smpmake.records import BuildRecord
 from smpmake.server.callers import SHELL_BUILD, is_above, origin_of
-from smpmake.server.guests import Guests, State
+from smpmake.server.implicit_builds import ImplicitBuilds, State
 from tests.support.bench import Bench
 from tests.support.notes import Notes
 
@@ -97,7 +97,7 @@ def test_who_is_above() -> None:
 
 
 class World:
-    """Guests on a bench, with drivers that are real processes."""
+    """Implicit builds on a bench, with drivers that are real processes."""
 
     def __init__(self, folder: Path) -> None:
         self.bench = Bench(folder)
@@ -107,7 +107,7 @@ class World:
         self.time = 10**18
         self.notes: list[Notes] = []
         self.records: list[BuildRecord] = []
-        self.guests = Guests(
+        self.guests = ImplicitBuilds(
             self.bench.engine,
             Settings(idle=7),
             self.note,
@@ -344,7 +344,7 @@ def test_a_driver_that_is_gone_already(world: World) -> None:
 def test_there_are_no_more_builds_than_a_person_has(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("smpmake.server.guests._MOST_GUESTS", 2)
+    monkeypatch.setattr("smpmake.server.implicit_builds._MOST_GUESTS", 2)
 
     async def part() -> None:
         for name in "abc":
@@ -358,7 +358,7 @@ def test_there_are_no_more_builds_than_a_person_has(
 
 
 def test_a_build_without_end_is_cut(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smpmake.server.guests._MOST_RECORDS", 2)
+    monkeypatch.setattr("smpmake.server.implicit_builds._MOST_RECORDS", 2)
 
     async def part() -> None:
         make = world.driver()

@@ -14,7 +14,7 @@ from smpmake.schedule.job import Job, Search
 _MOST: Final = 256  # files in a folder, for which versions are kept; beyond that is waited
 
 
-class Searches:
+class SearchPaths:
     """One per engine."""
 
     def __init__(self, hazards: Hazards, paths: Paths, versions: Versions) -> None:

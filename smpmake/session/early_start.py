@@ -25,7 +25,7 @@ from smpmake.protocol.keeping import DriverEvent
 from smpmake.session import limits
 from smpmake.session.keeper import ENDING, Keeper, heard
 from smpmake.session.rerun import Input
-from smpmake.session.stage import Stage, Terms, terms_of
+from smpmake.session.setup import SessionSetup, SetupOptions, setup_options
 
 if TYPE_CHECKING:
     from smpmake.config import Settings
@@ -35,7 +35,7 @@ _ABOVE: Final = (variables.SOCKET, variables.GUARD, "GITHUB_ACTIONS")
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
 
 
-class Headstart:
+class EarlyStart:
     """A driver that has been started, on its stage; `begin` makes one.
 
     began    when smpmake was started, monotonic clock, ns.
@@ -45,7 +45,7 @@ class Headstart:
     mask     the signals that our caller has blocked; until a session hears them ENDING are, too.
     """
 
-    def __init__(self, command: list[str], began: int, terms: Terms) -> None:
+    def __init__(self, command: list[str], began: int, terms: SetupOptions) -> None:
         """Raises SmpmakeError or OSError, and has changed nothing then."""
         self.began = began
         self.slots = limits.most_slots()
@@ -54,7 +54,7 @@ class Headstart:
             given_back.callback(signal.pthread_sigmask, signal.SIG_SETMASK, self.mask)
             self.soft = limits.raise_descriptor_limit()
             given_back.callback(limits.restore_descriptor_limit, self.soft)
-            self.stage = stage = Stage(command[0], terms)
+            self.stage = stage = SessionSetup(command[0], terms)
             given_back.callback(stage.close)
             self.input = Input()  # before the driver reads it
             self.keeper = Keeper(
@@ -188,7 +188,7 @@ def _ends(said: list[tuple[int, bytes]]) -> list[DriverEvent]:
     return [event for event in events if event.event != layout.DRIVER_STARTED]
 
 
-def begin(command: list[str], settings: Settings) -> Headstart | None:
+def begin(command: list[str], settings: Settings) -> EarlyStart | None:
     """A head start for a build; None where it cannot have one.
 
     Its driver must not have to wait for anything but its stage, and nobody may be there who is
@@ -202,7 +202,7 @@ def begin(command: list[str], settings: Settings) -> Headstart | None:
     if settings.engine != "local":
         return None
     try:
-        return Headstart(command, began, terms_of(settings))
+        return EarlyStart(command, began, setup_options(settings))
     except (SmpmakeError, OSError, MemoryError):
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from smpmake.disk.watch import Watch
+from smpmake.disk.inotify import Watch
 
 
 def test_a_write_is_told_by_its_folder(tmp_path: Path) -> None:

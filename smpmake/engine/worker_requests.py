@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from smpmake import variables
 from smpmake.commands.families import mark_of_alone
 from smpmake.disk.elf import is_static
-from smpmake.engine import launchers
+from smpmake.engine import launcher_logs
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import changed, serial
 from smpmake.protocol import frames
@@ -62,7 +62,7 @@ class Order(NamedTuple):
             self.argv,
             command.outputs,
             merged=self.invoke.out == self.invoke.err,
-            journaled=undo is not None and not undo.is_lost,
+            journaled=undo is not None and not undo.is_incomplete,
             terminal=terminal,
             environment=self.environment,
             lent=lent,
@@ -70,7 +70,7 @@ class Order(NamedTuple):
         )
 
 
-def order_for(job: Job, trace: bytes, lent: bytes) -> Order:
+def worker_request(job: Job, trace: bytes, lent: bytes) -> Order:
     """How a job is run here.
 
     trace  the file in which its guards take notes, or b"".
@@ -88,7 +88,7 @@ def _environment(job: Job, command: Command, trace: bytes) -> bytes:
     mark = mark_of_alone(real)
     if mark and is_static(real, mark):
         return serial(command.invoke.env)
-    parts = [command.invoke.env, launchers.environment(command)]
+    parts = [command.invoke.env, launcher_logs.environment(command)]
     if command.build.rules.guard:  # its caller may have none, and the tool may have one
         parts.append(b"%b=%d\0" % (_COMMAND, job.number + 1))
     if trace:

@@ -15,7 +15,7 @@ from smpmake.protocol.layout import UNDO_ENDED, UNDO_ISSUED
 from smpmake.undo.entries import Change
 
 
-def staying(changes: Sequence[Change], read: Mapping[int, tuple[str, ...]]) -> list[int]:
+def retained_changes(changes: Sequence[Change], read: Mapping[int, tuple[str, ...]]) -> list[int]:
     """Numbers of those commands whose results may stay, though issued behind the point.
 
     read  what those have read that succeeded, where it is known.

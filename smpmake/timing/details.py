@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from smpmake.records import BuildRecord
 from smpmake.timing import findings, groups, replay
+from smpmake.timing.figures import INFINITE, Timing
 from smpmake.timing.findings import Finding
 from smpmake.timing.graph import build_graph
 from smpmake.timing.groups import Group
 from smpmake.timing.headers import Header, headers
-from smpmake.timing.model import INFINITE, Timing
 
 
-class Depth(NamedTuple):
+class Details(NamedTuple):
     """What takes longer to find out: for reports, not for the summary after each build.
 
     simulated   the replay at the recorded number of slots, to compare with `wall`.
@@ -31,7 +31,7 @@ class Depth(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def explore(record: BuildRecord, timing: Timing) -> Depth:
+def explore(record: BuildRecord, timing: Timing) -> Details:
     """The rest of the model."""
     graph = build_graph(record, timing.line, timing.serial)
     weighted = timing.concurrency.weighted
@@ -40,7 +40,7 @@ def explore(record: BuildRecord, timing: Timing) -> Depth:
         start = 0.0  # what was undone is no part of another build
     curve = replay.curve(graph, timing.extra_cpus)
     what_if = tuple((size, seconds + start) for size, seconds in curve)
-    return Depth(
+    return Details(
         replay.play(graph, record.slots, record.cpus).seconds + start,
         what_if,
         replay.play(graph, INFINITE, INFINITE).path,

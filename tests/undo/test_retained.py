@@ -6,7 +6,7 @@ import pytest
 
 from smpmake.protocol.layout import UNDO_ENDED, UNDO_ISSUED, UNDO_MOVE, UNDO_NEW
 from smpmake.undo.entries import Change
-from smpmake.undo.staying import staying
+from smpmake.undo.retained import retained_changes
 
 UNFINISHED = [Change(0, UNDO_ISSUED, 0, "", "")]
 COMPILE = [
@@ -38,4 +38,4 @@ RENAME = [
 def test_a_result_goes_with_its_recipe(
     changes: list[Change], read: dict[int, tuple[str, ...]], stays: list[int]
 ) -> None:
-    assert staying(UNFINISHED + changes, read) == stays
+    assert retained_changes(UNFINISHED + changes, read) == stays

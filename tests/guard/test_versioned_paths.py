@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.guard.kept import Kept
 from smpmake.guard.scoreboard import Scoreboard
+from smpmake.guard.versioned_paths import VersionedPaths
 from smpmake.protocol import layout
 from tests.guard.test_scoreboard import server
 from tests.support.guarded import Answering, look, output
@@ -26,8 +26,8 @@ def board(tmp_path: Path) -> Scoreboard:
 
 
 @pytest.fixture
-def kept(board: Scoreboard) -> Kept:
-    return Kept(board)
+def kept(board: Scoreboard) -> VersionedPaths:
+    return VersionedPaths(board)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def asks(folder: Path, server: Answering, name: str, command: str) -> bool:
     ],
 )
 def test_whom_it_concerns_asks_about_that_file(
-    folder: Path, kept: Kept, server: Answering, name: str, command: str, expected: bool
+    folder: Path, kept: VersionedPaths, server: Answering, name: str, command: str, expected: bool
 ) -> None:
     for each in ("one/V.H",):
         (folder / each).touch()
@@ -76,7 +76,9 @@ def test_whom_it_concerns_asks_about_that_file(
     assert not asks(folder, server, "one/v.h", OLDER)
 
 
-def test_more_may_come_to_be_concerned(folder: Path, kept: Kept, server: Answering) -> None:
+def test_more_may_come_to_be_concerned(
+    folder: Path, kept: VersionedPaths, server: Answering
+) -> None:
     path = f"{folder}/one/v.h"
     kept.version(path, 4)
     kept.version(path, 5)
@@ -88,13 +90,13 @@ def test_more_may_come_to_be_concerned(folder: Path, kept: Kept, server: Answeri
 
 
 def test_what_a_command_makes_there_changes_nothing(
-    folder: Path, board: Scoreboard, kept: Kept, server: Answering
+    folder: Path, board: Scoreboard, kept: VersionedPaths, server: Answering
 ) -> None:
     """Its claim of an output and ours meet in one slot."""
     claims = output(folder / "one" / "v.h")
-    board.put_up(3, claims)
+    board.publish(3, claims)
     kept.version(f"{folder}/one/v.h", 4)
-    board.take_down(3, claims)
+    board.retract(3, claims)
     assert asks(folder, server, "one/v.h", OLDER)
     assert not asks(folder, server, "one/v.h", LATER)
     kept.forget(f"{folder}/one/v.h")
@@ -103,7 +105,7 @@ def test_what_a_command_makes_there_changes_nothing(
 
 @pytest.mark.parametrize("when", ["before", "behind"])
 def test_where_its_folder_goes_the_name_tells(
-    folder: Path, kept: Kept, server: Answering, when: str
+    folder: Path, kept: VersionedPaths, server: Answering, when: str
 ) -> None:
     path = f"{folder}/one/v.h"
     if when == "before":
@@ -122,7 +124,9 @@ def test_where_its_folder_goes_the_name_tells(
     assert not asks(folder, server, "one/v.h", LATER)
 
 
-def test_a_folder_that_is_not_there_has_no_key(folder: Path, kept: Kept, server: Answering) -> None:
+def test_a_folder_that_is_not_there_has_no_key(
+    folder: Path, kept: VersionedPaths, server: Answering
+) -> None:
     kept.version(f"{folder}/three/v.h", 4)
     (folder / "three").mkdir()
     (folder / "three" / "v.h").touch()

@@ -21,7 +21,7 @@ _EACH: Final = 5  # that a connection takes at most, with what it sends and what
 _PAUSE: Final = 0.05  # s without new connections where no descriptor was left for one
 
 
-class Door:
+class Listener:
     """Accepts what comes to a listening socket; `welcome` gets it, and the process at its end.
 
     most  how many descriptors this process may have.
@@ -52,7 +52,7 @@ class Door:
         self._socket.close()
         return path
 
-    def is_knocked(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether somebody waits to be let in, and will be."""
         if self._paused is not None:
             return False

@@ -21,20 +21,20 @@ from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import Processes
-from smpmake.engine import launchers
+from smpmake.engine import launcher_logs
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
 from smpmake.forecast import Forecast
 from smpmake.protocol.wire import Invoke
 from smpmake.records import BuildRecord, Failure, Sample
 from smpmake.server.callers import SHELL_BUILD, Origin, is_above, origin_of
-from smpmake.threads import in_a_thread
+from smpmake.threads import run_in_thread
 
 log = logging.getLogger("smpmake")
 TURN: Final = 0.5  # s
 
 
-class Notebook(Protocol):
+class BuildLog(Protocol):
     """Writes a build down while it runs, and tells at its end what came of it."""
 
     def past(self) -> Forecast | None:
@@ -58,7 +58,7 @@ class State(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class Guest:
+class ImplicitBuild:
     """One such build.
 
     quiet  since when nothing of it has run, monotonic ns; 0 while something does.
@@ -71,7 +71,7 @@ class Guest:
     build: Build
     record: BuildRecord
     origin: Origin
-    notebook: Notebook
+    notebook: BuildLog
     pidfd: int = -1
     quiet: int = 0
     gone: int = 0
@@ -104,7 +104,7 @@ _MOST_GUESTS: Final = 32  # then the last of them takes what comes
 _MOST_RECORDS: Final = 50_000  # then what follows is a build of its own
 
 
-class Guests:
+class ImplicitBuilds:
     """One per named server.
 
     note   makes a build's notebook.
@@ -116,7 +116,7 @@ class Guests:
         self,
         engine: Engine,
         settings: Settings,
-        note: Callable[[BuildRecord], Notebook],
+        note: Callable[[BuildRecord], BuildLog],
         look: Callable[[], State],
         *,
         processes: Processes | None = None,
@@ -129,7 +129,7 @@ class Guests:
         self._processes = processes or Processes()
         self._now = now
         self._since = time.time()
-        self._guests: list[Guest] = []
+        self._guests: list[ImplicitBuild] = []
         self._ids = 0
         self._untold: dict[int, Outcomes] = {}  # by session
         self._tasks: set[asyncio.Task[None]] = set()
@@ -153,7 +153,7 @@ class Guests:
             return self._guests[-1].build
         return self._begin(origin, invoke).build
 
-    def _begin(self, origin: Origin, invoke: Invoke) -> Guest:
+    def _begin(self, origin: Origin, invoke: Invoke) -> ImplicitBuild:
         settings, now, wall = self._settings, self._now(), time.time()
         age = int((wall - origin.driver.started) * 1e9) if origin.driver is not None else 0
         self._ids += 1
@@ -182,21 +182,21 @@ class Guests:
         record.commands, record.failures = build.records, build.failures
         record.reported = build.reported
         record.notices, record.stalls = build.notices, build.stalls
-        guest = Guest(build, record, origin, self._note(record))
+        guest = ImplicitBuild(build, record, origin, self._note(record))
         self._watch(guest)
         self._guests.append(guest)
         self._engine.builds[build.id] = build
-        self._later(self._look_back(guest))
+        self._later(self._load_history(guest))
         log.info("a build begins: %s, in %s", " ".join(words[:8]), folder)
         return guest
 
-    async def _look_back(self, guest: Guest) -> None:
+    async def _load_history(self, guest: ImplicitBuild) -> None:
         with contextlib.suppress(OSError, RuntimeError):  # no thread is left: then without
-            known = await in_a_thread(guest.notebook.past)
+            known = await run_in_thread(guest.notebook.past)
             if known is not None:
                 self._engine.expect(known)
 
-    def _watch(self, guest: Guest) -> None:
+    def _watch(self, guest: ImplicitBuild) -> None:
         """Its driver's end is to be seen."""
         if guest.origin.driver is None:
             return
@@ -210,7 +210,7 @@ class Guests:
             loop = asyncio.get_running_loop()
             loop.add_reader(guest.pidfd, self._driver_ended, guest)
 
-    def _note_usage(self, guest: Guest) -> None:
+    def _note_usage(self, guest: ImplicitBuild) -> None:
         """What its driver has used so far, with what it has run itself."""
         driver = guest.origin.driver
         if driver is None or guest.pidfd < 0:  # it has ended, and its number may be another's
@@ -220,14 +220,14 @@ class Guests:
             guest.record.driver_user_us = usage.user + usage.children_user
             guest.record.driver_system_us = usage.system + usage.children_system
 
-    def _driver_ended(self, guest: Guest) -> None:
+    def _driver_ended(self, guest: ImplicitBuild) -> None:
         guest.gone = self._now()
         self._note_usage(guest)  # if nobody has reaped it yet
         self._unwatch(guest)
         self._end_if_over(guest)
 
     @staticmethod
-    def _unwatch(guest: Guest) -> None:
+    def _unwatch(guest: ImplicitBuild) -> None:
         if guest.pidfd >= 0:
             asyncio.get_running_loop().remove_reader(guest.pidfd)
             os.close(guest.pidfd)
@@ -273,7 +273,7 @@ class Guests:
             guest.notebook.turn()
             self._end_if_over(guest)
 
-    def _end_if_over(self, guest: Guest) -> None:
+    def _end_if_over(self, guest: ImplicitBuild) -> None:
         if not guest.build.empty.is_set():
             guest.quiet = 0
         elif guest.gone or guest.is_full:
@@ -284,19 +284,19 @@ class Guests:
             self._end(guest)
 
     @staticmethod
-    def _may_be_idle(guest: Guest) -> bool:
+    def _may_be_idle(guest: ImplicitBuild) -> bool:
         """Not a make; and a driver to whom success was promised wrongly is refused till its end."""
         if guest.origin.driver is None:
             return True
         return not guest.origin.is_make and guest.build.broken is None
 
-    def _end(self, guest: Guest) -> None:
+    def _end(self, guest: ImplicitBuild) -> None:
         """Nothing of it is pending.  What is left to do is done in a thread."""
         self._guests.remove(guest)
-        self._untold_in(guest.origin.session)  # who waits there knows of it from now on
+        self._unreported(guest.origin.session)  # who waits there knows of it from now on
         self._unwatch(guest)
         record = guest.record
-        record.launchers = launchers.read(guest.build)
+        record.launchers = launcher_logs.read(guest.build)
         record.parallel = guest.build.parallel
         self._engine.forget(guest.build)
         last = max((max(c.ended, c.issued) for c in record.commands), default=0)
@@ -317,19 +317,19 @@ class Guests:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _conclude(self, guest: Guest) -> None:
+    async def _conclude(self, guest: ImplicitBuild) -> None:
         record = guest.record
         for failure in record.failures:  # before all that took time
             log.error("failed: %s (%s)", failure.record.command, failure.why)
         try:
-            summary = await in_a_thread(guest.notebook.end)
+            summary = await run_in_thread(guest.notebook.end)
         except Exception as error:  # a fault of ours costs the summary, never the build
             summary = [f"no summary: {error!r}"]
         for line in summary:
             log.info("%s", line.removeprefix("smpmake: "))
-        self._untold_in(guest.origin.session).add(record.failures[guest.told :], summary)
+        self._unreported(guest.origin.session).add(record.failures[guest.told :], summary)
 
-    def _untold_in(self, session: int) -> Outcomes:
+    def _unreported(self, session: int) -> Outcomes:
         if session not in self._untold and len(self._untold) >= _MOST_SESSIONS:
             del self._untold[next(iter(self._untold))]
         return self._untold.setdefault(session, Outcomes())
@@ -366,7 +366,7 @@ class Guests:
     def untold(self, pid: int, outcomes: Outcomes) -> None:
         """Who asked has not read it: who asks next is told."""
         caller = self._processes.caller(pid)
-        kept = self._untold_in(caller.session if caller is not None else 0)
+        kept = self._unreported(caller.session if caller is not None else 0)
         kept.add(outcomes.failures, outcomes.summary)
 
     async def close(self) -> None:
@@ -381,6 +381,6 @@ class Guests:
 
     # ------------------------------------------------------------------ who is there
 
-    def present(self) -> list[Guest]:
+    def present(self) -> list[ImplicitBuild]:
         """The builds of now, in the order in which they began."""
         return self._guests[:]

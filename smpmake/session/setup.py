@@ -15,7 +15,7 @@ from smpmake.guard.files import programs_of_system
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.server.rundir import FolderError, SessionFolder, open_listener
 from smpmake.server.shim_cache import shims_for
-from smpmake.session.environment import driver_environment
+from smpmake.session.driver_environment import driver_environment
 from smpmake.undo.journal import UndoJournal
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 BUILD: Final = "main"
 
 
-class Terms(NamedTuple):
+class SetupOptions(NamedTuple):
     """What settings say of a stage; the defaults are theirs.
 
     guard      whether the driver's processes get one.
     budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
     described  what the names of tools match that the configuration has besides.
-    output     whether the driver writes into a pipe (`Stage.pipe` is its other end).
+    output     whether the driver writes into a pipe (`SessionSetup.pipe` is its other end).
     """
 
     guard: bool = True
@@ -41,17 +41,17 @@ class Terms(NamedTuple):
     output: bool = False
 
 
-def terms_of(settings: Settings) -> Terms:
+def setup_options(settings: Settings) -> SetupOptions:
     """What they say of a stage."""
     described: tuple[str, ...] = ()
     if settings.tools:
         from smpmake.commands import families
 
         described = tuple(families.described())
-    return Terms(settings.guard, settings.undo, described, settings.output == "serial")
+    return SetupOptions(settings.guard, settings.undo, described, settings.output == "serial")
 
 
-class Stage:
+class SessionSetup:
     """A session's folder and what is in it; what the driver asks can wait a moment, in a queue.
 
     program    the driver's.
@@ -61,7 +61,7 @@ class Stage:
     Raises SmpmakeError.
     """
 
-    def __init__(self, program: str, terms: Terms) -> None:
+    def __init__(self, program: str, terms: SetupOptions) -> None:
         self.folder = SessionFolder()
         self.path = path = self.folder.path
         self.listener = self.alive = self.alive_write = self.pipe = -1
@@ -76,7 +76,7 @@ class Stage:
                 self.listener = open_listener(self.folder.socket)
                 self.journal = UndoJournal(path)
                 self._board = Scoreboard(path / "board")
-                self._board.stand(programs_of_system(os.environ.get("PATH", os.defpath)))
+                self._board.set_initial_dirs(programs_of_system(os.environ.get("PATH", os.defpath)))
                 self.alive, self.alive_write = os.pipe2(os.O_CLOEXEC)
                 if terms.output:
                     self.pipe, self.output = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)

@@ -16,8 +16,8 @@ import pytest
 
 from smpmake.config import Settings
 from smpmake.session import limits
-from smpmake.session.headstart import Headstart, begin
-from smpmake.session.stage import Terms, terms_of
+from smpmake.session.early_start import EarlyStart, begin
+from smpmake.session.setup import SetupOptions, setup_options
 from tests.support.space import SMPMAKE, Space
 
 #: What takes longer to load than a driver may wait, and what it does not need.
@@ -54,7 +54,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert list(tmp_path.glob("smpmake-*")) == []
 
 
-def ended(*command: str, settings: Settings | None = None) -> Headstart:
+def ended(*command: str, settings: Settings | None = None) -> EarlyStart:
     """One whose driver has ended, whatever becomes of it."""
     ahead = begin(list(command), settings or Settings())
     assert ahead is not None
@@ -66,11 +66,11 @@ def ended(*command: str, settings: Settings | None = None) -> Headstart:
 
 
 def test_a_stage_assumes_what_settings_are_without_any() -> None:
-    assert terms_of(Settings()) == Terms()
+    assert setup_options(Settings()) == SetupOptions()
 
 
 def test_what_a_driver_waits_for_is_little() -> None:
-    program = "import sys; import smpmake.cli; import smpmake.cli.plain; print(*sys.modules)"
+    program = "import sys; import smpmake.cli; import smpmake.cli.early; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.decode().split()}
     assert not loaded & HEAVY
@@ -125,7 +125,7 @@ def test_without_a_session_it_is_ended_by_our_caller(place: Path) -> None:
     """In a process that has no other thread to which a signal could go."""
     script = "trap 'exit 7' TERM; kill $PPID_OF_US; while :; do :; done"
     program = (
-        "import os; from smpmake.session.headstart import begin; "
+        "import os; from smpmake.session.early_start import begin; "
         "from smpmake.config import Settings; "
         "os.environ['PPID_OF_US'] = str(os.getpid()); "
         f'print(begin(["sh", "-c", "{script}"], Settings()).go_on_plainly().status)'
@@ -180,7 +180,7 @@ def test_without_a_session_what_it_prints_is_passed_on(
 
 def test_without_a_session_and_a_reader_it_ends_as_by_itself(place: Path) -> None:
     program = (
-        "import os; from smpmake.session.headstart import begin; "
+        "import os; from smpmake.session.early_start import begin; "
         "from smpmake.config import Settings; "
         'ahead = begin(["yes"], Settings(output="serial")); '
         "os.write(2, b'%d' % ahead.go_on_plainly().status)"
