@@ -259,9 +259,9 @@ static size_t size_of_plan(const struct program *program)
 {
 	char *const *env = program->env;
 	size_t pointers = count_of(env) + V_COUNT + EXTRA + program->listed + 1;
-	size_t texts =
-	    text_size(value_in(env, "LD_PRELOAD=", 11)) + text_size(value_in(env, "PATH=", 5)) +
-	    text_size(value_in(env, "ASAN_OPTIONS=", 13)) + 2 * sizeof guard.variables[0] + SMALL;
+	size_t texts = text_size(value_in(env, "LD_PRELOAD=", 11)) +
+	               text_size(value_in(env, "PATH=", 5)) +
+	               text_size(value_in(env, "ASAN_OPTIONS=", 13)) + 2 * VARIABLE_SIZE + SMALL;
 	return pointers * sizeof(char *) + texts + SHIM_SIZE + 2 * PATH_MAX + 64;
 }
 
