@@ -36,13 +36,13 @@ static size_t count_of(char *const *list)
 
 static int is_ours(const char *variable)
 {
-	static const char *const names[] = {
+	static const a_name names[] = {
 	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=",
-	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  NULL};
+	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  ""};
 	if (strncmp(variable, OURS, sizeof OURS - 1) != 0)
 		return 0;
 	variable += sizeof OURS - 1;
-	for (const char *const *name = names; *name != NULL; name++)
+	for (const a_name *name = names; **name != '\0'; name++)
 		if (strncmp(variable, *name, strlen(*name)) == 0)
 			return 1;
 	return 0;

@@ -36,10 +36,11 @@ static char *value_behind(char *variable, const char *name)
 /* A copy of it, if it is one of those. */
 static void take_variable(char *variable, size_t *used)
 {
-	static const char names[V_COUNT][8] = {"SOCKET", "BOARD",   "GUARD", "SHIMS",
-	                                       "BUILD",  "COMMAND", "TRACE"};
+	static const a_name names[V_COUNT] = {OURS "SOCKET", OURS "BOARD", OURS "GUARD",
+	                                      OURS "SHIMS",  OURS "BUILD", OURS "COMMAND",
+	                                      OURS "TRACE"};
 	for (int i = 0; i < V_COUNT; i++) {
-		const char *value = value_behind(variable + sizeof OURS - 1, names[i]);
+		const char *value = value_behind(variable, names[i]);
 		if (value == NULL)
 			continue;
 		size_t size = strlen(variable) + 1;
@@ -63,11 +64,11 @@ static int read_environment(char **env, struct said *said)
 	for (; *env != NULL; env++) {
 		if (**env != *OURS || strncmp(*env, OURS, sizeof OURS - 1) != 0)
 			continue;
-		char *own = *env + sizeof OURS - 1, *value;
-		if (said->caller == NULL && (value = value_behind(own, "CALLER")) != NULL)
+		char *value;
+		if (said->caller == NULL && (value = value_behind(*env, OURS "CALLER")) != NULL)
 			said->caller = value;
 		else if (said->unguarded == NULL &&
-		         (value = value_behind(own, "UNGUARDED")) != NULL)
+		         (value = value_behind(*env, OURS "UNGUARDED")) != NULL)
 			said->unguarded = value;
 		else
 			take_variable(*env, &used);
@@ -110,7 +111,7 @@ static int parent_is_guarded(char *caller)
 
 static void know_the_program(char **argv)
 {
-	static const char *const readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", NULL};
+	static const a_name readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", ""};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
