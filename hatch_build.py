@@ -66,7 +66,7 @@ GUARD_FLAGS = [
     "-Wl,-z,initfirst",  # other libraries' constructors open files too
     "-Wl,-z,now",
     "-Wl,-z,noseparate-code",  # fewer mappings: every process of a build pays for them
-    "-Wl,-z,norelro",
+    "-Wl,-z,norelro",  # what lies ASIDE (guard.h) is written to, and would be within
 ]
 
 

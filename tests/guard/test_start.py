@@ -17,7 +17,7 @@ from smpmake.guard.scoreboard import Scoreboard
 from tests.support.calls import Counter
 
 _PAGE: Final = 4096
-_LOAD, _DYNAMIC, _WRITABLE = 1, 2, 2
+_LOAD, _DYNAMIC, _RELRO, _WRITABLE = 1, 2, 0x6474E552, 2
 #: DT_INIT_ARRAY, DT_FINI_ARRAY.
 _TABLES: Final = {25, 26}
 #: Opens the scoreboard, sees how long it is, maps it, closes it; who am I, and who has started me?
@@ -62,6 +62,7 @@ def test_the_guard_is_two_mappings_and_writes_to_one_page_of_its_own() -> None:
     text, own = (part for part in parts if part.kind == _LOAD)
     assert not text.flags & _WRITABLE and own.flags & _WRITABLE
     assert pages(own.address % _PAGE + own.in_memory) == pages(own.address % _PAGE + own.in_file)
+    assert not any(part.kind == _RELRO for part in parts)
     (dynamic,) = (part for part in parts if part.kind == _DYNAMIC)
     last = (own.address + own.in_memory - 1) // _PAGE
     assert dynamic.address // _PAGE == last

@@ -29,7 +29,7 @@
  * its other data, which are to fit into one page (tests/guard/test_start.py).  Each page that is
  * written to costs every process of a build some microseconds, and so does a mapping for .bss.
  * Of the sections that linkers put before all other data this is one that nobody uses. */
-#define ASIDE __attribute__((section(".exception_ranges,\"aw\",@progbits#"), aligned(4096)))
+#define ASIDE __attribute__((section(".exception_ranges"), aligned(4096)))
 
 /* The variables by which a session reaches its guards, in this order in `guard.variables`. */
 enum variable {
