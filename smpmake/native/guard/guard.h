@@ -2,10 +2,9 @@
  * wait.
  *
  * Rules of this library, because it lives inside other people's programs: after its constructor no
- * heap, no stdio, no locks, no globals but atomic words (log.c, asking.c, pages.c); no path on the
- * caller's stack, of which 4 KiB are to be enough; a connection for each question, closed before
- * the answer is used; errno kept; silent and without effect when its variables are missing or the
- * server is gone.
+ * heap, no stdio, no locks, no globals but atomic words; no path on the caller's stack, of which
+ * 4 KiB are to be enough; a connection for each question, closed before the answer is used; errno
+ * kept; silent and without effect when its variables are missing or the server is gone.
  */
 #ifndef SMPMAKE_GUARD_H
 #define SMPMAKE_GUARD_H
