@@ -75,6 +75,8 @@ static const ElfW(Sym) * defined(const struct names *names, const char *name, ui
 	uint32_t buckets = table[0], first = table[1], words = table[2], shift = table[3];
 	const ElfW(Addr) *filter = (const void *)(table + 4);
 	const uint32_t *bucket = (const void *)(filter + words), *chain = bucket + buckets;
+	if (buckets == 0 || words == 0) /* it defines nothing */
+		return NULL;
 	ElfW(Addr) word = filter[hash / BITS % words];
 	if (!(word >> hash % BITS & word >> (hash >> shift) % BITS & 1))
 		return NULL;
