@@ -40,7 +40,7 @@ static int compare(void)
 	    "open",   "open64",    "openat",   "openat64", "fopen",      "fopen64", "stat",
 	    "stat64", "lstat",     "lstat64",  "fstatat",  "fstatat64",  "__xstat", "__lxstat",
 	    "access", "faccessat", "readlink", "opendir",  "fdopendir",  "unlink",  "unlinkat",
-	    "rename", "chmod",     "mkdir",    "execve",   "posix_spawn"};
+	    "rename", "chmod",     "mkdirat",  "execve",   "posix_spawn"};
 	uintptr_t functions[sizeof names / sizeof *names];
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		functions[i] = (uintptr_t)find_in_libc(names[i]);
