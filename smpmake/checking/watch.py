@@ -19,7 +19,7 @@ from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import layout
 from smpmake.server.rundir import SessionFolder
-from smpmake.session.environment import driver_environment
+from smpmake.session.driver_environment import driver_environment
 
 _HEAD: Final = layout.TRACE_AT["text"]
 _STEP: Final = 1 << 23  # bytes of room that are there before they are needed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from smpmake.cli.leaving import BySignal
+from smpmake.cli.exit import BySignal
 
 #: Statuses: something was found; nothing was, but not everything was looked at.
 FOUND, NOT_ALL = 4, 5
@@ -61,7 +61,7 @@ def check(
     from smpmake.checking import advice, telling
     from smpmake.checking.checking import check as look
     from smpmake.checking.watch import NotStartedError
-    from smpmake.said import say
+    from smpmake.console import say
 
     if clean and not prove:
         raise click.UsageError("--clean is for --prove")

@@ -36,13 +36,13 @@ static char *note_of(size_t size)
 static char *note_behind(char letter, const char *folder, size_t size, const char *path)
 {
 	size_t length = strlen(path), before = folder != NULL ? size + 1 : 0;
-	size_t number = strlen(guard.recipe);
+	size_t number = strlen(guard.of_recipe);
 	if (before + length >= PATH_MAX)
 		return NULL;
 	char *note = note_of(number + before + length);
 	if (note == NULL)
 		return NULL;
-	char *at = mempcpy(note + 1, guard.recipe, number);
+	char *at = mempcpy(note + 1, guard.of_recipe, number);
 	if (folder != NULL)
 		*(char *)mempcpy(at, folder, size) = '/';
 	memcpy(at + before, path, length + 1);
@@ -78,15 +78,29 @@ char *guard_note(char letter, int dir, const char *path)
 	return note;
 }
 
-void guard_note_number(char letter, unsigned number, const char *folder)
+/* Writes a number before `end`; returns where it begins. */
+static char *digits_before(char *end, uint32_t number)
 {
-	char text[16], *at = text + sizeof text;
-	*--at = '\0';
 	do
-		*--at = (char)('0' + number % 10);
+		*--end = (char)('0' + number % 10);
 	while ((number /= 10) != 0);
+	return end;
+}
+
+void guard_notes_are_of(uint32_t recipe)
+{
+	char text[sizeof guard.of_recipe], *end = text + sizeof text - 1;
+	*end = '\0';
+	strcpy(guard.of_recipe, digits_before(end, recipe));
+}
+
+void guard_note_number(char letter, uint32_t number, const char *folder)
+{
+	char text[16], *end = text + sizeof text - 1;
+	*end = '\0';
+	char *at = digits_before(end, number);
 	*--at = '/';
-	note_behind(letter, at, strlen(at), folder != NULL ? folder + 1 : "");
+	note_behind(letter, at, (size_t)(end - at), folder != NULL ? folder + 1 : "");
 }
 
 /* A number for what a file holds, by FNV-1a; 0 for none. */
@@ -141,11 +155,9 @@ void guard_note_program(void)
 
 /* How long this process had to wait for a CPU: nobody can ask for it later, as compilers reap their
  * parts themselves. */
-__attribute__((destructor)) static void note_waiting(void)
+SLOW void guard_note_waiting(void)
 {
 	char text[96];
-	if (guard.trace == NULL || is_inert())
-		return;
 	int before = errno;
 	long fd = kernel(SYS_openat, AT_FDCWD, "/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {

@@ -36,13 +36,13 @@ static size_t count_of(char *const *list)
 
 static int is_ours(const char *variable)
 {
-	static const char *const names[] = {
+	static const a_name names[] = {
 	    "SOCKET=", "BOARD=",     "GUARD=", "SHIMS=", "BUILD=",  "COMMAND=", "TRACE=",
-	    "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  "RECIPE=", NULL};
+	    "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  "RECIPE=", ""};
 	if (strncmp(variable, OURS, sizeof OURS - 1) != 0)
 		return 0;
 	variable += sizeof OURS - 1;
-	for (const char *const *name = names; *name != NULL; name++)
+	for (const a_name *name = names; **name != '\0'; name++)
 		if (strncmp(variable, *name, strlen(*name)) == 0)
 			return 1;
 	return 0;
@@ -103,7 +103,7 @@ static char *sanitizer_text(struct plan *plan, const char *options)
  * begins with some.  NULL: nothing is missing. */
 static char *flags_text(struct plan *plan, const char *flags)
 {
-	static const char *const makes[] = {GNU_MAKES, NULL};
+	static const a_name makes[] = {GNU_MAKES, ""};
 	const char *name = plan->argv != NULL ? plan->argv[0] : NULL, *slash;
 	if (!notes_recipes() || name == NULL)
 		return NULL;
@@ -158,6 +158,8 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 		plan->env[n++] = sanitizer;
 	if (flags != NULL)
 		plan->env[n++] = flags;
+	if (notes_recipes())
+		plan->env[n++] = number_text(plan, OURS "RECIPE=", guard.recipe);
 	plan->env[n++] = number_text(
 	    plan, OURS "CALLER=", nature.takes_guard ? (uint32_t)kernel(SYS_getpid) : 0);
 	if (guard.unguarded != 0)
@@ -285,10 +287,10 @@ static size_t size_of_plan(const struct program *program)
 {
 	char *const *env = program->env;
 	size_t pointers = count_of(env) + V_COUNT + EXTRA + program->listed + 1;
-	size_t texts =
-	    text_size(value_in(env, "LD_PRELOAD=", 11)) + text_size(value_in(env, "PATH=", 5)) +
-	    text_size(value_in(env, "ASAN_OPTIONS=", 13)) +
-	    text_size(value_in(env, "MAKEFLAGS=", 10)) + 2 * sizeof guard.variables[0] + SMALL;
+	size_t texts = text_size(value_in(env, "LD_PRELOAD=", 11)) +
+	               text_size(value_in(env, "PATH=", 5)) +
+	               text_size(value_in(env, "ASAN_OPTIONS=", 13)) +
+	               text_size(value_in(env, "MAKEFLAGS=", 10)) + 2 * VARIABLE_SIZE + SMALL;
 	return pointers * sizeof(char *) + texts + SHIM_SIZE + 2 * PATH_MAX + 64;
 }
 

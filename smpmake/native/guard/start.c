@@ -10,7 +10,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -18,21 +17,70 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int copy_variables(char **env)
+/* What is said to this process alone, beside the variables of the session. */
+struct said {
+	char *caller, *unguarded, *recipe; /* the values */
+};
+
+/* The copies, and where there is room for those that are too long for it. */
+static char texts[VARIABLE_SIZE], long_texts[V_COUNT + 1][VARIABLE_SIZE] ASIDE;
+_Static_assert(sizeof long_texts % 4096 == 0, "long_texts is to be whole pages");
+
+/* What stands behind a name and its "=". */
+static char *value_behind(char *variable, const char *name)
 {
-	static const char *const names[V_COUNT] = {OURS "SOCKET", OURS "BOARD", OURS "GUARD",
-	                                           OURS "SHIMS",  OURS "BUILD", OURS "COMMAND",
-	                                           OURS "TRACE",  OURS "RECIPE"};
+	size_t length = strlen(name);
+	return strncmp(variable, name, length) == 0 && variable[length] == '='
+	           ? variable + length + 1
+		   : NULL;
+}
+
+/* A copy of it, if it is one of those. */
+static void take_variable(char *variable, size_t *used)
+{
+	static const a_name names[V_COUNT] = {OURS "SOCKET", OURS "BOARD", OURS "GUARD",
+	                                      OURS "SHIMS",  OURS "BUILD", OURS "COMMAND",
+	                                      OURS "TRACE"};
 	for (int i = 0; i < V_COUNT; i++) {
-		const char *text = variable_of(env, names[i]);
-		size_t size = text != NULL ? strlen(text) + 1 : 0;
-		if (size > strlen(names[i]) + 2 && size <= sizeof guard.variables[i]) {
-			memcpy(guard.variables[i], text, size);
-			guard.values[i] = guard.variables[i] + strlen(names[i]) + 1;
-		} else if (i < V_NEEDED) {
-			return -1;
+		const char *value = value_behind(variable, names[i]);
+		if (value == NULL)
+			continue;
+		size_t size = strlen(variable) + 1;
+		if (guard.values[i] != NULL || *value == '\0' || size > VARIABLE_SIZE)
+			return;
+		char *copy = long_texts[i];
+		if (size <= sizeof texts - *used) {
+			copy = texts + *used;
+			*used += size;
 		}
+		guard.variables[i] = memcpy(copy, variable, size);
+		guard.values[i] = copy + (value - variable);
+		return;
 	}
+}
+
+/* One look at each: there are many that are not ours. */
+static int read_environment(char **env, struct said *said)
+{
+	size_t used = 0;
+	for (; *env != NULL; env++) {
+		if (**env != *OURS || strncmp(*env, OURS, sizeof OURS - 1) != 0)
+			continue;
+		char *value;
+		if (said->caller == NULL && (value = value_behind(*env, OURS "CALLER")) != NULL)
+			said->caller = value;
+		else if (said->unguarded == NULL &&
+		         (value = value_behind(*env, OURS "UNGUARDED")) != NULL)
+			said->unguarded = value;
+		else if (said->recipe == NULL &&
+		         (value = value_behind(*env, OURS "RECIPE")) != NULL)
+			said->recipe = value;
+		else
+			take_variable(*env, &used);
+	}
+	for (int i = 0; i < V_NEEDED; i++)
+		if (guard.values[i] == NULL)
+			return -1;
 	const char *socket = guard.values[V_SOCKET], *slash = strrchr(socket, '/');
 	guard.own_size = slash != NULL ? (size_t)(slash - socket) + 1 : 0;
 	return strlen(socket) < sizeof((struct sockaddr_un *)0)->sun_path ? 0 : -1;
@@ -42,18 +90,15 @@ static void find_interpreter(void)
 {
 	const ElfW(Phdr) *header = (const void *)getauxval(AT_PHDR);
 	unsigned long count = getauxval(AT_PHNUM), bias = 0;
-	if (header == NULL)
-		return;
-	for (unsigned long i = 0; i < count; i++)
+	guard.interpreter = "";
+	for (unsigned long i = 0; header != NULL && i < count; i++)
 		if (header[i].p_type == PT_PHDR)
 			bias = (unsigned long)header - header[i].p_vaddr;
-	for (unsigned long i = 0; i < count; i++)
-		if (header[i].p_type == PT_INTERP && header[i].p_filesz <= sizeof guard.interpreter)
-			memcpy(guard.interpreter, (const void *)(bias + header[i].p_vaddr),
-			       header[i].p_filesz);
+		else if (header[i].p_type == PT_INTERP)
+			guard.interpreter = (const char *)(bias + header[i].p_vaddr);
 }
 
-static void put_digits(char *to, unsigned number)
+static void put_digits(char *to, uint32_t number)
 {
 	for (int i = CALLER_DIGITS; i-- > 0; number /= 10)
 		to[i] = (char)('0' + number % 10);
@@ -65,17 +110,18 @@ static int parent_is_guarded(char *caller)
 {
 	if (caller == NULL) /* the first of the build */
 		return 1;
-	char *digits = strchr(caller, '=') + 1;
-	long number = strtol(digits, NULL, 10);
+	long number = strtol(caller, NULL, 10);
 	pid_t own = (pid_t)kernel(SYS_getpid);
-	if (strlen(digits) == CALLER_DIGITS)
-		put_digits(digits, (unsigned)own);
-	return number == kernel(SYS_getpid) || number == kernel(SYS_getppid);
+	if (number == own)
+		return 1;
+	if (strlen(caller) == CALLER_DIGITS)
+		put_digits(caller, (uint32_t)own);
+	return number == kernel(SYS_getppid);
 }
 
 static void know_the_program(char **argv)
 {
-	static const char *const readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", NULL};
+	static const a_name readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", ""};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
@@ -103,49 +149,46 @@ static void map_trace(void)
 
 /* Which recipe this process is part of.  What a make starts is told that it is a recipe's first
  * process, by the number 0; whoever that is hands its own on. */
-static void know_the_recipe(char **argv, char **env)
+static void know_the_recipe(char *digits, char **argv, char **env)
 {
-	char *variable = variable_of(env, OURS "RECIPE"), *digits;
-	unsigned own = (unsigned)kernel(SYS_getpid), number;
+	uint32_t own = (uint32_t)kernel(SYS_getpid), number;
 	ON_PAGE(folder);
-	if (variable == NULL || guard.values[V_RECIPE] == NULL || folder == NULL)
+	if (digits == NULL || folder == NULL)
 		return;
-	digits = strchr(variable, '=') + 1;
-	number = (unsigned)strtoul(digits, NULL, 10);
-	snprintf(guard.recipe, sizeof guard.recipe, "%u", number != 0 ? number : own);
+	number = (uint32_t)strtoul(digits, NULL, 10);
+	guard_notes_are_of(number != 0 ? number : own);
 	if (number == 0)
-		guard_note_number('c', (unsigned)kernel(SYS_getppid), NULL);
+		guard_note_number('c', (uint32_t)kernel(SYS_getppid), NULL);
 	if (guard.is_make && kernel(SYS_getcwd, folder, PATH_MAX) > 0) {
 		guard_note_number('m', own, folder);
-		snprintf(guard.recipe, sizeof guard.recipe, "%u", own);
+		guard_notes_are_of(own);
 		part_words(own, argv, env);
 	}
-	number = guard.is_make ? 0 : number != 0 ? number : own;
+	guard.recipe = guard.is_make ? 0 : number != 0 ? number : own;
 	if (strlen(digits) == CALLER_DIGITS)
-		put_digits(digits, number);
-	if (strlen(guard.values[V_RECIPE]) == CALLER_DIGITS)
-		put_digits(guard.variables[V_RECIPE] + sizeof OURS "RECIPE=" - 1, number);
+		put_digits(digits, guard.recipe);
 }
 
-__attribute__((constructor)) static void stand_guard(int argc, char **argv, char **env)
+void guard_begin(int argc, char **argv, char **env);
+/* By DT_INIT (hatch_build.py): a table of constructors would lie on a page that nobody needs. */
+void guard_begin(int argc, char **argv, char **env)
 {
 	int before = errno;
 	(void)argc;
-	if (copy_variables(env) == 0) {
+	struct said said = {NULL, NULL, NULL};
+	if (read_environment(env, &said) == 0) {
 		const struct board *board =
 		    mapped(guard.values[V_BOARD], 0, sizeof(struct board), PROT_READ);
 		if (board != NULL && board->magic == BOARD_MAGIC &&
 		    board->version == BOARD_VERSION) {
 			const char *command = guard.values[V_COMMAND];
-			const char *unguarded = variable_of(env, OURS "UNGUARDED");
-			int guarded = parent_is_guarded(variable_of(env, OURS "CALLER"));
+			int guarded = parent_is_guarded(said.caller);
 			guard.board = board;
 			guard.active = 1;
 			guard.command = command != NULL ? (uint32_t)strtoul(command, NULL, 10) : 0;
 			guard.is_part = command != NULL;
-			if (unguarded != NULL)
-				guard.unguarded =
-				    (uint32_t)strtoul(strchr(unguarded, '=') + 1, NULL, 10);
+			if (said.unguarded != NULL)
+				guard.unguarded = (uint32_t)strtoul(said.unguarded, NULL, 10);
 			else if (!guarded)
 				guard.unguarded = (uint32_t)kernel(SYS_getppid);
 			know_the_program(argv);
@@ -155,11 +198,19 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 			if (guard.trace != NULL) {
 				guard.litter_size = strnlen(guard.trace->litter, TRACE_LITTER);
 				if (guard.trace->recipes)
-					know_the_recipe(argv, env);
+					know_the_recipe(said.recipe, argv, env);
 				guard_note_program();
 			}
 			guard_borrow(argv, env);
 		}
 	}
 	errno = before;
+}
+
+void guard_end(void);
+/* By DT_FINI. */
+void guard_end(void)
+{
+	if (guard.trace != NULL && !is_inert())
+		guard_note_waiting();
 }

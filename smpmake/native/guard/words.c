@@ -4,14 +4,18 @@
  * make prints by stdio, into a stream that is a variable.
  */
 #include "words.h"
+#include "environment.h"
 #include "guard.h"
 #include "kernel.h"
+#include "libc.h"
 #include "tools.h"
 
+#include <asm/termbits.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/ioctl.h>
 
 #define HIGH 600 /* a descriptor that nobody else uses */
 
@@ -31,19 +35,19 @@ static int starts(const char *line, size_t size, const char *with)
 
 static int is_of_jobs(const char *line, size_t size)
 {
-	static const char *const beginnings[] = {"Putting child 0x",
-	                                         "Live child 0x",
-	                                         "Reaping winning child 0x",
-	                                         "Reaping losing child 0x",
-	                                         "Removing child 0x",
-	                                         "Got a SIGCHLD; ",
-	                                         "Obtained token for child 0x",
-	                                         "Released token for child 0x",
-	                                         "Need a job token; we ",
-	                                         "Jobserver client (",
-	                                         "Jobserver setup (",
-	                                         NULL};
-	for (const char *const *with = beginnings; *with != NULL; with++)
+	static const a_name beginnings[] = {"Putting child 0x",
+	                                    "Live child 0x",
+	                                    "Reaping winning child 0x",
+	                                    "Reaping losing child 0x",
+	                                    "Removing child 0x",
+	                                    "Got a SIGCHLD; ",
+	                                    "Obtained token for child 0x",
+	                                    "Released token for child 0x",
+	                                    "Need a job token; we ",
+	                                    "Jobserver client (",
+	                                    "Jobserver setup (",
+	                                    ""};
+	for (const a_name *with = beginnings; **with != '\0'; with++)
 		if (starts(line, size, *with))
 			return 1;
 	return 0;
@@ -122,9 +126,9 @@ static void put_list(char *const *list)
 
 static int open_aside(unsigned pid)
 {
-	char path[sizeof guard.variables[0] + 32], *at = path;
+	char path[VARIABLE_SIZE + 32], *at = path;
 	at = mempcpy(at, guard.values[V_SOCKET], guard.own_size);
-	snprintf(at, 32, "make-%u", pid);
+	put_number(at, "make-", pid);
 	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
 	                     0600);
 	if (fd < 0)
@@ -138,7 +142,7 @@ static int open_aside(unsigned pid)
 /* Whether this make can be asked, and prints its rules as comments of something else. */
 static int tells(char *const *argv)
 {
-	static const char *const names[] = {GNU_MAKES, NULL};
+	static const a_name names[] = {GNU_MAKES, ""};
 	if (!is_among(guard.name, names))
 		return 0;
 	for (; *argv != NULL; argv++)
@@ -158,21 +162,29 @@ static void unask(char **env)
 
 void part_words(unsigned pid, char **argv, char **env)
 {
-	const cookie_io_functions_t functions = {.write = put};
 	if (!tells(argv)) {
 		unask(env);
 		return;
 	}
-	if (kernel(SYS_fcntl, 1, F_GETFD) < 0 || (words.aside = open_aside(pid)) < 0)
+	const cookie_io_functions_t functions = {.write = put};
+	struct termios terminal;
+	/* Found by their names: no other process of a build is to look for them at its start. */
+	FILE *(*opener)(void *, const char *, cookie_io_functions_t);
+	int (*buffer)(FILE *, char *, int, size_t);
+	*(void **)&opener = find_in_libc("fopencookie");
+	*(void **)&buffer = find_in_libc("setvbuf");
+	FILE **standard = dlsym(RTLD_DEFAULT, "stdout");
+	if (opener == NULL || buffer == NULL || standard == NULL ||
+	    kernel(SYS_fcntl, 1, F_GETFD) < 0 || (words.aside = open_aside(pid)) < 0)
 		return;
-	FILE *stream = fopencookie(NULL, "w", functions);
+	FILE *stream = opener(NULL, "w", functions);
 	if (stream == NULL)
 		return;
 	put_all(words.aside, "\0begin\n", 7); /* and how to start this make once more */
 	put_list(argv);
 	put_list(env);
 	stream->_fileno = 1; /* make asks whether it is a terminal, or closed */
-	if (isatty(1))
-		setvbuf(stream, NULL, _IOLBF, BUFSIZ);
-	stdout = stream;
+	if (kernel(SYS_ioctl, 1, TCGETS, &terminal) == 0)
+		buffer(stream, NULL, _IOLBF, BUFSIZ);
+	*standard = stream;
 }
