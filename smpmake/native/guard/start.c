@@ -139,12 +139,13 @@ static void map_trace(void)
 	    mapped(guard.values[V_TRACE], 0, sizeof(struct trace), PROT_READ | PROT_WRITE);
 	if (guard.trace == NULL || !guard.trace->recipes)
 		return;
-	struct trace *whole =
-	    mapped(guard.values[V_TRACE], 0, TRACE_LONGEST, PROT_READ | PROT_WRITE);
-	if (whole == NULL) /* a limit of memory */
+	long whole =
+	    kernel(SYS_mremap, guard.trace, sizeof(struct trace), TRACE_LONGEST, MREMAP_MAYMOVE);
+	if (whole == -1) { /* a limit of memory */
 		__atomic_fetch_add(&guard.trace->lost, 1, __ATOMIC_RELAXED);
-	kernel(SYS_munmap, guard.trace, sizeof(struct trace));
-	guard.trace = whole;
+		kernel(SYS_munmap, guard.trace, sizeof(struct trace));
+	}
+	guard.trace = whole != -1 ? (struct trace *)whole : NULL;
 }
 
 /* Which recipe this process is part of.  What a make starts is told that it is a recipe's first
@@ -211,6 +212,6 @@ void guard_end(void);
 /* By DT_FINI. */
 void guard_end(void)
 {
-	if (guard.trace != NULL && !is_inert())
+	if (guard.trace != NULL && !guard.trace->recipes && !is_inert())
 		guard_note_waiting();
 }
