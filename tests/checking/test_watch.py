@@ -346,3 +346,10 @@ def test_a_signal_ends_the_build_and_smpmake(space: Space, number: signal.Signal
     process.send_signal(number)
     # A make whose recipe has ended before its own signal arrives complains: nothing to wait for.
     assert space.finish(process).status in {-number, 2}
+
+
+def test_a_process_without_memory_for_notes_is_told(space: Space) -> None:
+    space.write({"Makefile": "all:\n\tulimit -v 1000000; exec cat Makefile >o\n"})
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 5
+    assert "smpmake lost 1 note: the list is not complete" in done.out
