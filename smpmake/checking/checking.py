@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
@@ -54,11 +55,13 @@ def result_of(command: list[str], build: Build, top: str, *, sources: bool = Fal
     written = {event.path for event in build.events if event.kind in "wRas"}
     idle = {path: newer for make in build.makes for path, newer in _idle(make, order)}
     left = [newer for path, newer in idle.items() if path not in written]
+    temporary = {"/tmp", "/var/tmp", os.path.realpath(tempfile.gettempdir())}
+    found = findings(build, order, sorted(temporary), top=top if sources else "")
     return Result(
         command=command,
         top=top,
         status=build.status,
-        advices=advise(findings(build, order, top=top if sources else ""), order, written),
+        advices=advise(found, order, written),
         makes=len(known),
         looked_at=len(ran),
         up_to_date=sum(left),

@@ -69,22 +69,29 @@ _READS: Final = frozenset("rR")
 def findings(
     build: Build,
     order: Order,
-    temporary: Sequence[str] = ("/tmp", "/var/tmp"),
+    temporary: Sequence[str] = (),
     *,
     top: str = "",
 ) -> list[Finding]:
     """All of them, each once for each reader's target.
 
+    temporary  folders whose files do not matter, but for a make's own folder within.
     top  a folder: headers below it that are no products are looked at, too; "" for none.
     """
-    roots = tuple({f"{make.folder}/" for make in build.makes})
-    litter = tuple(f"{folder}/" for folder in temporary)
+    roots = {f"{make.folder}/" for make in build.makes}
+    places = {
+        f"{folder}/": tuple(root for root in roots if root.startswith(f"{folder}/"))
+        for folder in temporary
+    }
     histories: dict[str, _History] = {}
     for event in build.events:
         path = event.path
         known = histories.get(path)
         if known is None:
-            is_litter = path.startswith(litter) and not path.startswith(roots)
+            is_litter = any(
+                path.startswith(place) and not path.startswith(within)
+                for place, within in places.items()
+            )
             known = histories[path] = _History(matters=not is_litter and not _is_log(path))
         if not known.matters:
             continue

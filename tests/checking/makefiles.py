@@ -152,6 +152,10 @@ CASES: Final = [
          ".PHONY: c b\nall: c b\nc:\n\t$(MAKE) -f mid.mk\nb:\n\t$(MAKE) -C b y\n",
          ".PHONY: c b\nall: c b\nc:\n\t$(MAKE) -f mid.mk\nb: c\n\t$(MAKE) -C b y\n",
          {**INNER, "mid.mk": "x:\n\t$(MAKE) -C a x\n"}),
+    Case("included-by-another-make", Kind.MADE_ELSEWHERE, "gen.mk",
+         ".PHONY: sub\nall: gen.mk sub\ngen.mk:\n\techo X=1 >$@\nsub:\n\t$(MAKE) -f in.mk\n",
+         ".PHONY: sub\nall: gen.mk sub\ngen.mk:\n\techo X=1 >$@\nsub: gen.mk\n\t$(MAKE) -f in.mk\n",
+         {"in.mk": "include gen.mk\nall: ; echo $(X)\n"}),
     # ------------------------------------------------------------ too early
     Case("old", Kind.OLD, "v",
          "all: o v\no:\n\tcat v >$@\nv: force\n\techo 2 >$@\nforce:\n",

@@ -353,3 +353,17 @@ def test_a_process_without_memory_for_notes_is_told(space: Space) -> None:
     done = space.run(SMPMAKE, "check", "make")
     assert done.status == 5
     assert "smpmake lost 1 note: the list is not complete" in done.out
+
+
+def test_temporary_files_do_not_matter(space: Space) -> None:
+    """Nor do logs and caches."""
+    files = ("$(TMPDIR)/x", "config.log", "__pycache__/m.pyc")
+    lines = "".join(f"\techo $@ >{file}; cat {file}\n" for file in files)
+    space.write({"Makefile": f"all: a b\na b:\n{lines}\techo >$@\n", "__pycache__/keep": ""})
+    for place in (space.root / "t", space.folder / "t"):
+        place.mkdir()
+        done = space.run(SMPMAKE, "check", "make", "-B", TMPDIR=str(place))
+        assert (done.status, done.out.splitlines()[-1]) == (
+            0,
+            "nothing found in 2 targets of 1 make",
+        )

@@ -88,11 +88,23 @@ static SLOW void open_seen(struct opened *opened, const struct call *call, int d
 		try(opened, call, elsewhere);
 }
 
-/* What a recipe has looked for in vain; what a make looks for is no recipe's. */
+/* What a recipe has looked for in vain. */
 static void note_absence(int dir, const char *path)
 {
-	if (notes_recipes() && !guard.is_make && (errno == ENOENT || errno == ENOTDIR))
+	if (notes_recipes() && (errno == ENOENT || errno == ENOTDIR))
 		guard_note('v', dir, path);
+}
+
+/* What it has looked at, or for: a make looks at everything that its rules name, and of what is
+ * there only a shell's tests say that it was to be there. */
+static void note_look(int result, int dir, const char *path)
+{
+	if (!notes_recipes() || guard.is_make)
+		return;
+	if (result != 0)
+		note_absence(dir, path);
+	else if (guard.lists_names)
+		guard_note('t', dir, path);
 }
 
 /* What a job opens to read it. */
@@ -266,10 +278,7 @@ int look_at(const struct call *call, show_answer *show, void *to, void *plain)
 	const char *path = call->path;
 	if (guard_quiet()) {
 		int result = (int)call_with(call, NULL);
-		if (result == 0 && notes_recipes() && !guard.is_make)
-			guard_note('t', dir, path);
-		else if (result != 0)
-			note_absence(dir, path);
+		note_look(result, dir, path);
 		return result;
 	}
 	if (!(call->flags & AT_SYMLINK_NOFOLLOW))
