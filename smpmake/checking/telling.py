@@ -70,9 +70,10 @@ def _count(number: int, what: str) -> str:
 
 
 def _several(names: Sequence[str], most: int = 2) -> str:
-    shown = ", ".join(names[:most])
-    more = len(names) - most
-    return f"{shown} and {more} more" if more > 0 else shown
+    shown, more = names[:most], len(names) - most
+    if more > 0:
+        return f"{', '.join(shown)} and {more} more"
+    return " and ".join([*filter(None, [", ".join(shown[:-1])]), *shown[-1:]])
 
 
 def _told(each: Advice, top: str) -> str:
@@ -83,11 +84,11 @@ def _told(each: Advice, top: str) -> str:
     other = each.other
     if each.kind is Kind.READS:
         if paths == [other]:
-            return f"{reader} {verb} {files}, which has a rule; no rule says so"
+            return f"{reader} {verb} {files}, which another rule makes; no rule says so"
         return f"{reader} {verb} {files}, which the rule of {other} makes; no rule says so"
     if each.kind is Kind.MADE_ELSEWHERE:
         inner = each.findings[0].reader.target or "a makefile"
-        return f"{reader} (there {inner}) {verb} {files}, which {other} makes; no rule says so"
+        return f"{reader} (through {inner}) {verb} {files}, which {other} makes; no rule says so"
     if each.kind is Kind.OLD:
         return f"{reader} {verb} {files} before the rule of {other} makes it anew"
     if each.kind is Kind.IN_VAIN:
@@ -110,6 +111,9 @@ def _mend(each: Advice, top: str) -> str:
     place = f"{file}:{line.line}" if line.line else file
     if line.is_made:
         place += " (a recipe makes it: change its source)"
+    if _is_one_rule(each):
+        names = " ".join([each.other, *each.readers])
+        return f"{place}: write   {names} &:   so that make runs this recipe once for all"
     if not line.text:
         return f"{place}: let one rule make it, or give each recipe a file of its own"
     if each.kind is Kind.IN_VAIN:
@@ -117,6 +121,16 @@ def _mend(each: Advice, top: str) -> str:
     if line.rule:
         return f"{place}: add   {line.rule}   to what this rule needs"
     return f"{place}: add   {line.text}"
+
+
+def _is_one_rule(each: Advice) -> bool:
+    """Whether one recipe makes several targets that one rule names, each by itself."""
+    if each.kind is not Kind.BOTH_WRITE or each.make is None or each.make.said is None:
+        return False
+    rules = each.make.said.rules
+    places = {rules[name].recipe if name in rules else None for name in (each.other, *each.readers)}
+    is_pattern = any(name in rules and rules[name].stem for name in each.readers)
+    return len(places) == 1 and None not in places and not is_pattern
 
 
 def _closing(result: Result) -> Iterator[str]:

@@ -302,7 +302,7 @@ def test_a_rule_that_made_nothing_else_is_told_as_a_whole(space: Space) -> None:
     makefile = f"all: gen.h a.o b.o c.o d.o\n%.o: %.c\n\tcat $< gen.h >$@\n{GEN}"
     space.write({"Makefile": makefile, **files})
     done = space.run(SMPMAKE, "check", "--patch", "p.diff", "make")
-    assert "a.o, b.o and 2 more read gen.h, which has a rule; no rule says so\n" in done.out
+    assert "a.o, b.o and 2 more read gen.h, which another rule makes; no rule says so\n" in done.out
     assert "Makefile:2: add   gen.h   to what this rule needs\n" in done.out
     assert "+a.o b.o c.o d.o: gen.h\n" in (space.folder / "p.diff").read_text()
 
@@ -367,3 +367,15 @@ def test_temporary_files_do_not_matter(space: Space) -> None:
             0,
             "nothing found in 2 targets of 1 make",
         )
+
+
+def test_targets_that_one_recipe_makes_are_joined(space: Space) -> None:
+    space.write({"Makefile": "all: y.c y.h\ny.c y.h: y\n\techo >y.c; echo >y.h\n", "y": ""})
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 4
+    assert "y.c and y.h both write y.h\n" in done.out
+    assert "Makefile:2: write   y.c y.h &:   so that make runs this recipe once for all" in done.out
+    mended = (space.folder / "Makefile").read_text().replace("y.c y.h: y", "y.c y.h &: y")
+    (space.folder / "Makefile").write_text(mended)
+    space.ok("rm", "y.c", "y.h")
+    assert space.run(SMPMAKE, "check", "make").status == 0
