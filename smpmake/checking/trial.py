@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from smpmake.checking.events import Build, Make, build_of, chain
-from smpmake.checking.watch import run
+from smpmake.checking.watch import run, serial
 from smpmake.errors import SmpmakeError
 
 #: Files: what goes first, folders that do, what is looked at in the end, and where that is told.
@@ -59,7 +59,7 @@ class Trial(NamedTuple):
 
 def alone(argv: Sequence[str], goals: Sequence[str]) -> list[str]:
     """A make's words with other goals."""
-    kept, words = [argv[0]], iter(argv[1:])
+    kept, words = [argv[0]], iter(serial(argv)[1:])
     for word in words:
         if word in _WITH_VALUE:
             kept += [word, next(words, "")]

@@ -39,7 +39,7 @@ class NotStartedError(SmpmakeError):
 class Watched(NamedTuple):
     """What a build left behind.
 
-    status  as a shell would give it.
+    status  negative for a signal.
     notes   the guards' notes in their order, without the NUL that ends each.
     lost    how many notes found no room.
     words   what each make said, by its number.
@@ -70,7 +70,7 @@ def run(
         try:
             trace = _Trace(session.path / "trace")
             environment = _environment(session.path, command[0], given)
-            status = _run(_serial(command), folder, environment, trace, quiet=quiet)
+            status = _run(serial(command), folder, environment, trace, quiet=quiet)
             notes, lost = trace.notes()
             return Watched(status, notes, lost, dict(_words(session.path)))
         finally:
@@ -109,7 +109,7 @@ def _asked(flags: str) -> str:
     return f"{letters}{layout.CHECK_FLAGS}{blank}{rest}"
 
 
-def _serial(command: Sequence[str]) -> list[str]:
+def serial(command: Sequence[str]) -> list[str]:
     """A make's words without those that would have it run several jobs at a time."""
     if os.path.basename(command[0]) not in READERS:
         return list(command)
