@@ -91,10 +91,8 @@ def test_a_replay_needs_no_build_and_changes_nothing(space: Space) -> None:
 
 def test_a_build_that_is_killed_leaves_what_was_recorded(space: Space) -> None:
     os.mkfifo(space.folder / "gate")
-    space.write(
-        {**PROJECT, "build.sh": "gcc -c tail.c\ngcc -c main.c\necho here >&2\nread x < gate\n"}
-    )
-    space.write({"version.h": "#define VERSION 3\n"})
+    script = "for f in tail main parts/one; do gcc -c $f.c; done; echo here >&2; read x < gate\n"
+    space.write({**PROJECT, "build.sh": script, "version.h": "#define VERSION 3\n"})
     process = space.start(SMPMAKE, "--record", str(file_of(space)), "sh", "build.sh")
     assert process.stderr is not None
     while (line := process.stderr.readline()) != b"here\n":
@@ -103,7 +101,8 @@ def test_a_build_that_is_killed_leaves_what_was_recorded(space: Space) -> None:
     process.wait()
     recording = Recording(file_of(space))
     assert not recording.is_whole
-    assert len(list(entries(space, "invoke"))) == 2
+    # A state is written at its end; when the third command was heard the second one's was over.
+    assert len(list(entries(space, "invoke"))) in (2, 3)
     assert Player(recording).play() is None
 
 
