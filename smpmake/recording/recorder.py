@@ -84,7 +84,7 @@ class Recorder(World):
             "n": entry.number,
             "kind": entry.kind,
             "data": entry.data,
-            "answers": entry.answers,
+            "answers": {key: _short(answer) for key, answer in entry.answers.items()},
             "actions": entry.actions,
         }
         with self._lock:
@@ -185,19 +185,16 @@ class Recorder(World):
 
 
 def _again(answers: dict[str, Any], key: str, value: Any) -> None:
-    """One more answer to a question; as a rule it is the one that there is already."""
-    known = answers.get(key, answers)
-    if known is answers:
-        answers[key] = value
-        return
-    if isinstance(known, dict) and SERIES in known:
-        series = known[SERIES]
-    elif known == value:
-        return
-    else:
-        series = [[1, known]]
-        answers[key] = {SERIES: series}
-    if series[-1][1] == value:
+    """One more answer to what is asked anew each time."""
+    series = answers.setdefault(key, {SERIES: []})[SERIES]
+    if series and series[-1][1] == value:
         series[-1][0] += 1
     else:
         series.append([1, value])
+
+
+def _short(answer: Any) -> Any:
+    """Where it was always the same, that."""
+    if isinstance(answer, dict) and SERIES in answer and len(answer[SERIES]) == 1:
+        return answer[SERIES][0][1]
+    return answer

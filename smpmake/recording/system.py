@@ -105,7 +105,7 @@ class System:
             self._set(module, name, wrapped)
         for name, real in list(vars(os).items()):
             if isinstance(real, types.BuiltinFunctionType) and _may_ask(name):
-                self._set(os, name, self._inside_only(real, self._unknown(name)))
+                self._set(os, name, self._inside_only(real, self._unknown(f"os.{name}")))
         for function in functions():
             self._set_defaults(function, replaced)
         self._set(os, "environ", Variables(self, os.environ))
@@ -146,7 +146,7 @@ class System:
             entry = self.world.current
             assert entry is not None
             if self.world.played:
-                raise UnansweredError(entry, f"os.{name} (it is not in recording/system.py)")
+                raise UnansweredError(entry, f"{name} (it is not in recording/system.py)")
             self.world.act("unrecorded", name)
             return self.world.outside(lambda: real(*args, **named), None)
 
@@ -513,7 +513,8 @@ class System:
     ) -> Any:
         flags = {"r": os.O_RDONLY, "w": os.O_WRONLY | os.O_CREAT | os.O_TRUNC}.get(mode[:1])
         if isinstance(path, int) or flags is None or "+" in mode:
-            raise NotImplementedError(f"open({path!r}, {mode!r}) is not recorded")
+            given = (mode, buffering, encoding, errors, newline, closefd, opener)
+            return self._unknown(f"open in mode {mode}")(real, path, *given)
         flags |= os.O_CLOEXEC
         fd = opener(os.fspath(path), flags) if opener is not None else os.open(path, flags, 0o666)
         raw = Raw(fd, writes=mode[0] == "w")

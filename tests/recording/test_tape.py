@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.recording import plain, tape
+from smpmake.recording.player import PlayedWorld
 from smpmake.recording.recorder import Recorder
 from smpmake.recording.recording import Recording
 from smpmake.recording.tape import TapeError, TapeWriter
@@ -136,13 +137,26 @@ def test_within_a_moment_the_same_question_has_the_same_answer(tmp_path: Path) -
 def test_a_clock_is_looked_at_each_time(tmp_path: Path) -> None:
     recorder, looked = Recorder(tmp_path / "x"), Looked()
 
-    def run(entry: Entry) -> list[int]:
-        return [recorder.ask("time", "", looked, int, int, anew=True) for _ in range(3)]
+    def slow() -> int:
+        return looked() // 3
 
-    assert recorder.enter("test", None, run) == [1, 2, 3]
+    def run(entry: Entry) -> list[int]:
+        recorder.ask("year", "", lambda: 2026, int, int, anew=True)
+        recorder.ask("year", "", lambda: 2026, int, int, anew=True)
+        return [recorder.ask("time", "", slow, int, int, anew=True) for _ in range(6)]
+
+    assert recorder.enter("test", None, run) == [0, 0, 1, 1, 1, 2]
     recorder.close()
-    (row,) = Recording(tmp_path / "x").entries
-    assert row["answers"] == {"time ": {"series": [[1, 1], [1, 2], [1, 3]]}}
+    recording = Recording(tmp_path / "x")
+    (row,) = recording.entries
+    assert row["answers"] == {"year ": 2026, "time ": {"series": [[2, 0], [3, 1], [1, 2]]}}
+    world = PlayedWorld(recording)
+    entry = world.begin(row)
+    answers = [
+        world.within(entry, lambda: world.ask("time", "", slow, int, int, anew=True))
+        for _ in range(8)
+    ]
+    assert answers == [0, 0, 1, 1, 1, 2, 2, 2]  # who asks more often is told the last one
 
 
 def test_what_the_system_refuses_is_an_answer(tmp_path: Path) -> None:
