@@ -29,7 +29,7 @@ FALLBACKS = "smpmake-fallbacks"
 #: And which sources they are from, where that is known: the commit.
 BUILD_ID = "smpmake-build"
 #: What stands in for libc in the shim, which is started for each command of a build.
-BARE = {"shim": "bare.c"}
+BARE = {"shim": ("bare.c", "texts.c")}
 BARE_FLAGS = [
     "-nostdlib",
     "-static",
@@ -57,11 +57,16 @@ GUARD_FLAGS = [
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-stack-protector",
+    "-U_FORTIFY_SOURCE",  # it would have libc's functions for texts, not ours
+    "-nostartfiles",  # whose destructor asks libc for what nobody needs here
     "-Wl,-soname,smpmake-guard.so",
+    "-Wl,-Bsymbolic-functions",
+    "-Wl,-init,guard_begin",
+    "-Wl,-fini,guard_end",
     "-Wl,-z,initfirst",  # other libraries' constructors open files too
     "-Wl,-z,now",
     "-Wl,-z,noseparate-code",  # fewer mappings: every process of a build pays for them
-    "-Wl,-z,norelro",
+    "-Wl,-z,norelro",  # what lies ASIDE (guard.h) is written to, and would be within
 ]
 
 
@@ -91,10 +96,10 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
         tried = [[*static, *words, "-static"]] if static else []
         tried = tried or [[*compiler, *words, "-static"], [*compiler, *words]]
         if program in BARE:
-            bare = [*words, str(source / BARE[program]), *BARE_FLAGS]
+            bare = [*words, *(str(source / name) for name in BARE[program]), *BARE_FLAGS]
             tried.insert(0, [*(static or compiler), *bare])
         fallbacks += _first_to_succeed(f"the {program}", *tried)
-    parts = [str(path) for path in sorted((source / "guard").glob("*.c"))]
+    parts = [str(path) for path in (*sorted((source / "guard").glob("*.c")), source / "texts.c")]
     library = str(target / "smpmake-guard.so")
     _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts])
     (target / FALLBACKS).write_text("".join(f"{line}\n" for line in fallbacks), encoding="utf-8")

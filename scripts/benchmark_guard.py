@@ -134,7 +134,7 @@ def _as_a_job(folder: Path) -> dict[str, str]:
     from smpmake.guard.traces import Traces
 
     board = Scoreboard(folder / "board")
-    board.put_up(1, [(name_hash(b"o%d.o" % n), OUTPUT) for n in range(PENDING)])
+    board.publish(1, [(name_hash(b"o%d.o" % n), OUTPUT) for n in range(PENDING)])
     board.show(PENDING)
     board.close()
     trace = Traces(folder).begin(0, 0)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpmake import folders
 from smpmake.errors import SmpmakeError
-from smpmake.options import BY_NAME, GONE, KEYS, Option, ValueUnusableError
+from smpmake.options import BY_NAME, GONE, KEYS, OPTIONS, Option, ValueUnusableError
 
 if TYPE_CHECKING:
     from smpmake.commands.custom import Custom
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 #: The server that `serve`, `env`, `wait` and `stop` mean without --socket.
 DEFAULT_NAME: Final = "default"
 #: What decides how a build runs, and so belongs to what is known of it.
-_TOLD: Final = (
-    *("jobs", "keep_going", "guard", "nice", "memory", "undo", "foreground"),
-    *("exclusive", "output", "own_pool", "recipes", "engine", "remote", "chaos", "without"),
-    "history",
+_TOLD: Final = tuple(
+    option
+    for option in OPTIONS
+    if option.name
+    not in ("verbose", "quiet", "color", "status", "idle", "redact", "history_days", "history_size")
 )
 #: What a pyproject.toml cannot set: the package may be a stranger's, and these say where commands
 #: run, and which commands are believed.
@@ -92,6 +93,11 @@ class Settings(NamedTuple):
     tools: tuple["Custom", ...] = ()
     sources: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+
+    @property
+    def takes_recipes(self) -> bool:
+        """Whether recipes' lines are jobs, and what prints into files."""
+        return self.guard and self.recipes != "off"
 
     def with_given(self, given: Mapping[str, Any], environ: Mapping[str, str]) -> "Settings":
         """These with what the command line and the variables say, which is `given`, on top."""
@@ -227,22 +233,32 @@ def load(cwd: Path) -> Settings:
     return merge(settings, project) if project is not None else settings
 
 
-def told(settings: Settings) -> tuple[str, ...]:
+def told(settings: Settings) -> Iterator[str]:
     """What of the settings that decide how a build runs is not as it comes: "jobs=4"."""
-    return tuple(_told(settings))
-
-
-def _told(settings: Settings) -> Iterator[str]:
     usual = Settings()
-    for name in _TOLD:
-        value = getattr(settings, name)
-        if value == getattr(usual, name):
+    for option in _TOLD:
+        value = getattr(settings, option.name)
+        if value == getattr(usual, option.name):
             continue
-        key = name.replace("_", "-")
+        key = option.name.replace("_", "-")
         if isinstance(value, bool):
             yield key if value else f"no-{key}"
         elif isinstance(value, tuple):
             yield from (f"{key}={each}" for each in value)
         else:
-            off = BY_NAME[name].kind == "amount" and value < 0
+            off = option.kind == "amount" and value < 0
             yield f"{key}={'off' if off else value}"
+
+
+def sent(settings: Settings) -> dict[str, Any]:
+    """The settings that a server needs to run a build's commands, as values of JSON."""
+    return {
+        option.name: getattr(settings, option.name)
+        for option in _TOLD
+        if option.kind != "amount" and getattr(settings, option.name) is not None
+    }
+
+
+def received(values: Any) -> Settings:
+    """The inverse of `sent`.  Raises LookupError, TypeError or ValueError for anything else."""
+    return Settings()._replace(**{n: BY_NAME[n].from_file(v) for n, v in dict(values).items()})

@@ -7,7 +7,6 @@ import os
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +25,19 @@ class Usable:
         return f"{self.online} online, {self.affinity} by affinity, {quota}"
 
 
-def _read(path: str) -> str | None:
+def read_text(path: str) -> str | None:
+    """A small file of the kernel's, or None."""
     try:
-        return Path(path).read_text()
+        with open(path, "rb", buffering=0) as file:
+            return file.read().decode()
     except (OSError, ValueError):
         return None
 
 
-def _cgroup_folders(read: Callable[[str], str | None]) -> tuple[list[str], list[str]]:
-    """Folders from our own cgroup up to the root: (version 2, version 1's cpu controller)."""
+def cgroup_folders(
+    controller: str, read: Callable[[str], str | None] = read_text
+) -> tuple[list[str], list[str]]:
+    """Folders from our own cgroup up to the root: (version 2, a controller's of version 1)."""
     two, one = [], []
     for line in (read("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
@@ -42,15 +45,15 @@ def _cgroup_folders(read: Callable[[str], str | None]) -> tuple[list[str], list[
         chain = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
         if controllers == "":
             two = [f"/sys/fs/cgroup/{part}".rstrip("/") for part in chain]
-        elif "cpu" in controllers.split(","):
-            one = [f"/sys/fs/cgroup/cpu/{part}".rstrip("/") for part in chain]
+        elif controller in controllers.split(","):
+            one = [f"/sys/fs/cgroup/{controller}/{part}".rstrip("/") for part in chain]
     return two or ["/sys/fs/cgroup"], one
 
 
-def quota(read: Callable[[str], str | None] = _read) -> float | None:
+def quota(read: Callable[[str], str | None] = read_text) -> float | None:
     """The smallest CPU quota on the way from our cgroup to the root, in CPUs, or None."""
     found = []
-    two, one = _cgroup_folders(read)
+    two, one = cgroup_folders("cpu", read)
     for folder in two:
         words = (read(f"{folder}/cpu.max") or "").split()
         if len(words) == 2 and words[0].isdigit() and words[1].isdigit() and int(words[1]):
@@ -63,7 +66,7 @@ def quota(read: Callable[[str], str | None] = _read) -> float | None:
     return min((q for q in found if q > 0), default=None)
 
 
-def usable(read: Callable[[str], str | None] = _read) -> Usable:
+def usable(read: Callable[[str], str | None] = read_text) -> Usable:
     """What a build may use; at least 1."""
     online = os.cpu_count() or 1
     try:

@@ -37,25 +37,19 @@ class WhyNot(enum.StrEnum):
 class CommandRecord:
     """One command.  Times: monotonic clock, ns; 0 where it never came to that point.
 
-    verdict     "deferred", "foreground" or "barrier".
-    reason      why it was not deferred (the value of a commands.model.Reason), else "".
-    status      exit status, 128+n for a signal, None where unknown (foreground: the driver knows)
-                or never run.
+    columns.py says of its fields what reports tell.  Beside that:
+
+    reason      the value of a commands.model.Reason.
+    status      None where unknown (foreground: the driver knows), or never run.
     detail      what the reason is about; or REUSED, or DIVIDED.
-    state       "done", "failed", "cancelled", or "undone": done in a run that was taken back.
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.
     unguarded   the program above it that has no guard, or its own where that takes none; "" where
                 all have one.
     inputs      what its command line says that it reads.
-    delay_us    how long its processes, together, waited for a CPU; -1 where nobody measured it.
     reads       files of its own that a guarded job was seen to read (not the system's).
-    surprises   what it did that its command line did not say: "read PATH", "wrote PATH".
-    program     the tool's file.
-    warnings, errors  how many of them its output told of; -1 where nobody saw it (in place).
+    warnings, errors  -1 where nobody saw its output (in place).
     said        that output, or its beginning, if there were any.
-    host        the machine that has done it, "" for this one; sent: since when nothing of it was
-                left to do here.
     """
 
     number: int
@@ -312,11 +306,11 @@ def from_row(row: list[Any]) -> CommandRecord:
     """The inverse of `to_row`."""
     values = list(row)
     values[_ARGV] = values[_ARGV].encode("utf-8", "surrogateescape")
-    for column in _TUPLES:
-        values[column] = tuple(values[column])
-    return CommandRecord(*values[: len(_NAMES)])
+    for at in _TUPLES:
+        values[at] = tuple(values[at])
+    return CommandRecord(*values[: len(_FIELDS)])
 
 
-_NAMES = [f.name for f in dataclasses.fields(CommandRecord)]
-_ARGV = _NAMES.index("argv")
-_TUPLES = [_NAMES.index(name) for name in ("outputs", "reads", "surprises", "inputs")]
+_FIELDS = dataclasses.fields(CommandRecord)
+_ARGV = [f.name for f in _FIELDS].index("argv")
+_TUPLES = [at for at, f in enumerate(_FIELDS) if f.default == ()]

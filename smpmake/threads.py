@@ -86,7 +86,7 @@ class Worker:
             what()
 
 
-async def in_a_thread(what: Callable[[], T]) -> T:
+async def run_in_thread(what: Callable[[], T]) -> T:
     """Does it beside the event loop; where there is no thread to be had, in its way."""
     # Not the loop's own executor, whose end needs one more thread.
     loop = asyncio.get_running_loop()

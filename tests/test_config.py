@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from smpmake.config import ConfigError, Settings, load
+from smpmake.config import ConfigError, Settings, load, received, sent, told
+from smpmake.options import OPTIONS
 from tests.support.space import Space
 
 
@@ -117,3 +120,31 @@ def test_a_package_does_not_say_where_commands_run(space: Space) -> None:
         assert f"{place}'{key}' is ignored (write it into .smpmake.toml" in ended.err
     settings = load(space.folder)
     assert (settings.jobs, settings.engine, settings.remote, settings.tools) == (3, "local", 0, ())
+
+
+def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
+    """A new option is told in reports, and sent, unless config.py says otherwise."""
+    asks = {"verbose", "quiet"}  # two words for one field
+    made = {"verbosity", "tools", "sources", "notices"}
+    names = {option.name for option in OPTIONS}
+    assert names - asks == set(Settings._fields) - made
+    values: dict[str, Any] = {
+        "flag": None,
+        "number": 7,
+        "list": ("a", "b"),
+        "text": "x",
+    }
+    usual, changes = Settings(), dict[str, Any]()
+    for option in OPTIONS:
+        if option.name in asks or option.kind == "amount":
+            continue
+        changes[option.name] = (
+            option.choices[-1] if option.kind == "choice" else values[option.kind]
+        )
+        if option.kind == "flag":
+            changes[option.name] = not getattr(usual, option.name)
+    changed = usual._replace(**changes)
+    back = received(json.loads(json.dumps(sent(changed))))
+    unsent = {"status", "color", "idle", "redact", "history_days", "history_size"}
+    assert back == changed._replace(**{name: getattr(usual, name) for name in unsent})
+    assert len(list(told(changed))) >= len(sent(changed))

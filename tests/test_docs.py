@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,3 +26,14 @@ def test_every_page_is_in_the_table() -> None:
     table = (ROOT / "mkdocs.yml").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         assert f": {page.name}\n" in table, page.name
+
+
+def test_where_things_go_is_there() -> None:
+    """The table of files in CONTRIBUTING.md; NAME stands for a new one."""
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("## Where things go")[2]
+    rows = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("| ")]
+    paths = re.findall(r"`([\w./]+[./]\w*)`", "\n".join(rows))
+    assert len(paths) > 40
+    for path in paths:
+        there = [ROOT / path, ROOT / "smpmake" / path]
+        assert "NAME" in path or any(map(Path.exists, there)), path

@@ -12,7 +12,6 @@ import pytest
 from smpmake import __version__
 from smpmake.cli.names import COMMANDS as OURS
 from smpmake.commands.model import Reason
-from smpmake.options import OPTIONS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -96,11 +95,6 @@ def test_the_bare_machine_counts_tests_by_the_closing_line() -> None:
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))
 def test_links_lead_somewhere(target: str) -> None:
     assert (ROOT / target).exists()
-
-
-def test_readme_names_every_key_of_the_settings() -> None:
-    for option in OPTIONS:
-        assert all(f"`{key}`" in README for key in option.keys[:1])
 
 
 def test_readme_and_package_agree_on_licence_and_version() -> None:

@@ -17,7 +17,7 @@ from smpmake import threads
 from smpmake.engine.sinks import Printer
 from smpmake.history import History, Recorder
 from smpmake.redact import Redactor
-from smpmake.threads import Thread, Worker, in_a_thread
+from smpmake.threads import Thread, Worker, run_in_thread
 from tests.support.made import build, ran
 from tests.support.space import Space
 
@@ -102,7 +102,7 @@ def test_what_a_thread_that_died_has_left_is_done() -> None:
 
 
 def test_beside_the_loop_or_in_its_way(late: list[Callable[[], None]]) -> None:
-    assert asyncio.run(in_a_thread(lambda: 7)) == 7
+    assert asyncio.run(run_in_thread(lambda: 7)) == 7
 
 
 def test_what_is_raised_beside_the_loop() -> None:
@@ -110,7 +110,7 @@ def test_what_is_raised_beside_the_loop() -> None:
         raise ValueError("so")
 
     with pytest.raises(ValueError, match="so"):
-        asyncio.run(in_a_thread(fail))
+        asyncio.run(run_in_thread(fail))
 
 
 def test_a_thread_that_dies_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_a_thread_that_dies_without_a_word(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(threads, "_LOOK", 0.001)
     monkeypatch.setattr(Thread, "_run", lambda self: (self._came.release(), self._works.release()))
     with pytest.raises(MemoryError):
-        asyncio.run(in_a_thread(lambda: 7))
+        asyncio.run(run_in_thread(lambda: 7))
 
 
 def test_p8_output_is_written_without_a_thread(

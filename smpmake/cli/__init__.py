@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from smpmake.cli import quick
-from smpmake.cli.leaving import ENDINGS, by_signal, leave
+from smpmake.cli.exit import ENDINGS, by_signal, leave
 from smpmake.cli.names import FAULT
+from smpmake.console import say
 from smpmake.errors import SmpmakeError
 from smpmake.libc import require_glibc
-from smpmake.said import say
 
 _COERCED: Final = ("C.UTF-8", "C.utf8", "UTF-8")
 #: What a write to a file or a device that takes no more fails with.
@@ -48,7 +48,7 @@ def _start(words: list[str]) -> Any:
     if asked is not None:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing has begun that is to be ended
-        from smpmake.cli.plain import start
+        from smpmake.cli.early import start
 
         return start(asked.given, asked.command)
     gc.enable()

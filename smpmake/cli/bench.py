@@ -88,7 +88,7 @@ def bench(
                 history.set_serial(head.id, serial)
                 break
     except HistoryError as error:
-        from smpmake.said import say
+        from smpmake.console import say
 
         say(f"the serial time is not in the history: {error}")
     if as_json:

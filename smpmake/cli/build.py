@@ -10,25 +10,25 @@ import os
 from typing import TYPE_CHECKING
 
 from smpmake import variables
-from smpmake.cli.leaving import BySignal
+from smpmake.cli.exit import BySignal
 from smpmake.cli.logs import say_what_is_logged
-from smpmake.cli.plainly import go_on_plainly, plainly, refuse
+from smpmake.cli.passthrough import go_on_plainly, plainly, refuse
 from smpmake.commands.makes import runs_in_parallel
 from smpmake.config import Settings, told
-from smpmake.said import say
-from smpmake.session.headstart import load_asyncio
+from smpmake.console import say
+from smpmake.session.early_start import load_asyncio
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
     from smpmake.records import BuildRecord
-    from smpmake.session.headstart import Headstart
+    from smpmake.session.early_start import EarlyStart
     from smpmake.session.local import LocalBackend
     from smpmake.session.remote import RemoteBackend
     from smpmake.session.session import Outcome, Session
-    from smpmake.session.stage import Stage
+    from smpmake.session.setup import SessionSetup
 
 
-def follow(settings: Settings, command: list[str], ahead: Headstart | None = None) -> int:
+def follow(settings: Settings, command: list[str], ahead: EarlyStart | None = None) -> int:
     """Runs a build; returns the exit status.
 
     ahead  the driver, where it runs already.  Files of settings that it has made since then are not
@@ -39,7 +39,7 @@ def follow(settings: Settings, command: list[str], ahead: Headstart | None = Non
     return build(settings, command, ahead)
 
 
-def build(settings: Settings, command: list[str], ahead: Headstart | None = None) -> int:
+def build(settings: Settings, command: list[str], ahead: EarlyStart | None = None) -> int:
     """Runs a build and prints its summary; returns the exit status.
 
     ahead  the driver, where it runs already.
@@ -85,7 +85,7 @@ def _run(
     settings: Settings,
     command: list[str],
     begun: list[Session],
-    ahead: Headstart | None,
+    ahead: EarlyStart | None,
     parallel: str,
 ) -> Outcome:
     """A build on a server of its own, or on one that runs; the session is put into `begun`.
@@ -127,7 +127,9 @@ def _run(
     return asyncio.run(session.run(get_ready))
 
 
-def _own_server(settings: Settings, slots: int, program: str, stage: Stage | None) -> LocalBackend:
+def _own_server(
+    settings: Settings, slots: int, program: str, stage: SessionSetup | None
+) -> LocalBackend:
     if settings.record:
         from smpmake.recording.backend import RecordedBackend
 
@@ -164,9 +166,9 @@ def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:
     """What writes a build down while it runs."""
     from smpmake.history import History, Recorder
     from smpmake.redact import Redactor
-    from smpmake.session import surroundings
+    from smpmake.session import host_info
 
-    record.surroundings = surroundings.here(told(settings))
+    record.surroundings = host_info.here(tuple(told(settings)))
     redactor = Redactor(settings.redact, os.environ)
     size = settings.history_size << 20
     return Recorder(History(), record, redactor, days=settings.history_days, size=size)

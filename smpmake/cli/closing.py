@@ -9,10 +9,10 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from smpmake.config import Settings
+from smpmake.console import bold, fitting, use_color
 from smpmake.engine.sinks import write_all
 from smpmake.records import BuildRecord, WhyNot
 from smpmake.reports import summary
-from smpmake.said import bold, fitting, use_color
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -80,13 +80,13 @@ def _figures(record: BuildRecord, *, remembered: bool) -> Timing:
 
 def _note_compilers(record: BuildRecord) -> None:
     from smpmake.history import History, HistoryError
-    from smpmake.session import surroundings
+    from smpmake.session import host_info
 
     try:
         known = History(patience=_PATIENCE).compilers()
     except HistoryError:  # the recorder says so
         return
-    place = surroundings.with_compilers(record.surroundings, record.commands, known)
+    place = host_info.with_compilers(record.surroundings, record.commands, known)
     record.surroundings = place
 
 

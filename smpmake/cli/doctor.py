@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from smpmake.said import show
+from smpmake.console import show
 from smpmake.units import size
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _versions(compilers: list[Tool], folder: str) -> Iterator[_Compiler]:
 
 
 def _version(path: str, folder: str) -> str:
-    from smpmake.session.surroundings import version_of
+    from smpmake.session.host_info import version_of
 
     try:
         said = version_of(path, folder, _PATIENCE)

@@ -23,11 +23,11 @@ from smpmake.cli.builds import (
 from smpmake.commands import families
 from smpmake.commands.model import Files
 from smpmake.config import load
+from smpmake.console import say
 from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.errors import SmpmakeError
 from smpmake.history import History
 from smpmake.records import BuildRecord
-from smpmake.said import say
 
 #: So many builds before are looked through for what this one may lack.
 _EARLIER: Final = 3

@@ -14,11 +14,11 @@ import click
 
 from smpmake import __version__, native
 from smpmake.cli import place
-from smpmake.cli.leaving import ENDINGS, by_signal
+from smpmake.cli.exit import ENDINGS, by_signal
 from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, is_ours, options_with_values
 from smpmake.cli.run import run
 from smpmake.cli.values import variable_of
-from smpmake.said import say
+from smpmake.console import say
 
 
 class LazyGroup(click.Group):

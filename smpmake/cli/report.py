@@ -12,10 +12,10 @@ import click
 
 from smpmake.cli.builds import BUILD, build_option, earlier, find, one_build
 from smpmake.cli.values import COUNT
+from smpmake.console import say
 from smpmake.errors import SmpmakeError
 from smpmake.history import default_path
 from smpmake.records import BuildRecord
-from smpmake.said import say
 
 if TYPE_CHECKING:  # the reports are loaded when one is asked for
     from smpmake.reports.document import Document

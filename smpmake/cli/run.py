@@ -108,6 +108,6 @@ class _Command(click.Command):
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
 def run(command: tuple[str, ...], **options: Any) -> int:
     """Run a build command in parallel."""
-    from smpmake.cli.plain import start
+    from smpmake.cli.early import start
 
     return start(options, list(command))

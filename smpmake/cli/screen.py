@@ -6,8 +6,8 @@ import os
 import shutil
 import sys
 
+from smpmake.console import use_color
 from smpmake.reports.grid import Look
-from smpmake.said import use_color
 
 _PIPE = 100  # columns where nobody says how many there are
 

@@ -20,13 +20,13 @@ from smpmake.cli.names import SERVER
 from smpmake.cli.run import with_options
 from smpmake.cli.settings import settings_from
 from smpmake.config import DEFAULT_NAME, Settings
+from smpmake.console import say
 from smpmake.options import of_servers
-from smpmake.said import say
 
 if TYPE_CHECKING:
     from smpmake.forecast import Forecast
     from smpmake.records import BuildRecord
-    from smpmake.server.guests import State
+    from smpmake.server.implicit_builds import State
 
 _SOCKET = click.option(
     SERVER,
@@ -51,7 +51,7 @@ def _address(name: str) -> tuple[str | Path, bool]:
 
 
 class Notes:
-    """The record of a build that nobody began (server.guests.Notebook)."""
+    """The record of a build that nobody began (server.guests.BuildLog)."""
 
     def __init__(self, settings: Settings, record: BuildRecord) -> None:
         self._settings = settings
@@ -59,7 +59,7 @@ class Notes:
         self._recorder = recorder_of(settings, record)
 
     def past(self) -> Forecast | None:
-        """See Notebook."""
+        """See BuildLog."""
         if not self._settings.history:
             return None
         from smpmake.history import History, past
@@ -69,11 +69,11 @@ class Notes:
         return past.with_order(known, self._record.cwd, history) if known.past else known
 
     def turn(self) -> None:
-        """See Notebook."""
+        """See BuildLog."""
         self._recorder.turn()
 
     def end(self) -> list[str]:
-        """See Notebook."""
+        """See BuildLog."""
         from smpmake.cli.closing import conclude
         from smpmake.reports import summary
 
@@ -84,7 +84,7 @@ def machine() -> Callable[[], State]:
     """What tells how busy the machine is."""
     import psutil
 
-    from smpmake.server.guests import State
+    from smpmake.server.implicit_builds import State
     from smpmake.session.machine import Machine
 
     known: Machine | None = None
@@ -198,7 +198,7 @@ def status(name: str, as_json: bool) -> None:
 
     from smpmake.cli.screen import look
     from smpmake.protocol.client import Client
-    from smpmake.reports.status import document, lines
+    from smpmake.reports.server_state import document, lines
 
     client = Client(_address(name)[0])
     state, builds = client.ask("state"), client.ask("builds")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from smpmake.config import Settings, load
-from smpmake.said import say
+from smpmake.console import say
 
 
 def settings_from(given: Mapping[str, Any]) -> Settings:

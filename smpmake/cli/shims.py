@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from smpmake.said import say, show
+from smpmake.console import say, show
 
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 

@@ -9,7 +9,7 @@ import time
 import click
 
 from smpmake.cli.builds import build_and_path, build_option, complete_paths, find
-from smpmake.said import say
+from smpmake.console import say
 from smpmake.units import one_line
 
 

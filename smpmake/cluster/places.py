@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from smpmake.cluster.client import Host
+from smpmake.engine.elsewhere import HostState
 
 _C = TypeVar("_C", bound=Hashable)  # what tells compilers apart
 _MOST_FAILURES: Final = 3  # of one host, before it is left out
@@ -17,17 +18,6 @@ class Place(NamedTuple):
 
     host: Host
     number: int
-
-
-class HostState(NamedTuple):
-    """How a host is: its name, how many compiles it takes, and has; of the compilers that were
-    looked at, those that are ours, and the others."""
-
-    name: str
-    slots: int
-    taken: int
-    compilers: tuple[str, ...]
-    others: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -57,6 +47,11 @@ class Places(Generic[_C]):
     def total(self) -> int:
         """How many there are now."""
         return min(self._most, sum(room.slots for room in self._rooms.values()))
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is any place, for whichever compiler."""
+        return self.taken < self.total
 
     @property
     def hosts(self) -> tuple[Host, ...]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smpmake.commands.coreutils_options import CP, INSTALL, LN, MKDIR, MV, RM, TOUCH, Do
-from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Vouch, Write
+from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Write
 from smpmake.commands.options import Getopt, Parsed
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join
 
@@ -117,8 +117,10 @@ def analyse_mv(inv: Invocation) -> Analysis:
             refusals.refuse(odd, destination)
         if request.files.is_dir(source):
             refusals.refuse(Reason.WHOLE_FOLDER, source)
-        vouches = Vouch.GENERATED if destination.endswith(".lo") else None
-        writes.append(Write(destination, timed=False, replaces=True, vouches=vouches))
+        write = Write(destination, timed=False, replaces=True)
+        if destination.endswith(".lo"):
+            write = write._replace(vouches=True, same_as=source)
+        writes.append(write)
         writes.append(Write(source, timed=False, removed=True, target=False))
     if refusals.reason is not None:
         return _refused(refusals.reason, refusals.detail)
@@ -295,9 +297,8 @@ def touches(
             return _refused(Reason.WRITES_STDOUT, path)
         if files.is_dir(path):
             return _refused(Reason.NOT_PENDING, path)
-        vouches = Vouch.TOUCHED if timed else None
         perhaps = not (create or files.exists(path))
-        writes.append(Write(path, timed=timed, in_place=True, vouches=vouches, perhaps=perhaps))
+        writes.append(Write(path, timed=timed, in_place=True, vouches=timed, perhaps=perhaps))
     return Analysis(Kind.FILE, writes=tuple(writes))
 
 

@@ -128,13 +128,6 @@ class Refusals:
             self.reason, self.detail = reason, detail
 
 
-class Vouch(enum.StrEnum):
-    """How a file says that an earlier command is done, and how that can be taken back."""
-
-    GENERATED = "generated"  # it is written anew whenever it is not there: libtool's x.lo
-    TOUCHED = "touched"  # only its time says it: a stamp
-
-
 class Divides(enum.IntEnum):
     """Whether a command does its work in several processes."""
 
@@ -161,8 +154,9 @@ class Write(NamedTuple):
     symbolic it is a symbolic link: who looks at it sees what is behind it.
     printed  it is what the command prints: its stdout, which a shell has opened and emptied.
     perhaps  the tool may not make it.
-    same_as  another path by which the same file is reached: what a link leads to.
-    vouches  it may stand for commands of the same caller that were issued before, and how.
+    same_as  another path by which the same file is reached: what a link leads to, or was renamed.
+    vouches  it may say that commands of the same caller that were issued before are done: a stamp
+             that is touched; libtool's x.lo, which has a `same_as` and is written anew if it goes.
     """
 
     path: str
@@ -178,7 +172,7 @@ class Write(NamedTuple):
     same_as: str = ""
     printed: bool = False
     perhaps: bool = False
-    vouches: Vouch | None = None
+    vouches: bool = False
 
     @property
     def is_sure(self) -> bool:

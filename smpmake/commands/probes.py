@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 #: What autoconf's checks are called, by the beginning of a name: so common, and so many, that shims
-#: know them, and with nothing pending run them unheard.
+#: know them, and with nothing pending run them without asking.
 CONFTEST = "conftest"
 #: Single words with which a compiler is asked about itself, likewise.
 ASKS = ("--version", "-v", "-V", "-qversion", "-version", "-dumpversion", "-dumpmachine")

@@ -10,7 +10,7 @@ import fnmatch
 from typing import NamedTuple, Protocol
 
 from smpmake.commands.model import Analysis, Kind, Reason
-from smpmake.decide.rules import Rules
+from smpmake.config import Settings
 from smpmake.schedule.names import is_product
 
 
@@ -94,7 +94,7 @@ def matches(patterns: tuple[str, ...], tool: str, real: str) -> bool:
     return any(fnmatch.fnmatchcase(real if "/" in p else tool, p) for p in patterns)
 
 
-def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Context) -> Decision:
+def decide(analysis: Analysis, rules: Settings, tool: str, real: str, context: Context) -> Decision:
     """The verdict on one command."""
     if context.inherits_otherwise():
         return Decision(Reason.INHERITED)
@@ -124,7 +124,7 @@ def decide(analysis: Analysis, rules: Rules, tool: str, real: str, context: Cont
     return Decision(reason, detail, barrier, light, exclusive)
 
 
-def _decide_file(analysis: Analysis, rules: Rules, context: Context, special: str) -> Decision:
+def _decide_file(analysis: Analysis, rules: Settings, context: Context, special: str) -> Decision:
     if analysis.refusal is not None and analysis.refusal is not Reason.NOT_PENDING:
         # A guarded mv, cp or rm waits by itself for exactly what it touches.
         barrier = analysis.refusal.barrier and not (rules.guard and context.tool_takes_guard())
@@ -155,7 +155,7 @@ def _process_matters(context: Context) -> Reason | None:
     return Reason.BACKGROUND if context.is_in_background() else None
 
 
-def _objection(analysis: Analysis, rules: Rules, context: Context) -> tuple[Reason | None, str]:
+def _objection(analysis: Analysis, rules: Settings, context: Context) -> tuple[Reason | None, str]:
     """A reason not to defer an understood command, cheap ones first."""
     if not rules.guard and analysis.kind in (Kind.LINK, Kind.ARCHIVE):
         return Reason.LINK_WAITS, ""

@@ -12,18 +12,16 @@ import time
 from pathlib import Path
 
 from smpmake.disk.clock import FileClock
-from smpmake.disk.journal import Asides, remove
 from smpmake.disk.paths import Paths
 
 
 class Disk:
-    """One per engine.  folder: the session's, where journal and private files lie."""
+    """One per engine.  folder: the session's, where private files lie."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.paths = Paths()
         self._clock = FileClock()
-        self._asides = Asides(folder / "journal")
         self._texts = 0
 
     def time_in(self, folder: str) -> int:
@@ -51,19 +49,9 @@ class Disk:
 
     def remove(self, *paths: str) -> None:
         """Removes what is there of some files."""
-        remove(list(paths))
-
-    def set_aside(self, path: str) -> str:
-        """See journal.Asides."""
-        return self._asides.set_aside(path)
-
-    def put_back(self, path: str, aside: str) -> None:
-        """See journal.Asides."""
-        self._asides.put_back(path, aside)
-
-    def note(self, kind: str, path: str, text: str) -> None:
-        """Adds an entry to the session's journal (journal.Asides)."""
-        self._asides.note(kind, path, text)
+        for path in paths:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
     @staticmethod
     def make_folder(path: str, mask: int) -> None:
@@ -90,10 +78,10 @@ class Disk:
 
     def remove_folder(self, folder: str) -> None:
         """Removes a private folder with the files in it."""
-        remove([entry.path for entry in os.scandir(folder)])
-        remove([folder], os.rmdir)
+        self.remove(*(entry.path for entry in os.scandir(folder)))
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
 
     def close(self) -> None:
         """Gives descriptors back; what is private goes with the session's folder."""
         self._clock.close()
-        self._asides.close()

@@ -14,9 +14,9 @@ from smpmake.engine.environment import Environment
 from smpmake.engine.shown import Shown
 
 if TYPE_CHECKING:
+    from smpmake.config import Settings
     from smpmake.decide.known_failures import KnownFailures
     from smpmake.decide.known_silence import KnownSilence
-    from smpmake.decide.rules import Rules
     from smpmake.engine.sinks import Transcript
     from smpmake.protocol.wire import FileId, Invoke
     from smpmake.records import CommandRecord, Failure, Stall
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from smpmake.undo.reuse import Finished, Reusable
 
 
-class Wrong(NamedTuple):
+class Misprediction(NamedTuple):
     """A promise that was not kept.
 
     argv     the command's words.
@@ -60,7 +60,6 @@ class Build:
 
     id             its name on the wire, unique among the builds of a server.
     rules          what the user decided for it.
-    keep_going     after a failure what does not depend on it goes on.
     driver_output  which files the driver has as stdout and stderr, where that is known.
     began          when it began, wall clock, s.
     transcript     restores the order of output of the serial build; None where output is live.
@@ -109,8 +108,7 @@ class Build:
     """
 
     id: str
-    rules: Rules
-    keep_going: bool = False
+    rules: Settings
     driver_output: tuple[FileId, FileId] | None = None
     began: float = 0.0
     transcript: Transcript | None = None
@@ -129,7 +127,7 @@ class Build:
     promised: set[str] = field(default_factory=set)
     known_failures: KnownFailures | None = None
     silence: KnownSilence | None = None
-    wrong: dict[str, Wrong] = field(default_factory=dict)
+    wrong: dict[str, Misprediction] = field(default_factory=dict)
     distrusted: set[str] = field(default_factory=set)
     shared: dict[str, str] = field(default_factory=dict)
     headers: int = 0
@@ -187,11 +185,11 @@ class Build:
         if self.present == 0:
             self.empty.set()
 
-    def hush(self) -> None:
+    def hold_replies(self) -> None:
         """Its driver is being told that it ends, and is told nothing else until `speak`."""
         self._unsaid = self._unsaid or []
 
-    def speak(self) -> None:
+    def flush_replies(self) -> None:
         """Who is still there is answered."""
         unsaid, self._unsaid = self._unsaid, None
         for answer in unsaid or ():
@@ -283,7 +281,7 @@ class Build:
         invoke.build = sys.intern(invoke.build)
         return known
 
-    def to_be_told(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
+    def awaited_digest(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
         """The digest of a command whose driver is to be told how it went, "" of others.
 
         One that is not deferred tells it by itself.

@@ -8,20 +8,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class Timer(Protocol):
-    """Something that is to be done later."""
-
-    def cancel(self) -> None:
-        """It is not to be done any more."""
-
-
 class Clock(Protocol):
     """What time it is, and who wakes us."""
 
     def now(self) -> int:
         """Monotonic, ns."""
 
-    def later(self, seconds: float, action: Callable[[], None]) -> Timer:
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Does something after a while."""
 
 
@@ -32,6 +25,6 @@ class LoopClock:
         """See Clock."""
         return time.monotonic_ns()
 
-    def later(self, seconds: float, action: Callable[[], None]) -> Timer:
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
         """See Clock."""
-        return asyncio.get_running_loop().call_later(seconds, action)
+        asyncio.get_running_loop().call_later(seconds, action)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from smpmake.commands.model import Divides, Write
-from smpmake.disk.stamps import Stamp
 from smpmake.engine.build import Build
 from smpmake.protocol.wire import FileId, Invoke
 from smpmake.protocol.working import Terminal, encode_output
@@ -62,18 +61,15 @@ class Command:
     outputs       its outputs as the worker is told of them (working.encode_output).
     makes         names of what it makes: if it does not finish they must go.
     perhaps       those of its outputs that it may not make.
-    set_aside     names of older outputs that are out of sight, each with its copy's name.
     group         the jobs that were one command with it, whose shim waits for them all.
     sinks         files that its output goes to, whose descriptors it holds.
     prints        its stdout is an output of its own.
     checked       what it wrote is compared with what was foretold (Analysis.checked).
-    divides       whether it is lent idle slots for its own processes (engine/lending).
-    sendable      its words if another machine does it, () where none can (engine/distribution).
-    came_back     one has tried to, and it was of no use.
+    divides       whether it is lent idle slots for its own processes (capacity/lending).
+    elsewhere     what other machines' side remembers of it, None where none can do it.
     signalled     we ended it ourselves: its failure is nobody's fault.
     restarted     its worker died under it once; the second time is its end.
     rename        source and destination, canonical, where the whole of it is one rename.
-    stamps        files by which its caller says that it is done (disk/stamps.py).
     guarded       its tool runs with a guard, which notes what it does.
     digest        set where the driver waits for its true status: its name among known failures.
     log_files     which of its output descriptors are plain files.
@@ -102,18 +98,15 @@ class Command:
     outputs: bytes = b""
     makes: tuple[str, ...] = ()
     perhaps: tuple[str, ...] = ()
-    set_aside: tuple[tuple[str, str], ...] = ()
     group: Group | None = None
     sinks: tuple[FileId, ...] = ()
     prints: bool = False
     checked: bool = False
     divides: Divides = Divides.NEVER
-    sendable: tuple[str, ...] = ()
-    came_back: bool = False
+    elsewhere: object = None
     signalled: bool = False
     restarted: bool = False
     rename: tuple[str, str] | None = None
-    stamps: tuple[Stamp, ...] = ()
     guarded: bool = False
     digest: str = ""
     log_files: tuple[FileId, ...] = ()

@@ -10,22 +10,23 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from smpmake import native
+from smpmake.capacity.capacity import Capacity
+from smpmake.capacity.memory import Memory
+from smpmake.capacity.tokens import Tokens
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
-from smpmake.engine import launchers
-from smpmake.engine.admission import Admission
+from smpmake.engine import launcher_logs
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Reply, command_of
-from smpmake.engine.distribution import Distribution
+from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
 from smpmake.engine.issuing import Issuing
-from smpmake.engine.lending import Lending
 from smpmake.engine.observer import Observer
 from smpmake.engine.output import JobOutput
 from smpmake.engine.parallel import ParallelDrivers
@@ -34,26 +35,20 @@ from smpmake.engine.priority import Priority
 from smpmake.engine.programs import Programs
 from smpmake.engine.silence import SilencePredictor
 from smpmake.engine.sinks import Printer
-from smpmake.engine.tokens import Tokens, Unlimited
-from smpmake.engine.unheard import Unheard
 from smpmake.forecast import Forecast
-from smpmake.guard.kept import Kept
 from smpmake.guard.pending import Pending
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.questions import GO_ON, Questions
 from smpmake.guard.scoreboard import Scoreboard
+from smpmake.guard.snapshots import Snapshots
 from smpmake.guard.traces import Traces
+from smpmake.guard.versioned_paths import VersionedPaths
 from smpmake.guard.versions import Versions
-from smpmake.guard.views import Views
 from smpmake.protocol import layout, wire
 from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Scheduler
 from smpmake.undo.journal import UndoJournal
-
-if TYPE_CHECKING:
-    from smpmake.cluster.cluster import Cluster
-    from smpmake.cluster.places import HostState
 
 log = logging.getLogger("smpmake")
 
@@ -64,9 +59,10 @@ class Engine:
     """One per server.
 
     disk, pool, clock  the computer that it works with; tests bring their own.
+    journal  what its builds change, as far as it can be undone.
     board    the scoreboard, which guards look at from the driver's start.
     reserve  bytes of memory to be left free, -1 not to look at memory at all.
-    cluster  other machines that compile, if there are any.
+    elsewhere  makes what sends jobs to other machines.
     proofs   which programs are known to take a guard; without, those that this engine sees.
 
     build_of tells whose build a command is; a server that knows callers may set it.
@@ -75,6 +71,7 @@ class Engine:
     def __init__(
         self,
         disk: Disk,
+        journal: UndoJournal,
         board: Scoreboard,
         pool: Workers,
         clock: Clock,
@@ -84,7 +81,7 @@ class Engine:
         chaos: Chaos | None = None,
         reserve: int = -1,
         tokens: Tokens | None = None,
-        cluster: Cluster | None = None,
+        elsewhere: Callable[[Here], Elsewhere] = Nowhere,
         proofs: Proofs | None = None,
     ) -> None:
         self.builds: dict[str, Build] = {}
@@ -94,23 +91,35 @@ class Engine:
         self._pool = pool
         self._clock = clock
         self._chaos = chaos or Chaos()
-        self.priority = Priority(self._chaos, Admission(reserve))
+        self.priority = Priority(self._chaos)
         processes = processes or Processes()
-        self._lending = lending = Lending(slots, tokens or Unlimited(), disk.folder, processes)
-        self._distribution = distribution = Distribution(cluster, slots, clock.now)
-        self._unheard = unheard = Unheard(disk.folder, board, clock, processes)
-        self.scheduler = Scheduler(
-            slots,
-            self.priority.rank,
-            lambda job, alone: distribution.admits(job) and self.priority.admits(job, alone),
-            lending.another,
-            unheard.at_work,
+        self.elsewhere = elsewhere(
+            Here(
+                slots,
+                clock.now,
+                self.priority.work,
+                lambda job: self._executor.perform(self.scheduler.pause(job)),
+                lambda job: self._executor.perform(self.scheduler.resume(job)),
+                lambda: self._executor.dispatch(),
+                self._tell_all,
+            )
         )
+        self.capacity = Capacity(
+            slots,
+            Memory(slots, reserve, self.priority.needs),
+            tokens,
+            disk.folder,
+            board,
+            processes,
+            clock.later,
+            lambda: self._executor.dispatch(),
+            self.elsewhere.waits,
+        )
+        self.scheduler = Scheduler(slots, self.priority.rank, self.capacity.room)
         hazards = self.scheduler.hazards
         self._pending = Pending(hazards, board)
-        litter = cluster.litter if cluster is not None else ""
-        self._traces = Traces(disk.folder, litter)
-        kept = Kept(board)
+        self._traces = Traces(disk.folder, self.elsewhere.litter)
+        kept = VersionedPaths(board)
         versions = Versions(
             hazards,
             disk.folder / "versions",
@@ -123,7 +132,7 @@ class Engine:
             self._pending,
             versions,
             kept,
-            Views(disk.paths, self._pending, versions, self._traces, self._journal_of),
+            Snapshots(disk.paths, self._pending, versions, self._traces, journal),
             disk.folder,
             clock.now,
         )
@@ -137,6 +146,7 @@ class Engine:
             self._pending,
             self._questions,
             disk=disk,
+            journal=journal,
             pool=pool,
             clock=clock,
             processes=processes,
@@ -144,22 +154,22 @@ class Engine:
             observer=observer,
             priority=self.priority,
             chaos=self._chaos,
-            lending=lending,
-            distribution=distribution,
+            capacity=self.capacity,
+            elsewhere=self.elsewhere,
             silence=silence,
         )
-        unheard.wake = self._executor.take_another
         issuing = Issuing(
             self._executor,
             hazards,
             self._pending,
             disk=disk,
+            journal=journal,
             clock=clock,
             processes=processes,
             output=self._output,
             observer=observer,
             chaos=self._chaos,
-            distribution=distribution,
+            elsewhere=self.elsewhere,
             programs=programs,
         )
         self._intake = Intake(
@@ -170,31 +180,15 @@ class Engine:
             disk.paths,
             processes=processes,
             workers=pool,
-            distribution=distribution,
+            elsewhere=self.elsewhere,
             programs=programs,
             silence=silence,
         )
-        self._drivers = ParallelDrivers(processes, lambda: lending.has_outsiders)
-        executor = self._executor
-        distribution.connect(executor.pause, executor.resume, executor.take_another, self._tell_all)
+        self._drivers = ParallelDrivers(processes, lambda: self.capacity.lending.has_external)
 
     def _tell_all(self, text: str) -> None:
         for build in self.builds.values():
             build.notices.append(text)
-
-    def _journal_of(self, build: str) -> UndoJournal | None:
-        found = self.builds.get(build)
-        return found.undo if found is not None else None
-
-    @property
-    def unused(self) -> str:
-        """See Distribution.unused."""
-        return self._distribution.unused
-
-    @property
-    def complaints(self) -> list[str]:
-        """See Distribution.complaints."""
-        return self._distribution.complaints
 
     def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int, shim: int = 0) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now.
@@ -221,7 +215,7 @@ class Engine:
             build = next((each for each in self.builds.values() if each.undo is not None), None)
         if build is not None and build.undo is not None:
             if question.kind == layout.ASK_COMMIT and is_job:  # it cannot wait for itself
-                build.undo.lose()
+                build.undo.mark_incomplete()
             build.undo.grow(wanted=question.kind == layout.ASK_ROOM)
             if build.squashing and not is_job:
                 return lambda: None  # it will not live to hear the answer
@@ -232,9 +226,9 @@ class Engine:
             settle(GO_ON)
             return None
         if question.kind == layout.ASK_TOKENS:
-            fifo = self._lending.begin_process(question.pid, self._executor.take_another)
+            fifo = self.capacity.lending.begin_process(question.pid)
             settle(wire.encode_guard_answer(layout.GUARD_ELSEWHERE, path=fifo) if fifo else GO_ON)
-            self._executor.take_another()
+            self._executor.dispatch()
             return None
 
         def answer(data: bytes) -> None:
@@ -247,7 +241,7 @@ class Engine:
             else:
                 self._chaos.later(lambda: settle(data))
 
-        ignored = build.rules.ignored if build is not None else frozenset()
+        ignored = build.rules.without if build is not None else ()
         actions, waiter = self._questions.ask(question, answer, ignored)
         if waiter is not None and build is not None:
             build.stalls.append(waiter.stall)
@@ -262,21 +256,21 @@ class Engine:
     def stop(self, build: Build, number: int) -> None:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""
         build.stopping = build.stopping or 128 + number
-        build.hush()
-        self._clock.later(_MOMENT, build.speak)
+        build.hold_replies()
+        self._clock.later(_MOMENT, build.flush_replies)
         self._executor.stop(build)
 
     def start_over(self, build: Build, *, whole: bool) -> None:
         """A build's driver is run again (Build.start_over)."""
         build.start_over(whole=whole)
-        self._pending.release()
+        self._pending.unblock()
         if build.owed:
-            self._pending.hear_all()
+            self._pending.query_all()
 
     def forget(self, build: Build) -> None:
         """A build is over, and with it what was remembered for its sake."""
         self.builds.pop(build.id, None)
-        launchers.close(build)
+        launcher_logs.close(build)
         self._disk.paths.forget()
         self._traces.forget()
         if not any(each.rules.guard for each in self.builds.values()):
@@ -285,7 +279,7 @@ class Engine:
     def expect(self, forecast: Forecast) -> None:
         """Earlier builds of the project have been looked at."""
         self.priority.expect(forecast)
-        self._distribution.expect(forecast)
+        self.capacity.memory.awaits_forecast = False
         again = self.scheduler.dispatch if self._chaos.active else self.scheduler.reorder
         self._executor.perform(again())
 
@@ -305,21 +299,14 @@ class Engine:
     def counts(self) -> tuple[int, int, int]:
         """Commands that run, commands that wait, and those of them that wait for memory."""
         running = self.scheduler.busy
-        # Where a place elsewhere is waited for, it is not memory that is short.
-        held = 0 if self._distribution.is_full else self.scheduler.held
-        begun = running + self._distribution.count
+        held = self.scheduler.held if self.capacity.lacks_memory else 0
+        begun = running + self._executor.away
         return running, max(0, len(self.scheduler.hazards) - begun), held
-
-    def hosts(self) -> list[HostState]:
-        """Other machines that compile, as they are now."""
-        return self._distribution.hosts()
 
     def close(self) -> list[str]:
         """Ends the workers; returns what was left over that should not be (promise P9)."""
-        self._executor.close()
-        self._unheard.close()
-        self._lending.close()
-        self._distribution.close()
+        self.capacity.close()
+        self.elsewhere.close()
         leftovers = [
             f"still claimed by '{command_of(job).record.command}' ({job.state.value})"
             for job in self.scheduler.hazards.present()

@@ -8,38 +8,41 @@ from __future__ import annotations
 import errno
 import functools
 import logging
+import resource
 import signal
 from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from smpmake.commands.model import Kind
+from smpmake.capacity.capacity import Capacity
+from smpmake.commands.model import Divides, Kind
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import diagnostics, settling
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
-from smpmake.engine.clock import Clock, Timer
+from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, command_of
-from smpmake.engine.distribution import Distribution
-from smpmake.engine.lending import Lending
+from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.observer import Observer
-from smpmake.engine.orders import order_for
 from smpmake.engine.outcome import Outcome, refuse, tell
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Workers, describe_exit
 from smpmake.engine.priority import Priority
 from smpmake.engine.reusing import results_of
 from smpmake.engine.silence import SilencePredictor
+from smpmake.engine.worker_requests import worker_request
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import working
 from smpmake.protocol.working import Result
+from smpmake.records import DIVIDED
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
+from smpmake.undo.journal import UndoJournal
 
 log = logging.getLogger("smpmake")
-_SECOND_LOOK: Final = 0.1  # s until memory is looked at again
+_FEW_FILES: Final = 64  # a link that may have no more is not to have two taken from it
 
 
 class Executor:
@@ -52,6 +55,7 @@ class Executor:
         questions: Questions,
         *,
         disk: Disk,
+        journal: UndoJournal,
         pool: Workers,
         clock: Clock,
         processes: Processes,
@@ -59,28 +63,28 @@ class Executor:
         observer: Observer,
         priority: Priority,
         chaos: Chaos,
-        lending: Lending,
-        distribution: Distribution,
+        capacity: Capacity,
+        elsewhere: Elsewhere,
         silence: SilencePredictor,
     ) -> None:
         self._scheduler = scheduler
         self._pending = pending
         self._questions = questions
         self._disk = disk
+        self._journal = journal
         self._pool = pool
         self._clock = clock
-        self._outcome = Outcome(disk, output, processes, silence)
+        self._outcome = Outcome(disk, journal, output, processes, silence)
         self._output = output
         self._observer = observer
         self._priority = priority
         self._chaos = chaos
-        self._lending = lending
-        self._distribution = distribution
+        self._capacity = capacity
+        self._elsewhere = elsewhere
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
         self._performing = False
-        self._second_look: Timer | None = None
         pool.connect(self._on_result, self._on_lost)
 
     # ------------------------------------------------------------------ issuing
@@ -91,7 +95,8 @@ class Executor:
         command.build.entered()
         made = Kind(command.record.kind)
         command.build.headers += not job.operands.objects and made not in (Kind.LINK, Kind.ARCHIVE)
-        self._lending.issued(job)
+        if command.is_awaited or (job.mode is Mode.FOREGROUND and not job.light):
+            self._capacity.lending.issued(job, command.invoke.parent)
         if job.mode is Mode.DEFERRED:
             self._by_caller.setdefault(command.invoke.parent, {})[job] = None
         return self._scheduler.issue(job, self._clock.now())
@@ -99,6 +104,11 @@ class Executor:
     def issued_by(self, caller: int) -> list[Command]:
         """Deferred commands of a process that have not ended."""
         return [command_of(job) for job in self._by_caller.get(caller, ())]
+
+    @property
+    def away(self) -> int:
+        """Jobs that other machines have, and that need no slot."""
+        return sum(command_of(job).record.sent > 0 for job in self._running.values())
 
     # ------------------------------------------------------------------ performing
 
@@ -116,6 +126,8 @@ class Executor:
         try:
             while self._todo:
                 self._act(self._todo.popleft())
+            if not self._scheduler.hazards.deferred:  # those too are over that were cancelled
+                self._journal.rest()
         except Exception as error:
             # A fault of ours, whose rest nobody would do: the handler of the loop ends the build.
             self._clock.later(0, functools.partial(_raise, error))
@@ -123,14 +135,8 @@ class Executor:
             self._performing = False
         self._pending.show()
         self._observer.forget()
-        self._lending.settle(
-            self._scheduler.busy,
-            self.take_another if self._scheduler.short else None,
-            lend=not self._scheduler.held,
-        )
-        self._pending.at_work(self._scheduler.busy + self._lending.lent)
-        if self._scheduler.held and self._second_look is None:
-            self._second_look = self._clock.later(_SECOND_LOOK, self._look_again)
+        turn = self._scheduler
+        self._capacity.settle(turn.busy, short=turn.short, held=turn.held > 0)
 
     def _act(self, action: Action) -> None:
         job = action.job
@@ -156,22 +162,9 @@ class Executor:
             case Cancelled():
                 self._cancelled(job, command)
 
-    def resume(self, job: Job) -> None:
-        """It needs one again."""
-        self.perform(self._scheduler.resume(job))
-
-    def _look_again(self) -> None:
-        """Memory may have become free by other means than the end of a job."""
-        self._second_look = None
-        self.take_another()
-
-    def take_another(self) -> None:
+    def dispatch(self) -> None:
         """There may be room for one more."""
         self.perform(self._scheduler.dispatch())
-
-    def pause(self, job: Job) -> None:
-        """What is left of a job needs no slot."""
-        self.perform(self._scheduler.pause(job))
 
     def _start(self, job: Job, command: Command) -> None:
         slot = job.slot
@@ -185,11 +178,20 @@ class Executor:
         command.record.started = self._clock.now()  # until the worker says it exactly
         self._pending.runs(job)
         trace = self._observer.started(slot, job, command) if command.guarded else b""
-        lent = self._lending.begin(job, self.take_another)
-        errand = self._distribution.begin(job)
-        terminal = self._output.terminal(command)
-        order = order_for(job, trace, terminal, lent, errand, self._pool.inherited)
-        self._chaos.later(functools.partial(self._pool.send, slot, order))
+        lent = self._lends(job, command)
+        order = self._elsewhere.start(job, worker_request(job, trace, lent))
+        frame = order.frame(self._output.terminal(command), lent, self._pool.inherited)
+        self._chaos.later(functools.partial(self._pool.send, slot, frame))
+
+    def _lends(self, job: Job, command: Command) -> bytes:
+        """The FIFO of a job that can divide its work, by which it is lent slots; b"" for others."""
+        files = command.invoke.limit(resource.RLIMIT_NOFILE)
+        if command.divides is Divides.NEVER or files < _FEW_FILES:
+            return b""
+        fifo = self._capacity.lending.begin(job)
+        if fifo and command.divides is Divides.IF_LET:
+            command.record.detail = DIVIDED
+        return fifo
 
     def _rename(self, job: Job, command: Command) -> None:
         """Does what mv would, in a hundredth of the time; where that fails, mv is to say so."""
@@ -210,7 +212,7 @@ class Executor:
         record.state, record.status = "done", 0
         command.build.done += 1
         self._output.print(command, job.number, b"", b"")
-        settling.kept(command)
+        settling.fulfilled(command, self._journal)
         self._retire(job, ok=True, now=record.ended)
 
     def _grant(self, job: Job, command: Command) -> None:
@@ -243,15 +245,14 @@ class Executor:
 
     def _find_again(self, build: Build) -> None:
         """What could not be written down is final as soon as nothing is pending any more."""
-        if build.undo is not None and build.undo.is_lost:
+        if build.undo is not None and build.undo.is_incomplete:
             self.commit(build)
 
     def _leave(self, job: Job) -> None:
         command = command_of(job)
         command.build.left()
         self._observer.left(job, command)
-        self._lending.ended(job)
-        self._distribution.ended(job)
+        self._capacity.ended(job)
         self._pending.left(job)
         self._priority.ended(job)
         if job.mode is Mode.DEFERRED:
@@ -273,9 +274,9 @@ class Executor:
         job = self._running.pop(slot)
         command = command_of(job)
         if command.guarded and self._observer.ended(slot, job, command):
-            self.perform(self._scheduler.relax(self._clock.now()))
+            self.perform(self._scheduler.drop_assumed_blockers(self._clock.now()))
             self.perform(self._questions.look_again())
-        if self._distribution.came_to_nothing(job, result):
+        if not self._elsewhere.holds(job, result):
             self._outcome.remove(job, command)
             self.perform(self._scheduler.again(job))
             return
@@ -297,15 +298,15 @@ class Executor:
         ok, stops = self._outcome.ended(job, command, result, why)
         if not ok and build.failures:
             self._hold(build)
-        stop = self._stop_behind(job, build, now) if stops else []
+        stop = self._cancel_after(job, build, now) if stops else []
         self._retire(job, ok=ok, now=now, first=stop)
         tell(command, result)
 
-    def _stop_behind(self, failed: Job, build: Build, now: int) -> list[Action]:
+    def _cancel_after(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""
         build.squash()
         if build.squashing:
-            self._pending.hold()
+            self._pending.block_all()
             for slot, job in self._running.items():
                 command = command_of(job)
                 later = job.number > failed.number and command.build.undo is build.undo
@@ -335,7 +336,7 @@ class Executor:
         if undo is None or build.squashing:
             return
         if self._scheduler.hazards.deferred or build.failures:
-            undo.lose()
+            undo.mark_incomplete()
         else:
             undo.commit()
             build.finished.clear()
@@ -343,7 +344,7 @@ class Executor:
     def _hold(self, build: Build) -> None:
         """Until all is taken back nothing is final that its driver still does."""
         if build.undo is not None and build.outer is None:  # else nobody would release it
-            self._pending.hold()
+            self._pending.block_all()
 
     def withdraw(self, job: Job) -> None:
         """A shim went away before it was answered."""
@@ -379,12 +380,8 @@ class Executor:
             self._ended(slot, working.failed_result(job.number, errno.ECHILD))
             return
         command.restarted = True
+        self._elsewhere.holds(job, None)
         self.perform(self._scheduler.again(job))
-
-    def close(self) -> None:
-        """Nothing more is looked at again."""
-        if self._second_look is not None:
-            self._second_look.cancel()
 
 
 def _raise(error: Exception) -> None:

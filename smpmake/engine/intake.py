@@ -18,7 +18,7 @@ from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.command import Reply
 from smpmake.engine.context import Context, make_tells_folders
-from smpmake.engine.distribution import Distribution
+from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.environment import Environment
 from smpmake.engine.foresight import Foresight
 from smpmake.engine.issuing import Issuing, close_all
@@ -46,7 +46,7 @@ class Intake:
         *,
         processes: Processes,
         workers: Workers,
-        distribution: Distribution,
+        elsewhere: Elsewhere,
         silence: SilencePredictor,
         programs: Programs,
     ) -> None:
@@ -58,7 +58,7 @@ class Intake:
         self._paths = paths
         self._processes = processes
         self._workers = workers
-        self._distribution = distribution
+        self._elsewhere = elsewhere
         self._silence = silence
         self._foresight = Foresight(hazards, pending, paths)
         self._recipes = Recipes(hazards, paths, processes)
@@ -87,14 +87,14 @@ class Intake:
             *(self._hazards, self._paths, self._processes, self._workers.inherited),
             *(build, invoke, cwd, analysis),
         )
-        rules = build.rules.without_guard() if invoke.unguarded else build.rules
+        rules = build.rules._replace(guard=False) if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
         if is_line and (
             not decision.deferred
-            or self._distribution.wants_its_commands(analysis)
+            or (self._elsewhere.compiles and analysis.kind is Kind.COMPILE)  # which comes by itself
             or self._is_run_by_unknown_scripts(analysis, environment)
         ):
-            build.to_be_told(invoke, b"", deferred=False)
+            build.awaited_digest(invoke, b"", deferred=False)
             _decline(reply, out, err)
             return
         shows = decision.deferred and rules.guard and not is_line
@@ -114,7 +114,7 @@ class Intake:
         caller = b""
         if decision.deferred and build.undo is not None:
             caller = context.calling_command()
-        digest = build.to_be_told(invoke, caller, deferred=decision.deferred)
+        digest = build.awaited_digest(invoke, caller, deferred=decision.deferred)
         if not build.owed:
             self._pending.heard()
         if build.lost and decision.deferred and self._needs_lost(build, cwd, analysis):
@@ -174,7 +174,7 @@ class Intake:
         """What its words mean, and what stands around it."""
         files = self._foresight.files(cwd)
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
-        if build.rules.recipes and not invoke.unguarded:
+        if build.rules.takes_recipes and not invoke.unguarded:
             analysis = self._recipes.seen(analysis, invoke, cwd, out)
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()

@@ -15,13 +15,12 @@ from smpmake.decide import policy
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.disk.elf import takes_guard
-from smpmake.disk.stamps import stamp_of
 from smpmake.engine import settling
 from smpmake.engine.build import Build
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, replaced
-from smpmake.engine.distribution import Distribution
+from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
 from smpmake.engine.observer import Observer
@@ -36,6 +35,7 @@ from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job, Mode, Operands
+from smpmake.undo.journal import UndoJournal
 
 #: Where tools are that no build replaces.
 _SYSTEM: Final = ("/usr/", "/bin/", "/sbin/", "/lib", "/opt/", "/nix/store/")
@@ -51,25 +51,27 @@ class Issuing:
         pending: Pending,
         *,
         disk: Disk,
+        journal: UndoJournal,
         clock: Clock,
         processes: Processes,
         output: JobOutput,
         observer: Observer,
         chaos: Chaos,
-        distribution: Distribution,
+        elsewhere: Elsewhere,
         programs: Programs,
     ) -> None:
         self._executor = executor
         self._hazards = hazards
         self._pending = pending
         self._disk = disk
+        self._journal = journal
         self._paths = disk.paths
         self._clock = clock
         self._processes = processes
         self._output = output
         self._observer = observer
         self._chaos = chaos
-        self._distribution = distribution
+        self._elsewhere = elsewhere
         self._programs = programs
         self._resolver = OperandResolver(hazards, disk)
         self._count = 0
@@ -159,23 +161,21 @@ class Issuing:
 
         out, err  descriptors for what it prints; ours now, also when this raises.
         """
-        aside = not command.guarded  # a guard hides what is stale
         environment = command.build.environment_of(command.invoke)
         places = (cwd, temporary_folder(environment, cwd))
         try:
             self._make_folders(command, cwd, analysis)
             operands, outputs, files = self._resolver.resolve(
-                cwd, analysis, everything=False, aside=aside, places=places
+                cwd, analysis, everything=False, places=places
             )
         except BaseException:
             command.record.state = "cancelled"
             close_all(out, err)
             raise
         operands = operands._replace(through=(*operands.through, *self._own_programs(command)))
-        if command.build.undo is not None:
-            self._write_down(command, outputs, (out, err))
+        outputs = self._write_down(command, outputs, (out, err))
         command.prints, command.divides = analysis.printed, analysis.divides
-        self._distribution.look_at(command, analysis)
+        command.elsewhere = self._elsewhere.takes(command, analysis)
         if command.caught:  # it goes to the shim, or is nothing: who waits for the end gets it
             close_all(out, err)
         elif out >= 0:
@@ -190,7 +190,6 @@ class Issuing:
         command.outputs = encoded(outputs)
         command.makes = tuple(output.name for output in outputs if output.made)
         command.perhaps = tuple(output.name for output in outputs if output.write.perhaps)
-        command.set_aside = tuple((o.name, o.stale) for o in outputs if o.stale)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
         command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
         build = command.build
@@ -205,7 +204,7 @@ class Issuing:
             build.lost.difference_update(operands.writes)
         settling.issued(command, operands.reads, self._hazards)
         actions = self._executor.issue(job)
-        asked = bool(build.rules.ignored)
+        asked = bool(build.rules.without)
         # What is updated through a link is what the link leads to.
         behind = {o.behind: promises[o.name] for o in outputs if o.behind and o.write.in_place}
         stale = replaced(outputs) + logs(command)
@@ -238,29 +237,48 @@ class Issuing:
                     undo.makes(command.record.number, path)
                 self._disk.make_folder(path, command.invoke.mask)
 
-    @staticmethod
-    def _write_down(command: Command, outputs: list[OutputFile], sinks: tuple[int, int]) -> None:
-        """What is to be known of a promise if it must be taken back."""
-        build, undo = command.build, command.build.undo
-        assert undo is not None
-        number = command.record.number
-        undo.issued(number, [o.name for o in outputs if o.made and o.before is None])
+    def _write_down(
+        self, command: Command, outputs: list[OutputFile], sinks: tuple[int, int]
+    ) -> list[OutputFile]:
+        """What is to be known of a promise if it must be taken back.  Returns its outputs: where no
+        guard hides what is stale, that is out of sight now."""
+        journal, number = self._journal, command.record.number
+        journal.issued(number)
+        if not command.guarded:
+            outputs = [self._set_aside(number, output) for output in outputs]
+        journal.makes(
+            number, *(o.name for o in outputs if o.made and (o.stale or o.before is None))
+        )
+        if journal.undoes:
+            self._keep(command, outputs, sinks)
+        return outputs
+
+    def _set_aside(self, number: int, output: OutputFile) -> OutputFile:
+        """An older target would be taken for what the command makes anew."""
+        write, name, before = output.write, output.name, output.before
+        if before is None or stat.S_IFMT(before.st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
+            return output
+        stays = write.in_place or not write.target or not output.made
+        if stays or self._hazards.is_written(name):
+            return output
+        return output._replace(stale=self._journal.sets_aside(number, name, before))
+
+    def _keep(self, command: Command, outputs: list[OutputFile], sinks: tuple[int, int]) -> None:
+        """What no guard will: what a tool without one writes, and files that we print into."""
         if not takes_guard(os.fsdecode(command.invoke.real)):
             for output in outputs:
-                if output.before is not None:
-                    undo.keeps(number, output.name, output.before)
+                if output.before is not None and not output.stale:
+                    self._journal.keeps(command.record.number, output.name, output.before)
         for fd, file in zip(sinks, (command.invoke.out, command.invoke.err), strict=True):
-            if fd >= 0 and file not in (build.driver_output or ()):
+            if fd >= 0 and file not in (command.build.driver_output or ()):
                 info = os.fstat(fd)
                 if stat.S_ISREG(info.st_mode):
-                    undo.grew(os.readlink(f"/proc/self/fd/{fd}"), info)
+                    self._journal.grew(os.readlink(f"/proc/self/fd/{fd}"), info)
 
     def in_foreground(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
     ) -> None:
-        operands, outputs, _ = self._resolver.resolve(
-            cwd, analysis, everything=decision.barrier, aside=False
-        )
+        operands, outputs, _ = self._resolver.resolve(cwd, analysis, everything=decision.barrier)
         job = self._job(command, Mode.FOREGROUND, operands, decision)
         if analysis.undeclared:
             job.issued_ns = self._resolver.issue_time([], cwd)
@@ -274,14 +292,10 @@ class Issuing:
         """A light command of a caller whose jobs are pending: does it say that they are done?"""
         pending = self._executor.issued_by(invoke.parent)
         for write in analysis.writes if pending else ():
-            name = self._paths.canonical(cwd, write.path)
-            stamp = stamp_of(write, name)
-            if stamp is None:
-                continue
-            for command in pending:
-                command.stamps += (stamp,)
-                for product in command.makes[:1]:
-                    self._disk.note(stamp.journal_kind, name, stamp.journal_text(product))
+            if write.vouches:
+                path = self._paths.canonical(cwd, write.path)
+                source = write.same_as and self._paths.canonical(cwd, write.same_as)
+                self._journal.vouches([c.record.number for c in pending], path, source)
 
     def split(
         self,

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import NamedTuple
 
-from smpmake.commands.model import Analysis, Write
+from smpmake.commands.model import Analysis
 from smpmake.disk.disk import Disk
 from smpmake.engine.build import Build
 from smpmake.engine.command import OutputFile
@@ -42,14 +42,12 @@ class OperandResolver:
         analysis: Analysis,
         *,
         everything: bool,
-        aside: bool,
         places: tuple[str, str] = ("", ""),
     ) -> Resolved:
         """Canonical operands, and where the writes go.
 
         places      where the command works, and where its temporary files go, if that matters.
         everything  the command may touch anything.
-        aside       what is stale goes out of sight.
         """
         files: dict[str, File] = {}
         reads = self._reads(cwd, analysis, files)
@@ -58,7 +56,7 @@ class OperandResolver:
         outputs: list[OutputFile] = []
         for write in analysis.writes:
             name = self._paths.canonical(cwd, write.path)
-            stale = behind = ""
+            behind = ""
             info = None
             try:
                 info = os.lstat(name)
@@ -72,10 +70,8 @@ class OperandResolver:
                 if stat.S_ISLNK(info.st_mode) and not write.removed:
                     behind = _follow(name, files)
                     writes.append(behind)
-                if aside and self._goes_aside(write, name, info):
-                    stale = self._disk.set_aside(name)
             writes.append(name)
-            outputs.append(OutputFile(write, name, stale, info, behind))
+            outputs.append(OutputFile(write, name, before=info, behind=behind))
         operands = Operands(
             tuple(reads),
             tuple(writes),
@@ -119,13 +115,6 @@ class OperandResolver:
         folders = dict.fromkeys(map(os.path.dirname, paths))
         links = (link for folder in folders if folder for link in self._paths.links(cwd, folder))
         return tuple(dict.fromkeys(links))
-
-    def _goes_aside(self, write: Write, name: str, info: os.stat_result) -> bool:
-        if not write.target or write.in_place or write.removed or write.replaces:
-            return False
-        if not stat.S_ISREG(info.st_mode) and not stat.S_ISLNK(info.st_mode):
-            return False
-        return not self._hazards.is_written(name)
 
     def issue_time(self, outputs: list[OutputFile], cwd: str) -> int:
         """The file system's time now, ns."""

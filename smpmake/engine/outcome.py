@@ -9,7 +9,7 @@ from smpmake.decide.known_failures import digest_of
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
 from smpmake.engine import settling
-from smpmake.engine.build import Build, Wrong
+from smpmake.engine.build import Build, Misprediction
 from smpmake.engine.command import Command, Reply
 from smpmake.engine.context import make_keeps_going, wmake_above
 from smpmake.engine.environment import Environment
@@ -18,6 +18,7 @@ from smpmake.engine.silence import SilencePredictor
 from smpmake.protocol.working import Result
 from smpmake.records import Failure
 from smpmake.schedule.job import Job, Mode
+from smpmake.undo.journal import UndoJournal
 from smpmake.undo.reuse import Finished, prints_of
 
 
@@ -27,11 +28,13 @@ class Outcome:
     def __init__(
         self,
         disk: Disk,
+        journal: UndoJournal,
         output: JobOutput,
         processes: Processes,
         silence: SilencePredictor,
     ) -> None:
         self._disk = disk
+        self._journal = journal
         self._output = output
         self._processes = processes
         self._silence = silence
@@ -57,7 +60,7 @@ class Outcome:
     def _succeeded(self, job: Job, command: Command, result: Result) -> None:
         """A job did what was promised."""
         build = command.build
-        settling.kept(command)
+        settling.fulfilled(command, self._journal)
         is_plain = not command.prints and not command.invoke.is_line
         if build.undo is not None and build.undo.is_whole and is_plain:
             build.finished.append(_finished(command, result))  # else nothing is reused
@@ -79,7 +82,7 @@ class Outcome:
         """
         build, record = command.build, command.record
         status = record.status or 0
-        self._withdraw_stamps(command)
+        self._journal.withdraw(job.number)
         if os.WIFSIGNALED(result.wait_status) and not command.signalled:
             self.remove(job, command)  # its own end: nobody may come to undo it
         build.lost.update(command.makes)
@@ -87,12 +90,12 @@ class Outcome:
         if not promised or build.undo is None:
             self._output.skip(command, job.number)  # else what comes behind is not to be shown
         if command.signalled:  # we ended it ourselves
-            if build.undo is not None and build.undo.is_lost:
+            if build.undo is not None and build.undo.is_incomplete:
                 self._disk.remove(*command.makes)  # else what is older would be believed
             return False
         output = result.out + result.err
         if command.is_awaited or command.group is not None:
-            settling.kept(command)  # as it does serially
+            settling.fulfilled(command, self._journal)  # as it does serially
         if command.digest:
             build.reported.append(Failure(record, output, why))
         if command.is_awaited:
@@ -103,8 +106,8 @@ class Outcome:
             command.group.output.append(output)
             return False
         _was_wrong(command, Failure(record, output, why))
-        if build.keep_going or self._make_keeps_going(command):
-            settling.let_go(command)
+        if build.rules.keep_going or self._make_keeps_going(command):
+            settling.release(command, self._journal)
             return False
         _breaks(build, job)
         return True
@@ -130,7 +133,7 @@ class Outcome:
         build = command.build
         command.record.state = "failed"
         command.record.reason, command.record.detail = reason.value, why
-        self._withdraw_stamps(command)
+        self._journal.withdraw(job.number)
         build.lost.update(command.makes)
         if build.undo is None:
             self._output.skip(command, job.number)
@@ -149,9 +152,7 @@ class Outcome:
     def cancelled(self, job: Job, command: Command) -> None:
         """A command will not run."""
         command.record.state = "cancelled"
-        for path, aside in command.set_aside:
-            self._disk.put_back(path, aside)
-        self._withdraw_stamps(command)
+        self._journal.withdraw(job.number)
         if job.mode is Mode.DEFERRED:
             command.build.lost.update(command.makes)
             self._output.skip(command, job.number)
@@ -162,12 +163,6 @@ class Outcome:
             return True
         make = wmake_above(self._processes, invoke.parent) if command.build.wmakes else None
         return make is not None and make.keeps_going
-
-    @staticmethod
-    def _withdraw_stamps(command: Command) -> None:
-        """The command will not have been done: what says that it was must not stand."""
-        for stamp in command.stamps:
-            stamp.take_back()
 
 
 def _finished(command: Command, result: Result) -> Finished:
@@ -186,7 +181,7 @@ def _was_wrong(command: Command, failure: Failure, *, guessed: bool = False) -> 
     """What was promised of a command does not hold."""
     build, invoke = command.build, command.invoke
     build.failures.append(failure)
-    wrong = Wrong(invoke.argv, command.caller, failure, guessed)
+    wrong = Misprediction(invoke.argv, command.caller, failure, guessed)
     build.wrong[digest_of(invoke.cwd, invoke.argv)] = wrong
 
 

@@ -1,4 +1,4 @@
-"""What is expected of the jobs of this very build: which first, and whether there is memory for it.
+"""What is expected of the jobs of this very build: which comes first, and what memory it needs.
 
 Earlier builds tell (history/past.py); of commands that are new, those of the same tool so far.
 """
@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from smpmake.engine.admission import Admission
 from smpmake.engine.chaos import Chaos
 from smpmake.engine.command import command_of
 from smpmake.forecast import Forecast
@@ -24,25 +23,16 @@ _STEP: Final = math.log(1.5)
 class Priority:
     """One per engine."""
 
-    def __init__(self, chaos: Chaos, admission: Admission) -> None:
+    def __init__(self, chaos: Chaos) -> None:
         self._chaos = chaos
-        self._admission = admission
         self._forecast = Forecast()
-        self._awaited = False
         self._usual_tail = 0.0
         self._usual = _SHORTEST
-        self._running: dict[Job, int] = {}
         self._seen: dict[str, tuple[int, int]] = {}  # by tool: how many, bytes of all together
-
-    def await_forecast(self, slots: int) -> None:
-        """Earlier builds are being looked at; until then one job at a time if memory is short."""
-        self._awaited = not self._admission.is_ample(slots)
 
     def expect(self, forecast: Forecast) -> None:
         """Earlier builds of the project have been looked at."""
-        self._awaited = False
         self._forecast = forecast
-        self._running = {job: self.needs(job) for job in self._running}
         self._usual_tail = _median(forecast.tails.values())
         self._usual = max(_SHORTEST, _median(seconds for _, seconds in forecast.sequel))
 
@@ -70,20 +60,13 @@ class Priority:
         count, total = self._seen.get(command_of(job).record.tool, (0, 0))
         return total // count if count else 0
 
-    def admits(self, job: Job, alone: bool) -> bool:
-        """Whether a job may start beside those that run; if so, it is taken to run from now on."""
-        needs = self.needs(job)
-        if alone:
-            self._admission.nothing_runs()
-        elif self._awaited or not self._admission.admits(needs, sum(self._running.values())):
-            return False
-        self._running[job] = needs
-        return True
+    def work(self, job: Job) -> float | None:
+        """Seconds of work that a job took in an earlier build, None if it is new."""
+        output = _output(job)
+        return self._forecast.work(output) if output else None
 
     def ended(self, job: Job) -> None:
         """A job has left."""
-        if self._running.pop(job, None) is None:
-            return
         record = command_of(job).record
         if record.max_rss:
             count, total = self._seen.get(record.tool, (0, 0))

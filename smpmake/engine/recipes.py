@@ -14,9 +14,9 @@ from typing import Final
 from smpmake.commands.families import mark_of_alone, runs_lines
 from smpmake.commands.makes import MAKES
 from smpmake.commands.model import Analysis, Kind, Reason
+from smpmake.config import Settings
 from smpmake.decide import redirects
 from smpmake.decide.procfs import Processes, asks_for_status, shell_text
-from smpmake.decide.rules import Rules
 from smpmake.disk.elf import holds, takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.disk.printed import fresh_file
@@ -40,12 +40,12 @@ class Recipes:
         self._processes = processes
 
     @staticmethod
-    def may_read(invoke: Invoke, rules: Rules) -> bool:
+    def may_read(invoke: Invoke, rules: Settings) -> bool:
         """Whether what a make has started means what its words say: no wrapper reads them.
 
         And whether nobody wants tools in it to be treated as others are not.
         """
-        if not rules.recipes or rules.foreground or rules.exclusive or invoke.unguarded:
+        if not rules.takes_recipes or rules.foreground or rules.exclusive or invoke.unguarded:
             return False
         real = os.fsdecode(invoke.real)
         # Of a shell that is a script nobody knows what it makes of its line.

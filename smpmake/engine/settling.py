@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from smpmake.commands.model import Kind
 from smpmake.engine.command import Command, command_of
 from smpmake.schedule.hazards import Hazards
+from smpmake.undo.journal import UndoJournal
 
 #: Kinds of commands that recipes go on with; links and compiles have targets of their own.
 _SMALL = (Kind.INSPECT, Kind.FILE)
@@ -27,21 +28,21 @@ def issued(command: Command, reads: Iterable[str], hazards: Hazards) -> None:
             each.carries += 1
 
 
-def kept(command: Command) -> None:
+def fulfilled(command: Command, journal: UndoJournal) -> None:
     """A command has done what was promised."""
     command.is_kept = True
-    _settle(command)
+    _settle(command, journal)
 
 
-def let_go(command: Command) -> None:
+def release(command: Command, journal: UndoJournal) -> None:
     """A command has ended; those that it rests on need not wait for it."""
     below, command.rests_on = command.rests_on, ()
     for each in below:
         each.carries -= 1
-        _settle(each)
+        _settle(each, journal)
 
 
-def _settle(command: Command) -> None:
-    if command.is_kept and not command.carries and command.build.undo is not None:
-        command.build.undo.ended(command.record.number)
-        let_go(command)
+def _settle(command: Command, journal: UndoJournal) -> None:
+    if command.is_kept and not command.carries:
+        journal.ended(command.record.number)
+        release(command, journal)

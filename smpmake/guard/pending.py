@@ -128,7 +128,7 @@ class Pending:
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
         self._put_outputs(job, entry, {} if asked else {**behind, **promises})
-        self._board.put_up(job.number, [*_claims(job, entry), *self._unkeyed(job)])
+        self._board.publish(job.number, [*_claims(job, entry), *self._unkeyed(job)])
         for path, promise in promises.items():
             if promise.absent or promise.anew or path not in files:
                 self._folder_changes(os.path.dirname(path), job)
@@ -153,7 +153,7 @@ class Pending:
             del self._stale[key][job]
             if not self._stale[key]:
                 del self._stale[key]
-        self._board.take_down(job.number, _claims(job, entry))
+        self._board.retract(job.number, _claims(job, entry))
         if self._replaced and not self._entries:
             self._replaced = 0
             self._show_unknown()
@@ -186,31 +186,27 @@ class Pending:
         pending = hazards.deferred + self._held
         self._board.show(pending, hazards.newest_undeclared_ns, hazards.blind)
 
-    def at_work(self, count: int) -> None:
-        """How many commands hold a slot."""
-        self._board.at_work(count)
-
-    def hold(self) -> None:
+    def block_all(self) -> None:
         """Guards are to take something for pending until `release`."""
         self._held = 1
         self.show()
 
-    def hear_all(self) -> None:
-        """That may be any file, so that no command is unheard, until `release`."""
-        self._board.all_ask(on=True)
-        self.hold()
+    def query_all(self) -> None:
+        """That may be any file, so that no command runs unasked, until `release`."""
+        self._board.set_query_all(on=True)
+        self.block_all()
 
-    def release(self) -> None:
+    def unblock(self) -> None:
         """The inverse of both."""
         self._held = 0
         if self._board.asks_all:
-            self._board.all_ask(on=False)
+            self._board.set_query_all(on=False)
         self.show()
 
     def heard(self) -> None:
         """Who was to be heard has been."""
         if self._board.asks_all:
-            self.release()
+            self.unblock()
 
     def _note_libraries(self, job: Job, *, come: bool) -> None:
         found = [os.path.basename(path) for path in job.operands.writes if is_library(path)]
@@ -226,7 +222,7 @@ class Pending:
         for name in _parts(folder):
             self._above[name] += 1
             if self._above[name] == 1:
-                self._board.put_up(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
+                self._board.publish(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
         itself = file_of(folder)
         if itself is not None:
             self._listed[folder] = itself, self._board.folder_entered(file_hash(*itself))
@@ -281,7 +277,7 @@ class Pending:
             self._above[name] -= 1
             if self._above[name] == 0:
                 del self._above[name]
-                self._board.take_down(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
+                self._board.retract(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
         listed = self._listed.pop(folder)
         if listed is not None:
             itself, number = listed
@@ -334,7 +330,7 @@ class Pending:
             entry = self._entries.get(job)
             if entry is not None and claim not in _claims(job, entry):
                 entry.aliases += (claim,)
-                self._board.put_up(job.number, [claim])
+                self._board.publish(job.number, [claim])
 
     def making_library(self, name: str, before: int) -> set[Job]:
         """Who will write a shared library of that name, in whatever folder."""

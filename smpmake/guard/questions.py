@@ -11,20 +11,20 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from smpmake.disk.paths import Paths
 from smpmake.guard.files import changed_ns_of, file_of
-from smpmake.guard.kept import Kept
 from smpmake.guard.libraries import Libraries
 from smpmake.guard.listings import Listings
 from smpmake.guard.pending import Pending
-from smpmake.guard.searches import Searches
+from smpmake.guard.search_paths import SearchPaths
+from smpmake.guard.snapshots import NOT_THERE, Snapshots
+from smpmake.guard.versioned_paths import VersionedPaths
 from smpmake.guard.versions import Change, Versions
-from smpmake.guard.views import NOT_THERE, Views
 from smpmake.protocol import layout, wire
 from smpmake.protocol.wire import Question
 from smpmake.records import Stall
@@ -90,8 +90,8 @@ class Questions:
         paths: Paths,
         pending: Pending,
         versions: Versions,
-        kept: Kept,
-        views: Views,
+        kept: VersionedPaths,
+        views: Snapshots,
         folder: Path,
         now: Callable[[], int],
     ) -> None:
@@ -103,7 +103,7 @@ class Questions:
         self._versions = versions
         self._kept = kept
         self._views = views
-        self._searches = Searches(self._hazards, paths, versions)
+        self._searches = SearchPaths(self._hazards, paths, versions)
         self._libraries = Libraries(self._writers, self._pending.making_library)
         self._listings = Listings(folder / "names")
         self._waits: Counter[Job] = Counter()
@@ -117,7 +117,7 @@ class Questions:
     # ------------------------------------------------------------------ questions
 
     def ask(
-        self, question: Question, answer: Callable[[bytes], None], ignored: frozenset[str]
+        self, question: Question, answer: Callable[[bytes], None], ignored: Collection[str]
     ) -> tuple[list[Action], Waiter | None]:
         """A guard's question: answered now, or by a waiter that is returned with what to do.
 
@@ -228,7 +228,7 @@ class Questions:
     def _blockers(self, question: Question, asker: Job | None, before: int) -> set[Job]:
         hazards, kind = self._hazards, question.kind
         if kind in (layout.ASK_ALL, layout.ASK_COMMIT):
-            return hazards.everybody(before)
+            return hazards.all_before(before)
         if kind in (layout.ASK_LIST, layout.ASK_NAMES):
             return hazards.in_folder(self._paths.folder(question.path), before)
         if kind == layout.ASK_TREE:
@@ -383,7 +383,7 @@ class Questions:
                 # other one now: later commands are at work.
                 entries = list(os.scandir(folder))
                 go |= self._views.made_since(entries, question, job)
-                come |= self._versions.gone_from(folder, job) - go
+                come |= self._versions.deleted_entries(folder, job) - go
                 listing = self._listings.of_entries(entries, come, go)
             elif come or go:
                 listing = self._listings.of(folder, come, go)

@@ -180,7 +180,7 @@ class Scoreboard:
         self.asks_all = False
         self._free = list(range(BOARD_FOLDERS))
 
-    def stand(self, folders: Iterable[File]) -> None:
+    def set_initial_dirs(self, folders: Iterable[File]) -> None:
         """Folders that were there before anything is pending: what is issued to come into one that
         is not there yet cannot be meant by names in these.  More than there is room for are left
         out."""
@@ -198,11 +198,11 @@ class Scoreboard:
         if pending == 0 and (self._used > self._places // 4 or self._halves[_FULL]):
             self._rebuild()
 
-    def at_work(self, count: int) -> None:
+    def set_busy_slots(self, count: int) -> None:
         """How many commands hold a slot, slots that are lent among them."""
         self._halves[_AT_WORK] = count
 
-    def all_ask(self, *, on: bool) -> None:
+    def set_query_all(self, *, on: bool) -> None:
         """Whether guards ask about whatever they meet, as where the board is full."""
         self.asks_all = on
         self._rebuild()
@@ -232,7 +232,7 @@ class Scoreboard:
         number = self._free.pop() if self._free else BOARD_FOLDERS
         if number < BOARD_FOLDERS:
             self._times[_FIRST_FOLDER_TIME + number] = 0
-        self.put_up(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
+        self.publish(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
         return number
 
     def folder_changes(self, number: int, issued_ns: int) -> None:
@@ -242,11 +242,11 @@ class Scoreboard:
 
     def folder_left(self, key: int, number: int) -> None:
         """Nothing is pending in the folder any more."""
-        self.take_down(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
+        self.retract(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
         if number < BOARD_FOLDERS:
             self._free.append(number)
 
-    def put_up(self, owner: int, claims: Iterable[Claim]) -> None:
+    def publish(self, owner: int, claims: Iterable[Claim]) -> None:
         """Claims of the command `owner`."""
         turns = 0
         for value, role in claims:
@@ -280,7 +280,7 @@ class Scoreboard:
         self._times[at + 2] = what.mtime_ns
         self._words[at] = (owner + 1) << 24 | what.state << 16 | what.mode
 
-    def take_down(self, owner: int, claims: Iterable[Claim]) -> None:
+    def retract(self, owner: int, claims: Iterable[Claim]) -> None:
         """The inverse, at the command's end."""
         for value, role in claims:
             if role & (ROLE_STALE | ROLE_KEPT):

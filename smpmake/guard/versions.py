@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from smpmake.disk.copying import copy_whole, remove_whole
 from smpmake.guard.files import File
-from smpmake.guard.kept import Kept
+from smpmake.guard.versioned_paths import VersionedPaths
 from smpmake.schedule.hazards import EVERYBODY, Hazards
 from smpmake.schedule.job import Job
 
@@ -74,7 +74,7 @@ class Versions:
         self,
         hazards: Hazards,
         folder: Path,
-        kept: Kept,
+        kept: VersionedPaths,
         opened: Callable[[Job, str], bool],
     ) -> None:
         self._hazards = hazards
@@ -175,7 +175,7 @@ class Versions:
         """Whether something else of that name was there for a command; links are not followed."""
         return self._named(job, path) not in (None, ABSENT)
 
-    def gone_from(self, folder: str, job: Job) -> set[str]:
+    def deleted_entries(self, folder: str, job: Job) -> set[str]:
         """The names in a folder that a command is to find, though later ones may have removed
         them, be it for a moment."""
         start = len(folder.rstrip("/")) + 1

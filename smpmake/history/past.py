@@ -8,7 +8,7 @@ from smpmake.records import BuildRecord
 from smpmake.timing import analyse  # the face first: threads import it at the same time
 from smpmake.timing.calibration import calibrated
 from smpmake.timing.graph import build_graph
-from smpmake.timing.priority import tails
+from smpmake.timing.tails import tails
 
 
 def of_commands(cwd: str, history: History) -> Forecast:

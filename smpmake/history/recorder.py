@@ -7,6 +7,7 @@ the living records; a value that changes meanwhile is written again at the next 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import logging
 import os
 import sqlite3
@@ -120,7 +121,7 @@ class Recorder:
     @contextlib.contextmanager
     def _locked(self, patience: float) -> Iterator[sqlite3.Connection]:
         """A transaction.  Nothing is written before the lock is ours."""
-        # Kept: who is the last to close a history waits for the disk.
+        # VersionedPaths: who is the last to close a history waits for the disk.
         self._connection = self._connection or self._history.connect(patience)
         self._connection.execute(f"pragma busy_timeout = {int(patience * 1000)}")
         with self._connection as connection:
@@ -155,10 +156,7 @@ class Recorder:
         )
         names = rows.BUILD
         if not self._build:
-            marks = ", ".join("?" * len(names))
-            cursor = connection.execute(
-                f"insert into build ({', '.join(names)}) values ({marks})", row
-            )
+            cursor = connection.execute(rows.insertion("build", names), row)
             self._build = cursor.lastrowid or 0
         else:
             sets = ", ".join(f"{name} = ?" for name in names)
@@ -179,8 +177,7 @@ class Recorder:
         ]
         connection.executemany("insert into file values (?, ?, ?)", self._new_files)
         self._new_files = []
-        marks = ", ".join("?" * (len(rows.COMMAND) + 1))
-        connection.executemany(f"insert or replace into command values ({marks})", made)
+        connection.executemany(rows.insertion("command", ("build", *rows.COMMAND)), made)
 
     def _changed(self) -> list[CommandRecord]:
         commands = self._record.commands
@@ -209,7 +206,6 @@ class Recorder:
     def _write_stalls(self, connection: sqlite3.Connection) -> None:
         stalls = self._record.stalls
         count = len(stalls)
-        marks = ", ".join("?" * (len(rows.STALL) + 1))
         # Asked once: one that ends meanwhile is the next turn's.
         fresh = range(self._stalls, count)
         still = [at for at in (*self._open_stalls, *fresh) if not stalls[at].ended]
@@ -223,7 +219,7 @@ class Recorder:
                     (row[-1], self._build, row[-2], row[3]),
                 )
         connection.executemany(
-            f"insert into stall values ({marks})",
+            rows.insertion("stall", ("build", *rows.STALL)),
             [rows.stall_row(self._build, stalls[at], self._record.started) for at in fresh],
         )
         self._stalls, self._open_stalls = count, still
@@ -231,10 +227,9 @@ class Recorder:
     def _write_samples(self, connection: sqlite3.Connection) -> None:
         samples = self._record.samples
         count = len(samples)
-        marks = ", ".join("?" * (len(rows.SAMPLE) + 1))
         connection.executemany(
-            f"insert or replace into sample values ({marks})",
-            [rows.sample_row(self._build, sample) for sample in samples[self._samples : count]],
+            rows.insertion("sample", ("build", *rows.SAMPLE)),
+            [(self._build, *dataclasses.astuple(each)) for each in samples[self._samples : count]],
         )
         self._samples = count
 

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from smpmake.columns import STORED
 from smpmake.records import (
     BuildRecord,
     CommandRecord,
     Compiler,
     Failure,
-    Sample,
     Stall,
     Surroundings,
 )
 from smpmake.units import plain
 
-#: In the order of the table's columns.
-COMMAND: Final = (
-    *("number", "tool", "kind", "verdict", "reason", "detail", "state", "cwd", "argv", "outputs"),
-    *("issued", "ready", "started", "ended", "slot", "status", "waited_for"),
-    *("user_us", "system_us", "max_rss", "unguarded", "reads", "surprises", "inputs", "light"),
-    *("minor_faults", "major_faults", "voluntary", "involuntary", "delay_us"),
-    *("program", "warnings", "errors", "said", "host", "sent"),
-)
-_TIMES: Final = ("issued", "ready", "started", "ended", "sent")
-_LISTS: Final = ("outputs", "surprises")
-_PRINTED: Final = ("detail", "said")  # where a secret may be
-_FILES: Final = ("reads", "inputs")
-STALL: Final = ("who", "cause", "path", "waited_for", "count", "command", "began", "ended")
+#: Of the tables, in the order of the records' fields; of commands: columns.py.
+COMMAND: Final = tuple(column.stored for column in STORED)
+STALL: Final = ("who", "cause", "path", "waited_for", "count", "command", "began_ns", "ended_ns")
 SAMPLE: Final = (
-    *("at", "cpu", "memory", "done", "running", "queued", "held", "stolen", "pressure"),
+    *("at_s", "cpu", "memory", "done", "running", "queued", "held", "stolen", "pressure"),
 )
 BUILD: Final = (
     *("cwd", "command", "wall_clock", "wall_ns", "driver_ns", "slots", "cpus", "status"),
@@ -44,6 +34,12 @@ BUILD: Final = (
 
 #: Makes text fit to be stored (redact.Redactor); the bytes of an argv too.
 Clean = Callable[[str], str]
+
+
+def insertion(table: str, names: Sequence[str]) -> str:
+    """The statement that writes a row, or writes it again."""
+    marks = ", ".join("?" * len(names))
+    return f"insert or replace into {table} ({', '.join(names)}) values ({marks})"
 
 
 def storable(text: str) -> str:
@@ -65,32 +61,31 @@ def command_row(
     clean: Clean,
 ) -> list[object]:
     """A row of table command."""
-    row: list[object] = [build]
-    for name in COMMAND:
-        value = getattr(command, name)
-        if name in _TIMES:
-            value = since(start, value)
-        elif name == "argv":
-            value = argv(value)
-        elif name in _LISTS:
-            value = json.dumps([storable(each) for each in value])
-        elif name in _FILES:
-            value = json.dumps([file_id(each) for each in value], separators=(",", ":"))
-        elif isinstance(value, str):
-            value = storable(clean(value) if name in _PRINTED else value)
-        row.append(value)
-    return row
+    made: dict[str, Callable[[Any], object]] = {
+        "time": lambda value: since(start, value),
+        "words": argv,
+        "text": storable,
+        "printed": lambda value: storable(clean(value)),
+        "texts": lambda value: json.dumps([storable(each) for each in value]),
+        "paths": lambda value: json.dumps([file_id(each) for each in value], separators=(",", ":")),
+    }
+    values = ((column.kind, getattr(command, column.name)) for column in STORED)
+    return [build, *(made[kind](value) if kind in made else value for kind, value in values)]
 
 
 def command(values: Iterable[Any], files: Mapping[int, str]) -> CommandRecord:
     """The inverse of `command_row`, without the build's id."""
-    fields = dict(zip(COMMAND, values, strict=True))
-    for name in _LISTS:
-        fields[name] = tuple(json.loads(fields[name]))
-    for name in _FILES:
-        fields[name] = tuple(files[each] for each in json.loads(fields[name]) if each in files)
-    fields["light"] = bool(fields["light"])
-    return CommandRecord(**fields)
+    made: dict[str, Callable[[Any], Any]] = {
+        "texts": lambda value: tuple(json.loads(value)),
+        "paths": lambda value: tuple(files[each] for each in json.loads(value) if each in files),
+        "flag": bool,
+    }
+    return CommandRecord(
+        **{
+            column.name: made[column.kind](value) if column.kind in made else value
+            for column, value in zip(STORED, values, strict=True)
+        }
+    )
 
 
 def stall_row(build: int, stall: Stall, start: int) -> list[object]:
@@ -100,18 +95,12 @@ def stall_row(build: int, stall: Stall, start: int) -> list[object]:
     return [build, *texts, stall.waited_for, stall.count, stall.command, *times]
 
 
-def sample_row(build: int, sample: Sample) -> list[object]:
-    """A row of table sample."""
-    return [build, *(getattr(sample, name) for name in SAMPLE)]
-
-
 def failure_row(
     build: int, failure: Failure, clean: Clean, longest: int, reported: bool
 ) -> list[object]:
     """A row of table failure, with the last `longest` bytes of what was printed."""
     # Cut first, with a margin: what is cut off need not be looked through.
-    output = plain(failure.output[-longest - 4096 :].decode("utf-8", "surrogateescape"))
-    output = clean(output)
+    output = clean(plain(failure.output[-longest - 4096 :].decode("utf-8", "surrogateescape")))
     kept = output.encode("utf-8", "surrogateescape")[-longest:]
     return [build, failure.record.number, failure.why, kept, int(reported)]
 
@@ -156,8 +145,7 @@ def _cleaned(value: Any, clean: Clean) -> Any:
 
 
 def _fields(surroundings: Surroundings) -> dict[str, Any]:
-    compilers = [each._asdict() for each in surroundings.compilers]
-    return surroundings._asdict() | {"compilers": compilers}
+    return surroundings._asdict() | {"compilers": [c._asdict() for c in surroundings.compilers]}
 
 
 def _surroundings(fields: dict[str, Any]) -> Surroundings:

@@ -1,13 +1,18 @@
-"""The history's tables, and what makes an older file one of today's."""
+"""The history's tables, and what an older file lacks of them."""
 
 from __future__ import annotations
 
+import contextlib
+import re
+import sqlite3
+from collections.abc import Iterator
 from typing import Final
 
-VERSION: Final = 9
+from smpmake.columns import STORED
 
+_COMMAND: Final = ",\n    ".join(column.declared for column in STORED)
 #: Times are ns from the build's start unless a comment says otherwise; 0: never came to that.
-SCHEMA: Final = """
+SCHEMA: Final = f"""
 create table build (
     id           integer primary key,
     cwd          text not null,    -- where smpmake was started
@@ -36,8 +41,8 @@ create table build (
     again_us     integer not null default 0, -- CPU of the driver's runs that were undone
     watched      integer not null default 0, -- CPUs that samples are about, 0: not known
     calibration  real,             -- CPU time of its commands with one slot / here, if known
-    surroundings text not null default '{}', -- computer, options, compilers; JSON
-    launchers    text not null default '{}', -- hits and misses by launcher; JSON
+    surroundings text not null default '{{}}', -- computer, options, compilers; JSON
+    launchers    text not null default '{{}}', -- hits and misses by launcher; JSON
     estimate_most_s real,          -- the same at most
     why_not      text,             -- why no speed-up is told, '' if one is; null: not written down
     parallel     text not null default '',   -- what ran its commands in parallel already
@@ -47,42 +52,7 @@ create table build (
 create index build_cwd on build (cwd, id);
 create table command (
     build        integer not null references build on delete cascade,
-    number       integer not null, -- order of issue
-    tool         text not null,    -- as called, without folder
-    kind         text not null,    -- compile, link, archive, file ...
-    verdict      text not null,    -- deferred, foreground, barrier
-    reason       text not null,    -- why it was not deferred, '' if it was
-    detail       text not null,
-    state        text not null,    -- done, failed, cancelled; '': it had not ended
-    cwd          text not null,
-    argv         blob not null,    -- NUL-ended words
-    outputs      text not null,    -- canonical paths, JSON
-    issued_ns    integer not null,
-    ready_ns     integer not null,
-    started_ns   integer not null,
-    ended_ns     integer not null,
-    slot         integer not null, -- -1: none
-    status       integer,          -- null: only the driver knows
-    waited_for   integer not null, -- number of a command, -1: nobody
-    user_us      integer not null,
-    system_us    integer not null,
-    max_rss_kib  integer not null,
-    unguarded    text not null default '',   -- the program above that has no guard
-    reads        text not null default '[]', -- ids in table file that it was seen to read, JSON
-    surprises    text not null default '[]', -- what it did that it had not declared, JSON
-    inputs       text not null default '[]', -- ids in table file that its command line names, JSON
-    light        integer not null default 0, -- 1: needs no slot
-    minor_faults integer not null default 0,
-    major_faults integer not null default 0,
-    voluntary    integer not null default 0, -- context switches
-    involuntary  integer not null default 0,
-    delay_us     integer not null default -1, -- waited for a CPU, all its processes; -1: not known
-    program      text not null default '',    -- the tool's file
-    warnings     integer not null default -1, -- that its output told of; -1: nobody saw that
-    errors       integer not null default -1,
-    said         text not null default '',    -- that output, if there were any
-    host         text not null default '',    -- the other machine that has done it
-    sent_ns      integer not null default 0,  -- since when nothing was left to do here; 0: never
+    {_COMMAND},
     primary key (build, number)
 );
 create table stall (
@@ -125,117 +95,29 @@ create table failure (
     primary key (build, number)
 );
 """
+#: How many columns there are: with each that comes an older smpmake leaves the file alone.
+VERSION: Final = len(re.findall(r"^    (?!primary)\w+ ", SCHEMA, re.MULTILINE))
 
-_FROM_1: Final = """
-alter table command add column unguarded text not null default '';
-alter table command add column reads text not null default '[]';
-alter table command add column surprises text not null default '[]';
-create table stall (
-    build        integer not null references build on delete cascade,
-    who          text not null,
-    cause        text not null,
-    path         text not null,
-    waited_for   integer not null,
-    count        integer not null,
-    command      integer not null,
-    began_ns     integer not null,
-    ended_ns     integer not null
-);
-create index stall_build on stall (build);
+
+#: Each table's columns, and each index.
+_PARTS: Final = """
+select m.name, m.sql, t.name, t.type, t."notnull", t.dflt_value
+from sqlite_master m left join pragma_table_info(m.name) t
+where m.sql is not null order by m.rowid, t.cid
 """
 
-#: What older builds were seen to read is forgotten: it was spelled out for each command.
-_FROM_2: Final = """
-alter table build add column pid integer not null default 0;
-alter table build add column pid_start integer not null default 0;
-alter table build add column runs integer not null default 1;
-alter table build add column driver_status integer not null default -1;
-alter table build add column driver_max_rss_kib integer not null default 0;
-alter table build add column serial_s real;
-alter table build add column estimate_s real;
-alter table build add column memory integer not null default 0;
-alter table build add column notices text not null default '[]';
-create index build_cwd on build (cwd, id);
-update command set reads = '[]';
-alter table command add column inputs text not null default '[]';
-alter table command add column light integer not null default 0;
-alter table command add column minor_faults integer not null default 0;
-alter table command add column major_faults integer not null default 0;
-alter table command add column voluntary integer not null default 0;
-alter table command add column involuntary integer not null default 0;
-create table file (
-    build        integer not null references build on delete cascade,
-    id           integer not null,
-    path         text not null,
-    primary key (build, id)
-) without rowid;
-create table sample (
-    build        integer not null references build on delete cascade,
-    at_s         real not null,
-    cpu          real not null,
-    memory       integer not null,
-    done         integer not null,
-    running      integer not null,
-    queued       integer not null,
-    held         integer not null,
-    primary key (build, at_s)
-) without rowid;
-create table failure (
-    build        integer not null references build on delete cascade,
-    number       integer not null,
-    why          text not null,
-    output       blob not null,
-    primary key (build, number)
-);
-"""
 
-_FROM_3: Final = """
-alter table failure add column reported integer not null default 0;
-"""
-
-_FROM_4: Final = """
-alter table build add column by_shims integer not null default 0;
-"""
-
-_FROM_5: Final = """
-alter table build add column driver_started_ns integer not null default 0;
-alter table build add column again_us integer not null default 0;
-alter table build add column watched integer not null default 0;
-alter table build add column calibration real;
-alter table command add column delay_us integer not null default -1;
-alter table sample add column stolen real not null default 0;
-alter table sample add column pressure real not null default -1;
-"""
-
-_FROM_6: Final = """
-alter table build add column surroundings text not null default '{}';
-alter table build add column launchers text not null default '{}';
-alter table command add column program text not null default '';
-alter table command add column warnings integer not null default -1;
-alter table command add column errors integer not null default -1;
-alter table command add column said text not null default '';
-"""
-
-_FROM_7: Final = """
-alter table command add column host text not null default '';
-alter table command add column sent_ns integer not null default 0;
-"""
-
-_FROM_8: Final = """
-alter table build add column estimate_most_s real;
-alter table build add column why_not text;
-alter table build add column parallel text not null default '';
-alter table build add column again_at_ns integer not null default 0;
-alter table build add column unused text not null default '';
-"""
-
-MIGRATIONS: Final = {
-    1: _FROM_1,
-    2: _FROM_2,
-    3: _FROM_3,
-    4: _FROM_4,
-    5: _FROM_5,
-    6: _FROM_6,
-    7: _FROM_7,
-    8: _FROM_8,
-}
+def missing(connection: sqlite3.Connection) -> Iterator[str]:
+    """The statements that make a file of any older version one of today's."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as today:
+        today.executescript(SCHEMA)
+        wanted = today.execute(_PARTS).fetchall()
+    there = {(name, column) for name, _, column, *_ in connection.execute(_PARTS)}
+    names = {name for name, _ in there}
+    for name, _, column, kind, is_needed, default in wanted:
+        if name in names and (name, column) not in there:
+            value = f"not null default {default}" if is_needed else ""
+            yield f"alter table {name} add column {column} {kind} {value}"
+    yield from dict.fromkeys(statement for name, statement, *_ in wanted if name not in names)
+    if "command" in names and "file" not in names:  # then each command had all that it read
+        yield "update command set reads = '[]'"

@@ -13,7 +13,7 @@ from typing import Final
 from smpmake import folders
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
-from smpmake.history.schema import MIGRATIONS, SCHEMA, VERSION
+from smpmake.history.schema import VERSION, missing
 from smpmake.records import REUSED, BuildRecord, Compiler, Failure, Past, Sample, Stall
 
 #: What is kept if the configuration does not say otherwise.
@@ -116,11 +116,10 @@ class History:
         connection.execute("begin immediate")  # two builds may come here at once
         with connection:
             (version,) = connection.execute("pragma user_version").fetchone()
-            while version < VERSION:
-                for statement in _statements(SCHEMA if version == 0 else MIGRATIONS[version]):
+            if version < VERSION:
+                for statement in missing(connection):
                     connection.execute(statement)
-                version = VERSION if version == 0 else version + 1
-                connection.execute(f"pragma user_version = {version}")
+                connection.execute(f"pragma user_version = {VERSION}")
 
     # ------------------------------------------------------------------ reading
 
@@ -147,21 +146,22 @@ class History:
             (record,) = heads
             files = dict(connection.execute("select id, path from file where build = ?", (number,)))
             select = f"select {{}} from {{}} where build = {int(number)} order by {{}}"
-            columns = _columns(rows.COMMAND)
             record.commands = [
                 rows.command(values, files)
-                for values in connection.execute(select.format(columns, "command", "number"))
+                for values in connection.execute(
+                    select.format(", ".join(rows.COMMAND), "command", "number")
+                )
             ]
             record.stalls = [
                 Stall(*values)
                 for values in connection.execute(
-                    select.format(_columns(rows.STALL), "stall", "began_ns")
+                    select.format(", ".join(rows.STALL), "stall", "began_ns")
                 )
             ]
             record.samples = [
                 Sample(*values)
                 for values in connection.execute(
-                    select.format(_columns(rows.SAMPLE), "sample", "at_s")
+                    select.format(", ".join(rows.SAMPLE), "sample", "at_s")
                 )
             ]
             by_number = {command.number: command for command in record.commands}
@@ -301,19 +301,3 @@ def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
             if time.monotonic() > end:
                 raise
             time.sleep(0.01)
-
-
-def _columns(names: tuple[str, ...]) -> str:
-    """Columns of tables: a record's time `began` is `began_ns` there."""
-    units = {
-        **dict.fromkeys(("issued", "ready", "started", "ended", "sent", "began"), "_ns"),
-        "max_rss": "_kib",
-        "at": "_s",
-    }
-    return ", ".join(name + units.get(name, "") for name in names)
-
-
-def _statements(script: str) -> list[str]:
-    """A script's statements; none of ours has a semicolon inside, but for comments."""
-    lines = [line.partition("--")[0] for line in script.splitlines()]
-    return [each for each in "\n".join(lines).split(";") if each.strip()]

@@ -21,10 +21,6 @@
 
 #include "guard/kernel.h"
 
-#ifndef __clang__ /* memset is not to be made of memset */
-#pragma GCC optimize("no-tree-loop-distribute-patterns")
-#endif
-
 #define ARENA (64u << 10)
 
 #ifdef __GLIBC__ /* its names for two types */
@@ -65,104 +61,7 @@ void bare_start(uintptr_t *stack)
 	_exit(main(argc, argv));
 }
 
-/* ------------------------------------------------------------------ memory and texts */
-
-void *memcpy(void *restrict to, const void *restrict from, size_t size)
-{
-	char *at = to;
-	const char *source = from;
-	while (size-- > 0)
-		*at++ = *source++;
-	return to;
-}
-
-void *memset(void *to, int value, size_t size)
-{
-	char *at = to;
-	while (size-- > 0)
-		*at++ = (char)value;
-	return to;
-}
-
-int memcmp(const void *a, const void *b, size_t size)
-{
-	const unsigned char *one = a, *other = b;
-	for (; size > 0; size--, one++, other++)
-		if (*one != *other)
-			return *one - *other;
-	return 0;
-}
-
-size_t strlen(const char *text)
-{
-	size_t size = 0;
-	while (text[size] != '\0')
-		size++;
-	return size;
-}
-
-int strncmp(const char *a, const char *b, size_t most)
-{
-	for (; most > 0; most--, a++, b++)
-		if (*a != *b || *a == '\0')
-			return (unsigned char)*a - (unsigned char)*b;
-	return 0;
-}
-
-int strcmp(const char *a, const char *b)
-{
-	return strncmp(a, b, SIZE_MAX);
-}
-
-char *stpcpy(char *restrict to, const char *restrict from)
-{
-	while ((*to = *from++) != '\0')
-		to++;
-	return to;
-}
-
-char *strcpy(char *restrict to, const char *restrict from)
-{
-	stpcpy(to, from);
-	return to;
-}
-
-char *strchrnul(const char *text, int character)
-{
-	while (*text != '\0' && *text != (char)character)
-		text++;
-	return (char *)(uintptr_t)text;
-}
-
-/* Newer <string.h> has macros of these names. */
-char *(strchr)(const char *text, int character)
-{
-	char *found = strchrnul(text, character);
-	return *found == (char)character ? found : NULL;
-}
-
-char *(strrchr)(const char *text, int character)
-{
-	const char *found = NULL;
-	for (;; text++) {
-		if (*text == (char)character)
-			found = text;
-		if (*text == '\0')
-			return (char *)(uintptr_t)found;
-	}
-}
-
-/* In the base 10, of a text that begins with a digit. */
-unsigned long strtoul(const char *restrict text, char **restrict end, int base)
-{
-	unsigned long value = 0;
-	(void)base;
-	for (; *text >= '0' && *text <= '9'; text++)
-		value = value * 10 + (unsigned long)(*text - '0');
-	if (end != NULL)
-		*end = (char *)(uintptr_t)text;
-	return value;
-}
+/* ------------------------------------------------------------------ memory and words */
 
 char *getenv(const char *name)
 {

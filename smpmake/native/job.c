@@ -120,21 +120,7 @@ void remove_unfinished(const struct job *job)
 		const struct output *o = &job->outputs[i];
 		if (o->flags & OUTPUT_MADE && !is_older(o))
 			unlink(o->path);
-		if (o->aside[0] != '\0')
-			unlink(o->aside);
-	}
-}
-
-void restore_failed(const struct job *job)
-{
-	struct stat info;
-	for (size_t i = 0; i < job->output_count; i++) {
-		const struct output *o = &job->outputs[i];
-		if (o->aside[0] == '\0')
-			continue;
-		if (lstat(o->path, &info) != 0)
-			rename(o->aside, o->path);
-		else
+		if (o->aside[0] != '\0' && (job->fixed.flags & JOB_JOURNALED) == 0)
 			unlink(o->aside);
 	}
 }
@@ -172,8 +158,6 @@ uint32_t finish(const struct job *job)
 			else
 				date(o, &info, times);
 		}
-		if (o->aside[0] != '\0')
-			unlink(o->aside);
 	}
 	return missing;
 }

@@ -10,7 +10,7 @@
 struct output {
 	unsigned flags;
 	const char *path;
-	const char *aside; /* "" : no stale copy was set aside */
+	const char *aside; /* where its stale copy is that was set aside; "": none */
 	uint64_t older;    /* the inode that it had before a journaled job, or 0 */
 };
 
@@ -42,10 +42,6 @@ const char *printed_into(const struct job *job);
  * older output stays that a journaled job has not replaced: if we end it all is undone, and its
  * contents come back, not itself; if it ends by itself the server decides. */
 void remove_unfinished(const struct job *job);
-
-/* A tool that failed by itself leaves what it leaves; where it wrote nothing, as gcc does, the old
- * file stays as it would have stayed in a serial build. */
-void restore_failed(const struct job *job);
 
 /* Gives outputs the time at which their command was issued; returns how many are missing.
  * What is older the tool has not made: it keeps its time, as it would have serially. */

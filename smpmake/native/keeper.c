@@ -13,8 +13,8 @@
  *
  *     smpmake-keeper clean DESCRIPTOR FOLDER
  *
- * undoes, puts back and removes what a session left whose processes were all killed: in the open
- * folder, whatever is at its path by now.
+ * undoes and removes what a session left whose processes were all killed: in the open folder,
+ * whatever is at its path by now.
  *
  *     smpmake-keeper undo FOLDER all|stop
  *
@@ -149,64 +149,10 @@ static void end_descendants(void)
 	}
 }
 
-/* A stale copy that was set aside for a job that never started goes back to its place. */
-static void put_back(const char *path, const char *aside)
-{
-	struct stat info;
-	if (lstat(aside, &info) != 0)
-		return;
-	if (lstat(path, &info) == 0)
-		unlink(aside);
-	else
-		rename(aside, path);
-}
-
-/* A file that vouches for a product which was never made is taken back: removed, removed if empty,
- * or given its older time ("seconds nanoseconds product"). */
-static void withdraw(char kind, const char *path, const char *text)
-{
-	struct stat info;
-	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
-	const char *product = text;
-	if (kind == 'T') {
-		char *end;
-		times[1].tv_sec = strtoll(text, &end, 10);
-		times[1].tv_nsec = strtol(end, &end, 10);
-		product = *end == ' ' ? end + 1 : end;
-	}
-	if (lstat(product, &info) == 0)
-		return;
-	if (kind == 'T')
-		utimensat(AT_FDCWD, path, times, 0);
-	else if (kind == 'V' || (lstat(path, &info) == 0 && info.st_size == 0))
-		unlink(path);
-}
-
-/* Undoes what the session's journal says: entries of a letter and two NUL-ended texts. */
-static void undo_journal(const char *folder)
-{
-	size_t size;
-	char *text = contents_of(folder, "journal", SIZE_MAX - 1, &size);
-	if (text == NULL)
-		return;
-	for (char *at = text; at < text + size;) {
-		char *path = at + 1, *second = path + strlen(path) + 1;
-		if (second >= text + size)
-			break;
-		if (*at == 'A')
-			put_back(path, second);
-		else
-			withdraw(*at, path, second);
-		at = second + strlen(second) + 1;
-	}
-	free(text);
-}
-
 /* Removes what is in the working folder.  What says how to undo goes first and the lock last: if we
  * are killed on the way, the next session removes the rest, and does nothing else with it. */
 static void empty_folder(void)
 {
-	unlink("journal");
 	unlink("undo/head");
 	DIR *entries = opendir(".");
 	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
@@ -233,7 +179,6 @@ static void clean(int folder, const char *path)
 	char gone[PATH_MAX];
 	if (fchdir(folder) != 0)
 		return;
-	undo_journal(".");
 	take_back(".", UNDO_STOP);
 	forget_stores(".");
 	if (is_at(folder, path) &&

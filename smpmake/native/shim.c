@@ -171,7 +171,8 @@ static int take_place(const char *board)
 }
 
 /* Whether the tool may be run at once, and nobody need hear of it. */
-static int is_unheard(const char *tool, int prints, int argc, char *const *argv, struct context *s)
+static int runs_unasked(const char *tool, int prints, int argc, char *const *argv,
+                        struct context *s)
 {
 	struct head head;
 	int disk = prints || is_among(tool, disk_tools);
@@ -236,7 +237,7 @@ int main(int argc, char **argv)
 	int prints = is_among(tool, printers);
 	if (prints && !prints_into_file())
 		return execute(real, argv, s.env);
-	if (is_unheard(tool, prints, argc, argv, &s))
+	if (runs_unasked(tool, prints, argc, argv, &s))
 		return execute(real, argv, s.env);
 	int connection = open_connection(s.socket);
 	if (connection < 0)

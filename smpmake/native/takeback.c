@@ -183,6 +183,8 @@ static void undo_new(const struct item *item)
 	if (item->entry->inode != 0 ? !is_same(item->entry, &info)
 	                            : !is_born_since(path, item->entry))
 		return;
+	if (item->entry->flags & UNDO_EMPTY && info.st_size != 0)
+		return;
 	if ((S_ISDIR(info.st_mode) ? rmdir(path) : unlink(path)) != 0)
 		complain_of(path, strerror(errno));
 }
@@ -202,6 +204,9 @@ static void undo_gone(const struct journal *j, const struct item *item)
 	const struct undo_entry *entry = item->entry;
 	char kept[PATH_MAX];
 	struct stat info;
+	if (entry->flags & UNDO_ASIDE &&
+	    (name_of_kept(j, item, kept) != 0 || lstat(kept, &info) != 0))
+		return;
 	if (lstat(item->path, &info) == 0) {
 		if (!is_same(entry, &info))
 			complain_of(item->path, "is there again");

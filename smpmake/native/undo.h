@@ -7,6 +7,11 @@
  *
  * A position is a count of bytes in the log: an order over everything that guards wrote down.  What
  * the server writes stands before what guards write at the same position.
+ *
+ * Where nothing can be undone guards write nothing, and the server writes what concerns promises
+ * alone: what is to be made, which older targets it has set aside (GONE), which files say that a
+ * command is done (NEW, META).  These entries have the command's number, and UNDO_STAYS follows
+ * when it has ended: so it is exactly what has not ended that is undone.
  */
 #ifndef SMPMAKE_UNDO_H
 #define SMPMAKE_UNDO_H
@@ -59,6 +64,8 @@ enum undo_kind {
 #define UNDO_FOLLOW 1u /* links in the last component were followed */
 #define UNDO_GREW 2u   /* DATA: only appended to, so that cutting it off is enough */
 #define UNDO_WHOLE 4u  /* DATA: all of the contents have been kept */
+#define UNDO_EMPTY 8u  /* NEW: it goes only as long as nothing is in it */
+#define UNDO_ASIDE 16u /* GONE: a worker that ends the command removes what is kept, too */
 
 struct undo_entry {
 	uint32_t size; /* with its texts, a multiple of 8; the first that is written */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x4b4d5053u /* "SPMK" */
-#define WIRE_VERSION 3u
+#define WIRE_VERSION 4u
 /* What our variables begin with; smpmake/variables.py has their names. */
 #define OURS "_SMPMAKE_"
 
@@ -101,8 +101,8 @@ struct wire_worker {
 	uint32_t reserved;
 };
 
-/* One output in the blob: a byte of flags, the path, NUL, the name of the stale copy that was
- * set aside (empty: none), NUL.  Paths are absolute. */
+/* One output in the blob: a byte of flags, the path, NUL, where its stale copy is that was set
+ * aside (empty: none), NUL.  Paths are absolute. */
 #define OUTPUT_TIMED 1u   /* gets the time of issue */
 #define OUTPUT_MADE 2u    /* made by this job: goes if the job does not finish */
 #define OUTPUT_PRINTED 4u /* is the job's stdout; it is there, and empty */

@@ -317,15 +317,12 @@ static int run(struct worker *w, struct job *job)
 		wait_for(w, job, tool, &result.wait_status, &usage);
 	result.end_ns = monotonic_ns();
 	close_terminal(&w->terminal);
-	if (tool < 0)
-		restore_failed(job);
-	else if (WIFSIGNALED(result.wait_status) || (w->told_to_end && result.wait_status != 0)) {
+	if (tool > 0 && result.wait_status == 0)
+		result.missing = finish(job);
+	else if (tool > 0 && (WIFSIGNALED(result.wait_status) || w->told_to_end)) {
 		end_orphans(w, tool);
 		remove_unfinished(job);
-	} else if (WEXITSTATUS(result.wait_status) != 0)
-		restore_failed(job);
-	else
-		result.missing = finish(job);
+	}
 	int sent = report(w, &result, &usage);
 	int left_behind = tool > 0 && kill(-tool, 0) == 0;
 	empty(&w->out, left_behind);

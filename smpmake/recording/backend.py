@@ -7,12 +7,12 @@ import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from smpmake import variables
 from smpmake.config import Settings
 from smpmake.recording import plain
-from smpmake.recording.builds import Builds, watch_journal
+from smpmake.recording.builds import Builds, of_journal, of_settings, watch_journal
 from smpmake.recording.ends import Counted, Shell, Shim, settling, withdrawing
 from smpmake.recording.recorder import Recorder
 from smpmake.recording.seams import Seams
@@ -23,20 +23,17 @@ from smpmake.records import BuildRecord
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.local import LocalBackend
-from smpmake.session.stage import BUILD, Stage
+from smpmake.session.setup import BUILD, SessionSetup
 
 if TYPE_CHECKING:
+    from smpmake.capacity.tokens import Tokens
     from smpmake.engine.command import Reply
     from smpmake.engine.engine import Engine
+    from smpmake.guard.scoreboard import Scoreboard
     from smpmake.protocol.wire import Invoke, Question
+    from smpmake.undo.journal import UndoJournal
 
 T = TypeVar("T")
-
-#: Settings that an engine knows.
-SETTINGS: Final = (
-    *("chaos", "memory", "nice", "redact", "keep_going", "history", "guard", "foreground"),
-    *("exclusive", "recipes", "undo", "output"),
-)
 
 
 def prepare(settings: Settings) -> Settings:
@@ -58,7 +55,9 @@ def prepare(settings: Settings) -> Settings:
 class RecordedBackend(LocalBackend):
     """See LocalBackend.  Raises TapeError where nothing can be recorded."""
 
-    def __init__(self, settings: Settings, slots: int, program: str, stage: Stage | None) -> None:
+    def __init__(
+        self, settings: Settings, slots: int, program: str, stage: SessionSetup | None
+    ) -> None:
         super().__init__(settings, slots, program, stage)
         self._recorder = Recorder(Path(settings.record))
         self._system = System(self._recorder, self._recorder.keep, _unplayed)
@@ -70,13 +69,13 @@ class RecordedBackend(LocalBackend):
     # ------------------------------------------------------------------ its beginning
 
     def _serve(self, driver: Driver) -> None:
-        from smpmake.engine import assembly
+        from smpmake.server import factory
 
         seams, recorder = self._seams, self._recorder
         recorder.begin(
             {
                 "tools": [dataclasses.asdict(tool) for tool in self._settings.tools],
-                "settings": {name: getattr(self._settings, name) for name in SETTINGS},
+                "settings": of_settings(self._settings),
                 "slots": self._slots,
                 "folder": os.fspath(self.folder),
                 "command": self._build.driver,
@@ -90,31 +89,40 @@ class RecordedBackend(LocalBackend):
         loop = asyncio.get_running_loop()
         for name, method in seams.loop(loop).items():
             setattr(loop, name, method)
-        if self._build.undo is not None:
-            watch_journal(seams, self._build.undo)
-        rooms: Any = assembly
-        assemble, pool = assembly.assemble, rooms.Pool
+        rooms: Any = factory
+        create, pool = rooms.create_engine, rooms.Pool
 
-        def assembled(*args: Any, tokens: Any = None, **named: Any) -> Engine:
+        def created(
+            settings: Settings,
+            folder: Path,
+            journal: UndoJournal,
+            board: Scoreboard,
+            slots: int,
+            *,
+            tokens: Tokens | None,
+            **named: Any,
+        ) -> Engine:
             counted = Counted(seams, tokens) if tokens is not None else None
             data = {
                 "tokens": tokens is not None,
                 "keeper": driver.keeper.pid,
-                "journal": self._build.undo is not None,
+                "journal": of_journal(journal),
             }
-            engine = recorder.enter(
-                "serve", data, lambda entry: assemble(*args, tokens=counted, **named)
+            watch_journal(seams, journal)
+            args = (settings, folder, journal, board, slots)
+            engine: Engine = recorder.enter(
+                "serve", data, lambda entry: create(*args, tokens=counted, **named)
             )
-            self._attach(engine, args[2])
+            self._attach(engine, board)
             return engine
 
         stopped, self._stopped = self._stopped, 0
-        rooms.assemble = assembled
+        rooms.create_engine = created
         rooms.Pool = lambda *args, **named: Shell(seams, pool(*args, **named))
         try:
             super()._serve(driver)
         finally:
-            rooms.assemble, rooms.Pool = assemble, pool
+            rooms.create_engine, rooms.Pool = create, pool
         assert self._engine is not None
         self._engine.builds = Builds(seams)
         self._engine.builds[BUILD] = self._build

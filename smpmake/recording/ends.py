@@ -11,9 +11,9 @@ from smpmake.recording.seams import Seams
 from smpmake.recording.substitutes import same
 
 if TYPE_CHECKING:
+    from smpmake.capacity.tokens import Tokens
     from smpmake.engine.command import Reply
     from smpmake.engine.pool import OnLost, OnResult, Workers
-    from smpmake.engine.tokens import Tokens
     from smpmake.schedule.job import Job
 
 
@@ -156,20 +156,20 @@ class Shell:
 
 
 class Counted:
-    """Tokens (engine.tokens.Tokens) that are recorded."""
+    """Tokens (capacity.tokens.Tokens) that are recorded."""
 
     def __init__(self, seams: Seams, real: Tokens | None) -> None:
         self._seams = seams
         self._real: Any = real
 
     @property
-    def wanted_elsewhere(self) -> bool:
+    def contended(self) -> bool:
         """See Tokens."""
-        return self._ask("wanted elsewhere", lambda: self._real.wanted_elsewhere)
+        return bool(self._ask("contended", lambda: self._real.contended))
 
-    def another(self, busy: int) -> bool:
+    def most(self, wanted: int) -> int:
         """See Tokens."""
-        return self._ask(f"another {busy}", lambda: self._real.another(busy))
+        return int(self._ask(f"most {wanted}", lambda: self._real.most(wanted)))
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
         """See Tokens."""
@@ -182,8 +182,8 @@ class Counted:
     def _woken(self) -> None:
         self._seams.world.enter("tokens", "tokens", lambda entry: self._seams.left["tokens"]())
 
-    def _ask(self, question: str, real: Callable[[], bool]) -> bool:
+    def _ask(self, question: str, real: Callable[[], int]) -> int:
         world = self._seams.world
         if world.current is None:
             return real()
-        return bool(world.ask(question, "", real, same, same, anew=True))
+        return int(world.ask(question, "", real, same, same, anew=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import functools
 import json
 import tempfile
@@ -15,11 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from smpmake.config import Settings
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.known_silence import KnownSilence
-from smpmake.decide.rules import Rules
-from smpmake.engine import assembly
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
 from smpmake.engine.sinks import Transcript
@@ -27,7 +23,7 @@ from smpmake.forecast import Forecast
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
 from smpmake.recording import plain
-from smpmake.recording.builds import OF_JOURNAL, Builds, watch_journal
+from smpmake.recording.builds import Builds, to_journal, to_settings
 from smpmake.recording.ends import Counted, Shell, Shim, settling
 from smpmake.recording.recorder import BESIDE
 from smpmake.recording.recording import Recording
@@ -44,8 +40,9 @@ from smpmake.recording.world import (
     raised,
 )
 from smpmake.records import BuildRecord, Past
+from smpmake.server import factory
 from smpmake.session.local import LocalBackend
-from smpmake.session.stage import BUILD
+from smpmake.session.setup import BUILD
 from smpmake.undo.journal import UndoJournal
 
 T = TypeVar("T")
@@ -189,6 +186,7 @@ class Player:
         self._head = recording.head
         self._pool = Shell(self.seams, None)
         self._engine: Engine
+        self._journal: UndoJournal
         self._backend: LocalBackend
         self._board: Scoreboard
 
@@ -199,7 +197,7 @@ class Player:
             loop: Any = _Loop(self.seams.loop(None))
             self.seams.install()
             asyncio._set_running_loop(loop)
-            rooms: Any = assembly
+            rooms: Any = factory
             pool = rooms.Pool
             rooms.Pool = lambda *args, **named: self._pool
             try:
@@ -247,17 +245,17 @@ class Player:
 
     def _serve(self, entry: Entry, data: Any) -> None:
         head = self._head
-        given: dict[str, Any] = {k: _tuple(value) for k, value in head["settings"].items()}
-        settings = Settings()._replace(**given)
+        settings = to_settings(head["settings"])
         self.seams.secrets = settings.redact
         slots = head["slots"]
-        self._engine = assembly.assemble(
-            *(settings, Path(head["folder"]), self._board, slots),
+        self._journal = to_journal(data["journal"], self.seams)
+        self._engine = factory.create_engine(
+            *(settings, Path(head["folder"]), self._journal, self._board, slots),
             alive=-1,
             keeper=data["keeper"],
             tokens=Counted(self.seams, None) if data["tokens"] else None,
         )
-        if data["journal"]:
+        if self._journal.undoes:
             self._board.keep_journal()
         self.seams.attach(self._engine, self._board)
         self._engine.builds = Builds(self.seams)
@@ -270,20 +268,19 @@ class Player:
         out, err = (FileId(*each) for each in head["output"])
         backend._own_output = (out, err)
         if settings.history:
-            self._engine.priority.await_forecast(slots)
+            self._engine.capacity.memory.awaits_forecast = True
 
     def _build(self, entry: Entry, data: Any) -> None:
-        rules: list[Any] = [_tuple(each) for each in data["rules"]]
-        build = Build(data["id"], Rules(*rules)._replace(ignored=frozenset(rules[3])))
-        for name in ("keep_going", "began", "wmakes", "driver"):
+        build = Build(data["id"], to_settings(data["rules"]))
+        for name in ("began", "wmakes", "driver"):
             setattr(build, name, data[name])
         if data["driver_output"] is not None:
             out, err = data["driver_output"]
             build.driver_output = (FileId(*out), FileId(*err))
         if data["outer"] is not None:
             build.join(self._engine.builds[data["outer"]])
-        elif data["undo"] is not None:
-            build.undo = self._journal(data["undo"])
+        elif data["undo"]:
+            build.undo = self._journal
             build.on_squash = _nothing
         if data["outer"] is None:
             build.known_failures = KnownFailures.__new__(KnownFailures) if data["known"] else None
@@ -293,17 +290,6 @@ class Player:
         if build.id == BUILD:
             self._backend._build = build
         self._engine.builds[build.id] = build
-
-    def _journal(self, known: dict[str, Any]) -> UndoJournal:
-        undo = UndoJournal.__new__(UndoJournal)
-        undo._folder = Path(known["folder"])
-        for name in OF_JOURNAL:
-            setattr(undo, name, copy.copy(known[name]))
-        undo._log, undo._server = self.system.new(""), self.system.new("")
-        words: Any = [0] * 4096
-        undo._words = undo._times = undo._halves = words
-        watch_journal(self.seams, undo)
-        return undo
 
     def _invoke(self, entry: Entry, data: Any) -> None:
         invoke = plain.to_invoke(data["invoke"], self._recording.environment)
@@ -410,11 +396,6 @@ class _Driver:
     def __init__(self, pid: int) -> None:
         self.keeper = self
         self.pid = pid
-
-
-def _tuple(value: Any) -> Any:
-    """A list in JSON was none."""
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _nothing() -> None:

@@ -157,7 +157,7 @@ class Seams:
         world = self.world
         self.board = BoardRows(board)
         self.board.changed()  # what there is at the beginning
-        for name in ("put_up", "take_down"):
+        for name in ("publish", "retract"):
             self._marks(board, name)
         if engine._chaos._random is not None:
             dice: Any = _Dice(world, engine._chaos._random)

@@ -239,6 +239,7 @@ class System:
         yield os, "read", self._os_read
         yield os, "pread", self._os_pread
         yield os, "write", self._os_write
+        yield os, "pwrite", self._os_write
         yield os, "lseek", self._lseek
         yield os, "scandir", self._scandir
         yield os, "readlink", self._readlink
@@ -448,11 +449,11 @@ class System:
             return content[at : at + size]
         return self.text(f"read {at} {size}", known.name, lambda: real(fd, size, at))
 
-    def _os_write(self, real: Any, fd: int, data: Any) -> int:
+    def _os_write(self, real: Any, fd: int, data: Any, *at: int) -> int:
         name = self.name(fd)
         text = _entries(bytes(data)) if name == JOURNAL else text_of(bytes(data))
         done = self.world.do(
-            "write", name, lambda: real(fd, data), same, same, text, changes=(name,)
+            "write", name, lambda: real(fd, data, *at), same, same, text, changes=(name,)
         )
         return int(done)
 

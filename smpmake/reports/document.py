@@ -1,20 +1,20 @@
 """A build as a JSON-able document: what `--json` prints, and what every other report is made from.
 
-docs/report-format.md describes it; `VERSION` changes whenever a reader could be misled.
+docs/report-format.md describes it; its version changes whenever a reader could be misled.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from smpmake.columns import REPORT_VERSION, REPORTED
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.reports.ending import failures
-from smpmake.timing import Depth, Ends, Timing, analyse, explore, gain
+from smpmake.timing import Details, Ends, Timing, analyse, explore, gain
 from smpmake.timing.groups import Group, folder, language
 
 FORMAT: Final = "smpmake-report"
-VERSION: Final = 3
 _MOST_SAMPLES: Final = 1000
 
 Document = dict[str, Any]
@@ -28,7 +28,7 @@ def document(record: BuildRecord) -> Document:
     awaited = _awaited(record) if record.running else {}
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": REPORT_VERSION,
         "build": _build(record),
         "environment": _environment(record),
         "figures": _figures(record, timing, depth),
@@ -171,7 +171,7 @@ def _ends(ends: Ends | None) -> Document | None:
     return {"low": low, "middle": round(ends.middle, 4), "high": high}
 
 
-def _figures(record: BuildRecord, timing: Timing, depth: Depth) -> Document:
+def _figures(record: BuildRecord, timing: Timing, depth: Details) -> Document:
     told = not timing.why_not
     ended = not gain.of_end(record)
     bounds = {
@@ -246,40 +246,18 @@ def _awaited(record: BuildRecord) -> dict[int, list[int]]:
 def _command(
     command: CommandRecord, record: BuildRecord, timing: Timing, awaited: list[int]
 ) -> Document:
-    def at(time: int) -> float | None:
-        return _s(max(0, time - record.started) / 1e9) if time else None
-
-    return {
-        "number": command.number,
-        "tool": command.tool,
-        "kind": command.kind,
+    made = {
         "language": language(command),
         "folder": folder(command, record.cwd),
-        "cwd": command.cwd,
         "command": command.command,
-        "outputs": list(command.outputs),
-        "verdict": command.verdict,
-        "reason": command.reason,
-        "state": command.state,
-        "status": command.status,
-        "slot": command.slot,
-        "issued": at(command.issued),
-        "ready": at(command.ready),
-        "started": at(command.started),
-        "ended": at(command.ended),
-        "host": command.host,
-        "sent": at(command.sent),
-        "waited_for": command.waited_for,
         "waits_for": awaited,
-        "user": command.user_us / 1e6,
-        "system": command.system_us / 1e6,
-        "waited_for_cpu": command.delay_us / 1e6 if command.delay_us >= 0 else None,
         "weighted": _s(timing.concurrency.weighted.get(command.number, 0.0)),
-        "max_rss_bytes": command.max_rss * 1024,
-        "surprises": list(command.surprises),
-        "program": command.program,
-        "warnings": command.warnings if command.warnings >= 0 else None,
-        "errors": command.errors if command.errors >= 0 else None,
+    }
+    return {
+        column.report: column.reported(command, record.started)
+        if column.name
+        else made[column.report]
+        for column in REPORTED
     }
 
 

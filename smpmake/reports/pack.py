@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any, Final, TypeVar
 
+from smpmake.columns import COLUMNS
 from smpmake.reports import phrases
 from smpmake.reports.document import Document
 from smpmake.units import printable
@@ -34,14 +35,14 @@ def pack(document: Document) -> dict[str, Any]:
         for c in commands
         if c["surprises"]
     }
+    plain = {column.report: column.kind for column in COLUMNS if column.page}
+    values = {key: [c[key] for c in commands] for key in plain}
     names = {
-        key: [printable(c[key]) for c in commands]
-        for key in ("tool", "kind", "language", "folder", "cwd", "verdict", "reason", "state")
+        key: [printable(each) for each in values[key]] if any(values[key]) else []
+        for key, kind in plain.items()
+        if kind == "text"
     }
-    elsewhere = {}
-    if any(c["host"] for c in commands):
-        names["host"] = [printable(c["host"]) for c in commands]
-        elsewhere["sent"] = [_after(c["started"], c["sent"]) for c in commands]
+    is_elsewhere = any(c["host"] for c in commands)
     who = {key: [printable(stall[key]) for stall in stalls] for key in ("who", "cause", "path")}
     words = Counter(word for _, line in lines for word in line)
     for several in (*outputs, *names.values(), *who.values()):
@@ -61,23 +62,22 @@ def pack(document: Document) -> dict[str, Any]:
         "ticks": _TICKS,
         "shared": shared,
         "words": rest,
+        "columns": plain,
         "commands": {
             **{key: encoded(column) for key, column in names.items()},
             "number": _steps(c["number"] for c in commands),
             "line": [[same, *encoded(line)] for same, line in lines],
             "outputs": [encoded(each) for each in outputs],
-            "status": [c["status"] for c in commands],
-            "slot": [c["slot"] for c in commands],
-            "waited_for": [c["waited_for"] for c in commands],
+            **{
+                key: list(map(_PACKED[kind], values[key]))
+                for key, kind in plain.items()
+                if kind in _PACKED
+            },
             "issued": _steps(_ticks(c["issued"]) for c in commands),
             "ready": [_after(c["issued"] or 0.0, c["ready"]) for c in commands],
             "started": [_after(c["issued"] or 0.0, c["started"]) for c in commands],
             "took": [_after(c["started"], c["ended"]) for c in commands],
-            "user": [_ticks(c["user"]) for c in commands],
-            "system": [_ticks(c["system"]) for c in commands],
-            "weighted": [_ticks(c["weighted"]) for c in commands],
-            "memory": [c["max_rss_bytes"] >> 10 for c in commands],
-            **elsewhere,
+            "sent": [_after(c["started"], c["sent"]) for c in commands if is_elsewhere],
         },
         "surprises": surprises,
         "stalls": {
@@ -147,3 +147,12 @@ def _steps(values: Iterable[int]) -> list[int]:
         steps.append(value - last)
         last = value
     return steps
+
+
+#: How values of a column that the page gets as it is are made small.
+_PACKED: Final[dict[str, Callable[[Any], Any]]] = {
+    "number": lambda value: value,
+    "CPU": _ticks,
+    "seconds": _ticks,
+    "KiB": lambda value: value >> 10,
+}

@@ -307,7 +307,7 @@ class Hazards:
             if job.operands.search in near or (unsaid and job.operands.search is None)
         }
 
-    def everybody(self, before: int = EVERYBODY) -> set[Job]:
+    def all_before(self, before: int = EVERYBODY) -> set[Job]:
         """All of them."""
         return _deferred(self._present, before)
 

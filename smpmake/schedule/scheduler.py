@@ -11,6 +11,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from enum import Enum
 
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import NEXT, NOBODY, Job, Mode, State
@@ -46,6 +47,16 @@ class Cancelled:
 
 
 Action = Start | Grant | Resume | Cancelled
+
+
+class Room(Enum):
+    """What there is for one more command: `SMALLER` for none that needs as much as this one."""
+
+    FREE = "free"
+    SMALLER = "smaller"
+    NONE = "none"
+
+
 _UNSTARTED = (State.WAITING, State.READY)
 _WANTS_SLOT = (State.READY, State.RESUMING)
 _LOOK_AHEAD = 32  # jobs that are asked for when one is too large for now
@@ -55,14 +66,10 @@ class Scheduler:
     """Slots, hazards and the queue.  One instance a server.
 
     rank    what the queue is ordered by: the order of issue, if nothing else is wanted.
-    admits  whether a job may start; asked with whether it would be the only one, which it always
-            may be.  A job that is admitted starts.
-    another whether one more slot may be used beside so many, which may also be somebody else's
-            to say; the first always may.
-    unheard how many commands are at work that were never issued; asked with those who wait, of
-            whom one may be such a command.
-    held    jobs that had a slot at the last turn and were not admitted.
-    short   whether there was no other slot to be had then, though one is free.
+    room    what there is for a job beside so many that have a slot; asked with those who wait in
+            the foreground.  One for which it is free starts.  The only one must find room in time.
+    held    jobs that were too large at the last turn.
+    short   whether there was no room for any then, though a slot is free.
     counts  how many jobs are in each state, or came to that end.
     """
 
@@ -70,9 +77,7 @@ class Scheduler:
         self,
         slots: int,
         rank: Callable[[Job], float] = lambda job: job.number,
-        admits: Callable[[Job, bool], bool] = lambda job, alone: True,
-        another: Callable[[int], bool] = lambda busy: True,
-        unheard: Callable[[Collection[Job]], int] = lambda waiting: 0,
+        room: Callable[[Job, int, Collection[Job]], Room] = lambda job, busy, waiting: Room.FREE,
     ) -> None:
         self.hazards = Hazards()
         self.slots = slots
@@ -80,9 +85,7 @@ class Scheduler:
         self._lanes = slots
         self._parked: list[int] = []
         self._rank = rank
-        self._admits = admits
-        self._another = another
-        self._unheard = unheard
+        self._room = room
         self.held = 0
         self.short = False
         self._urgent: list[tuple[float, int, Job]] = []
@@ -102,9 +105,7 @@ class Scheduler:
         if job.mode is Mode.FOREGROUND:
             job.urgent = True
         self._enter(job, self.hazards.enter(job), now, actions)
-        if job.state is not State.WAITING:
-            self._dispatch(actions)
-        return actions
+        return actions if job.state is State.WAITING else self._dispatch(actions)
 
     def finished(self, job: Job, *, ok: bool, now: int, told: bool = False) -> list[Action]:
         """A running command ended; what needs its outputs is cancelled if it failed, unless its
@@ -113,8 +114,7 @@ class Scheduler:
         self._release(job)
         self._set(job, State.DONE if ok else State.FAILED)
         self._retire(job, now, actions, cause=None if ok or told else job)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch(actions)
 
     def cancel(
         self, which: Callable[[Job], bool], now: int, cause: Job | None = None
@@ -128,8 +128,7 @@ class Scheduler:
         for job in [j for j in self.hazards.present() if j.state in _UNSTARTED and which(j)]:
             if not (job.light and job.mode is Mode.DEFERRED):
                 self._cancel(job, now, actions, cause)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch(actions)
 
     def wait(self, waiter: Job, blockers: set[Job], now: int) -> list[Action]:
         """Somebody in the foreground waits for commands, and is granted when they ended."""
@@ -149,20 +148,18 @@ class Scheduler:
         self._cancel(waiter, now, actions, None)
         return actions
 
-    def relax(self, now: int) -> list[Action]:
+    def drop_assumed_blockers(self, now: int) -> list[Action]:
         """Of some commands it is known now that they ask for what they read."""
         actions: list[Action] = []
         for job, blockers in self.hazards.resolved():
             self._let_go(job, blockers, now, actions)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch(actions)
 
     def wait_less(self, waiter: Job, blockers: set[Job], now: int) -> list[Action]:
         """It has turned out that somebody in the foreground has to wait for these alone."""
         actions: list[Action] = []
         self._let_go(waiter, set(waiter.blockers) - blockers, now, actions)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch(actions)
 
     def _let_go(self, job: Job, blockers: set[Job], now: int, actions: list[Action]) -> None:
         for blocker in blockers & job.blockers:
@@ -176,38 +173,32 @@ class Scheduler:
 
         Its lane in the pool stays taken, so another lane is opened for who gets the slot.
         """
-        actions: list[Action] = []
-        if job.state is State.RUNNING and job.slot is not None:
-            self._set(job, State.PAUSED)
-            if self._alone is job:
-                self._alone = None
-            if not self._parked:
-                self._parked.append(self._lanes)
-                self._lanes += 1
-            heapq.heappush(self._free, heapq.heappop(self._parked))
-            self._dispatch(actions)
-        return actions
+        if job.state is not State.RUNNING or job.slot is None:
+            return []
+        self._set(job, State.PAUSED)
+        if self._alone is job:
+            self._alone = None
+        if not self._parked:
+            self._parked.append(self._lanes)
+            self._lanes += 1
+        heapq.heappush(self._free, heapq.heappop(self._parked))
+        return self._dispatch([])
 
     def resume(self, job: Job) -> list[Action]:
         """What a paused command waited for has come; a Resume follows when it has a slot again."""
-        actions: list[Action] = []
-        if job.state is State.PAUSED:
-            self._set(job, State.RESUMING)
-            self._push(self._urgent, job)
-            self._dispatch(actions)
-        else:
-            actions.append(Resume(job))
-        return actions
+        if job.state is not State.PAUSED:
+            return [Resume(job)]
+        self._set(job, State.RESUMING)
+        self._push(self._urgent, job)
+        return self._dispatch([])
 
     def again(self, job: Job) -> list[Action]:
         """A running job came to nothing through no fault of its own: back to the queue."""
-        actions: list[Action] = []
         self._release(job)
         job.light = False
         self._set(job, State.READY)
         self._push(self._urgent, job)
-        self._dispatch(actions)
-        return actions
+        return self._dispatch([])
 
     def _set(self, job: Job, state: State) -> None:
         """The one place where a job's state changes."""
@@ -229,7 +220,7 @@ class Scheduler:
         for blocker in blockers:
             blocker.followers[job] = None
         if job.urgent:
-            self._hurry(job)
+            self._boost(job)
 
     def _ready(self, job: Job, now: int, actions: list[Action]) -> None:
         self._set(job, State.READY)
@@ -242,7 +233,7 @@ class Scheduler:
     def _push(self, queue: list[tuple[float, int, Job]], job: Job) -> None:
         heapq.heappush(queue, (self._rank(job), job.number, job))
 
-    def _hurry(self, job: Job) -> None:
+    def _boost(self, job: Job) -> None:
         """What `job` waits for, and what that waits for, goes to the front."""
         todo = [job]
         while todo:
@@ -254,10 +245,8 @@ class Scheduler:
                     todo.append(blocker)
 
     def dispatch(self) -> list[Action]:
-        """Looks again: what was not admitted may be by now."""
-        actions: list[Action] = []
-        self._dispatch(actions)
-        return actions
+        """Looks again: there may be room by now."""
+        return self._dispatch([])
 
     def reorder(self) -> list[Action]:
         """Ranks have changed, also of what stands in the queues already."""
@@ -266,10 +255,10 @@ class Scheduler:
             heapq.heapify(queue)
         return self.dispatch()
 
-    def _dispatch(self, actions: list[Action]) -> None:
+    def _dispatch(self, actions: list[Action]) -> list[Action]:
+        """Adds the starts of those for which there is room."""
         passed_over: list[tuple[float, int, Job]] = []
         self.short = False
-        unheard: int | None = None  # none begins while we are at it, so one look is enough
         while self._free and self._alone is None:
             # A job that was hurried stands in both queues; its state tells whether it still counts.
             queue = self._urgent or self._queue
@@ -279,27 +268,24 @@ class Scheduler:
             if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
                 continue
-            if unheard is None:
-                unheard = self._unheard(self._waiting)
-            busy = self.busy + unheard
-            if job.exclusive and busy:
+            if job.exclusive and self.busy:
                 break
-            alone = busy == 0
-            if not alone and (busy >= self.slots or not self._another(busy)):
+            room = self._room(job, self.busy, self._waiting)
+            if room is Room.NONE:
                 self.short = True
                 break
-            if job.state is State.READY and not self._admits(job, alone) and not alone:
-                # Smaller ones may go first, but not past what somebody waits for.
-                if queue is self._urgent or len(passed_over) >= _LOOK_AHEAD:
-                    passed_over.append(heapq.heappop(queue))
-                    break
-                passed_over.append(heapq.heappop(queue))
+            entry = heapq.heappop(queue)
+            if room is Room.FREE:
+                self._take_slot(job, actions)
                 continue
-            heapq.heappop(queue)
-            self._take_slot(job, actions)
+            # Smaller ones may go first, but not past what somebody waits for.
+            passed_over.append(entry)
+            if queue is self._urgent or len(passed_over) > _LOOK_AHEAD:
+                break
         self.held = len(passed_over)
         for entry in passed_over:
             heapq.heappush(self._urgent if entry[2].urgent else self._queue, entry)
+        return actions
 
     def _take_slot(self, job: Job, actions: list[Action]) -> None:
         if job.exclusive:

@@ -17,21 +17,22 @@ from pathlib import Path
 from typing import Final
 
 from smpmake import cpus, folders, native
+from smpmake.capacity.neighbours import neighbours
 from smpmake.commands import families
 from smpmake.config import Settings
-from smpmake.engine.assembly import assemble
 from smpmake.errors import SmpmakeError
 from smpmake.guard.files import programs_of_system
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import keeping
 from smpmake.protocol.client import Client, ServerGoneError
 from smpmake.records import BuildRecord
-from smpmake.server.guests import Guests, Notebook, State
-from smpmake.server.neighbours import neighbours
+from smpmake.server.factory import create_engine
+from smpmake.server.implicit_builds import BuildLog, ImplicitBuilds, State
 from smpmake.server.requests import Requests
 from smpmake.server.rundir import clean, is_suitable, listen, open_folder
 from smpmake.server.shim_cache import shims_for
 from smpmake.server.socket import Server
+from smpmake.undo.journal import UndoJournal
 
 LONGEST_NAME: Final = 40
 _PATIENCE: Final = 5.0  # s
@@ -69,14 +70,14 @@ def folder_of(name: str) -> Path:
 class Service:
     """Serves builds until told to stop.
 
-    note, look  see Guests.
+    note, look  see ImplicitBuilds.
     """
 
     def __init__(
         self,
         name: str,
         settings: Settings,
-        note: Callable[[BuildRecord], Notebook],
+        note: Callable[[BuildRecord], BuildLog],
         look: Callable[[], State],
     ) -> None:
         self._name = name
@@ -101,20 +102,22 @@ class Service:
                 alive, alive_write = os.pipe2(os.O_CLOEXEC)
                 held.callback(os.close, alive)
                 held.callback(os.close, alive_write)
+                journal = UndoJournal(self._path)
+                held.callback(journal.close)
                 keeper = self._watch_over(alive, held)
                 board = Scoreboard(self._path / "board")
                 listener = held.enter_context(listen(self._path / "socket"))
             except OSError as error:
                 raise ServiceError(f"{self._path} cannot be used: {error.strerror}") from None
             path = os.environ.get("PATH", os.defpath)
-            board.stand(programs_of_system(path))
+            board.set_initial_dirs(programs_of_system(path))
             shims = shims_for(path, self._path, families.described())
             others = None if self._settings.own_pool else neighbours(slots)
             if others is not None:
                 held.callback(others.close)
             try:
-                engine = self._engine = assemble(
-                    *(self._settings, self._path, board, slots),
+                engine = self._engine = create_engine(
+                    *(self._settings, self._path, journal, board, slots),
                     alive=alive_write,
                     keeper=keeper,
                     tokens=others,
@@ -123,7 +126,7 @@ class Service:
                 board.close()
                 raise
             held.callback(lambda: leftovers.extend(engine.close()))
-            guests = Guests(engine, self._settings, self._note, self._look)
+            guests = ImplicitBuilds(engine, self._settings, self._note, self._look)
             engine.build_of = guests.build_of
             requests = Requests(engine, self._path, shims, guests, self._stopped.set)
             server = Server(listener, engine, requests)
@@ -147,7 +150,7 @@ class Service:
         while True:
             lock = self._try_lock()
             if lock >= 0:
-                if not (self._path / "journal").exists():
+                if not (self._path / "undo/head").exists():
                     return lock
                 # The lock goes with the rest, and a new one is taken.
                 try:

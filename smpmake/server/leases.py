@@ -7,14 +7,13 @@ from then on in what the parent's children have used; where neither can be told 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from smpmake.capacity.watcher import ProcessWatcher
 from smpmake.decide.procfs import Processes, Usage
 from smpmake.engine.command import command_of
-from smpmake.engine.endings import Endings
 from smpmake.schedule.job import Job
 
 
@@ -85,18 +84,16 @@ class Leases:
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
         ended: Callable[[Job], None],
         processes: Processes | None = None,
     ) -> None:
-        self._loop = loop
         self._ended = ended
         self._meter = Meter(processes or Processes())
-        self._endings = Endings()
+        self._watcher = ProcessWatcher()
 
     def watch(self, job: Job, pid: int) -> bool:
         """Tells when the process that a shim became has ended; False where that cannot be."""
-        if not self._endings.watch(pid, lambda: self._on_end(job, pid)):
+        if not self._watcher.watch(pid, lambda: self._on_end(job, pid)):
             return False
         self._meter.begin(pid, command_of(job).invoke.parent)
         return True
@@ -110,4 +107,4 @@ class Leases:
 
     def close(self) -> None:
         """Watches nobody any more."""
-        self._endings.close()
+        self._watcher.close()

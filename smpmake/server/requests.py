@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from smpmake.decide.rules import Rules
+from smpmake.config import received
 from smpmake.engine.build import Build
 from smpmake.engine.command import command_of
 from smpmake.engine.engine import Engine
@@ -27,7 +27,7 @@ from smpmake.server.callers import SHELL_BUILD
 from smpmake.server.socket import Connection
 
 if TYPE_CHECKING:
-    from smpmake.server.guests import Guests
+    from smpmake.server.implicit_builds import ImplicitBuilds
 
 _MOST_WAITING: Final = 64  # requests of one connection
 _ROWS_A_REPLY: Final = 500
@@ -69,7 +69,7 @@ class Requests:
         engine: Engine,
         folder: Path,
         shims: Path,
-        guests: Guests | None = None,
+        guests: ImplicitBuilds | None = None,
         on_stop: Callable[[], None] | None = None,
     ) -> None:
         self._guests = guests
@@ -135,17 +135,10 @@ class Requests:
         if client in self._owners:
             raise RequestError("this connection has begun a build already")
         ids = [FileId(*map(int, pair)) for pair in message["output"]]
-        rules = Rules(
-            bool(message["guard"]),
-            tuple(map(str, message["foreground"])),
-            tuple(map(str, message["exclusive"])),
-            recipes=bool(message["recipes"]),
-        )
         self._ids += 1
         build = Build(
             f"build-{self._ids}",
-            rules,
-            bool(message["keep_going"]),
+            received(message["settings"]),
             (ids[0], ids[1]),
             began=time.time(),
             wmakes=True,  # its driver may be one
@@ -187,7 +180,7 @@ class Requests:
             waiting=stalls,
             pending=pending,
             awaited=awaited,
-            hosts=self._engine.hosts(),
+            hosts=self._engine.elsewhere.report().hosts,
         )
 
     def _builds(self, request: Request) -> None:
@@ -262,7 +255,7 @@ class Requests:
         self._no_longer_waits(request.client)  # from here on an outcome could be lost
         await self._send(request, _outcome_of(build))
 
-    async def _answer_guests(self, request: Request, guests: Guests) -> None:
+    async def _answer_guests(self, request: Request, guests: ImplicitBuilds) -> None:
         outcomes = await guests.wait(request.client.pid)
         self._no_longer_waits(request.client)  # from here on an outcome could be lost
         rows = map(_failure, outcomes.failures)

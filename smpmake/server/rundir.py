@@ -31,8 +31,7 @@ class FolderError(SmpmakeError):
 
 
 class SessionFolder:
-    """`path` is 0700 and ours; a journal is there already, so that a disk that fills up later does
-    not matter to it."""
+    """`path` is 0700 and ours."""
 
     def __init__(self) -> None:
         """Raises FolderError."""
@@ -47,7 +46,6 @@ class SessionFolder:
         self.socket = path / "socket"
         try:
             self._lock = _lock(path)
-            (path / "journal").touch(mode=0o600)
         except OSError as error:
             import shutil
 
@@ -62,9 +60,8 @@ class SessionFolder:
         """
         import shutil
 
-        for name in ("journal", "undo/head"):
-            with contextlib.suppress(OSError):
-                (self.path / name).unlink()
+        with contextlib.suppress(OSError):
+            (self.path / "undo/head").unlink()
         with contextlib.suppress(OSError), os.scandir(self.path) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):

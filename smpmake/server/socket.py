@@ -21,8 +21,8 @@ from typing import Any, Final, Protocol
 from smpmake.engine.engine import Engine
 from smpmake.protocol import frames, layout, wire
 from smpmake.schedule.job import Job
-from smpmake.server.door import Door
 from smpmake.server.leases import Leases
+from smpmake.server.listener import Listener
 
 log = logging.getLogger("smpmake")
 
@@ -52,8 +52,8 @@ class Server:
         self._requests = requests
         self._loop = asyncio.get_running_loop()
         self._open: set[Connection] = set()
-        self._leases = Leases(self._loop, engine.lease_ended)
-        self._door = Door(listener, self._welcome)
+        self._leases = Leases(engine.lease_ended)
+        self._door = Listener(listener, self._welcome)
         self._is_closed = False
 
     def close(self) -> None:
@@ -72,9 +72,9 @@ class Server:
         # What the shim sent is usually there already; then no reader is ever registered.
         Connection(self, accepted, pid).readable()
 
-    def is_knocked(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether somebody has called who has not been heard yet."""
-        return self._door.is_knocked()
+        return self._door.has_pending()
 
     # ------------------------------------------------------------------ for connections
 

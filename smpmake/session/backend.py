@@ -9,7 +9,9 @@ from typing import Final, NamedTuple, Protocol
 from smpmake.records import BuildRecord
 from smpmake.session.driver import Driver
 
-BREATH: Final = 0.1  # s for the first commands, before anything is loaded that they do not need
+STARTUP_DELAY: Final = (
+    0.1  # s for the first commands, before anything is loaded that they do not need
+)
 
 
 class TakenBack(NamedTuple):

@@ -8,7 +8,7 @@ import os
 import select
 
 from smpmake.engine.sinks import Printer, Transcript
-from smpmake.session.environment import file_id
+from smpmake.session.driver_environment import file_id
 
 
 class DriverOutput:

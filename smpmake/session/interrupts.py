@@ -45,7 +45,7 @@ class Interrupts:
         """It is this one, from now on."""
         self._driver = driver
 
-    def only_note(self) -> None:
+    def defer_signals(self) -> None:
         """What is left to do takes a moment and must be done."""
         loop = asyncio.get_running_loop()
         for number in self._heard:
@@ -62,7 +62,7 @@ class Interrupts:
         driver.ended.add_done_callback(lambda _: self._stop_once())
         # At a terminal the driver got the signal itself; it should not get it twice.
         loop.call_later(_GRACE if _has_terminal() else 0, self._pass_on, driver)
-        loop.call_later(PATIENCE, self._lose_patience, driver)
+        loop.call_later(PATIENCE, self._escalate, driver)
 
     def _interrupted_late(self, number: signal.Signals) -> None:
         self.late = self.late or number
@@ -73,7 +73,7 @@ class Interrupts:
             driver.signal(self.by)
         self._stop_once()
 
-    def _lose_patience(self, driver: Driver) -> None:
+    def _escalate(self, driver: Driver) -> None:
         if not driver.ended.done():
             driver.signal(signal.SIGKILL)
         self._stop()

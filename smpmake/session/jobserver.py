@@ -40,7 +40,7 @@ def named_in(makeflags: str) -> str:
 class JobServer:
     """Our end of it; `held` is the tokens that we have, one for each slot beyond the first."""
 
-    wanted_elsewhere = True
+    contended = True
 
     def __init__(self, named: str, folder: Path) -> None:
         """named as in MAKEFLAGS.  Raises NotPassedError, OSError or NoRoomError."""
@@ -70,20 +70,20 @@ class JobServer:
             self.close()
             raise
 
-    def another(self, busy: int) -> bool:
-        """Whether one more slot may be used beside `busy`; takes a token where that needs one."""
-        while len(self.held) < busy:
+    def most(self, wanted: int) -> int:
+        """How many slots may be used now; takes tokens for `wanted`, the first needs none."""
+        while len(self.held) < wanted - 1:
             try:
                 token = os.read(self._read, 1) if len(self.held) < _MOST else b""
             except OSError:  # none is left, mostly
-                return False
+                break
             if not token:
                 self._gone = True
-                return False
+                break
             self.held.append(token)
             self._ledger[_COUNT.size + len(self.held) - 1] = token[0]
             self._note()
-        return True
+        return len(self.held) + 1
 
     def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
         """Gives back what `busy` slots do not need; `wake` is called when there is a token to be

@@ -17,22 +17,21 @@ from smpmake.commands import wmake
 from smpmake.commands.model import Kind
 from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
-from smpmake.decide.rules import rules_of
 from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.records import BuildRecord
-from smpmake.session.backend import BREATH, TakenBack
+from smpmake.session.backend import STARTUP_DELAY, TakenBack
 from smpmake.session.driver import Driver
-from smpmake.session.environment import output_ids
+from smpmake.session.driver_environment import output_ids
 from smpmake.session.limits import SHORT
-from smpmake.session.stage import BUILD, Stage, terms_of
+from smpmake.session.setup import BUILD, SessionSetup, setup_options
 from smpmake.threads import Thread
 
 if TYPE_CHECKING:
+    from smpmake.capacity.neighbours import SharedSlots
     from smpmake.engine.engine import Engine
     from smpmake.forecast import Forecast
-    from smpmake.server.neighbours import Neighbours
     from smpmake.server.socket import Server
     from smpmake.session.driver_output import DriverOutput
     from smpmake.session.repeated import Repeated
@@ -48,8 +47,8 @@ _SERVER: Final = tuple(
     f"smpmake.{name}"
     for name in (
         *("decide.known_failures", "engine.command", "engine.observer", "engine.outcome"),
-        *("guard.questions", "engine.execute", "engine.assembly", "server.callers"),
-        *("server.requests", "server.neighbours", "server.socket"),
+        *("guard.questions", "engine.execute", "server.factory", "server.callers"),
+        *("server.requests", "capacity.neighbours", "server.socket"),
     )
 )
 
@@ -58,7 +57,7 @@ class LocalBackend:
     """A server for one build (see Backend).  `program` is the driver's."""
 
     def __init__(
-        self, settings: Settings, slots: int, program: str, stage: Stage | None = None
+        self, settings: Settings, slots: int, program: str, stage: SessionSetup | None = None
     ) -> None:
         self._settings = settings
         self._program = program
@@ -66,7 +65,7 @@ class LocalBackend:
         self._spent_before = 0
         self._record: BuildRecord | None = None
         self._engine: Engine | None = None
-        self._neighbours: Neighbours | None = None
+        self._neighbours: SharedSlots | None = None
         self._server: Server | None = None
         self._stage = stage
         self._listener: socket.socket | None = None
@@ -74,7 +73,7 @@ class LocalBackend:
         self._driver_output: DriverOutput | None = None
         self._printer: Printer | None = None  # without an engine, which has its own
         self._own_output = output_ids()
-        self._build = Build(BUILD, rules_of(settings), settings.keep_going, self._own_output)
+        self._build = Build(BUILD, settings, self._own_output)
         self._build.wmakes = wmake.is_wmake(os.path.basename(program))
         self.output: int | None = None
         self.errors: int | None = None
@@ -94,14 +93,14 @@ class LocalBackend:
         record.notices, record.stalls = build.notices, build.stalls
         self._record = record
         if self._stage is None:
-            self._stage = Stage(self._program, terms_of(self._settings))
+            self._stage = SessionSetup(self._program, setup_options(self._settings))
         stage = self._stage
         self._listener = socket.socket(fileno=stage.take_listener())
         self._board = stage.take_board()
         self.folder, self.environment = stage.path, stage.environment
         self.alive, self.output = stage.alive, stage.output
-        build.undo = stage.undo
-        if build.undo is not None:
+        if stage.journal is not None and stage.journal.undoes:
+            build.undo = stage.journal
             build.on_squash = self.on_squash
         build.notices += [text for text in (stage.doubt, stage.alone) if text]
         build.began, build.driver = record.wall_clock, record.command
@@ -144,18 +143,20 @@ class LocalBackend:
         assert self._board is not None
         assert self._listener is not None
         assert self._stage is not None
+        assert self._stage.journal is not None
+        from smpmake.capacity.neighbours import neighbours
         from smpmake.decide.known_failures import KnownFailures
         from smpmake.decide.known_silence import KnownSilence
-        from smpmake.engine.assembly import assemble
-        from smpmake.server.neighbours import neighbours
+        from smpmake.server.factory import create_engine
         from smpmake.server.requests import Requests
         from smpmake.server.socket import Server
 
         if self._stage.jobserver is None and not self._settings.own_pool:
             self._neighbours = neighbours(self._slots)
-        engine = self._engine = assemble(
+        engine = self._engine = create_engine(
             self._settings,
             self.folder,
+            self._stage.journal,
             self._board,
             self._slots,
             alive=self._stage.alive_write,
@@ -173,9 +174,9 @@ class LocalBackend:
         requests = Requests(engine, self.folder, self._stage.shims)
         self._server = Server(self._listener, engine, requests)
         if self._settings.history:
-            engine.priority.await_forecast(self._slots)
+            engine.capacity.memory.awaits_forecast = True
             loop = asyncio.get_running_loop()
-            loop.call_later(BREATH, self._begin_to_look_back, loop, os.getcwd())
+            loop.call_later(STARTUP_DELAY, self._begin_to_look_back, loop, os.getcwd())
 
     def abandon(self) -> None:
         """See Backend."""
@@ -189,9 +190,9 @@ class LocalBackend:
 
     def _begin_to_look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
         with contextlib.suppress(RuntimeError):  # no thread is left: then without
-            Thread(lambda: self._look_back(loop, cwd))
+            Thread(lambda: self._load_history(loop, cwd))
 
-    def _look_back(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
+    def _load_history(self, loop: asyncio.AbstractEventLoop, cwd: str) -> None:
         """What earlier builds tell, in a thread: the build does not wait for it, nor need it."""
         with contextlib.suppress(*SHORT):  # or the build was over sooner
             from smpmake.history import History, past
@@ -246,7 +247,7 @@ class LocalBackend:
         while True:
             for each in self._builds():
                 await each.empty.wait()
-            if self._server is None or not self._server.is_knocked():
+            if self._server is None or not self._server.has_pending():
                 return
             await asyncio.sleep(0)  # the driver may be over before its last callers are heard
 
@@ -266,13 +267,13 @@ class LocalBackend:
             (each.parallel for each in self._builds() if each.parallel), ""
         )
         if self._engine is not None:
-            from smpmake.engine import launchers
+            from smpmake.engine import launcher_logs
 
-            record.launchers = launchers.read(build)
-            record.unused = self._engine.unused
+            record.launchers = launcher_logs.read(build)
+            report = self._engine.elsewhere.report()
+            record.unused = report.unused
             if record.unused:  # it says what they say
-                known = self._engine.complaints
-                build.notices[:] = [n for n in build.notices if n not in known]
+                build.notices[:] = [n for n in build.notices if n not in report.complaints]
             if build.failures or self._stopped:  # to undo takes a process: there may be few
                 self._engine.rest()
         others = self._neighbours
@@ -295,7 +296,7 @@ class LocalBackend:
     def take_back(self, *, everything: bool) -> TakenBack:
         """See Backend."""
         undo = self._build.undo
-        if undo is None or undo.is_lost:
+        if undo is None or undo.is_incomplete:
             return TakenBack(done=False)
         from smpmake.undo.reuse import Reusable
 
@@ -316,7 +317,7 @@ class LocalBackend:
 
     def _staying(self, undo: UndoJournal) -> list[int]:
         """Commands whose results need not be made again; what failed has failed serially, too."""
-        from smpmake.undo.staying import staying
+        from smpmake.undo.retained import retained_changes
 
         read = {
             record.number: record.reads + record.inputs
@@ -326,7 +327,7 @@ class LocalBackend:
             and (record.reads or record.kind == Kind.FILE)  # a rename of ours opens nothing
         }
         failed = sorted(failure.record.number for failure in self._build.failures)
-        return staying(undo.changes(), read) + failed[:1]
+        return retained_changes(undo.changes(), read) + failed[:1]
 
     def start_over(self, *, whole: bool, quietly: bool) -> None:
         """See Backend."""
@@ -378,10 +379,10 @@ class LocalBackend:
         if self._printer is not None:
             self._printer.close()
         if engine is not None:
-            from smpmake.engine import launchers
+            from smpmake.engine import launcher_logs
 
             leftovers = engine.close()
-            launchers.close(self._build)
+            launcher_logs.close(self._build)
         elif self._board is not None:
             self._board.close()
         transcript = self._build.transcript
@@ -393,7 +394,7 @@ class LocalBackend:
             stage.close()
         return leftovers
 
-    def _transcribe(self, printer: Printer, stage: Stage) -> None:
+    def _transcribe(self, printer: Printer, stage: SessionSetup) -> None:
         """--output=serial: the driver, and the one that follows it, writes into a pipe."""
         from smpmake.session.driver_output import DriverOutput
 

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from smpmake import variables
-from smpmake.config import Settings
-from smpmake.decide.rules import rules_of
+from smpmake.config import Settings, sent
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.records import BuildRecord
 from smpmake.server.rundir import FolderError, SessionFolder
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
-from smpmake.session.environment import driver_environment, output_ids
+from smpmake.session.driver_environment import driver_environment, output_ids
 
 
 class RemoteBackend:
@@ -40,16 +39,7 @@ class RemoteBackend:
         self._counting: asyncio.Future[dict[str, Any]] | None = None
         self._session_folder: SessionFolder | None = None
         self._client: AsyncClient | None = None
-        rules = rules_of(settings)
-        self._addresses = client.ask(
-            "begin",
-            guard=rules.guard,
-            foreground=rules.foreground,
-            exclusive=rules.exclusive,
-            recipes=rules.recipes,
-            keep_going=settings.keep_going,
-            output=output_ids(),
-        )
+        self._addresses = client.ask("begin", settings=sent(settings), output=output_ids())
         self.slots = int(self._addresses["slots"])
 
     async def open(self, record: BuildRecord) -> None:

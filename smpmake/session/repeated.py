@@ -17,7 +17,7 @@ from typing import Final
 
 from smpmake.engine.sinks import Printer
 from smpmake.protocol.wire import FileId
-from smpmake.session.environment import file_id
+from smpmake.session.driver_environment import file_id
 
 _LONGEST: Final = 10.0  # s that anything is held back: somebody may be waiting for a prompt
 _MOST: Final = 4 << 20  # bytes

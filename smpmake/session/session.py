@@ -17,25 +17,25 @@ from smpmake import __version__, cpus
 from smpmake.commands import wmake
 from smpmake.commands.model import Reason
 from smpmake.config import Settings
+from smpmake.console import say
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import layout
 from smpmake.protocol.keeping import DriverEvent
 from smpmake.records import BuildRecord, Failure
-from smpmake.said import say
-from smpmake.session.backend import BREATH, Backend, TakenBack
+from smpmake.session.backend import STARTUP_DELAY, Backend, TakenBack
 from smpmake.session.driver import Driver
-from smpmake.session.headstart import Headstart
+from smpmake.session.early_start import EarlyStart
 from smpmake.session.interrupts import PATIENCE, Interrupts
 from smpmake.session.keeper import Keeper
 from smpmake.session.limits import SHORT, raise_descriptor_limit, restore_descriptor_limit
 from smpmake.session.rerun import Input, can_be_repeated, can_run_again
 from smpmake.session.sampler import Sampler
-from smpmake.threads import in_a_thread
+from smpmake.threads import run_in_thread
 from smpmake.units import seconds
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
-    from smpmake.session.watch import Watch
+    from smpmake.session.monitor import Watch
 
 log = logging.getLogger("smpmake")
 
@@ -91,7 +91,7 @@ class Session:
         backend: Backend,
         *,
         began: int = 0,
-        ahead: Headstart | None = None,
+        ahead: EarlyStart | None = None,
     ) -> None:
         self.is_begun = ahead is not None
         self._began = began
@@ -189,8 +189,8 @@ class Session:
     async def _in_time(self, driver: Driver, get_ready: Callable[[], None]) -> None:
         """What the build can do without: where there is too little for it, it is not recorded."""
         try:
-            await asyncio.wait((driver.ended,), timeout=BREATH)
-            await in_a_thread(get_ready)
+            await asyncio.wait((driver.ended,), timeout=STARTUP_DELAY)
+            await run_in_thread(get_ready)
         except Exception as error:
             self.record.notices.append(f"this build is not in the history: {error}")
 
@@ -293,7 +293,7 @@ class Session:
 
     async def _take_back(self, *, everything: bool = False) -> TakenBack:
         """In a thread: who interrupts meanwhile is heard."""
-        taken_back = await in_a_thread(lambda: self._backend.take_back(everything=everything))
+        taken_back = await run_in_thread(lambda: self._backend.take_back(everything=everything))
         for complaint in taken_back.complaints[:_MOST_COMPLAINTS]:
             self.record.notices.append(f"could not be undone: {complaint}")
         return taken_back
@@ -305,13 +305,13 @@ class Session:
         end = asyncio.create_task(self._end_of(driver))
         watch = None
         try:
-            await asyncio.wait((end,), timeout=BREATH)
+            await asyncio.wait((end,), timeout=STARTUP_DELAY)
             watch = self._watch() if not end.done() else None
             return await end
         finally:
             if watch is not None:
                 await watch.end()
-            self._interrupts.only_note()
+            self._interrupts.defer_signals()
 
     async def _end_of(self, driver: Driver) -> list[str]:
         faults = self._note_driver(await driver.ended)
@@ -323,7 +323,7 @@ class Session:
         """Begins to watch the build, if there is what that takes.  One that is over already has not
         loaded it."""
         try:
-            from smpmake.session.watch import Watch
+            from smpmake.session.monitor import Watch
 
             self._watching = self._watching or Watch(
                 self.record, self._backend, self._settings, self._sampler, self._turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from smpmake.status import line, plain
+from smpmake.status import line, log_lines
 from smpmake.status.template import Facts, Wording
 
 
@@ -23,7 +23,7 @@ def display(wording: Wording, *, quiet: bool) -> Display:
     """The one that fits where stderr goes."""
     environ = dict(os.environ)
     if quiet:
-        return plain.PlainLines(wording, 0)
+        return log_lines.LogLines(wording, 0)
     if line.wanted(wording, environ):
         return line.StatusLine(wording, has_bar=line.has_bar(environ))
-    return plain.PlainLines(wording, plain.interval_of(environ, terminal=os.isatty(2)))
+    return log_lines.LogLines(wording, log_lines.interval_of(environ, terminal=os.isatty(2)))

@@ -1,8 +1,7 @@
 """What a recorded build meant: one model, which every printer shares."""
 
-from smpmake.timing.depth import Depth, explore
-from smpmake.timing.gain import Ends
-from smpmake.timing.model import (
+from smpmake.timing.details import Details, explore
+from smpmake.timing.figures import (
     Against,
     Timing,
     Wait,
@@ -10,10 +9,11 @@ from smpmake.timing.model import (
     ancestors_share,
     efficiency,
 )
+from smpmake.timing.gain import Ends
 
 __all__ = [
     "Against",
-    "Depth",
+    "Details",
     "Ends",
     "Timing",
     "Wait",

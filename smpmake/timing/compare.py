@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing.model import analyse
+from smpmake.timing.figures import analyse
 from smpmake.timing.rounds import Range, spread
 
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from smpmake import units
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
-from smpmake.timing.model import Timing
-from smpmake.timing.spans import Span, length, union, without
+from smpmake.timing.figures import Timing
+from smpmake.timing.spans import Span, length, subtract, union
 
 _LEAST: Final = 0.02  # share of the wall time below which nothing is worth a sentence
 _MOST: Final = 8
@@ -103,7 +103,7 @@ def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
     idle = [
         hole
         for span in timing.line.driver
-        for hole in without(span, busy)
+        for hole in subtract(span, busy)
         if hole[1] - hole[0] > 0.05
     ]
     if not idle:

@@ -88,7 +88,7 @@ class _Player:
         self._waits = set(event.needs) - self._done
         if self._waits:
             self._pieces.append((self._driver_since, self._now, self._driver_freed_by))
-            self._hurry()
+            self._boost()
         else:
             if self._event == len(self._graph.events):
                 self._pieces.append((self._driver_since, self._now, self._driver_freed_by))
@@ -103,7 +103,7 @@ class _Player:
             self._because[number] = (_DRIVER, self._now)
             heapq.heappush(self._ready, (True, number))
 
-    def _hurry(self) -> None:
+    def _boost(self) -> None:
         """What the driver waits for goes first, with all it needs."""
         todo = list(self._waits)
         while todo:

@@ -32,7 +32,7 @@ def length(spans: Iterable[Span]) -> float:
     return sum(end - start for start, end in spans)
 
 
-def without(span: Span, holes: Sequence[Span]) -> list[Span]:
+def subtract(span: Span, holes: Sequence[Span]) -> list[Span]:
     """What is left of a span; holes in order, not overlapping."""
     left, (start, end) = [], span
     for first, last in holes:
@@ -126,13 +126,13 @@ def timeline(record: BuildRecord) -> Timeline:
         elif command.slot < 0:
             continue  # a rename: done by the server
         holes = union(pauses.get(command.number, ()))
-        work[command.number] = without(span, holes)
+        work[command.number] = subtract(span, holes)
     stalled = union(stalls)
     end = at(record.driver_ended) if record.driver_ended else wall
     begin = at(record.driver_started) if record.driver_started else 0.0
     others = union([*stalled, *in_tools])
-    undone = without((0.0, begin), others) if record.runs > 1 else []
-    return Timeline(wall, work, stalled, without((begin, end), others), undone)
+    undone = subtract((0.0, begin), others) if record.runs > 1 else []
+    return Timeline(wall, work, stalled, subtract((begin, end), others), undone)
 
 
 def concurrency(record: BuildRecord, line: Timeline) -> Concurrency:

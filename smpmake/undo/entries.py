@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from smpmake.protocol import layout
-from smpmake.protocol.layout import UNDO_DATA, UNDO_MARK, UNDO_MOVE, UNDO_NEW, UNDO_SWAP
+from smpmake.protocol.layout import (
+    UNDO_DATA,
+    UNDO_GONE,
+    UNDO_MARK,
+    UNDO_META,
+    UNDO_MOVE,
+    UNDO_NEW,
+    UNDO_SWAP,
+)
+from smpmake.undo.places import move
 
 ENTRY: Final = layout.UNDO_ENTRY_LAYOUT
 _PROCESS: Final = list(layout.UNDO_ENTRY_CODES).index("process")  # the parent is behind it
@@ -36,6 +46,36 @@ class Change(NamedTuple):
     def paths(self) -> set[str]:
         """The names that it changes."""
         return {self.path, self.other} - {"", "/"}
+
+
+class Vow(NamedTuple):
+    """An entry that is undone at once, while the build goes on, if its command comes to nothing:
+    of an older target that was set aside, or of a file that says that the command is done.
+
+    info  of what it is about, None for an empty file that was not there.
+    kept  where the older target is.
+    """
+
+    kind: int
+    path: str
+    info: os.stat_result | None
+    kept: str = ""
+
+    def take_back(self) -> None:
+        """Undoes it, where that loses nothing."""
+        path, info = self.path, self.info
+        with contextlib.suppress(OSError):
+            if self.kind == UNDO_META and info is not None:
+                os.utime(path, ns=(os.stat(path).st_atime_ns, info.st_mtime_ns))
+            elif self.kind == UNDO_GONE and not os.path.lexists(path):
+                move(self.kept, path)
+            elif self.kind == UNDO_NEW and _is_it(path, info):
+                os.unlink(path)
+
+
+def _is_it(path: str, info: os.stat_result | None) -> bool:
+    """Whether a file is the one that was renamed there, or else as empty as touch makes it."""
+    return os.path.samestat(os.lstat(path), info) if info else os.stat(path).st_size == 0
 
 
 def scan(data: bytes) -> Iterator[Change]:

@@ -3,6 +3,9 @@
 Guards write what the processes of the build are about to do (native/guard/journal.c), this server
 what it promised and what it does itself; native/takeback.c undoes by both, newest first, here or
 after everything has been killed.  The layout is native/undo.h's.
+
+Where nothing can be undone the server writes all the same what concerns its promises: a kill leaves
+nothing half-made, no older target out of sight, and no file that speaks of what was not done.
 """
 
 from __future__ import annotations
@@ -21,92 +24,91 @@ from smpmake import native
 from smpmake.disk.shared import shared_map
 from smpmake.protocol import layout
 from smpmake.protocol.layout import (
+    UNDO_ASIDE,
     UNDO_DATA,
+    UNDO_EMPTY,
     UNDO_ENDED,
+    UNDO_FOLLOW,
     UNDO_GONE,
     UNDO_GREW,
     UNDO_ISSUED,
     UNDO_MAGIC,
     UNDO_MARK,
+    UNDO_META,
     UNDO_MOVE,
     UNDO_NEW,
     UNDO_SEGMENT,
     UNDO_STAYS,
+    UNDO_STORES,
     UNDO_VERSION,
     UNDO_WHOLE,
-    structure,
 )
-from smpmake.undo.entries import ENTRY, Change, scan, writer_of
-from smpmake.undo.places import excepted, store_near
+from smpmake.undo.entries import ENTRY, Change, Vow, scan, writer_of
+from smpmake.undo.places import backup_dirs, excepted, move
 
-_HEAD: Final = structure(layout.UNDO_HEAD_CODES, before="store")
 _AT: Final = layout.UNDO_HEAD_AT
 _STORE: Final = layout.UNDO_STORE_LAYOUT
 _EXCEPT: Final = struct.Struct("256s")
 # Words of 64 bits, and one of 32.
 _USED, _ROOM, _START = _AT["used"] // 8, _AT["room"] // 8, _AT["start"] // 8
 _BASE, _KEPT, _ISSUES = _AT["base_ns"] // 8, _AT["kept"] // 8, _AT["issues"] // 8
-_LOST: Final = _AT["lost"] // 4
+_BUDGET: Final = _AT["budget"] // 8
+_LOST, _STORES = _AT["lost"] // 4, _AT["stores"] // 4
 _TRIES, _PAUSE = 200, 0.05  # to have a process; s between two
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
 
 
 class UndoJournal:
-    """One per session.  Raises NoRoomError or OSError where there is no room for one.
+    """One per server.  Raises NoRoomError or OSError where there is no room for one.
 
-    budget  bytes of older contents that may be kept; what would need more waits until everything
-            promised before is final.
+    undoes  whether everything is written down, so that it can be undone (`begin`).
     """
 
-    def __init__(self, folder: Path, tree: str, budget: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         own = folder / "undo"
-        kept = own / "kept"
-        kept.mkdir(mode=0o700, parents=True)
-        self._budget = budget
+        self._kept = own / "kept"
+        self._kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.undoes = False
         self._map = shared_map(own / "head", 8 * (_ISSUES + 1))
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         self._log = os.open(own / "log", flags, 0o600)
-        self._server = os.open(own / "server", flags | os.O_APPEND, 0o600)
+        self._server = os.open(own / "server", flags, 0o600)
         self._written = 0
         self._moved = False
-        try:
-            os.posix_fallocate(self._log, 0, UNDO_SEGMENT)
-        except OSError:
-            os.close(self._log)
-            os.close(self._server)
-            raise
+        self._vows: dict[int, list[Vow]] = {}
+        self._words = memoryview(self._map).cast("Q")
+        self._halves = memoryview(self._map).cast("I")
+        self._halves[0], self._halves[1] = UNDO_MAGIC, UNDO_VERSION
+        self._stores: list[str] = []
+        self._devices: list[int] = []
+        self._add_store(self._kept)
+
+    def begin(self, tree: str, budget: int) -> None:
+        """From now on everything is undone.  Raises OSError where there is no room for that.
+
+        budget  bytes of older contents that may be kept; what would need more waits until
+                everything promised before is final.
+        """
+        os.posix_fallocate(self._log, 0, UNDO_SEGMENT)
         # Outside of the session's folder: nothing may fail behind it.
-        stores = [kept, *store_near(tree, kept)]
-        self._stores = [os.fspath(store) for store in stores]
-        _HEAD.pack_into(
-            self._map,
-            0,
-            UNDO_MAGIC,
-            UNDO_VERSION,
-            0,
-            UNDO_SEGMENT,
-            0,
-            now_ns(),
-            0,
-            budget,
-            0,
-            len(stores),
-        )
-        at = _HEAD.size
-        self._devices = []
-        for store in self._stores:
-            device = _device(os.stat(store).st_dev)
-            self._devices.append(device)
-            _STORE.pack_into(self._map, at, device, os.fsencode(store))
-            at += _STORE.size
+        for store in backup_dirs(tree, self._kept):
+            self._add_store(store)
         at = _AT["except"]
-        for each in excepted(folder, _EXCEPT.size):
+        for each in excepted(self._folder, _EXCEPT.size):
             _EXCEPT.pack_into(self._map, at, each)
             at += _EXCEPT.size
-        self._words = memoryview(self._map).cast("Q")
-        self._times = memoryview(self._map).cast("q")
-        self._halves = memoryview(self._map).cast("I")
+        self._words[_ROOM], self._words[_BUDGET] = UNDO_SEGMENT, budget
+        self._words[_BASE] = now_ns()
+        self.undoes = True
+
+    def _add_store(self, store: Path) -> None:
+        device = _device(os.stat(store).st_dev)
+        at = _AT["store"] + len(self._stores) * _STORE.size
+        _STORE.pack_into(self._map, at, device, os.fsencode(store))
+        self._stores.append(os.fspath(store))
+        self._devices.append(device)
+        self._halves[_STORES] = len(self._stores)
 
     # ------------------------------------------------------------------ its state
 
@@ -118,10 +120,10 @@ class UndoJournal:
     @property
     def is_whole(self) -> bool:
         """Whether it reaches back to the beginning of the build."""
-        return not self._moved and not self.is_lost
+        return not self._moved and not self.is_incomplete
 
     @property
-    def is_lost(self) -> bool:
+    def is_incomplete(self) -> bool:
         """Whether something could not be written down, so that nothing can be undone now."""
         return bool(self._halves[_LOST])
 
@@ -130,9 +132,10 @@ class UndoJournal:
         """Bytes of older contents that are kept."""
         return self._words[_KEPT]
 
-    def lose(self) -> None:
+    def mark_incomplete(self) -> None:
         """Something happens that cannot be undone, and cannot wait."""
-        self._halves[_LOST] = 1
+        if self.undoes:
+            self._halves[_LOST] = 1
 
     def grow(self, *, wanted: bool = False) -> None:
         """Makes room for what guards will write, before they need it."""
@@ -141,7 +144,7 @@ class UndoJournal:
             try:
                 os.posix_fallocate(self._log, room, UNDO_SEGMENT)
             except OSError:
-                self.lose()
+                self.mark_incomplete()
                 return
             room += UNDO_SEGMENT
             self._words[_ROOM] = room
@@ -153,34 +156,83 @@ class UndoJournal:
         self._written = 0
         self._words[_START] = self._words[_USED]
         self._moved = True
-        self._times[_BASE] = now_ns()
+        self._words[_BASE] = now_ns()
         self._halves[_LOST] = 0
         self._empty_stores()
 
+    def rest(self) -> None:
+        """Nothing is pending: where nothing can be undone, nothing need be known of what was."""
+        if self._written and not self.undoes:
+            self.commit()
+
     # ------------------------------------------------------------------ what the server writes
 
-    def issued(self, number: int, absent: Iterable[str]) -> None:
-        """A command has been promised; `absent` are its outputs that are not there yet."""
+    def issued(self, number: int) -> None:
+        """A command has been promised."""
         self._words[_ISSUES] += 1
-        entries = [self._entry(UNDO_ISSUED, number)]
-        entries += [self._entry(UNDO_NEW, number, path) for path in absent]
-        self._write(b"".join(entries))
+        self._write(self._entry(UNDO_ISSUED, number))
 
     def ended(self, number: int) -> None:
         """A promise was kept."""
-        self._write(self._entry(UNDO_ENDED, number))
+        kinds = (UNDO_ENDED,) if self.undoes else (UNDO_ENDED, UNDO_STAYS)
+        self._write(b"".join(self._entry(kind, number) for kind in kinds))
+        for vow in self._vows.pop(number, ()):
+            if vow.kept and not self.undoes:
+                with contextlib.suppress(OSError):
+                    os.unlink(vow.kept)
 
     def stays(self, numbers: Iterable[int]) -> None:
         """What these commands made is to stay, though it was issued behind what has not ended."""
         self._write(b"".join(self._entry(UNDO_STAYS, number) for number in numbers))
 
+    def sets_aside(self, number: int, path: str, info: os.stat_result) -> str:
+        """A command is to make a file anew: until it has ended the older one is out of sight.
+
+        Returns where that is, "" where it could not be moved.
+        """
+        store = self._store_for(path, info)
+        vow = Vow(UNDO_GONE, path, info, self._item(store))
+        try:
+            text = os.readlink(path) if stat.S_ISLNK(info.st_mode) else ""
+            flags, store = UNDO_ASIDE, store + 1
+            self._write(
+                self._entry(UNDO_GONE, number, path, text, info=info, flags=flags, store=store)
+            )
+            move(path, vow.kept)
+        except OSError:
+            return ""
+        self._words[_KEPT] += info.st_size
+        self._vows.setdefault(number, []).append(vow)
+        return vow.kept
+
+    def vouches(self, numbers: Iterable[int], path: str, source: str = "") -> None:
+        """A file is about to say that commands are done.
+
+        source  the file that is renamed to it: its tool makes it anew wherever it is missing.
+        """
+        kind, flags, info = UNDO_NEW, UNDO_EMPTY, None
+        with contextlib.suppress(OSError):
+            info = os.lstat(source) if source else os.stat(path)
+            kind, flags = (UNDO_NEW, 0) if source else (UNDO_META, UNDO_FOLLOW)
+        for number in numbers:
+            self._write(self._entry(kind, number, path, info=info, flags=flags))
+            self._vows.setdefault(number, []).append(Vow(kind, path, info))
+
+    def withdraw(self, number: int) -> None:
+        """A command will not have been done: no file says so, and what it has not replaced of what
+        was set aside for it is back."""
+        for vow in reversed(self._vows.get(number, ())):
+            vow.take_back()
+        if not self.undoes:  # else it is still to be undone
+            self.ended(number)
+
     def grew(self, path: str, info: os.stat_result) -> None:
         """A file that somebody has open may be appended to from now on."""
         self._write(self._entry(UNDO_DATA, -1, path, info=info, flags=UNDO_GREW))
 
-    def makes(self, number: int, path: str) -> None:
-        """What a command makes first is about to be made by us."""
-        self._write(self._entry(UNDO_NEW, number, path))
+    def makes(self, number: int, *paths: str) -> None:
+        """What is not there is about to be made by a command, or by us for it."""
+        self._write(b"".join(self._entry(UNDO_NEW, number, path) for path in paths))
 
     def renames(self, number: int, source: str, destination: str) -> None:
         """A command's rename is about to be done by us.  Raises OSError."""
@@ -195,7 +247,7 @@ class UndoJournal:
             self._replaces(number, path, os.lstat(path))
         except OSError:
             if os.path.lexists(path):
-                self.lose()
+                self.mark_incomplete()
 
     def keeps(self, number: int, path: str, info: os.stat_result) -> None:
         """A command that has no guard will write an older file: its contents are copied."""
@@ -209,7 +261,7 @@ class UndoJournal:
             else:
                 return
         except OSError:
-            self.lose()
+            self.mark_incomplete()
             return
         self._write(self._entry(UNDO_NEW, number, path))
 
@@ -234,22 +286,29 @@ class UndoJournal:
     def _affords(self, size: int) -> None:
         # Guards count here, too; one that does so at this moment is forgotten.
         self._words[_KEPT] += size
-        if self.kept > self._budget:
+        if self.kept > self._words[_BUDGET]:
             raise OSError(errno.EDQUOT, "beyond the budget")
 
     def _replaces(self, number: int, path: str, info: os.stat_result) -> None:
         if stat.S_ISLNK(info.st_mode):
             self._write(self._entry(UNDO_GONE, number, path, os.readlink(path), info=info))
             return
-        device = _device(info.st_dev)
-        store = self._devices.index(device) if device in self._devices else -1
-        if stat.S_ISREG(info.st_mode) and store >= 0:
+        store = self._store_for(path, info)
+        if stat.S_ISREG(info.st_mode) and self._devices[store] == _device(info.st_dev):
             self._affords(info.st_size)
             with contextlib.suppress(OSError):
                 os.link(path, self._item(store))
                 self._write(self._entry(UNDO_GONE, number, path, info=info, store=store + 1))
                 return
         self.keeps(number, path, info)
+
+    def _store_for(self, path: str, info: os.stat_result) -> int:
+        """Which store is on a file's own file system; the first where none can be there."""
+        device = _device(info.st_dev)
+        if device not in self._devices and len(self._stores) < UNDO_STORES:
+            for store in backup_dirs(os.path.dirname(path), self._kept):
+                self._add_store(store)
+        return self._devices.index(device) if device in self._devices else 0
 
     def _item(self, store: int) -> str:
         """The name of what the next entry keeps."""
@@ -281,7 +340,9 @@ class UndoJournal:
                 info.st_atime_ns,
                 info.st_mtime_ns,
             )
-        folder = _folder_time(path) if kind in (UNDO_NEW, UNDO_GONE, UNDO_MOVE) else 0
+        # Of a folder in which other changes stay the time stays, too.
+        named = self.undoes and kind in (UNDO_NEW, UNDO_GONE, UNDO_MOVE)
+        folder = _folder_time(path) if named else 0
         target = _folder_time(other) if kind == UNDO_MOVE else 0
         return ENTRY.pack(
             size,
@@ -299,12 +360,14 @@ class UndoJournal:
         ) + texts.ljust(size - ENTRY.size, b"\0")
 
     def _write(self, entries: bytes) -> None:
+        """Writes entries whole, or (where the disk is full) not at all."""
         try:
-            done = os.write(self._server, entries)
+            done = os.pwrite(self._server, entries, self._written)
         except OSError:
             done = 0
         if done < len(entries):
-            self.lose()
+            os.ftruncate(self._server, self._written)
+            self.mark_incomplete()
         self._written += len(entries)
 
     # ------------------------------------------------------------------ undoing
@@ -378,8 +441,8 @@ class UndoJournal:
 
         for store in self._stores[1:]:
             shutil.rmtree(store, ignore_errors=True)
-        for view in (self._words, self._times, self._halves):
-            view.release()
+        self._words.release()
+        self._halves.release()
         self._map.close()
         os.close(self._log)
         os.close(self._server)

@@ -9,13 +9,14 @@ from pathlib import Path
 from smpmake import folders
 
 
-def store_near(tree: str, kept: Path) -> list[Path]:
+def backup_dirs(tree: str, kept: Path) -> list[Path]:
     """A folder outside of the tree, on its file system, where the session's own lies elsewhere."""
     device = os.stat(tree).st_dev
     if os.stat(kept).st_dev == device:
         return []
+    name = kept.parent.parent.name.removeprefix("smpmake-")
     for folder in [*reversed(Path(tree).parents), Path(tree)]:
-        store = folder / f".{kept.parent.parent.name}"
+        store = folder / f".smpmake-{name}"
         with contextlib.suppress(OSError):
             if os.stat(folder).st_dev == device:
                 store.mkdir(mode=0o700)
@@ -33,3 +34,16 @@ def excepted(folder: Path, longest: int) -> list[bytes]:
         with contextlib.suppress(folders.NoHomeError):
             found.append(os.fspath(find().parent))
     return [os.fsencode(each) for each in found if len(os.fsencode(each)) < longest]
+
+
+def move(source: str, destination: str) -> None:
+    """Renames a file, or copies it where that is on another file system.  Raises OSError."""
+    try:
+        os.rename(source, destination)
+    except OSError:
+        import shutil  # few builds need it, all would wait for it
+
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(destination)
+        shutil.copy2(source, destination, follow_symlinks=False)
+        os.unlink(source)

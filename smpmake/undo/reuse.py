@@ -7,7 +7,6 @@ of being run.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import os
@@ -35,6 +34,7 @@ from smpmake.records import CommandRecord
 from smpmake.schedule.names import is_product
 from smpmake.undo.entries import Change
 from smpmake.undo.journal import UndoJournal
+from smpmake.undo.places import move
 
 _PREFIXES = tuple(map(os.fsencode, variables.PREFIXES))
 Print = tuple[int, int, int] | None
@@ -134,7 +134,7 @@ class Reusable:
                     # Never a name again: the undoing moves what was given back to where it lay.
                     file.kept = f"{self._folder}/{self._count}"
                     self._count += 1
-                if not all(map(_put_aside, results.files)):
+                if not all(map(_stash, results.files)):
                     group.remove(results)
 
     def undone(self) -> None:
@@ -171,7 +171,7 @@ class Reusable:
         try:
             for file in results.files:
                 undo.renames(number, file.kept, file.path)
-                _move(file.kept, file.path)
+                move(file.kept, file.path)
                 os.utime(file.path, ns=(issued_ns, issued_ns), follow_symlinks=False)
         except OSError:
             return None
@@ -289,7 +289,7 @@ def _places(finished: Finished) -> frozenset[str]:
     return frozenset(places - {"/", "/tmp", os.environ.get("TMPDIR", "/tmp")})
 
 
-def _put_aside(file: _File) -> bool:
+def _stash(file: _File) -> bool:
     """What was changed in place is copied: its file is to be as it was.  So is a file of several
     names, by whichever of them it is changed: such a one is made again."""
     try:
@@ -301,20 +301,10 @@ def _put_aside(file: _File) -> bool:
         if file.in_place:
             shutil.copy2(file.now, file.kept, follow_symlinks=False)
         else:
-            _move(file.now, file.kept)
+            move(file.now, file.kept)
     except OSError:
         return False
     return True
-
-
-def _move(source: str, destination: str) -> None:
-    try:
-        os.rename(source, destination)
-    except OSError:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(destination)
-        shutil.copy2(source, destination, follow_symlinks=False)
-        os.unlink(source)
 
 
 def _print(path: str, *, follow: bool = True) -> Print:

@@ -6,6 +6,7 @@ import os
 import signal
 import stat
 
+import psutil
 import pytest
 
 from tests.support.held import Held
@@ -280,6 +281,35 @@ def test_p3_a_stamp_does_not_vouch_for_what_failed(space: Space, stamp: str) -> 
     assert ended.status == 1, ended.err
     assert tree.keys() == {*files, "build.sh"}
     assert (space.folder / "old.d").stat().st_mtime == 1000
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["fails", "killed"])
+@pytest.mark.parametrize("stamp", ["touch new", "touch old.d; touch old.d", "mv half.loT half.lo"])
+def test_p3_a_false_stamp_goes_where_nothing_is_undone(
+    space: Space, stamp: str, killed: bool
+) -> None:
+    """A guarded driver makes it without waiting, and with undo = "off" its changes stay."""
+    held = Held(space)
+    files = {"bad.c": "int x = oops;\n", "old.d": "kept", "half.loT": "# by libtool\n"}
+    script = f"touch -d @1000 old.d\ngcc -Dheld -c bad.c\n{stamp}\necho x > own\n: > after\n"
+    space.write({**files, ".smpmake.toml": 'undo = "off"\n', "build.sh": script})
+    process = held.start("sh", "build.sh")
+    while not (space.folder / "after").exists():
+        assert process.poll() is None
+    assert (space.folder / "old.d").stat().st_mtime > 1000 or "old.d" not in stamp
+    made = {"touch new": {"new"}, "mv half.loT half.lo": {"half.lo"}}.get(stamp, set())
+    assert made <= set(space.tree())
+    if killed:
+        below = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        psutil.wait_procs(below)
+    else:
+        held.release(process)
+    assert space.finish(process).status == (-signal.SIGKILL if killed else 1)
+    left = files.keys() - {"half.loT"} if stamp.startswith("mv") else files.keys()
+    assert space.tree().keys() == {*left, ".smpmake.toml", "build.sh", "own", "after"}
+    assert (space.folder / "old.d").stat().st_mtime == 1000
+    space.expect_clean()
 
 
 def test_stamps_stay_when_all_is_well(space: Space) -> None:

@@ -16,15 +16,15 @@ import pytest
 
 from smpmake import __version__, cpus, exports, native
 from smpmake.cli import guarded, main
+from smpmake.cli.exit import BySignal
 from smpmake.cli.group import group, insert_run, parsed
-from smpmake.cli.leaving import BySignal
 from smpmake.cli.names import COMMANDS
 from smpmake.cli.place import part
 from smpmake.cli.run import run
 from smpmake.cli.settings import settings_from
 from smpmake.config import ConfigError, Settings, load, merge
+from smpmake.console import use_color
 from smpmake.history import History
-from smpmake.said import use_color
 from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 VALUES = {"-j", "--jobs", "--color"}
@@ -495,7 +495,7 @@ def test_the_parser_makes_the_same_of_a_plain_command_line(
         seen.append((options, command))
         return 7
 
-    monkeypatch.setattr("smpmake.cli.plain.start", note)
+    monkeypatch.setattr("smpmake.cli.early.start", note)
     words = ["make", "-j2", "--", "all", "--help"]
     assert parsed(words) == 7
     ((options, command),) = seen

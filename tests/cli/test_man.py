@@ -14,9 +14,10 @@ import smpmake
 from smpmake.cli.group import group
 from smpmake.cli.man import page
 from smpmake.cli.names import COMMANDS
-from smpmake.cli.reference import markdown, variables
+from smpmake.cli.reference import variables
 from smpmake.cli.run import run
 from smpmake.options import GONE, OPTIONS
+from tests.support import documented
 
 ROOT = Path(__file__).parent.parent.parent
 GROFF = shutil.which("groff")
@@ -65,8 +66,8 @@ def test_the_variables_that_are_read_are_those_that_are_told() -> None:
 
 
 def test_the_documentation_has_this_table() -> None:
-    page = ROOT / "docs" / "settings.md"
-    assert "\n".join(markdown()) in page.read_text()
+    text = documented.SETTINGS.read_text()
+    assert documented.settings(text) == text, "run `python -m tests.support.documented`"
 
 
 @pytest.mark.slow

@@ -2,91 +2,40 @@
 
 from __future__ import annotations
 
-from smpmake.commands import (
-    assembler,
-    binutils,
-    compiler_options,
-    coreutils_options,
-    linker,
-    watcom_directives,
-    watcom_drivers,
-    watcom_lib,
-    watcom_options,
-)
+import importlib
+import pkgutil
+
+from smpmake import commands
+from smpmake.commands import watcom_directives, watcom_drivers, watcom_lib, watcom_options
+from smpmake.commands.families import FAMILIES, find
 from smpmake.commands.model import Analysis, Reason
-from smpmake.commands.options import Getopt
+from smpmake.commands.options import Getopt, Table
 from tests.commands.disk import FakeFiles, meaning
 
-TOOLS = [
-    "gcc",
-    "g++",
-    "cc",
-    "clang",
-    "clang++",
-    "x86_64-w64-mingw32-gcc",
-    "as",
-    "ld",
-    "ar",
-    "ranlib",
-    "strip",
-    "objcopy",
-    "nm",
-    "size",
-    "mv",
-    "cp",
-    "ln",
-    "rm",
-    "touch",
-    "install",
-    "mkdir",
-    "cmake",
-    "bison",
-    "yacc",
-    "flex",
-    "gperf",
-    "re2c",
-    "msgfmt",
-    "moc",
-    "uic",
-    "rcc",
-    "glib-mkenums",
-    "glib-genmarshal",
-    "gdbus-codegen",
-    "wayland-scanner",
-    "protoc",
-    "xxd",
-    "pod2man",
-    "ccache",
-    "distcc",
-    "icecc",
-    "sccache",
-    "gfortran",
-    "sdas8051",
-    "sdcc",
-    "tcc",
-    "wcc386",
-    "wpp386",
-    "bwpp",
-    "wasm",
-    "wcl386",
-    "owcc",
-    "wlink",
-    "wlib",
-    "wmake",
-    "unheard-of",
+#: Names of tools whose family is called otherwise, and more names of some families.
+NAMED = [
+    *("gcc", "g++", "cc", "clang", "clang++", "x86_64-w64-mingw32-gcc", "gfortran", "as", "ld"),
+    *("ccache", "distcc", "icecc", "sccache", "sdas8051", "sdas390"),
+    *("wcc", "wcc386", "wpp386", "bwpp", "wasm", "wcl", "wcl386", "unheard-of"),
 ]
+TOOLS = sorted({*NAMED, *(family.name for family in FAMILIES if find(family.name) is family)})
 
+_TABLES = [
+    value
+    for each in pkgutil.iter_modules(commands.__path__)
+    for value in vars(importlib.import_module(f"smpmake.commands.{each.name}")).values()
+]
 KNOWN = sorted(
     {
         word
-        for t in (compiler_options, assembler, linker)
-        for r in t.TABLE.rows
-        for word in r.words()
+        for table in _TABLES
+        if isinstance(table, Table)
+        for row in table.rows
+        for word in row.words()
     }
     | {
         word
-        for module in (binutils, coreutils_options)
-        for table in vars(module).values()
+        for table in _TABLES
         if isinstance(table, Getopt)
         for option in table.options
         for word in option.names.split()

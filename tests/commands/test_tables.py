@@ -27,6 +27,7 @@ from smpmake.commands import (
 from smpmake.commands.families import FAMILIES, find
 from smpmake.commands.model import Analysis, Family, Invocation
 from smpmake.commands.options import Getopt, Table, Take, Want
+from tests.commands.any_argv import NAMED
 from tests.commands.disk import FakeFiles
 
 TABLES: dict[str, Table[Any]] = {
@@ -143,9 +144,6 @@ def test_unique_abbreviations_are_understood(name: str) -> None:
 
 def test_no_suffix_is_both_known_and_foreign() -> None:
     assert not compiler_options.FOREIGN_SUFFIXES & set(compiler_options.SUFFIXES)
-
-
-NAMED = ["gcc", "gfortran", "as", "ld", "sdas390", "wcc", "wcl", "ccache"]
 
 
 def one_of(family: Family) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from smpmake.config import Settings
-from smpmake.decide.rules import rules_of
 from smpmake.engine import diagnostics
 from smpmake.engine.build import Build
 from smpmake.protocol.working import failed_result
@@ -11,7 +10,7 @@ from tests.support.made import command
 
 
 def test_only_what_complains_is_kept_and_not_without_end() -> None:
-    build = Build("b", rules_of(Settings()))
+    build = Build("b", Settings())
     result = failed_result(0, 0)
     quiet, loud = command(0), command(1)
     assert quiet.warnings == -1
@@ -31,7 +30,7 @@ def test_only_what_complains_is_kept_and_not_without_end() -> None:
 
 
 def test_what_is_reused_keeps_what_was_said() -> None:
-    build = Build("b", rules_of(Settings()))
+    build = Build("b", Settings())
     before, after = command(0), command(0)
     before.reads = ("/src/a.h",)
     result = failed_result(0, 0)._replace(err=b"a.c:1: warning: x\n")

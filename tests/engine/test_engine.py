@@ -70,7 +70,7 @@ def test_p2_what_came_before_a_failure_runs_to_its_end(bench: Bench) -> None:
 
 
 def test_keep_going_cancels_only_what_needs_what_failed(bench: Bench) -> None:
-    bench.build.keep_going = True
+    bench.build.rules = bench.build.rules._replace(keep_going=True)
     for line in ("gcc -c a.c", "gcc -c b.c", "gcc -o p a.o", "gcc -o q b.o"):
         assert bench.run(line).status == 0
     bench.workers.end(0, FAILED)
@@ -307,7 +307,7 @@ def test_ten_thousand_renames_in_a_row(bench: Bench) -> None:
 @pytest.mark.chaos
 @pytest.mark.slow
 def test_ten_thousand_that_need_what_failed(bench: Bench) -> None:
-    bench.build.keep_going = True
+    bench.build.rules = bench.build.rules._replace(keep_going=True)
     bench.run("gcc -c -o 0.o a.c")
     for number in range(10_000):
         bench.run(f"objcopy {number}.o {number + 1}.o")
@@ -546,10 +546,10 @@ def test_memory_is_looked_at_again_when_nothing_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = [1 << 30]
-    monkeypatch.setattr("smpmake.engine.admission.Admission._free_now", lambda self: free[0])
+    monkeypatch.setattr("smpmake.capacity.memory.Memory._free_now", lambda self: free[0])
+    monkeypatch.setattr("smpmake.engine.priority.Priority.needs", lambda self, job: 1 << 29)
     bench = Bench(tmp_path, reserve=0)
     bench.write("a.c", "b.c")
-    bench.engine.priority.needs = lambda job: 1 << 29  # type: ignore[method-assign]
     bench.run("gcc -c a.c")
     free[0] = 0
     bench.run("gcc -c b.c")

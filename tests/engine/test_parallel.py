@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from smpmake.commands.makes import jobs_option, runs_in_parallel
+from smpmake.config import Settings
 from smpmake.decide.procfs import Caller, Processes, Usage
-from smpmake.decide.rules import Rules
 from smpmake.engine.build import Build
 from smpmake.engine.parallel import ParallelDrivers, advice
 from smpmake.protocol.wire import FileId, Invoke
@@ -73,7 +73,7 @@ def invocation(parent: int, env: bytes = b"", ignored: int = 0) -> Invoke:
 def seen(family: Family, commands: list[list[tuple[int, int]]], *, ignored: int = 0) -> str:
     """What is found where processes (number, parent) come together, and all bring commands, before
     the next ones do."""
-    build = Build("b", Rules())
+    build = Build("b", Settings(guard=False))
     drivers = ParallelDrivers(family, lambda: False)
     for together in commands:
         for pid, parent in together:
@@ -108,7 +108,7 @@ def test_a_helper_that_lives_beside_commands_is_no_command() -> None:
 
 def test_commands_whose_end_nobody_asks_for_are_over_all_the_same() -> None:
     family = Family({DRIVER: ("python3", KEEPER)})
-    build, drivers = Build("b", Rules()), ParallelDrivers(family, lambda: False)
+    build, drivers = Build("b", Settings(guard=False)), ParallelDrivers(family, lambda: False)
     for pid in range(100, 120):
         family.members[pid] = ("smpmake-shim", DRIVER)
         drivers.look(build, invocation(DRIVER), pid)
@@ -129,7 +129,7 @@ def test_a_pipe_is_no_parallel_build_and_the_background_is() -> None:
 def test_what_is_below_a_command_is_not_beside_it() -> None:
     """A wrapper that brings a command, and its compiler another."""
     family = Family({DRIVER: ("python3", KEEPER), 20: ("libtool", DRIVER)})
-    build, drivers = Build("b", Rules()), ParallelDrivers(family, lambda: False)
+    build, drivers = Build("b", Settings(guard=False)), ParallelDrivers(family, lambda: False)
     for n in range(5):
         drivers.look(build, invocation(DRIVER), 20)
         family.members[30 + n] = ("smpmake-shim", 20)
@@ -155,7 +155,7 @@ def test_makeflags_say_how_many_jobs_a_make_runs(flags: str, option: str) -> Non
     assert jobs_option(flags) == option
     family = Family({DRIVER: ("make", KEEPER)})
     for lends in (False, True):  # what is below our own job server is ours
-        build = Build("b", Rules())
+        build = Build("b", Settings(guard=False))
         environment = f"MAKEFLAGS={flags}\0".encode()
         drivers = ParallelDrivers(family, [lambda: False, lambda: True][lends])
         drivers.look(build, invocation(DRIVER, environment), 0)
@@ -171,7 +171,7 @@ def test_a_ninja_below_the_driver_is_known_by_its_name() -> None:
 
 
 def test_it_is_said_once_with_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
-    family, build = Family({DRIVER: ("make", KEEPER)}), Build("b", Rules())
+    family, build = Family({DRIVER: ("make", KEEPER)}), Build("b", Settings(guard=False))
     with caplog.at_level(logging.WARNING, "smpmake"):
         for _ in range(3):
             ParallelDrivers(family, lambda: False).look(

@@ -22,10 +22,10 @@ FAILED = 1 << 8  # as wait(2) gives exit status 1
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     made.write("a.c", "b.c", "c.c")
-    undo = made.build.undo = UndoJournal(tmp_path / "session", str(made.folder), 1 << 20)
+    made.journal.begin(str(made.folder), 1 << 20)
+    made.build.undo = made.journal
     yield made
     assert made.close() == []
-    undo.close()
 
 
 def inner_build(bench: Bench) -> Build:
@@ -51,20 +51,20 @@ def test_what_was_lost_is_final_once_nothing_is_pending(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     bench.run("gcc -c b.c")
     undo = undo_of(bench)
-    undo.lose()
+    undo.mark_incomplete()
     bench.workers.end(0)
-    assert undo.is_lost
+    assert undo.is_incomplete
     bench.workers.end(1)
-    assert not undo.is_lost
+    assert not undo.is_incomplete
     assert not undo.is_whole
 
 
 def test_what_was_lost_behind_a_failure_stays_lost(bench: Bench) -> None:
-    bench.build.keep_going = True
+    bench.build.rules = bench.build.rules._replace(keep_going=True)
     bench.run("gcc -c a.c")
-    undo_of(bench).lose()
+    undo_of(bench).mark_incomplete()
     bench.workers.end(0, FAILED)
-    assert undo_of(bench).is_lost
+    assert undo_of(bench).is_incomplete
     bench.build.failures.clear()
     bench.engine.start_over(bench.build, whole=False)
 
@@ -90,7 +90,7 @@ def test_an_inner_build_that_is_stopped_holds_nobody(bench: Bench) -> None:
 
 def test_an_inner_build_that_goes_on_behind_a_failure_holds_nobody(bench: Bench) -> None:
     inner = inner_build(bench)
-    inner.keep_going = True
+    inner.rules = inner.rules._replace(keep_going=True)
     bench.run("gcc -c a.c", "inner")
     bench.workers.end(0, FAILED)
     assert pending(bench) == 0

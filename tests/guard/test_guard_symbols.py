@@ -91,3 +91,38 @@ def test_what_is_not_hooked_has_a_reason() -> None:
 @pytest.mark.parametrize("pattern", unhooked())
 def test_reasons_are_given_for_what_exists(pattern: str) -> None:
     assert fnmatch.filter(exports(libc()), pattern) != []
+
+
+#: Says which names it finds otherwise than dlsym does; "none" where both find nothing.
+_FINDER = """
+#include "chain.c"
+#include <dlfcn.h>
+#include <stdio.h>
+__attribute__((constructor)) static void compare(void) {
+  for (char *name = strtok(getenv("NAMES"), " "); name != NULL; name = strtok(NULL, " ")) {
+    void *found = next_in_chain(name), *right = dlsym(RTLD_NEXT, name);
+    if (found != right || right == NULL)
+      printf("%s %s\\n", name, found != NULL ? "wrong" : right != NULL ? "missed" : "none");
+  }
+}
+"""
+_OTHER = "int open(void) { return 7; } int __xstat(void) { return 7; }"
+
+
+def test_the_walk_along_the_chain_finds_what_dlsym_finds(tmp_path: Path) -> None:
+    """Also where another library has two of the names."""
+    for name, text in (("finder", _FINDER), ("other", _OTHER)):
+        (tmp_path / f"{name}.c").write_text(text)
+        options = f"-w -D_GNU_SOURCE -I{GUARD} -shared -fPIC -o {name}.so {name}.c"
+        subprocess.run(["gcc", *options.split()], cwd=tmp_path, check=True)
+    for libraries in ("finder.so", "finder.so:./other.so"):
+        done = subprocess.run(
+            ["/bin/sh", "-c", ":"],
+            cwd=tmp_path,
+            env={"LD_PRELOAD": f"./{libraries}", "NAMES": " ".join(hooks())},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        said = dict(line.split() for line in done.stdout.splitlines())
+        assert set(said) <= NEWER and set(said.values()) <= {"none"}, said

@@ -96,7 +96,7 @@ def server(tmp_path: Path) -> Iterator[Answering]:
 
 def board_of(folder: Path) -> Scoreboard:
     board = Scoreboard(folder / "board")
-    board.put_up(3, [*output(folder / "text"), *output(folder / "tool")])
+    board.publish(3, [*output(folder / "text"), *output(folder / "tool")])
     board.show(1)
     return board
 

@@ -97,7 +97,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     )
     (tmp_path / "text").write_text("text\n")
     with closing(Scoreboard(tmp_path / "board")) as board:
-        board.put_up(3, [*output(tmp_path / "text"), *output(tmp_path / "held")])
+        board.publish(3, [*output(tmp_path / "text"), *output(tmp_path / "held")])
         board.show(1)
         yield tmp_path
 

@@ -118,7 +118,7 @@ def test_a_name_of_what_is_to_be_replaced_is(job: Job, folder: Path) -> None:
     file = file_of(str(folder / "there"))
     assert file is not None
     os.link(folder / "there", folder / "second")
-    job.board.put_up(3, [(file_hash(*file), ROLE_STALE)])
+    job.board.publish(3, [(file_hash(*file), ROLE_STALE)])
     job.run(*look_at(*NAMES, "second"))
     assert job.asked() == {"there", "link", "second", "dangling"}
 
@@ -126,17 +126,17 @@ def test_a_name_of_what_is_to_be_replaced_is(job: Job, folder: Path) -> None:
 def test_what_the_job_itself_replaces_is_not(job: Job, folder: Path) -> None:
     file = file_of(str(folder / "there"))
     assert file is not None
-    job.board.put_up(7, [(file_hash(*file), ROLE_STALE)])  # the job, by its number
+    job.board.publish(7, [(file_hash(*file), ROLE_STALE)])  # the job, by its number
     job.run(*look_at("there"))
     assert job.asked() == set()
-    job.board.put_up(3, [(file_hash(*file), ROLE_STALE)])
+    job.board.publish(3, [(file_hash(*file), ROLE_STALE)])
     job.run(*look_at("there"))
     assert job.asked() == {"there"}
 
 
 def test_a_link_to_what_was_changed_is(job: Job, folder: Path) -> None:
-    job.board.put_up(3, [(name_hash(b"gone"), ROLE_KEPT)])
-    job.board.put_up(3, [(name_hash(b"there"), ROLE_KEPT)])
+    job.board.publish(3, [(name_hash(b"gone"), ROLE_KEPT)])
+    job.board.publish(3, [(name_hash(b"there"), ROLE_KEPT)])
     job.board.versions(1)
     job.run(*look_at("link"))
     assert job.asked() == {"link"}
@@ -309,7 +309,7 @@ def test_a_move_that_cannot_be_is_not_asked_about(job: Job, folder: Path) -> Non
     assert [question.other for question in moves] == [f"{folder}/there"]
     assert not (folder / "new").exists()
     job.asked()
-    job.board.put_up(3, [(name_hash(b"new"), ROLE_OUTPUT | ROLE_ANYWHERE)])  # it is to come
+    job.board.publish(3, [(name_hash(b"new"), ROLE_OUTPUT | ROLE_ANYWHERE)])  # it is to come
     code = "import ctypes; ctypes.CDLL(None).renameat2(-100, b'new', -100, b'there', 1)"
     guarded(folder, sys.executable, "-I", "-c", code)
     assert "new" in job.asked()
@@ -322,10 +322,10 @@ def test_what_has_no_folder_yet_is_not_meant_in_one_that_stands(job: Job, folder
         (folder / name / "mv").touch()
     standing = file_of(str(folder / "bin"))
     assert standing is not None
-    job.board.put_up(3, [(name_hash(b"mv"), ROLE_OUTPUT | ROLE_KEPT | ROLE_ANYWHERE)])
+    job.board.publish(3, [(name_hash(b"mv"), ROLE_OUTPUT | ROLE_KEPT | ROLE_ANYWHERE)])
     job.run(*look_at("bin/mv", "other/mv", "bin/none"))
     assert job.asked() == {"bin/mv", "other/mv"}
-    job.board.stand([standing])
+    job.board.set_initial_dirs([standing])
     job.run(*look_at("bin/mv", "other/mv", "new/mv"))
     assert job.asked() == {"other/mv", "new/mv"}
     job.board.names_alone(tell=True)
@@ -337,8 +337,8 @@ def test_what_is_pending_in_a_folder_that_stands_is_seen(job: Job, folder: Path)
     (folder / "bin").mkdir()
     standing = file_of(str(folder / "bin"))
     assert standing is not None
-    job.board.stand([standing])
-    job.board.put_up(
+    job.board.set_initial_dirs([standing])
+    job.board.publish(
         3, [(name_hash(b"mv"), ROLE_OUTPUT | ROLE_ANYWHERE), *output(folder / "bin" / "mv")]
     )
     job.run(*look_at("bin/mv", "bin/none"))

@@ -255,7 +255,7 @@ def test_every_hook_on_a_small_stack(
         if job:
             trace = traces.begin(0, now_ns(), watched=True)
             more = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
-        board.put_up(3, claims(pending, work))
+        board.publish(3, claims(pending, work))
         board.show(int(pending))
         plainly = killed(where, runner, work, LD_PRELOAD="")
         assert plainly <= {"glob", "glob64"}

@@ -25,7 +25,7 @@ static const uint64_t nothing[sizeof(struct board) / 8]; /* is pending */
 struct guard guard = {.board = (const struct board *)nothing};
 void guard_see(int dir, const char *path) { (void)dir; (void)path; }
 int main(int argc, char **argv) {
-  strcpy(guard.interpreter, argv[1]);
+  guard.interpreter = argv[1];
   for (int i = 2; i < argc; i++)
     putchar('0' + nature_of(AT_FDCWD, argv[i]).takes_guard);
   return 0;
@@ -41,7 +41,16 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "driver.c").write_text(_DRIVER)
     built = folder / "driver"
     subprocess.run(
-        ["cc", "-D_GNU_SOURCE", f"-I{_SOURCES}", "-o", built, folder / "driver.c"], check=True
+        [
+            "cc",
+            "-D_GNU_SOURCE",
+            f"-I{_SOURCES}",
+            "-Wl,-z,norelro",
+            "-o",
+            built,
+            folder / "driver.c",
+        ],
+        check=True,
     )
     yield built
     subprocess.run(["rm", "-rf", folder], check=True)

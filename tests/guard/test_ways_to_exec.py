@@ -255,7 +255,7 @@ def ready(program: Path, folder: Path) -> subprocess.Popen[str]:
 
 def printed(process: subprocess.Popen[str], board: Scoreboard, path: Path) -> str:
     """What it prints, for which something is pending from now on."""
-    board.put_up(3, output(path))
+    board.publish(3, output(path))
     board.show(1)
     return process.communicate("go\n", timeout=60)[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import multiprocessing
 import sqlite3
 import threading
@@ -14,13 +15,15 @@ from typing import Any
 
 import pytest
 
+from smpmake.columns import STORED
 from smpmake.forecast import Forecast
 from smpmake.history import VERSION, History, HistoryError, Recorder, past
 from smpmake.history import recorder as recording
-from smpmake.history.schema import MIGRATIONS, SCHEMA
+from smpmake.history.schema import SCHEMA
 from smpmake.history.store import LockedError
 from smpmake.records import CommandRecord, Compiler, Failure, Sample, Stall, Surroundings
 from smpmake.redact import SHOWN, Redactor
+from tests.history.older import FIRST, MIGRATIONS
 from tests.support.made import S, build, command, keep, ran
 
 
@@ -66,6 +69,34 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     assert two.said == f"a.c:1: error: it was --token={SHOWN}\n"
     assert (back.surroundings, back.launchers) == (record.surroundings, record.launchers)
     assert History(tmp_path / "h.db").compilers() == [compiler]
+
+
+def test_every_column_comes_back_as_it_was(tmp_path: Path) -> None:
+    kinds: dict[str, Any] = {
+        **dict.fromkeys(("number", "CPU", "KiB"), 7),
+        "time": 101 * S,
+        **dict.fromkeys(("text", "printed"), "a text"),
+        "flag": True,
+        "words": b"gcc\0-c\0",
+        "texts": ("/src/b", "/src/a"),
+        "paths": ("/src/d", "/src/c"),
+    }
+    values = {column.name: kinds[column.kind] for column in STORED}
+    number = keep(tmp_path / "h.db", build(CommandRecord(**values)))
+    back = History(tmp_path / "h.db").load(number)
+    assert back is not None
+    times = {column.name: S for column in STORED if column.kind == "time"}
+    assert back.commands == [CommandRecord(**values | times)]
+
+
+def test_the_history_and_its_version_have_the_columns_of_the_table() -> None:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        tables = shape(connection)
+        assert sum(map(len, tables.values())) == VERSION
+        assert {name for name, _ in tables["command"]} == {"build", *(c.stored for c in STORED)}
+    fields = {field.name for field in dataclasses.fields(CommandRecord)}
+    assert {column.name for column in STORED} == fields
 
 
 def turned(recorder: Recorder) -> None:
@@ -204,7 +235,7 @@ def test_builds_without_work_are_no_past_to_go_by(tmp_path: Path) -> None:
     assert history.fullest("/src") == 1
 
 
-def shape(connection: sqlite3.Connection) -> dict[str, object]:
+def shape(connection: sqlite3.Connection) -> dict[str, list[tuple[str, str]]]:
     tables = [
         name for (name,) in connection.execute("select name from sqlite_master where type='table'")
     ]
@@ -214,27 +245,7 @@ def shape(connection: sqlite3.Connection) -> dict[str, object]:
     }
 
 
-FIRST = """
-create table build (id integer primary key, cwd text not null, command text not null,
-    wall_clock real not null, wall_ns integer not null, driver_ns integer not null,
-    slots integer not null, cpus integer not null, status integer not null,
-    driver_user_us integer not null, driver_system_us integer not null,
-    server_cpu_us integer not null, version text not null);
-create table command (build integer not null references build on delete cascade,
-    number integer not null, tool text not null, kind text not null, verdict text not null,
-    reason text not null, detail text not null, state text not null, cwd text not null,
-    argv blob not null, outputs text not null, issued_ns integer not null,
-    ready_ns integer not null, started_ns integer not null, ended_ns integer not null,
-    slot integer not null, status integer, waited_for integer not null, user_us integer not null,
-    system_us integer not null, max_rss_kib integer not null,
-    primary key (build, number)) without rowid;
-insert into build values (1, '/src', '["make"]', 5.0, 10, 9, 2, 2, 0, 1, 1, 1, '0.1');
-insert into command values (1, 0, 'gcc', 'compile', 'deferred', '', '', 'done', '/src',
-    x'67636300', '["/src/a.o"]', 1, 2, 3, 4, 0, 0, -1, 5, 6, 7);
-"""
-
-
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 2))
 def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
     path = tmp_path / "h.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -242,13 +253,17 @@ def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) ->
         for older in range(1, version):
             connection.executescript(MIGRATIONS[older])
         if version > 1:
-            connection.execute("update command set reads = '[\"/src/a.h\"]'")
+            read = '["/src/a.h"]' if version == 2 else "[0]"
+            connection.execute("update command set reads = ?", (read,))
+        if version > 2:
+            connection.execute("insert into file values (1, 0, '/src/a.h')")
         connection.execute(f"pragma user_version = {version}")
         connection.commit()
     last = History(path).last()
     assert last is not None
     assert (last.command, last.ended, last.commands[0].outputs) == (["make"], 10, ("/src/a.o",))
     assert last.complete
+    assert last.commands[0].reads == (("/src/a.h",) if version > 2 else ())
     assert (last.surroundings, last.launchers) == (Surroundings(), {})
     assert (last.commands[0].warnings, last.commands[0].said) == (-1, "")
     assert keep(path, build(ran(0, 0, 1, 2))) == 2

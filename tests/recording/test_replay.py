@@ -155,12 +155,12 @@ def test_a_hazard_that_is_forgotten_shows(recorded: Space, monkeypatch: pytest.M
 
 
 def test_a_mark_that_is_not_put_up_shows(recorded: Space, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_up = Scoreboard.put_up
+    publish = Scoreboard.publish
 
     def fewer(self: Scoreboard, owner: int, claims: Any) -> None:
-        put_up(self, owner, [each for each in claims if each[1] != layout.ROLE_INPUT])
+        publish(self, owner, [each for each in claims if each[1] != layout.ROLE_INPUT])
 
-    monkeypatch.setattr(Scoreboard, "put_up", fewer)
+    monkeypatch.setattr(Scoreboard, "publish", fewer)
     found = differs(recorded)
     (missing,), (more,) = of_kind(found.missing, "board"), of_kind(found.more, "board")
     assert missing[1] == more[1] == f"shim {found.entry['n']}"  # before that is answered

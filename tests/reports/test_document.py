@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from smpmake.columns import REPORT_VERSION
 from smpmake.records import BuildRecord
-from smpmake.reports.document import FORMAT, VERSION, document
+from smpmake.reports.document import FORMAT, document
+from tests.support import documented
 from tests.support.made import build, ran
 from tests.support.pages import hostile, large, ordinary
 from tests.support.space import Space
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
-SCHEMA: dict[str, Any] = json.loads((DOCS / "report.schema.json").read_text())
+SCHEMA: dict[str, Any] = json.loads(documented.SCHEMA.read_text())
 
 
 def check(text: str) -> dict[str, Any]:
@@ -81,10 +81,10 @@ def test_what_jobs_complain_of_is_counted_and_kept(space: Space) -> None:
     assert "unused variable" in space.smpmake("why", "a.o").out
 
 
-def objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    if schema.get("type") == "object":
-        yield schema
-    for value in schema.values():
+def objects(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if part.get("type") == "object":
+        yield part
+    for value in part.values():
         several = value if isinstance(value, list) else [value]
         for one in several:
             if isinstance(one, dict):
@@ -99,10 +99,19 @@ def test_the_schema_leaves_nothing_open() -> None:
         assert each["additionalProperties"] is False
         assert each["required"] == list(each["properties"])
     properties = SCHEMA["properties"]
-    assert (properties["format"]["const"], properties["version"]["const"]) == (FORMAT, VERSION)
+    assert (properties["format"]["const"], properties["version"]["const"]) == (
+        FORMAT,
+        REPORT_VERSION,
+    )
+
+
+def test_the_schema_has_the_columns_of_the_table() -> None:
+    text = documented.SCHEMA.read_text()
+    assert documented.schema(text) == text, "run `python -m tests.support.documented`"
+    assert SCHEMA["properties"]["commands"]["items"]["properties"] == documented.commands()
 
 
 def test_the_page_about_it_names_every_part() -> None:
-    page = (DOCS / "report-format.md").read_text()
+    page = documented.SCHEMA.with_name("report-format.md").read_text()
     for name in SCHEMA["properties"]:
         assert f"`{name}`" in page, name

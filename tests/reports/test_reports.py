@@ -24,7 +24,7 @@ from smpmake.reports import (
     github,
     grid,
     phrases,
-    status,
+    server_state,
     summary,
     terminal,
     trace,
@@ -325,7 +325,9 @@ def test_nothing_that_a_build_names_is_markup() -> None:
         comparison.lines(compare([one], [one]), [one], [one], 10, Look(200, frames=True)),
         why.lines(one, Look(200)),
         why.about(one, "/src", Look(200)),
-        status.lines({"running": 0, "queued": 0, "hosts": []}, on_a_server(name), 1.0, Look(200)),
+        server_state.lines(
+            {"running": 0, "queued": 0, "hosts": []}, on_a_server(name), 1.0, Look(200)
+        ),
     ):
         assert name in re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(lines))
 
@@ -344,7 +346,7 @@ def test_hostile_names_do_nothing_to_a_terminal() -> None:
         comparison.lines(compare([one], [one]), [one], [one], 10),
         why.about(one, "/src/\x1b]0;owned\x07.o"),
         why.lines(one),
-        status.lines(
+        server_state.lines(
             {"running": 0, "queued": 0, "hosts": []}, on_a_server("/src/\x1b[2J\x07"), 1.0
         ),
     ):

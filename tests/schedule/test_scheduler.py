@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pytest
 
 from smpmake.schedule.job import NEXT, Job, Mode, Operands, State
-from smpmake.schedule.scheduler import Action, Cancelled, Grant, Scheduler, Start
+from smpmake.schedule.scheduler import Action, Cancelled, Grant, Room, Scheduler, Start
 
 
 class Bench:
@@ -46,24 +46,29 @@ class Bench:
         return self.scheduler.finished(job, ok=ok, now=self.now)
 
 
-def test_what_was_never_issued_counts_as_a_slot_in_use_until_somebody_waits() -> None:
-    unheard = [1]
+def test_no_room_is_asked_for_again_with_those_who_wait() -> None:
+    untracked = [1]
+
+    def room(job: Job, busy: int, waiting: Collection[Job]) -> Room:
+        used = busy + (0 if waiting else untracked[0])
+        return Room.NONE if used >= 2 else Room.FREE
+
     bench = Bench(2)
-    bench.scheduler = Scheduler(2, unheard=lambda waiting: 0 if waiting else unheard[0])
+    bench.scheduler = Scheduler(2, room=room)
     (first, started), (second, then) = (bench.issue(writes=f"/{n}.o") for n in range(2))
     assert (started, then, bench.scheduler.short) == ([Start(first)], [], True)
-    unheard[0] = 0
+    untracked[0] = 0
     assert bench.scheduler.dispatch() == [Start(second)]
     third, _ = bench.issue(writes="/3.o")
     fourth, _ = bench.issue(writes="/4.o")
-    unheard[0] = 1
+    untracked[0] = 1
     assert bench.end(first) == []
     waiter = Job(-1, "b", Mode.WAITER, Operands(), light=True)
     bench.scheduler.wait(waiter, {third}, 0)
     assert bench.scheduler.dispatch() == [Start(third)]
     assert bench.end(third) == [Grant(waiter)]
     assert bench.scheduler.dispatch() == []
-    unheard[0] = 0
+    untracked[0] = 0
     assert bench.scheduler.dispatch() == [Start(fourth)]
 
 

@@ -19,16 +19,17 @@ import pytest
 
 from smpmake import native
 from smpmake.config import Settings
-from smpmake.disk.journal import Asides
 from smpmake.disk.shared import NoRoomError, shared_map
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.guard.traces import Traces
 from smpmake.server import daemon
 from smpmake.server.daemon import Service, ServiceError
-from smpmake.server.guests import State
+from smpmake.server.implicit_builds import State
 from smpmake.server.rundir import SessionFolder, clean_up_after_the_dead
-from smpmake.session.environment import driver_environment
+from smpmake.session.driver_environment import driver_environment
+from smpmake.undo.entries import scan
+from smpmake.undo.journal import UndoJournal
 from tests.support.notes import Notes
 from tests.support.space import Space, objects
 
@@ -80,7 +81,7 @@ def test_p9_a_cleaner_that_comes_at_any_moment_spares_a_new_session(
         interrupted = Interrupted(patch, clean_up_after_the_dead)
         folder = SessionFolder()
     assert interrupted.count >= 4
-    assert sorted(os.listdir(folder.path)) == ["journal", "lock"]
+    assert sorted(os.listdir(folder.path)) == ["lock"]
     assert clean_up_after_the_dead() == 0
     assert (folder.path / "lock").exists()
     folder.remove()
@@ -156,7 +157,7 @@ def test_p9_a_name_that_leads_elsewhere_at_any_moment(
     bait = temporary / f"smpmake-{os.getuid()}-bait"
     for folder in (precious, bait):
         (folder / "undo").mkdir(parents=True)
-        for name in ("lock", "lock.new", "journal", "undo/head", "data"):
+        for name in ("lock", "lock.new", "undo/head", "data"):
             (folder / name).touch()
         if age:
             (folder / "lock").unlink()  # as one that was killed before it had one
@@ -228,7 +229,7 @@ def test_a_server_that_ends_while_another_starts(
 
 def test_a_server_takes_the_place_of_one_that_was_killed(temporary: Path) -> None:
     first, lock = claim()
-    Asides(first._path / "journal").close()
+    UndoJournal(first._path).close()
     os.close(lock)
     second, other = claim()
     assert os.listdir(second._path) == ["lock"]
@@ -339,15 +340,22 @@ def test_a_file_system_that_cannot_allocate(
 
 
 def test_a_journal_on_a_full_disk_has_whole_entries(small: Path) -> None:
-    asides = Asides(small / "journal")
-    asides.note("V", "a" * 100, "b")
+    journal = UndoJournal(small)
+    journal.makes(0, "/" + "a" * 100)
     fill(small)
-    for number in range(200):
-        asides.note("V", "c" * 100, str(number))
-    asides.close()
-    words = (small / "journal").read_bytes().split(b"\0")
-    assert words.pop() == b"" and len(words) % 2 == 0
-    assert all(word == b"V" + b"c" * 100 for word in words[2::2])
+    for number in range(1, 200):
+        journal.makes(number, "/" + "c" * 100)
+    (small / "ballast").unlink()
+    journal.makes(200, "/last")
+    found = [(change.command, change.path) for change in scan((small / "undo/server").read_bytes())]
+    whole = len(found) - 2
+    assert 0 < whole < 199
+    assert found == [
+        (0, "/" + "a" * 100),
+        *((number, "/" + "c" * 100) for number in range(1, whole + 1)),
+        (200, "/last"),
+    ]
+    journal.close()
 
 
 @pytest.mark.slow

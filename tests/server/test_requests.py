@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.config import Settings, sent
 from smpmake.protocol import frames, layout, wire
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.server.requests import Requests
@@ -21,13 +22,7 @@ from smpmake.server.rundir import listen
 from smpmake.server.socket import Server
 from tests.support.bench import Bench
 
-BEGIN: dict[str, object] = {
-    "guard": True,
-    "foreground": [],
-    "exclusive": [],
-    "keep_going": False,
-    "recipes": True,
-}
+BEGIN: dict[str, object] = {"settings": sent(Settings())}
 
 
 class Served:
@@ -131,6 +126,17 @@ def test_a_client_that_is_killed_takes_its_ending_build_with_it(tmp_path: Path) 
         ("dance", {}, "no such request: 'dance'"),
         ("begin", {"output": 3}, "a malformed request"),
         ("begin", {**BEGIN, "output": [[1, 2]]}, "a malformed request"),
+        ("begin", {"output": [[1, 2]] * 2, "settings": 3}, "a malformed request"),
+        (
+            "begin",
+            {"output": [[1, 2]] * 2, "settings": {"guard": "yes"}},
+            "is 'yes' and must be true or false",
+        ),
+        (
+            "begin",
+            {"output": [[1, 2]] * 2, "settings": {"heard": True}},
+            "a malformed request: KeyError.'heard'",
+        ),
         ("begin", {**BEGIN, "output": [[1, float("inf")], [1, 2]]}, "a malformed request"),
     ],
 )

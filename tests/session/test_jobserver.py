@@ -14,7 +14,7 @@ import pytest
 
 from smpmake.commands.makes import without_jobs
 from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller
-from smpmake.session.stage import Stage, Terms
+from smpmake.session.setup import SessionSetup, SetupOptions
 from tests.support.bench import Bench
 from tests.support.counting import COUNTING, MEETING, counted, most_at_once
 from tests.support.space import SMPMAKE, Space, objects
@@ -71,9 +71,7 @@ def pipe() -> Iterator[Pipe]:
 def test_tokens_are_taken_as_needed_and_come_back_as_they_were(pipe: Pipe, tmp_path: Path) -> None:
     os.write(pipe.ends[1], b"ab")
     server = JobServer(pipe.named, tmp_path)
-    assert server.another(0)
-    assert server.another(1)
-    assert (server.another(2), server.another(3)) == (True, False)
+    assert [server.most(wanted) for wanted in (1, 2, 3, 4)] == [1, 2, 3, 3]
     assert sorted(server.held) == [b"a", b"b"]
     assert (tmp_path / "tokens").read_bytes()[:6] == b"\2\0\0\0ab"
     server.settle(2, None)
@@ -90,7 +88,7 @@ def test_a_server_that_is_gone_gives_nothing(tmp_path: Path) -> None:
         os.close(end)
     os.close(server._write)
     server._write = -1
-    assert not server.another(1)
+    assert server.most(2) == 1
     server.settle(1, lambda: None)  # nobody watches what is at its end for ever
     server.close()
 
@@ -113,7 +111,7 @@ def test_who_is_told_of_it(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("MAKEFLAGS", f"k -j2 --jobserver-auth=fifo:{tmp_path}/fifo")
-    stage = Stage(program, Terms(guard=False, budget=-1))
+    stage = SessionSetup(program, SetupOptions(guard=False, budget=-1))
     try:
         assert stage.jobserver is not None
         assert stage.environment["MAKEFLAGS"] == (os.environ["MAKEFLAGS"] if kept else "k")
@@ -128,14 +126,14 @@ def test_cargo_hands_on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("MAKEFLAGS", raising=False)
     monkeypatch.setenv("CARGO_MAKEFLAGS", f"-j --jobserver-auth=fifo:{tmp_path}/fifo")
-    stage = Stage("make", Terms(guard=False, budget=-1))
+    stage = SessionSetup("make", SetupOptions(guard=False, budget=-1))
     try:
         assert stage.jobserver is not None
         assert "CARGO_MAKEFLAGS" not in stage.environment
     finally:
         stage.close()
     monkeypatch.setenv("CARGO_MAKEFLAGS", "-j --jobserver-fds=198,199 --jobserver-auth=198,199")
-    stage = Stage("make", Terms(guard=False, budget=-1))
+    stage = SessionSetup("make", SetupOptions(guard=False, budget=-1))
     try:
         assert stage.jobserver is None
         assert "cargo" in stage.alone
@@ -146,18 +144,17 @@ def test_cargo_hands_on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 class Counted:
     """Tokens of which there are few."""
 
-    wanted_elsewhere = True
+    contended = True
 
     def __init__(self, free: int) -> None:
         self.free = free
         self.wake: object = None
-        self.most = 0
+        self.peak = 0
 
-    def another(self, busy: int) -> bool:
-        if busy > self.free:
-            return False
-        self.most = max(self.most, busy + 1)
-        return True
+    def most(self, wanted: int) -> int:
+        found = min(wanted, self.free + 1)
+        self.peak = max(self.peak, found)
+        return found
 
     def settle(self, busy: int, wake: object) -> None:
         self.wake = wake
@@ -178,7 +175,7 @@ def test_a_slot_without_a_token_is_none(tmp_path: Path) -> None:
     assert tokens.wake is None
     for number in (1, 2, 3):
         bench.workers.end(number)
-    assert tokens.most == 3
+    assert tokens.peak == 3
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ import json
 import os
 real = os.open
 def fails(path, *args, **kwargs):
-    if str(path).endswith("/journal"):
+    if str(path).endswith("/undo/server"):
         raise OSError(errno.ENOSPC, "No space left on device")
     return real(path, *args, **kwargs)
 os.open = fails
@@ -127,7 +127,7 @@ sys.meta_path.insert(0, Finder())
 @pytest.mark.parametrize(
     ("module", "said"),
     [
-        ("session.watch", "CPU and memory were not watched"),
+        ("session.monitor", "CPU and memory were not watched"),
         ("cli.closing", "no summary"),
         ("history.recorder", "no summary"),
     ],
@@ -149,14 +149,14 @@ def test_p5_what_is_loaded_beside_the_build_costs_its_record_alone(
 #: The second command cannot be started, for a reason that nobody has thought of.
 BUG = """
 from smpmake.engine import execute
-real, count = execute.order_for, 0
+real, count = execute.worker_request, 0
 def fails(*args):
     global count
     count += 1
     if count == 2:
         raise ValueError("a bug")
     return real(*args)
-execute.order_for = fails
+execute.worker_request = fails
 """
 
 

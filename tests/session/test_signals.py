@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 
 import psutil
 import pytest
@@ -217,6 +218,77 @@ def test_p3_kill_9_of_all_of_us_is_cleaned_up_by_the_next_build(space: Space) ->
     ended = space.smpmake("true")
     assert ended.status == 0
     assert (space.folder / "2.o").read_text() == "stale"
+    space.expect_clean()
+
+
+OLD = {"0.o": "first", "2.o": "third"}
+
+
+def stale_build(space: Space, guard: bool, undo: bool) -> subprocess.Popen[bytes]:
+    """Over older objects: the first command is in the middle of its output, the last waits."""
+    waiting_build(space)
+    space.write({**OLD, ".smpmake.toml": f"guard = {str(guard).lower()}\n"})
+    if not undo:
+        space.write({".smpmake.toml": f'guard = {str(guard).lower()}\nundo = "off"\n'})
+    for name in OLD:
+        (space.folder / name).chmod(0o640)
+        os.utime(space.folder / name, (1000, 1000))
+    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    (space.folder / "started").read_text()
+    while not (space.folder / "issued").exists():
+        assert process.poll() is None
+    return process
+
+
+def older(space: Space) -> set[str]:
+    """The objects that are there, all of them as they were before the build."""
+    names = {name for name in space.tree() if name.endswith(".o")}
+    for name in names:
+        info = (space.folder / name).stat()
+        assert (space.folder / name).read_text() == OLD[name]
+        assert (info.st_mode & 0o7777, info.st_mtime) == (0o640, 1000)
+    return names
+
+
+BOTH = pytest.mark.parametrize("undo", [True, False], ids=["undo", "no-undo"])
+GUARDED = pytest.mark.parametrize("guard", [True, False], ids=["guard", "no-guard"])
+
+
+@BOTH
+@GUARDED
+def test_p3_kill_9_between_set_aside_and_the_end(space: Space, guard: bool, undo: bool) -> None:
+    """What was being made is gone, and what it replaced comes back where all is undone; of what
+    never started nothing shows."""
+    process = stale_build(space, guard, undo)
+    below = descendants(process.pid)
+    os.kill(process.pid, signal.SIGKILL)
+    assert_all_end(below)
+    space.finish(process)
+    assert older(space) == ({"0.o", "2.o"} if guard and undo else {"2.o"})
+    assert ("issued" in space.tree()) == (not (guard and undo))
+    space.expect_clean()
+
+
+@BOTH
+@GUARDED
+def test_p3_kill_9_of_all_between_set_aside_and_the_end(
+    space: Space, guard: bool, undo: bool
+) -> None:
+    """The next build undoes: nobody else was left who knew of a half-made output."""
+    process = stale_build(space, guard, undo)
+    below = descendants(process.pid)
+    victims = [p for p in below if name_of(p).startswith("smpmake-")]
+    victims.append(psutil.Process(process.pid))
+    for one in victims:
+        one.suspend()
+    for one in victims:
+        one.kill()
+    space.finish(process)
+    assert_all_end(below)
+    assert space.smpmake("true").status == 0
+    if guard and not undo:  # it was written over in place
+        (space.folder / "0.o").unlink()
+    assert older(space) == ({"2.o"} if guard and not undo else {"0.o", "2.o"})
     space.expect_clean()
 
 

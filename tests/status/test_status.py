@@ -11,7 +11,7 @@ from smpmake.records import CommandRecord, Failure, Sample
 from smpmake.reports import github
 from smpmake.reports.document import document
 from smpmake.status.line import has_bar
-from smpmake.status.plain import INTERVAL, PlainLines, interval_of
+from smpmake.status.log_lines import INTERVAL, LogLines, interval_of
 from smpmake.status.progress import Progress
 from smpmake.status.template import Facts, StatusFormatError, Template, Wording, minutes
 from tests.support.made import build, command, ran
@@ -220,7 +220,7 @@ def test_rates() -> None:
 
 def lines_at(moments: list[float], interval: float) -> list[str]:
     read, write = os.pipe()
-    plain = PlainLines(Wording("at %E"), interval, write)
+    plain = LogLines(Wording("at %E"), interval, write)
     for moment in moments:
         plain.show(Facts(0, 0, 0, 0, 1, 0.0, moment, 0.0, 0.0))
     os.close(write)

@@ -10,26 +10,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smpmake.cluster.cluster import Cluster
+from smpmake.capacity.tokens import Tokens
 from smpmake.commands.families import runs_lines
 from smpmake.commands.model import Files
+from smpmake.config import Settings
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import Caller, Processes
-from smpmake.decide.rules import Rules
 from smpmake.disk.disk import Disk
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
-from smpmake.engine.clock import Timer
+from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.engine import Engine
 from smpmake.engine.foresight import Foresight
 from smpmake.engine.pool import OnLost, OnResult
-from smpmake.engine.tokens import Tokens
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import frames, layout
 from smpmake.protocol.wire import FileId, Invoke, Question
 from smpmake.protocol.working import Inherited, Result
 from smpmake.schedule.job import Job
+from smpmake.undo.journal import UndoJournal
 
 #: The driver of all builds here, as its commands see it.
 MAKE = 4_000_000
@@ -97,25 +97,19 @@ class HandClock:
         self.time += 1
         return self.time
 
-    def later(self, seconds: float, action: Callable[[], None]) -> Timer:
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
         self.timers.append(HandTimer(action))
-        return self.timers[-1]
 
     def ring(self) -> None:
         """Everything that was to be done later is done now."""
         timers, self.timers = self.timers, []
         for timer in timers:
-            if not timer.cancelled:
-                timer.action()
+            timer.action()
 
 
 @dataclass
 class HandTimer:
     action: Callable[[], None]
-    cancelled: bool = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
 
 
 class AllSeen(Proofs):
@@ -192,7 +186,7 @@ class Bench:
         reserve: int = -1,
         guard: bool = True,
         tokens: Tokens | None = None,
-        cluster: Cluster | None = None,
+        elsewhere: Callable[[Here], Elsewhere] = Nowhere,
     ) -> None:
         session = folder / "session"
         session.mkdir()
@@ -202,8 +196,10 @@ class Bench:
         self.workers = FakeWorkers()
         self.processes = FakeProcesses()
         self.clock = HandClock()
+        self.journal = UndoJournal(session)
         self.engine = Engine(
             disk(session),
+            self.journal,
             Scoreboard(session / "board"),
             self.workers,
             self.clock,
@@ -211,7 +207,7 @@ class Bench:
             processes=self.processes,
             reserve=reserve,
             tokens=tokens,
-            cluster=cluster,
+            elsewhere=elsewhere,
             proofs=AllSeen(),
         )
         self.log.touch()
@@ -223,7 +219,9 @@ class Bench:
     def begin(self, name: str, *, guard: bool = True) -> Build:
         """One more build."""
         # It began long after its sources were written: none is a probe's.
-        build = Build(name, Rules(guard), driver_output=(self.output,) * 2, began=1e12)
+        build = Build(
+            name, Settings(guard=guard, recipes="off"), driver_output=(self.output,) * 2, began=1e12
+        )
         self.engine.builds[name] = build
         return build
 
@@ -287,4 +285,6 @@ class Bench:
         return [record.state for record in self.build.records]
 
     def close(self) -> list[str]:
-        return self.engine.close()
+        leftovers = self.engine.close()
+        self.journal.close()
+        return leftovers

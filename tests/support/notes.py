@@ -1,4 +1,4 @@
-"""A notebook of builds that nobody began, which keeps nothing (server.guests.Notebook)."""
+"""A notebook of builds that nobody began, which keeps nothing (server.guests.BuildLog)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from smpmake.timing.graph import Event, Graph, Job, build_graph
 from smpmake.timing.groups import folder, language
 from smpmake.timing.replay import play
 from smpmake.timing.serial import serial
-from smpmake.timing.spans import timeline, union, without
+from smpmake.timing.spans import subtract, timeline, union
 from tests.support.made import S, build, command, ran
 
 INFINITE = float("inf")
@@ -129,8 +129,8 @@ def test_our_own_start_is_part_of_every_simulation() -> None:
 
 def test_spans() -> None:
     assert union([(3, 4), (0, 1), (1, 2), (3.5, 5), (7, 7)]) == [(0, 2), (3, 5)]
-    assert without((0, 10), [(1, 2), (4, 6), (9, 12)]) == [(0, 1), (2, 4), (6, 9)]
-    assert without((4, 5), [(3, 6)]) == []
+    assert subtract((0, 10), [(1, 2), (4, 6), (9, 12)]) == [(0, 1), (2, 4), (6, 9)]
+    assert subtract((4, 5), [(3, 6)]) == []
 
 
 def split_of(record: BuildRecord) -> dict[str, float]:

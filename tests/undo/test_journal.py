@@ -24,7 +24,8 @@ OLD = b"x" * 100_000
 def journal(tmp_path: Path) -> Iterator[UndoJournal]:
     (tmp_path / "tree").mkdir()
     (tmp_path / "session").mkdir()
-    with closing(UndoJournal(tmp_path / "session", str(tmp_path / "tree"), 1 << 30)) as journal:
+    with closing(UndoJournal(tmp_path / "session")) as journal:
+        journal.begin(str(tmp_path / "tree"), 1 << 30)
         yield journal
 
 
@@ -37,7 +38,7 @@ def product(tmp_path: Path, journal: UndoJournal) -> Path:
     os.utime(path, (1000, 2000))
     while now_ns() <= path.stat().st_ctime_ns + TICK:
         pass  # or it could have been made by the command
-    journal.issued(0, [])
+    journal.issued(0)
     journal.keeps(0, str(path), path.stat())
     return path
 
@@ -141,10 +142,12 @@ def test_where_there_is_no_room_nothing_is_left_near_the_tree(
             raise OSError(errno.ENOSPC, "No space left on device")
         allocate(fd, offset, size)
 
-    monkeypatch.setattr("smpmake.undo.journal.store_near", note)
+    monkeypatch.setattr("smpmake.undo.journal.backup_dirs", note)
     monkeypatch.setattr(os, "posix_fallocate", is_full)
     before = os.listdir("/proc/self/fd")
-    with pytest.raises(OSError, match="No space"):
-        UndoJournal(tmp_path, str(tmp_path), 1)
+    with closing(UndoJournal(tmp_path)) as journal:
+        with pytest.raises(OSError, match="No space"):
+            journal.begin(str(tmp_path), 1)
+        assert not journal.undoes
     assert made == []
     assert len(os.listdir("/proc/self/fd")) == len(before)

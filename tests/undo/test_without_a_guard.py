@@ -18,7 +18,8 @@ def undo(tmp_path: Path) -> Iterator[UndoJournal]:
     tree = tmp_path / "tree"
     tree.mkdir()
     (tmp_path / "session").mkdir()
-    made = UndoJournal(tmp_path / "session", os.fspath(tree), BUDGET)
+    made = UndoJournal(tmp_path / "session")
+    made.begin(os.fspath(tree), BUDGET)
     yield made
     made.close()
 
@@ -26,7 +27,7 @@ def undo(tmp_path: Path) -> Iterator[UndoJournal]:
 def keep(undo: UndoJournal, path: Path) -> None:
     """Command 0, which has no guard, is about to write an older file."""
     os.utime(path, (1000, 1000), follow_symlinks=False)
-    undo.issued(0, [])
+    undo.issued(0)
     undo.keeps(0, os.fspath(path), os.lstat(path))
 
 
@@ -86,11 +87,11 @@ def test_copies_obey_the_budget(undo: UndoJournal, tmp_path: Path, size: int) ->
     path = tmp_path / "tree" / "file"
     path.write_bytes(b"x" * size)
     keep(undo, path)
-    assert undo.is_lost
+    assert undo.is_incomplete
     stored = tmp_path / "session" / "undo" / "kept"
     assert sum(each.stat().st_size for each in stored.iterdir()) <= BUDGET
     undo.commit()
     assert undo.kept == 0
     path.write_bytes(b"x")
     keep(undo, path)
-    assert not undo.is_lost
+    assert not undo.is_incomplete

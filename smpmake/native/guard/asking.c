@@ -77,8 +77,8 @@ enum { UNKNOWN, BEING_FOUND, KNOWN, MAY_CHANGE };
 static struct {
 	int state;
 	ssize_t size;
-	char name[256];
-} home;
+	char name[4096 - 2 * sizeof(ssize_t)];
+} home ASIDE;
 
 void guard_moves_about(void)
 {

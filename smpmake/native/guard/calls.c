@@ -95,7 +95,7 @@ static void open_as_job(struct opened *opened, const struct call *call, int dir,
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* the server looks at notes */
 	struct turn turn = turn_of(path);
 	int is_plainly = 0;
-	if (turn.nameless && libc_is_alone && is_absent(turn, call->dir, call->path)) {
+	if (turn.nameless && libc_is_alone() && is_absent(turn, call->dir, call->path)) {
 		fail(opened, ENOENT);
 		is_plainly = 1;
 	} else if (turn.nameless) {
@@ -258,7 +258,7 @@ int look_at(const struct call *call, show_answer *show, void *to, void *plain)
 		follow_process(&dir, &path, &page);
 	if (guard.trace != NULL && !guard.is_make) {
 		struct turn turn = turn_of(path);
-		int found = turn.nameless && libc_is_alone
+		int found = turn.nameless && libc_is_alone()
 		                ? look_plainly(turn, call->dir, call->path, call->flags, plain)
 		                : 1;
 		if (found <= 0)

@@ -2,10 +2,9 @@
  * wait.
  *
  * Rules of this library, because it lives inside other people's programs: after its constructor no
- * heap, no stdio, no locks, no globals but atomic words (log.c, asking.c, pages.c); no path on the
- * caller's stack, of which 4 KiB are to be enough; a connection for each question, closed before
- * the answer is used; errno kept; silent and without effect when its variables are missing or the
- * server is gone.
+ * heap, no stdio, no locks, no globals but atomic words; no path on the caller's stack, of which
+ * 4 KiB are to be enough; a connection for each question, closed before the answer is used; errno
+ * kept; silent and without effect when its variables are missing or the server is gone.
  */
 #ifndef SMPMAKE_GUARD_H
 #define SMPMAKE_GUARD_H
@@ -25,6 +24,11 @@
 	10 /* _SMPMAKE_CALLER always has as many, so that it can be changed in place               \
 	    */
 #define SLOW __attribute__((noinline, cold))
+/* Whole pages of zeros that most processes do not touch: they lie in the library's file, before
+ * its other data, which are to fit into one page (tests/guard/test_start.py).  Each page that is
+ * written to costs every process of a build some microseconds, and so does a mapping for .bss.
+ * Of the sections that linkers put before all other data this is one that nobody uses. */
+#define ASIDE __attribute__((section(".exception_ranges"), aligned(4096)))
 
 /* The variables by which a session reaches its guards, in this order in `guard.variables`. */
 enum variable {
@@ -39,6 +43,8 @@ enum variable {
 	V_COUNT
 };
 
+#define VARIABLE_SIZE 512 /* as long may one be, with its name and its NUL */
+
 /* What the constructor found; never written again, but for `inert`.  Texts are copies: programs
  * move their environment about. */
 struct guard {
@@ -50,11 +56,11 @@ struct guard {
 	int inert;   /* the kernel may kill us for any system call: we are as if there were none */
 	int is_make; /* this program reads makefiles */
 	int is_part; /* this process is part of a command */
-	int lists_names;       /* what it wants of a listing are names: make, a shell's pattern */
-	char name[64];         /* this program's */
-	char interpreter[128]; /* the dynamic loader that we came with */
+	int lists_names;         /* what it wants of a listing are names: make, a shell's pattern */
+	char name[64];           /* this program's */
+	const char *interpreter; /* the dynamic loader that we came with; "": none that we know */
 	/* _SMPMAKE_SOCKET=... and so on, and where their values begin; NULL: not set */
-	char variables[V_COUNT][512];
+	char *variables[V_COUNT];
 	const char *values[V_COUNT];
 	size_t own_size;    /* of the session's folder, with its slash, in the socket's name */
 	size_t litter_size; /* of that in our trace */

@@ -1,18 +1,18 @@
-/* libc's own functions, found before any hook runs. */
+/* libc's own functions, found when a hook first needs them. */
 #include "libc.h"
 #include "chain.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdint.h>
 
 struct libc libc;
-int libc_is_alone;
 
 void *find_in_libc(const char *name)
 {
 	int before = errno;
-	void *function = dlsym(RTLD_NEXT, name);
+	void *function = next_in_chain(name);
+	if (function == NULL)
+		function = dlsym(RTLD_NEXT, name);
 	errno = before;
 	return function;
 }
@@ -24,41 +24,37 @@ static long none(void)
 	return -1;
 }
 
-void *found_in_libc(const char *name)
+void *found_in_libc(void *place, const char *name)
 {
 	void *function = find_in_libc(name);
-	return function != NULL ? function : (void *)(uintptr_t)none;
+	if (function == NULL)
+		function = (void *)(uintptr_t)none;
+	__atomic_store_n((void **)place, function, __ATOMIC_RELAXED);
+	return function;
 }
 
-#define FIND(name) *(void **)&libc.name = find_in_libc(#name)
-
-__attribute__((constructor(101))) static void find_first(void)
+/* Those by which a job opens files and looks at them, which it need not do by way of libc. */
+static int compare(void)
 {
-	FIND(open);
-	FIND(open64);
-	FIND(openat);
-	FIND(openat64);
-	FIND(fopen);
-	FIND(fopen64);
-	FIND(stat);
-	FIND(stat64);
-	FIND(lstat);
-	FIND(lstat64);
-	FIND(fstatat);
-	FIND(fstatat64);
-	FIND(__xstat);
-	FIND(__lxstat);
-	FIND(access);
-	FIND(faccessat);
-	FIND(readlink);
-	FIND(opendir);
-	FIND(fdopendir);
-	FIND(unlink);
-	FIND(unlinkat);
-	FIND(rename);
-	FIND(chmod);
-	FIND(mkdir);
-	FIND(execve);
-	FIND(posix_spawn);
-	libc_is_alone = are_libcs((const uintptr_t *)&libc, sizeof libc / sizeof(uintptr_t));
+	static const char names[][12] = {
+	    "open",   "open64",    "openat",   "openat64", "fopen",      "fopen64", "stat",
+	    "stat64", "lstat",     "lstat64",  "fstatat",  "fstatat64",  "__xstat", "__lxstat",
+	    "access", "faccessat", "readlink", "opendir",  "fdopendir",  "unlink",  "unlinkat",
+	    "rename", "chmod",     "mkdirat",  "execve",   "posix_spawn"};
+	uintptr_t functions[sizeof names / sizeof *names];
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		functions[i] = (uintptr_t)find_in_libc(names[i]);
+	return are_libcs(functions, sizeof names / sizeof *names);
+}
+
+int libc_is_alone(void)
+{
+	enum { UNKNOWN, ALONE, NOT_ALONE };
+	static int known;
+	int is = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (is == UNKNOWN) {
+		is = compare() ? ALONE : NOT_ALONE;
+		__atomic_store_n(&known, is, __ATOMIC_RELAXED);
+	}
+	return is == ALONE;
 }

@@ -1,4 +1,4 @@
-/* libc's own functions behind the hooks, found by the constructor.  See hooks.def. */
+/* libc's own functions behind the hooks.  See hooks.def. */
 #ifndef SMPMAKE_LIBC_H
 #define SMPMAKE_LIBC_H
 
@@ -23,15 +23,17 @@ struct libc {
 extern struct libc libc;
 
 /* Whether nobody else stands between us and the kernel. */
-extern int libc_is_alone;
+int libc_is_alone(void);
 
-/* The ones in daily use are found once, by the constructor; the others each time, which costs less
- * than finding them all in every small process. */
+/* Found once each, by whoever needs it first: to find even the common ones in advance would cost
+ * more than most small processes use them for. */
 #define LIBC(name)                                                                                 \
-	(libc.name != NULL ? libc.name : (__typeof__(libc.name))(uintptr_t)found_in_libc(#name))
+	(__atomic_load_n(&libc.name, __ATOMIC_RELAXED) != NULL                                     \
+	     ? libc.name                                                                           \
+	     : (__typeof__(libc.name))(uintptr_t)found_in_libc(&libc.name, #name))
 
-/* NULL where this libc has no such function; or one that says so. */
+/* NULL where this libc has no such function; or one that says so, put into its place. */
 void *find_in_libc(const char *name);
-void *found_in_libc(const char *name);
+SLOW void *found_in_libc(void *place, const char *name);
 
 #endif

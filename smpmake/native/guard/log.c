@@ -16,11 +16,11 @@
 
 /* Found when they are first needed: most processes change nothing.  Set once each, whole. */
 static struct undo_head *the_head;
-static char *segments[SEGMENTS];
+static char *segments[SEGMENTS] ASIDE;
 
 static void *map_file(const char *name, uint64_t at, size_t size)
 {
-	char path[sizeof guard.variables[V_BOARD] + 16];
+	char path[VARIABLE_SIZE + 16];
 	const char *board = guard.values[V_BOARD];
 	size_t folder = (size_t)(strrchr(board, '/') - board);
 	memcpy(path, board, folder);

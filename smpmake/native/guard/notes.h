@@ -7,4 +7,6 @@ char *guard_note(char letter, int dir, const char *path);
 void guard_unnote(char *note);
 void guard_note_program(void);
 
+void guard_note_waiting(void);
+
 #endif

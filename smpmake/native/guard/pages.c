@@ -1,4 +1,5 @@
 #include "pages.h"
+#include "guard.h"
 #include "kernel.h"
 
 #include <stdint.h>
@@ -8,7 +9,7 @@
 #define PAGES 64u /* bits of a word */
 #define HELD 8
 
-static _Alignas(64) char memory[PAGES][PATH_MAX];
+static char memory[PAGES][PATH_MAX] ASIDE;
 static uint64_t taken;
 
 /* The pages of a child of vfork(2) that becomes another program.  The kernel clears `alive` when

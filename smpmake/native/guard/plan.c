@@ -36,13 +36,13 @@ static size_t count_of(char *const *list)
 
 static int is_ours(const char *variable)
 {
-	static const char *const names[] = {
+	static const a_name names[] = {
 	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=",
-	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  NULL};
+	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  ""};
 	if (strncmp(variable, OURS, sizeof OURS - 1) != 0)
 		return 0;
 	variable += sizeof OURS - 1;
-	for (const char *const *name = names; *name != NULL; name++)
+	for (const a_name *name = names; **name != '\0'; name++)
 		if (strncmp(variable, *name, strlen(*name)) == 0)
 			return 1;
 	return 0;
@@ -259,9 +259,9 @@ static size_t size_of_plan(const struct program *program)
 {
 	char *const *env = program->env;
 	size_t pointers = count_of(env) + V_COUNT + EXTRA + program->listed + 1;
-	size_t texts =
-	    text_size(value_in(env, "LD_PRELOAD=", 11)) + text_size(value_in(env, "PATH=", 5)) +
-	    text_size(value_in(env, "ASAN_OPTIONS=", 13)) + 2 * sizeof guard.variables[0] + SMALL;
+	size_t texts = text_size(value_in(env, "LD_PRELOAD=", 11)) +
+	               text_size(value_in(env, "PATH=", 5)) +
+	               text_size(value_in(env, "ASAN_OPTIONS=", 13)) + 2 * VARIABLE_SIZE + SMALL;
 	return pointers * sizeof(char *) + texts + SHIM_SIZE + 2 * PATH_MAX + 64;
 }
 

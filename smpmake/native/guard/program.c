@@ -45,7 +45,7 @@ static int has_other_rights(int fd)
 /* Another loader is waited for; `room`, of PATH_MAX, is for its name. */
 static int has_our_loader(const struct start *file, char *room)
 {
-	char name[sizeof guard.interpreter], *loader;
+	char name[128], *loader;
 	ElfW(Ehdr) elf;
 	ElfW(Phdr) part;
 	if (get(file, 0, &elf, sizeof elf) != 0 ||

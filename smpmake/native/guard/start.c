@@ -15,21 +15,67 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int copy_variables(char **env)
+/* What is said to this process alone, beside the variables of the session. */
+struct said {
+	char *caller, *unguarded; /* the values */
+};
+
+/* The copies, and where there is room for those that are too long for it. */
+static char texts[VARIABLE_SIZE], long_texts[V_COUNT + 1][VARIABLE_SIZE] ASIDE;
+_Static_assert(sizeof long_texts % 4096 == 0, "long_texts is to be whole pages");
+
+/* What stands behind a name and its "=". */
+static char *value_behind(char *variable, const char *name)
 {
-	static const char *const names[V_COUNT] = {OURS "SOCKET", OURS "BOARD", OURS "GUARD",
-	                                           OURS "SHIMS",  OURS "BUILD", OURS "COMMAND",
-	                                           OURS "TRACE"};
+	size_t length = strlen(name);
+	return strncmp(variable, name, length) == 0 && variable[length] == '='
+	           ? variable + length + 1
+		   : NULL;
+}
+
+/* A copy of it, if it is one of those. */
+static void take_variable(char *variable, size_t *used)
+{
+	static const a_name names[V_COUNT] = {OURS "SOCKET", OURS "BOARD", OURS "GUARD",
+	                                      OURS "SHIMS",  OURS "BUILD", OURS "COMMAND",
+	                                      OURS "TRACE"};
 	for (int i = 0; i < V_COUNT; i++) {
-		const char *text = variable_of(env, names[i]);
-		size_t size = text != NULL ? strlen(text) + 1 : 0;
-		if (size > strlen(names[i]) + 2 && size <= sizeof guard.variables[i]) {
-			memcpy(guard.variables[i], text, size);
-			guard.values[i] = guard.variables[i] + strlen(names[i]) + 1;
-		} else if (i < V_NEEDED) {
-			return -1;
+		const char *value = value_behind(variable, names[i]);
+		if (value == NULL)
+			continue;
+		size_t size = strlen(variable) + 1;
+		if (guard.values[i] != NULL || *value == '\0' || size > VARIABLE_SIZE)
+			return;
+		char *copy = long_texts[i];
+		if (size <= sizeof texts - *used) {
+			copy = texts + *used;
+			*used += size;
 		}
+		guard.variables[i] = memcpy(copy, variable, size);
+		guard.values[i] = copy + (value - variable);
+		return;
 	}
+}
+
+/* One look at each: there are many that are not ours. */
+static int read_environment(char **env, struct said *said)
+{
+	size_t used = 0;
+	for (; *env != NULL; env++) {
+		if (**env != *OURS || strncmp(*env, OURS, sizeof OURS - 1) != 0)
+			continue;
+		char *value;
+		if (said->caller == NULL && (value = value_behind(*env, OURS "CALLER")) != NULL)
+			said->caller = value;
+		else if (said->unguarded == NULL &&
+		         (value = value_behind(*env, OURS "UNGUARDED")) != NULL)
+			said->unguarded = value;
+		else
+			take_variable(*env, &used);
+	}
+	for (int i = 0; i < V_NEEDED; i++)
+		if (guard.values[i] == NULL)
+			return -1;
 	const char *socket = guard.values[V_SOCKET], *slash = strrchr(socket, '/');
 	guard.own_size = slash != NULL ? (size_t)(slash - socket) + 1 : 0;
 	return strlen(socket) < sizeof((struct sockaddr_un *)0)->sun_path ? 0 : -1;
@@ -39,15 +85,12 @@ static void find_interpreter(void)
 {
 	const ElfW(Phdr) *header = (const void *)getauxval(AT_PHDR);
 	unsigned long count = getauxval(AT_PHNUM), bias = 0;
-	if (header == NULL)
-		return;
-	for (unsigned long i = 0; i < count; i++)
+	guard.interpreter = "";
+	for (unsigned long i = 0; header != NULL && i < count; i++)
 		if (header[i].p_type == PT_PHDR)
 			bias = (unsigned long)header - header[i].p_vaddr;
-	for (unsigned long i = 0; i < count; i++)
-		if (header[i].p_type == PT_INTERP && header[i].p_filesz <= sizeof guard.interpreter)
-			memcpy(guard.interpreter, (const void *)(bias + header[i].p_vaddr),
-			       header[i].p_filesz);
+		else if (header[i].p_type == PT_INTERP)
+			guard.interpreter = (const char *)(bias + header[i].p_vaddr);
 }
 
 /* Whether the process that started us has a guard: then it left its number, or that of ours where
@@ -56,18 +99,19 @@ static int parent_is_guarded(char *caller)
 {
 	if (caller == NULL) /* the first of the build */
 		return 1;
-	char *digits = strchr(caller, '=') + 1;
-	long number = strtol(digits, NULL, 10);
+	long number = strtol(caller, NULL, 10);
 	pid_t own = (pid_t)kernel(SYS_getpid);
-	if (strlen(digits) == CALLER_DIGITS)
+	if (number == own)
+		return 1;
+	if (strlen(caller) == CALLER_DIGITS)
 		for (int i = CALLER_DIGITS; i-- > 0; own /= 10)
-			digits[i] = (char)('0' + own % 10);
-	return number == kernel(SYS_getpid) || number == kernel(SYS_getppid);
+			caller[i] = (char)('0' + own % 10);
+	return number == kernel(SYS_getppid);
 }
 
 static void know_the_program(char **argv)
 {
-	static const char *const readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", NULL};
+	static const a_name readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", ""};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
@@ -78,25 +122,26 @@ static void know_the_program(char **argv)
 		strcpy(guard.name, name);
 }
 
-__attribute__((constructor)) static void stand_guard(int argc, char **argv, char **env)
+void guard_begin(int argc, char **argv, char **env);
+/* By DT_INIT (hatch_build.py): a table of constructors would lie on a page that nobody needs. */
+void guard_begin(int argc, char **argv, char **env)
 {
 	int before = errno;
 	(void)argc;
-	if (copy_variables(env) == 0) {
+	struct said said = {NULL, NULL};
+	if (read_environment(env, &said) == 0) {
 		const struct board *board =
 		    mapped(guard.values[V_BOARD], 0, sizeof(struct board), PROT_READ);
 		if (board != NULL && board->magic == BOARD_MAGIC &&
 		    board->version == BOARD_VERSION) {
 			const char *command = guard.values[V_COMMAND];
-			const char *unguarded = variable_of(env, OURS "UNGUARDED");
-			int guarded = parent_is_guarded(variable_of(env, OURS "CALLER"));
+			int guarded = parent_is_guarded(said.caller);
 			guard.board = board;
 			guard.active = 1;
 			guard.command = command != NULL ? (uint32_t)strtoul(command, NULL, 10) : 0;
 			guard.is_part = command != NULL;
-			if (unguarded != NULL)
-				guard.unguarded =
-				    (uint32_t)strtoul(strchr(unguarded, '=') + 1, NULL, 10);
+			if (said.unguarded != NULL)
+				guard.unguarded = (uint32_t)strtoul(said.unguarded, NULL, 10);
 			else if (!guarded)
 				guard.unguarded = (uint32_t)kernel(SYS_getppid);
 			know_the_program(argv);
@@ -112,4 +157,12 @@ __attribute__((constructor)) static void stand_guard(int argc, char **argv, char
 		}
 	}
 	errno = before;
+}
+
+void guard_end(void);
+/* By DT_FINI. */
+void guard_end(void)
+{
+	if (guard.trace != NULL && !is_inert())
+		guard_note_waiting();
 }

@@ -142,7 +142,7 @@ static void start_again(const char *path, char **argv, char **env, char *variabl
 
 void guard_borrow(char **argv, char **env)
 {
-	static const char *const borrowers[] = {"cargo", "rustc", NULL};
+	static const a_name borrowers[] = {"cargo", "rustc", ""};
 	int before = errno, ends[2] = {-1, -1};
 	char fifo[PATH_MAX + sizeof LENT_BACK], variable[128], room[PATH_MAX];
 	struct wire_guard_answer answer = {0};

@@ -10,18 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const printers[] = {PRINTERS, NULL};
+static const a_name printers[] = {PRINTERS, ""};
 
-int is_among(const char *name, const char *const *names)
+int is_among(const char *name, const a_name *names)
 {
-	while (*names != NULL && strcmp(*names, name) != 0)
+	while (**names != '\0' && strcmp(*names, name) != 0)
 		names++;
-	return *names != NULL;
+	return **names != '\0';
 }
 
 /* Programs that are tools with some words, and a part of the build with others: cmake -E copy. */
-static const char *const sometimes[] = {SOMETIMES_TOOLS, NULL};
-static const char *const commands[] = {FILE_COMMANDS, NULL};
+static const a_name sometimes[] = {SOMETIMES_TOOLS, ""};
+static const a_name commands[] = {FILE_COMMANDS, ""};
 
 static int is_build(const char *name, char *const *argv)
 {
@@ -44,21 +44,31 @@ static int has_shim(const char *name, char shim[SHIM_SIZE])
 
 int reads_makefiles(const char *name)
 {
-	static const char *const makes[] = {MAKEFILE_TOOLS, NULL};
+	static const a_name makes[] = {MAKEFILE_TOOLS, ""};
 	return is_among(name, makes);
 }
 
 int reads_lines(const char *name)
 {
-	static const char *const shells[] = {SHELLS, NULL};
+	static const a_name shells[] = {SHELLS, ""};
 	return is_among(name, shells);
 }
 
 int is_tool(void)
 {
+	enum { UNKNOWN, IT_IS, IT_IS_NOT };
+	static int known; /* a shell runs many programs */
 	char shim[SHIM_SIZE];
-	return guard.is_part || (!guard.is_make && !is_among(guard.name, printers) &&
-	                         !is_among(guard.name, sometimes) && has_shim(guard.name, shim));
+	int is = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (is == UNKNOWN) {
+		is = guard.is_part ||
+		             (!guard.is_make && !is_among(guard.name, printers) &&
+		              !is_among(guard.name, sometimes) && has_shim(guard.name, shim))
+		         ? IT_IS
+		         : IT_IS_NOT;
+		__atomic_store_n(&known, is, __ATOMIC_RELAXED);
+	}
+	return is == IT_IS;
 }
 
 static int prints_into_file(void)
@@ -68,13 +78,13 @@ static int prints_into_file(void)
 }
 
 /* A tool for files that touches nothing pending need not be heard of: it is guarded itself.  (Those
- * that may vouch for something pending are not among them.)  Nor need one whose result is what it
- * prints, where that goes to no file. */
+ * that may vouch for something pending are heard of while anything is.)  Nor need one whose result
+ * is what it prints, where that goes to no file. */
 static int is_unconcerned(const char *name, char *const *argv)
 {
-	static const char *const tools[] = {QUIET_TOOLS, NULL};
+	static const a_name all[] = {DISK_TOOLS, ""}, some[] = {QUIET_TOOLS, ""};
 	int prints = is_among(name, printers);
-	if ((!prints && !is_among(name, tools)) || argv == NULL)
+	if ((!prints && !is_among(name, guard_quiet() ? all : some)) || argv == NULL)
 		return 0;
 	if (prints && !prints_into_file())
 		return 1;
@@ -94,7 +104,7 @@ int is_shim(const char *path)
 /* A relative path is not known to mean a tool of the system's; some tools projects build. */
 static int is_tools_path(const char *path)
 {
-	static const char *const built[] = {BUILT_TOOLS, NULL};
+	static const a_name built[] = {BUILT_TOOLS, ""};
 	const char *slash = strrchr(path, '/');
 	return *path == '/' || (slash != NULL && is_among(slash + 1, built));
 }

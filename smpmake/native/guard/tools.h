@@ -2,8 +2,11 @@
 #ifndef SMPMAKE_TOOLS_H
 #define SMPMAKE_TOOLS_H
 
-/* Whether a name is one of a list that NULL ends. */
-int is_among(const char *name, const char *const *names);
+/* A name in a list, which "" ends.  Not a pointer: the loader would have to fill that in, in every
+ * process. */
+typedef char a_name[32];
+
+int is_among(const char *name, const a_name *names);
 
 /* What a tool starts is its own business: gcc's assembler is no command of the build.  A known tool
  * that is no command of ours came here past its shim: a program without a guard started it.  A make

@@ -17,6 +17,15 @@ for (const [at, rest] of data.words.entries()) {
 }
 const baseName = (path) => path.slice(path.lastIndexOf("/") + 1) || path;
 
+// Of a column whose words are all empty nothing came.
+const UNPACKED = {
+  text: (word) => words[word] ?? "",
+  number: (value) => value,
+  CPU: (value) => (value < 0 ? null : value / ticks),
+  seconds: (value) => (value < 0 ? null : value / ticks),
+  KiB: (value) => value * 1024,
+};
+
 function unpackCommands(columns) {
   const issued = summed(columns.issued);
   const numbers = summed(columns.number);
@@ -29,19 +38,10 @@ function unpackCommands(columns) {
     const after = (column) => (columns[column][at] < 0 ? null : (base + columns[column][at]) / ticks);
     const start = after("started");
     const took = columns.took[at];
-    const cwd = words[columns.cwd[at]];
+    const plain = Object.entries(data.columns).map(([name, kind]) => [name, UNPACKED[kind](columns[name][at])]);
     return {
-      at, number, line, cwd, start,
-      tool: words[columns.tool[at]],
-      kind: words[columns.kind[at]],
-      language: words[columns.language[at]],
-      folder: words[columns.folder[at]],
-      verdict: words[columns.verdict[at]],
-      reason: words[columns.reason[at]],
-      state: words[columns.state[at]],
-      status: columns.status[at],
-      slot: columns.slot[at],
-      host: columns.host ? words[columns.host[at]] : "",
+      ...Object.fromEntries(plain),
+      at, number, line, start,
       waitedFor: columns.waited_for[at],
       outputs: columns.outputs[at].map((word) => words[word]),
       issued: issued[at] < 0 ? null : issued[at] / ticks,
@@ -49,11 +49,7 @@ function unpackCommands(columns) {
       // What has begun and not ended was at work as long as anybody looked.
       end: start === null ? null : took < 0 ? wall : start + took / ticks,
       took: start === null || took < 0 ? null : took / ticks,
-      sent: columns.sent && columns.sent[at] >= 0 ? columns.sent[at] / ticks : null, // after its start
-      user: columns.user[at] / ticks,
-      system: columns.system[at] / ticks,
-      weighted: columns.weighted[at] / ticks,
-      memory: columns.memory[at] * 1024,
+      sent: columns.sent[at] >= 0 ? columns.sent[at] / ticks : null, // after its start
       critical: onPath.has(number),
       surprises: data.surprises[number] || [],
     };

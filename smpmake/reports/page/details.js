@@ -36,7 +36,7 @@ function facts(job) {
     rows.push(["Took", job.took === null ? "did not end" : seconds(job.took)]);
     if (job.ready !== null && job.start > job.ready) rows.push(["Waited for a slot", seconds(job.start - job.ready)]);
     rows.push(["CPU", `${seconds(job.user)} in programs, ${seconds(job.system)} in the kernel`]);
-    rows.push(["Memory", bytes(job.memory)]);
+    rows.push(["Memory", bytes(job.max_rss_bytes)]);
     rows.push(["Ran in", placeOf(job)]);
   }
   rows.push(["Kind", `${job.kind}, ${job.language}${job.critical ? ", on the critical path" : ""}`]);

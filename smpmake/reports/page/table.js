@@ -15,7 +15,7 @@ const COLUMNS = [
   { name: "Took", kind: "g-time", value: (job) => job.took, text: seconds },
   { name: "Weighted", kind: "g-time minor", value: (job) => (job.start === null ? null : job.weighted), text: seconds },
   { name: "CPU", kind: "g-time", value: (job) => (job.start === null ? null : job.user + job.system), text: seconds },
-  { name: "Memory", kind: "g-time minor", value: (job) => job.memory || null, text: bytes },
+  { name: "Memory", kind: "g-time minor", value: (job) => job.max_rss_bytes || null, text: bytes },
   { name: "Ran", kind: "g-word words minor", value: ran, up: true },
 ];
 const WHICH = {

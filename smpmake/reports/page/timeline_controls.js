@@ -42,7 +42,7 @@ function showTip(x, y) {
   } else if (item) {
     lines.push(element("b", {}, label(item)));
     lines.push(`${item.took === null ? "did not end" : seconds(item.took)} from ${seconds(item.start)}, `);
-    lines.push(`CPU ${seconds(item.user + item.system)}, ${bytes(item.memory)}`);
+    lines.push(`CPU ${seconds(item.user + item.system)}, ${bytes(item.max_rss_bytes)}`);
     if (failed(item)) lines.push(", failed");
   } else if (charts.length && y >= charts[0].top && x >= size.left) {
     const at = sampleAt(toTime(x)), { cpu, memory, running, queued, held } = data.samples;

@@ -18,7 +18,7 @@ function addTo(node, job) {
   node.weighted += job.weighted;
   node.wall += job.end - job.start;
   node.cpu += job.user + job.system;
-  node.memory = Math.max(node.memory, job.memory);
+  node.memory = Math.max(node.memory, job.max_rss_bytes);
 }
 
 // Names on the way to a folder; what lies outside the build's folder begins at the root.

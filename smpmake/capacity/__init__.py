@@ -1,0 +1,1 @@
+"""How many commands may run at once: each source says a number, and the least of them holds."""

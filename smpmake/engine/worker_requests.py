@@ -1,0 +1,96 @@
+"""What a worker is told: a command in the surroundings that it came from, and what ours add."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from smpmake import variables
+from smpmake.commands.families import mark_of_alone
+from smpmake.disk.elf import is_static
+from smpmake.engine import launcher_logs
+from smpmake.engine.command import Command, command_of
+from smpmake.engine.environment import changed, serial
+from smpmake.protocol import frames
+from smpmake.protocol.wire import Invoke
+from smpmake.protocol.working import Inherited, Terminal, encode_job
+from smpmake.schedule.job import Job
+
+_COMMAND: Final = os.fsencode(variables.COMMAND)
+_TRACE: Final = os.fsencode(variables.TRACE)
+#: The descriptors at which a worker opens a job's FIFOs (native/worker.c).  The caller's own flags
+#: are for his make: gcc keeps them from its own where it is a client of no job server.
+_LENT: Final = " -j --jobserver-auth=3,4"
+
+
+class Order(NamedTuple):
+    """How a job is run.
+
+    invoke       the invocation; `real` is the program.
+    argv         its words, as it is run.
+    environment  what the program gets.
+    """
+
+    job: Job
+    invoke: Invoke
+    argv: bytes
+    environment: bytes
+
+    def by(self, program: str, argv: Iterable[str], environment: Mapping[str, str]) -> Order:
+        """The same by another program, with more in its environment."""
+        return self._replace(
+            invoke=dataclasses.replace(self.invoke, real=os.fsencode(program)),
+            argv=frames.join_strings(map(os.fsencode, argv)),
+            environment=changed(self.environment, environment),
+        )
+
+    def frame(self, terminal: Terminal | None, lent: bytes, inherited: Inherited) -> bytes:
+        """What has a worker start it.
+
+        terminal   what it prints to, if its output would go to one.
+        lent       the FIFO of its job server, or b"".
+        inherited  what it gets from its worker.
+        """
+        command = command_of(self.job)
+        undo = command.build.undo
+        return encode_job(
+            self.job.number,
+            self.job.issued_ns,
+            self.invoke,
+            self.argv,
+            command.outputs,
+            merged=self.invoke.out == self.invoke.err,
+            journaled=undo is not None and not undo.is_incomplete,
+            terminal=terminal,
+            environment=self.environment,
+            lent=lent,
+            nicer=max(0, self.invoke.nice - inherited.nice) if self.invoke.inherited else 0,
+        )
+
+
+def worker_request(job: Job, trace: bytes, lent: bytes) -> Order:
+    """How a job is run here.
+
+    trace  the file in which its guards take notes, or b"".
+    lent   the FIFO of its job server, or b"".
+    """
+    command = command_of(job)
+    environment = _environment(job, command, trace)
+    if lent:
+        environment = changed(environment, {"MAKEFLAGS": _LENT})
+    return Order(job, command.invoke, command.argv, environment)
+
+
+def _environment(job: Job, command: Command, trace: bytes) -> bytes:
+    real = os.fsdecode(command.invoke.real)
+    mark = mark_of_alone(real)
+    if mark and is_static(real, mark):
+        return serial(command.invoke.env)
+    parts = [command.invoke.env, launcher_logs.environment(command)]
+    if command.build.rules.guard:  # its caller may have none, and the tool may have one
+        parts.append(b"%b=%d\0" % (_COMMAND, job.number + 1))
+    if trace:
+        parts.append(b"%b=%b\0" % (_TRACE, trace))
+    return b"".join(parts)

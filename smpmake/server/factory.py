@@ -1,0 +1,103 @@
+"""An engine on this very computer: real workers, the real disk, the loop's clock."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from smpmake import folders, native
+from smpmake.capacity.memory import reserve_of
+from smpmake.capacity.tokens import Tokens
+from smpmake.config import Settings
+from smpmake.disk.disk import Disk
+from smpmake.engine.chaos import Chaos
+from smpmake.engine.clock import LoopClock
+from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
+from smpmake.engine.engine import Engine
+from smpmake.engine.pool import Pool
+from smpmake.errors import SmpmakeError
+from smpmake.guard.proofs import Proofs
+from smpmake.guard.scoreboard import Scoreboard
+from smpmake.undo.journal import UndoJournal
+
+log = logging.getLogger("smpmake")
+
+_AT_ONCE: Final = 8  # workers that are started before there is anything to do
+
+
+class EngineError(SmpmakeError):
+    """No engine can be had: no worker can be started."""
+
+
+def create_engine(
+    settings: Settings,
+    folder: Path,
+    journal: UndoJournal,
+    board: Scoreboard,
+    slots: int,
+    *,
+    alive: int,
+    keeper: int,
+    tokens: Tokens | None = None,
+) -> Engine:
+    """An engine with its first workers started.
+
+    alive   a descriptor that is open as long as one of the workers lives.
+    keeper  the process that looks after the driver, or after us: a child, but no stray.
+    tokens  who else has a say in how many slots may be used.
+
+    Raises ClusterError, EngineError or NativeMissingError; nothing is left then, and the board is
+    the caller's.
+    """
+    pool = Pool(slots, niceness=settings.nice, alive=alive)
+    pool.keepers.add(keeper)
+    chaos, reserve = Chaos(settings.chaos), reserve_of(settings)
+    disk = Disk(folder)
+    try:
+        engine = Engine(
+            *(disk, journal, board, pool, LoopClock(), slots),
+            chaos=chaos,
+            reserve=reserve,
+            tokens=tokens,
+            elsewhere=_elsewhere(settings, folder),
+            proofs=_proofs(),
+        )
+        pool.start(min(slots, _AT_ONCE))
+    except BaseException as error:
+        disk.close()
+        pool.close()
+        if isinstance(error, OSError):
+            raise EngineError(f"no worker can be started: {error.strerror}") from None
+        raise
+    return engine
+
+
+def _proofs() -> Proofs:
+    """Which programs earlier builds have seen with a guard."""
+    try:
+        return Proofs(native.guard(), folders.cache() / "guarded-programs")
+    except folders.NoHomeError:
+        return Proofs(native.guard(), None)
+
+
+def _elsewhere(settings: Settings, folder: Path) -> Callable[[Here], Elsewhere]:
+    """The other machines that compile; without them all is done here, with a word about it."""
+    if settings.engine == "local":
+        return Nowhere
+    from smpmake.cluster.cluster import FOLDER, Cluster
+    from smpmake.cluster.discovery import discover
+    from smpmake.cluster.distribution import Distribution
+
+    found = discover(settings.engine, os.environ.get("PATH", os.defpath), settings.guard)
+    if found is None:
+        return Nowhere
+    try:
+        cluster = Cluster(found.client, found.hosts, settings.remote, folder / FOLDER)
+    except OSError as error:
+        log.warning("%s cannot be watched: %s", found.client.name, error.strerror)
+        return Nowhere
+    return functools.partial(Distribution, cluster)
