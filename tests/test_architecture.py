@@ -143,6 +143,7 @@ MAY: dict[str, set[str]] = {
         "guard",
         "protocol",
         "records",
+        "redact",
         "schedule",
         "server",
         "session",

@@ -131,7 +131,7 @@ class Shell:
     def send(self, slot: int, frame: bytes) -> None:
         """See Workers."""
         self._seams.shows(f"slot {slot}")
-        self._seams.world.act("order", slot, plain.of_order(frame))
+        self._seams.world.act("order", slot, plain.of_order(frame, self._seams.world.salt))
         self._seams.world.outside(lambda: self._real.send(slot, frame), None)
 
     def signal(self, slot: int, number: int) -> None:

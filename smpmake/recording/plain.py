@@ -42,17 +42,20 @@ def bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def digest(data: bytes) -> str:
-    """What stands for bytes that are kept once, or not at all."""
-    return hashlib.blake2b(data, digest_size=8).hexdigest()
+def digest(data: bytes, salt: bytes = b"") -> str:
+    """What stands for bytes that are kept once, or not at all.
+
+    salt  a recording's own: short secrets cannot be looked up in a table of hashes.
+    """
+    return hashlib.blake2b(data, digest_size=8, salt=salt).hexdigest()
 
 
 # ------------------------------------------------------------------ variables
 
 
-def hidden(value: str) -> str:
+def hidden(value: str, salt: bytes) -> str:
     """What stands for a variable's value."""
-    return value if _HIDDEN.fullmatch(value) else f"#{digest(bytes_of(value))}"
+    return value if _HIDDEN.fullmatch(value) else f"#{digest(bytes_of(value), salt)}"
 
 
 def is_hidden(value: str) -> bool:
@@ -77,19 +80,19 @@ def blob_of(pairs: list[tuple[str, str]]) -> bytes:
     )
 
 
-def shown(name: str, value: str) -> str:
+def shown(name: str, value: str, salt: bytes) -> str:
     """A variable's value as a recording has it."""
-    return value if name in _SHOWN or value == "\1" else hidden(value)
+    return value if name in _SHOWN or value == "\1" else hidden(value, salt)
 
 
-def sketch(blob: bytes) -> list[list[str]]:
+def sketch(blob: bytes, salt: bytes) -> list[list[str]]:
     """An environment as a recording has it."""
-    return [[name, shown(name, value)] for name, value in pairs_of(blob)]
+    return [[name, shown(name, value, salt)] for name, value in pairs_of(blob)]
 
 
-def environment_digest(blob: bytes) -> str:
+def environment_digest(blob: bytes, salt: bytes) -> str:
     """What an environment is called: the same for its sketch."""
-    return digest(blob_of([(name, hidden(value)) for name, value in pairs_of(blob)]))
+    return digest(blob_of([(name, hidden(value, salt)) for name, value in pairs_of(blob)]), salt)
 
 
 # ------------------------------------------------------------------ what comes and goes
@@ -135,7 +138,7 @@ def to_question(found: list[Any]) -> Question:
     return Question(*found)
 
 
-def of_order(frame: bytes) -> dict[str, Any]:
+def of_order(frame: bytes, salt: bytes) -> dict[str, Any]:
     """An order to a worker: its parts, the environment by its variables' hashes."""
     payload = frame[HEADER.size :]
     number, issued_ns, ignored, blocked, nicer, mask, flags, *rest = _JOB.unpack_from(payload)
@@ -159,7 +162,7 @@ def of_order(frame: bytes) -> dict[str, Any]:
         "cwd": text_of(parts[2]),
         "argv": text_of(parts[3]),
         "environment": environment_digest(
-            _OURS.sub("/proc/self/fd/N", text_of(parts[4])).encode("utf-8", "surrogateescape")
+            bytes_of(_OURS.sub("/proc/self/fd/N", text_of(parts[4]))), salt
         ),
         "ours": ours,
         "limits": parts[5].hex(),

@@ -87,7 +87,7 @@ class PlayedWorld(World):
     played = True
 
     def __init__(self, recording: Recording) -> None:
-        super().__init__()
+        super().__init__(bytes.fromhex(recording.head.get("salt", "")))
         self._recording = recording
         self._answers: dict[str, Any] = {}
         self._given: dict[str, int] = {}

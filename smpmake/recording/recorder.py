@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -31,7 +32,7 @@ class Recorder(World):
 
     def __init__(self, path: Path) -> None:
         """Raises TapeError."""
-        super().__init__()
+        super().__init__(os.urandom(16))
         self._tape = TapeWriter(path)
         self._lock = _thread.allocate_lock()
         self._count = 0
@@ -46,7 +47,7 @@ class Recorder(World):
 
     def begin(self, head: dict[str, Any]) -> None:
         """What is to be known before anything happens."""
-        self._tape.add({"smpmake": __version__, **head})
+        self._tape.add({"smpmake": __version__, "salt": self.salt.hex(), **head})
 
     def close(self) -> None:
         """The build is over."""
@@ -156,7 +157,7 @@ class Recorder(World):
 
     def variable(self, name: str, value: str) -> None:
         """See World."""
-        stands = plain.shown(name, value)
+        stands = plain.shown(name, value, self.salt)
         if stands != value:
             self._line({"variable": [name, stands, value]}, f"{name}={stands}")
 
@@ -172,9 +173,11 @@ class Recorder(World):
 
     def environment(self, blob: bytes) -> str:
         """What an environment is called."""
-        name = plain.environment_digest(blob)
+        name = plain.environment_digest(blob, self.salt)
         if f"environment {name}" not in self._known:
-            self._line({"environment": name, "is": plain.sketch(blob)}, f"environment {name}")
+            self._line(
+                {"environment": name, "is": plain.sketch(blob, self.salt)}, f"environment {name}"
+            )
         return name
 
     def _line(self, line: Any, known: str) -> None:

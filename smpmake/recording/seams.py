@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.known_silence import KnownSilence
-from smpmake.disk import elf_dynamic
+from smpmake.disk import elf, elf_dynamic
 from smpmake.engine import chaos, programs, silence
 from smpmake.engine.command import command_of
 from smpmake.engine.environment import Environment
@@ -24,6 +24,7 @@ from smpmake.recording.substitutes import same
 from smpmake.recording.system import System
 from smpmake.recording.world import World
 from smpmake.records import CommandRecord
+from smpmake.redact import Redactor
 from smpmake.schedule.job import Job
 from smpmake.undo import reuse
 
@@ -69,22 +70,21 @@ class Seams:
 
         def asked(real: Any, question: list[str], folder: str, environment: bytes) -> bytes:
             words = " ".join(question)
-            where = f"{folder} {plain.environment_digest(environment)}"
+            where = f"{folder} {plain.environment_digest(environment, world.salt)}"
             return system.text(f"says {words}", where, lambda: real(question, folder, environment))
 
-        def dynamic(real: Any, path: str) -> elf_dynamic.Dynamic:
-            def unpack(found: Any) -> elf_dynamic.Dynamic:
-                return elf_dynamic.Dynamic(*map(tuple, found))
+        def content(word: str, pack: Any = same, unpack: Any = same) -> Any:
+            """Of a file's content no more is kept than what was asked."""
 
-            found: elf_dynamic.Dynamic
-            found = world.ask("loads", path, lambda: real(path), list, unpack)
-            return found
+            def ours(real: Any, path: str, mark: bytes = b"", *state: int) -> Any:
+                words = f"{word} {plain.text_of(mark)}".rstrip()
+                more = (mark, *state) if state else ()
+                return world.ask(words, path, lambda: real(path, *more), pack, unpack)
 
-        def digest(real: Any, path: str) -> str:
-            return str(world.ask("digest", path, lambda: real(path), same, same))
+            return ours
 
         def known_by(real: Any, cwd: bytes, argv: bytes, env: bytes) -> str:
-            where = f"{plain.digest(cwd + argv)} {plain.environment_digest(env)}"
+            where = f"{plain.digest(cwd + argv)} {plain.environment_digest(env, world.salt)}"
             return str(world.ask("known by", where, lambda: real(cwd, argv, env), same, same))
 
         def copied(real: Any, path: str, to: str, *more: Any) -> bool:
@@ -101,13 +101,20 @@ class Seams:
             number = str(job.number)
             return float(world.ask("rank", number, lambda: real(of, job), same, same, anew=True))
 
+        def redactor(real: Any, of: KnownFailures) -> Redactor:
+            """It is for what is written down; secrets of the environment are none of ours."""
+            return world.outside(lambda: real(of), Redactor())
+
+        self._between(KnownFailures, "_redactor", redactor)
         self._between(chaos.Chaos, "rank", rank)
         self._between(versions, "copy_whole", copied)
         self._between(versions, "remove_whole", removed)
         self._between(programs, "_asked", asked)
         self._between(silence, "digest_in_environment", known_by)
-        self._between(libraries, "dynamic_of", dynamic)
-        self._between(reuse, "_hash", digest)
+        self._between(elf, "_is_static", content("is static, with"))
+        self._between(elf, "_holds", content("holds"))
+        self._between(libraries, "dynamic_of", content("loads", list, _to_dynamic))
+        self._between(reuse, "_hash", content("digest"))
         self._between(Environment, "get", self._variable)
         self._between(traces.Traces, "end", self._notes)
         self._between(traces.Traces, "has_opened", self._notes)
@@ -363,6 +370,10 @@ def told(record: CommandRecord, *, early: bool = False) -> dict[str, Any]:
         if field.name not in left and getattr(record, field.name) not in ("", (), field.default)
     }
     return {**found, "argv": plain.text_of(record.argv)}
+
+
+def _to_dynamic(found: list[list[str]]) -> elf_dynamic.Dynamic:
+    return elf_dynamic.Dynamic(*map(tuple, found))
 
 
 def _of_output(data: bytes | None) -> str | None:

@@ -1,26 +1,10 @@
-"""What the engine gets in place of the system's objects: states, files, maps, variables."""
+"""What the engine gets in place of the system's objects: states, folders, files."""
 
 from __future__ import annotations
 
 import io
-import mmap
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol, Self
-
-from smpmake.recording.plain import text_of
-from smpmake.recording.world import World
-
-
-class Asked(Protocol):
-    """What stands between the engine and the system (system.System)."""
-
-    world: World
-
-    def text(
-        self, question: str, target: str, real: Callable[[], bytes], *, anew: bool = False
-    ) -> bytes:
-        """A question whose answer is bytes."""
+from typing import Any, Self
 
 
 def same(value: Any) -> Any:
@@ -45,26 +29,14 @@ def to_stat(found: list[int]) -> os.stat_result:
     return os.stat_result((*fixed, *(ns // 10**9 for ns in (atime, mtime, ctime))), more)
 
 
-class Entries:
+class Entries(list["DirEntry"]):
     """What scandir gives."""
-
-    def __init__(self, entries: Iterator[DirEntry]) -> None:
-        self._entries = entries
-
-    def __iter__(self) -> Iterator[DirEntry]:
-        return self._entries
-
-    def __next__(self) -> DirEntry:
-        return next(self._entries)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         pass
-
-    def close(self) -> None:
-        """See os.scandir."""
 
 
 class DirEntry:
@@ -95,9 +67,6 @@ class DirEntry:
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         return os.stat(self.path, follow_symlinks=follow_symlinks)
-
-    def inode(self) -> int:
-        return os.lstat(self.path).st_ino
 
 
 def kind_of(entry: os.DirEntry[str]) -> str:
@@ -136,91 +105,3 @@ class Raw(io.RawIOBase):
         if not self.closed:
             super().close()
             os.close(self._fd)
-
-
-class View:
-    """A file that is mapped to be read: its pieces, and where something stands in it."""
-
-    def __init__(self, system: Asked, name: str, real: mmap.mmap | None) -> None:
-        self._system = system
-        self._name = name
-        self._real = real
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self._real is not None:
-            self._real.close()
-
-    def __getitem__(self, part: slice) -> bytes:
-        def real() -> bytes:
-            assert self._real is not None
-            return self._real[part]
-
-        return self._system.text(f"mapped {part.start or 0} {part.stop}", self._name, real)
-
-    def find(self, mark: bytes) -> int:
-        """See mmap.find."""
-
-        def real() -> int:
-            assert self._real is not None
-            return self._real.find(mark)
-
-        question = f"find {text_of(mark)}"
-        return int(self._system.world.ask(question, self._name, real, same, same))
-
-
-class Variables(dict[str, str]):
-    """Our own environment, of which each variable is a question."""
-
-    def __init__(self, system: Asked, real: Any) -> None:
-        super().__init__()
-        self._system = system
-        self._real = real
-
-    def get(self, name: str, default: Any = None) -> Any:
-        world = self._system.world
-        if world.current is None:
-            return self._real.get(name, default)
-        found = world.ask("variable", name, lambda: self._real.get(name), same, same)
-        return default if found is None else found
-
-    def __getitem__(self, name: str) -> str:
-        found = self.get(name)
-        if found is None:
-            raise KeyError(name)
-        return str(found)
-
-    def __contains__(self, name: object) -> bool:
-        return self.get(str(name)) is not None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-    def __setitem__(self, name: str, value: str) -> None:
-        self._real[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self._real[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._real)
-
-    def __len__(self) -> int:
-        return len(self._real)
-
-    def keys(self) -> Any:
-        return self._real.keys()
-
-    def items(self) -> Any:
-        return self._real.items()
-
-    def values(self) -> Any:
-        return self._real.values()
-
-    def copy(self) -> dict[str, str]:
-        return dict(self._real)

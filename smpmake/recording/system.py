@@ -30,8 +30,6 @@ from smpmake.recording.substitutes import (
     DirEntry,
     Entries,
     Raw,
-    Variables,
-    View,
     kind_of,
     of_stat,
     same,
@@ -108,7 +106,6 @@ class System:
                 self._set(os, name, self._inside_only(real, self._unknown(f"os.{name}")))
         for function in functions():
             self._set_defaults(function, replaced)
-        self._set(os, "environ", Variables(self, os.environ))
 
     def remove(self) -> None:
         """Nobody of us is in between any more."""
@@ -247,23 +244,22 @@ class System:
         yield os, "getxattr", self._getxattr
         yield os, "get_terminal_size", self._terminal_size
         yield os, "pipe", self._pipe
-        yield os, "openpty", self._pipe
         yield os, "memfd_create", self._memfd
         yield os, "pidfd_open", self._pidfd
-        for name in ("access", "listxattr", "isatty"):
+        for name in ("access", "isatty"):
             yield os, name, self._simple(name)
-        yield os, "sendfile", self._simple("sendfile", anew=True)
         for name in ("getpid", "getuid", "geteuid", "getgid", "getegid", "getcwd", "sysconf"):
             yield os, name, self._about_us(name)
         for name in ("rename", "replace", "link"):
             yield os, name, self._changes(name, paths=2)
         yield os, "symlink", self._symlink
         for name in (
-            *("mkdir", "rmdir", "unlink", "remove", "mkfifo", "utime", "chmod", "fchmod", "chown"),
-            *("fchown", "truncate", "ftruncate", "posix_fallocate", "setxattr", "removexattr"),
+            *("mkdir", "rmdir", "unlink", "mkfifo", "utime", "chmod", "fchmod"),
+            *("ftruncate", "posix_fallocate"),
         ):
             yield os, name, self._changes(name)
         yield os, "set_blocking", self._changes("set_blocking", is_told=False)
+        yield type(os.environ), "__getitem__", self._variable
         yield shutil, "rmtree", self._changes("rmtree")
         yield shutil, "copy2", self._changes("copy2", paths=2)
         yield subprocess, "run", self._run
@@ -327,7 +323,7 @@ class System:
 
         found = self.world.ask("entries", self.name(path), look, same, same)
         folder = os.fsdecode(path)
-        return Entries(iter([DirEntry(folder, name, kind) for name, kind in found]))
+        return Entries(DirEntry(folder, name, kind) for name, kind in found)
 
     def _getxattr(self, real: Any, place: Any, name: Any, **named: Any) -> Any:
         return self.text(f"getxattr {name}", self.name(place), lambda: real(place, name, **named))
@@ -485,15 +481,7 @@ class System:
         return self._open[value].name if value in self._open else _plain(value)
 
     def _map(self, real: Any, fd: int, length: int, *more: Any, **named: Any) -> Any:
-        name = self.name(fd)
-        if named.get("prot") == mmap.PROT_READ:
-            made: list[mmap.mmap] = []
-
-            def do() -> None:
-                made.append(real(fd, length, *more, **named))
-
-            self.world.ask("map", name, do, _nothing, same, anew=True)
-            return View(self, name, made[0] if made else None)
+        """Memory that is shared with others; what is asked of it are questions of their own."""
         if self.world.played:
             return _mmap(-1, length)
         return real(fd, length, *more, **named)
@@ -527,6 +515,13 @@ class System:
         return io.TextIOWrapper(buffered, encoding, errors, newline)
 
     # ------------------------------------------------------------------ other calls
+
+    def _variable(self, real: Any, environ: Any, name: str) -> str:
+        """One of our own environment's."""
+        found = self.world.ask("variable", name, lambda: environ.get(name), same, same)
+        if found is None:
+            raise KeyError(name)
+        return str(found)
 
     def _symlink(self, real: Any, target: Any, path: Any, **named: Any) -> Any:
         name = self.name(path)

@@ -72,11 +72,13 @@ class World(ABC):
     """What stands between an engine and all else, while it is recorded or played.
 
     played  whether there is no system behind it.
+    salt    of the hashes that stand for variables' values.
     """
 
     played: bool
 
-    def __init__(self) -> None:
+    def __init__(self, salt: bytes) -> None:
+        self.salt = salt
         self._here = _thread._local()
         self._me = _thread.get_ident()
 

@@ -16,7 +16,7 @@ from smpmake.recording.recording import Recording
 
 from .builds import Outcome, build
 from .catalogue import LUA, XZ, ZLIB, Package
-from .workshop import Workshop
+from .workshop import Workshop, copy_tree
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(900)]
 
@@ -28,9 +28,12 @@ def package(request: pytest.FixtureRequest) -> Package:
     return chosen
 
 
-def record(workshop: Workshop, smpmake: str, file: Path, *options: str) -> Outcome:
-    """Builds the package, and records it."""
-    words = [smpmake, "--record", str(file), *options, "--", *workshop.package.make]
+def record(
+    workshop: Workshop, smpmake: str, file: Path, *options: str, command: tuple[str, ...] = ()
+) -> Outcome:
+    """Builds the package, or runs another command in its folder, and records it."""
+    command = command or workshop.package.make
+    words = [smpmake, "--record", str(file), *options, "--", *command]
     return build(words, workshop.folder, {"XDG_STATE_HOME": str(file.parent)})
 
 
@@ -44,7 +47,10 @@ def expect_same(file: Path) -> Player:
     return player
 
 
-@pytest.mark.parametrize("options", [(), ("--chaos", "7")], ids=("plain", "chaos"))
+WAYS = ((), ("--chaos", "3"), ("--no-guard",), ("--output-sync=serial",))
+
+
+@pytest.mark.parametrize("options", WAYS, ids=" ".join)
 def test_a_build_is_played_again(
     workshop: Workshop, smpmake: str, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
@@ -63,4 +69,16 @@ def test_so_is_one_that_fails(workshop: Workshop, smpmake: str, tmp_path: Path) 
         workshop.break_source()
         outcome = record(workshop, smpmake, tmp_path / "build.rec")
     assert outcome.status == 2, outcome.output[-3000:]
+    expect_same(tmp_path / "build.rec")
+
+
+def test_so_is_its_configure_script(workshop: Workshop, smpmake: str, tmp_path: Path) -> None:
+    if not workshop.package.configure:
+        pytest.skip(f"{workshop.package.name} has none")
+    copy_tree(workshop.source, workshop.folder)
+    *before, last = workshop.package.configure
+    for command in before:
+        assert build(command, workshop.folder).status == 0
+    outcome = record(workshop, smpmake, tmp_path / "build.rec", command=last)
+    assert outcome.status == 0, outcome.output[-3000:]
     expect_same(tmp_path / "build.rec")

@@ -95,13 +95,30 @@ def test_a_full_disk_ends_the_recording_and_not_the_build(
 
 
 def test_environments_are_called_alike_with_and_without_their_values() -> None:
+    salt = b"of its own"
     blob = b"HOME=/root\0TOKEN=secret\0ODD\0EMPTY=\0BYTES=\xff\0"
-    sketch = plain.blob_of([(name, value) for name, value in plain.sketch(blob)])
+    sketch = plain.blob_of([(name, value) for name, value in plain.sketch(blob, salt)])
     assert b"secret" not in sketch
     assert b"/root" not in sketch
-    assert plain.environment_digest(sketch) == plain.environment_digest(blob)
-    assert plain.environment_digest(b"A=1\0") != plain.environment_digest(b"A=2\0")
+    assert plain.environment_digest(sketch, salt) == plain.environment_digest(blob, salt)
+    assert plain.environment_digest(b"A=1\0", salt) != plain.environment_digest(b"A=2\0", salt)
     assert plain.blob_of(plain.pairs_of(blob)) == blob
+
+
+def test_no_two_recordings_have_the_same_hash_for_a_value(tmp_path: Path) -> None:
+    """Else a table of short secrets would tell which one it is."""
+    found = []
+    for name in ("one", "two"):
+        recorder = Recorder(tmp_path / name)
+        recorder.begin({})
+        recorder.environment(b"PIN=1234\0")
+        recorder.enter("test", None, lambda entry: None)
+        recorder.close()
+        rows = list(tape.read(tmp_path / name))
+        found.append(next(row["is"][0][1] for row in rows if "environment" in row))
+        again = PlayedWorld(Recording(tmp_path / name))
+        assert plain.hidden("1234", again.salt) == found[-1]
+    assert found[0] != found[1]
 
 
 class Looked:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from smpmake.cli.names import COMMANDS
 from smpmake.recording import tape
+from smpmake.recording.command import told
 from smpmake.recording.player import Difference, Player
 from smpmake.recording.recording import Recording
-from tests.support.space import Ended, Space
+from tests.support.space import SMPMAKE, Ended, Space
 
 #: Compiles, an archive, a recipe that prints a file, a link, a rename, and folders.
 PROJECT = {
@@ -63,3 +66,43 @@ def text_of(space: Space) -> str:
     with contextlib.suppress(tape.TapeError):
         lines.extend(json.dumps(line) for line in tape.read(file_of(space)))
     return "\n".join(lines)
+
+
+class RecordedSpace(Space):
+    """A space whose builds are all recorded, and played when the test is over (`--recorded`)."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._recordings: list[Path] = []
+
+    def start(self, *command: str, **environment: str) -> subprocess.Popen[bytes]:
+        """See Space."""
+        if command[0] == SMPMAKE and _is_build([*command[1:]], {**self.environment, **environment}):
+            file = self.root / f"build-{len(self._recordings)}.rec"
+            self._recordings.append(file)
+            more = ("--record", str(file), *(() if command[1].startswith("-") else ("--",)))
+            command = (SMPMAKE, *more, *command[1:])
+        return super().start(*command, **environment)
+
+    def expect_replayed(self) -> None:
+        """The engine does the same again in each of them; one of a killed build ends earlier."""
+        for file in self._recordings:
+            if not file.exists():  # refused before it began
+                continue
+            try:
+                recording = Recording(file)
+            except tape.TapeError as error:
+                assert "nothing was recorded" in str(error) or "is cut" in str(error)
+                continue
+            recording.learn()
+            difference = Player(recording).play()
+            assert difference is None, "\n".join([f"{file}:", *told(difference, {})])
+
+
+def _is_build(words: list[str], environment: Mapping[str, str]) -> bool:
+    """Whether this runs a build, on a server of its own."""
+    if not words or words[0] in COMMANDS or {"--version", "--help"} & {*words}:
+        return False
+    elsewhere = "_SMPMAKE_SOCKET" in environment or "SMPMAKE_ENGINE" in environment
+    refused = ("--engine", "--record", "--socket")
+    return not elsewhere and not any(word.startswith(refused) for word in words)
