@@ -47,6 +47,8 @@ from smpmake.undo.journal import UndoJournal
 
 T = TypeVar("T")
 
+#: Kinds of entries that an earlier one has left behind, and whether they may come again.
+_LEFT: Final = {"withdraw": False, "timer": False, "reader": True, "tokens": True}
 _LINK: Final = 0o120000
 _KIND: Final = 0o170000
 
@@ -236,8 +238,11 @@ class Player:
         return None
 
     def _enter(self, entry: Entry) -> None:
-        play = getattr(self, f"_{entry.kind.replace(' ', '_')}")
-        play(entry, entry.data)
+        if entry.kind in _LEFT:
+            self._left(entry.kind, entry.data)()
+        else:
+            play = getattr(self, f"_{entry.kind.replace(' ', '_')}")
+            play(entry, entry.data)
         if entry.kind not in BESIDE:
             self.seams.shows("")
 
@@ -303,25 +308,11 @@ class Player:
         if withdraw is not None:
             self.seams.left[f"guard {entry.number}"] = withdraw
 
-    def _withdraw(self, entry: Entry, name: str) -> None:
-        self._left(name)()
-
-    def _timer(self, entry: Entry, name: str) -> None:
-        self._left(name)()
-
-    def _reader(self, entry: Entry, name: str) -> None:
-        self._left(name, stays=True)()
-
-    def _tokens(self, entry: Entry, name: str) -> None:
-        self._left(name, stays=True)()
-
-    def _left(self, name: str, *, stays: bool = False) -> Callable[..., None]:
-        found = self.seams.left.get(name)
-        if found is None:
+    def _left(self, kind: str, name: str) -> Callable[..., None]:
+        """What the engine has left behind to be called; a descriptor's reader stays."""
+        if name not in self.seams.left:
             raise LookupError(f"the replayed engine has left nothing that is called {name!r}")
-        if not stays:
-            del self.seams.left[name]
-        return found
+        return self.seams.left[name] if _LEFT[kind] else self.seams.left.pop(name)
 
     def _result(self, entry: Entry, data: Any) -> None:
         self._pool.on_result(data[0], plain.to_result(data[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -25,7 +26,16 @@ from smpmake.recording.tape import TapeWriter
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
 from smpmake.undo.journal import UndoJournal
-from tests.support.recorded import BROKEN, PROJECT, entries, file_of, played, record, text_of
+from tests.support.recorded import (
+    BROKEN,
+    PROJECT,
+    RecordedSpace,
+    entries,
+    file_of,
+    played,
+    record,
+    text_of,
+)
 from tests.support.space import SMPMAKE, Ended, Space
 
 pytestmark = pytest.mark.slow
@@ -235,6 +245,19 @@ def test_who_asks_in_another_way_is_answered(
 
     monkeypatch.setattr(Paths, "folder", looked_at)
     assert played(recorded) is None
+
+
+def test_any_test_can_be_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pytest --recorded` gives tests such a space."""
+    with contextlib.closing(RecordedSpace(tmp_path)) as space:
+        space.expect_same(PROJECT, ["make"])
+        assert space.smpmake("--chaos", "3", "--", "make", "-B").status == 0
+        assert space.smpmake("report", "--json").status == 0
+    assert len(list(tmp_path.glob("*.rec"))) == 2
+    space.expect_replayed()
+    monkeypatch.setattr(UndoJournal, "ended", lambda self, number: None)
+    with pytest.raises(AssertionError, match=r"build-0.rec:\nfirst difference: state \d+: result"):
+        space.expect_replayed()
 
 
 # ------------------------------------------------------------------ what is in a file
