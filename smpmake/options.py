@@ -286,6 +286,7 @@ OPTIONS: Final = (
         servers=False,
     ),
     Option("without", "list", words=("--without",), choices=CAUSES, servers=False),  # for tests
+    Option("record", "text", words=("--record",), metavar="FILE", servers=False),  # CONTRIBUTING.md
     Option(
         "verbose",
         "flag",
