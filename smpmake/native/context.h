@@ -13,6 +13,8 @@ struct context {
 	const char *socket; /* NULL: no session */
 	const char *board;  /* the session's count of pending jobs */
 	const char *build;
+	char *memo;               /* how results are remembered (memo.h); NULL: they are not */
+	const char *memo_program; /* which runs what is to be remembered */
 	const char *real;   /* the tool's path, where a guard sent us */
 	int is_line;        /* what a make has started, whatever it is */
 	const char *inside; /* the command of whose tool we are a part: none of our business */

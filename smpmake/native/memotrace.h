@@ -1,0 +1,52 @@
+/* What a command and all that it starts look at and change, as the kernel tells it.
+ *
+ * Each system call that concerns a file waits until the tracer has noted it (seccomp_unotify(2)).
+ * So nothing escapes: not what libc and the loader open for themselves, not a program that takes no
+ * guard.  A call that is neither known to be harmless nor understood makes the trace useless.
+ */
+#ifndef SMPMAKE_MEMOTRACE_H
+#define SMPMAKE_MEMOTRACE_H
+
+#include "memo.h"
+
+#include <sys/types.h>
+
+/* What was seen at a path, before whoever looked went on. */
+struct look {
+	char *path, *target;
+	uint16_t kind, flags;
+	int opened; /* its content may have been read */
+	int error;
+	struct stat info;
+};
+
+struct altered {
+	char *path;
+	int was_there;
+	int is_temporary; /* made under a name that nobody had, as mkstemp(3) does */
+	struct stat before;
+};
+
+struct trace {
+	const struct memo_question *question;
+	int64_t began_ns;
+	enum memo_why why; /* it is useless; 0: it is not */
+	struct look *looks;
+	size_t look_count, look_room;
+	struct altered *altered;
+	size_t altered_count, altered_room;
+	uint32_t *places; /* of looks by their hash, one more than the index */
+	size_t place_count;
+	pid_t *at_work; /* programs that have begun and not ended by themselves */
+	size_t at_work_count, at_work_room;
+};
+
+/* In the process that becomes the command: from here on its calls wait.  The listener, or -1. */
+int trace_me(void);
+void trace_begin(struct trace *trace, const struct memo_question *question);
+/* One call that waits at the listener; 0 where there was none. */
+int trace_serve(struct trace *trace, int listener);
+void trace_spoil(struct trace *trace, enum memo_why why);
+struct altered *trace_altered(const struct trace *trace, const char *path);
+
+#endif
