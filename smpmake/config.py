@@ -24,8 +24,8 @@ DEFAULT_NAME: Final = "default"
 #: What decides how a build runs, and so belongs to what is known of it.
 _TOLD: Final = (
     *("jobs", "keep_going", "guard", "nice", "memory", "undo", "foreground"),
-    *("exclusive", "output", "own_pool", "recipes", "engine", "remote", "chaos", "without"),
-    "history",
+    *("exclusive", "output", "own_pool", "recipes", "memo", "engine", "remote", "chaos"),
+    *("without", "history"),
 )
 #: What a pyproject.toml cannot set: the package may be a stranger's, and these say where commands
 #: run, and which commands are believed.
@@ -46,6 +46,7 @@ class Settings(NamedTuple):
     guard       whether the build's processes get one; without one links and archives wait.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs
                 where all that they do is known.
+    memo        "off", "check" or "on": whether results of configure's checks are remembered.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
                 one.
     remote      how many compiles are on other machines at once; 0: as many as these take.
@@ -73,6 +74,7 @@ class Settings(NamedTuple):
     exclusive: tuple[str, ...] = ()
     output: str = "live"
     recipes: str = "understood"
+    memo: str = "off"
     engine: str = "local"
     remote: int = 0
     chaos: int | None = None

@@ -178,13 +178,12 @@ static enum memo_why is_still(struct trace *trace, struct look *look,
 		return failed ? MEMO_CHANGED : 0;
 	}
 	memo_stamp_of(&look->info, &then);
-	if (look->flags & MEMO_IS_NAMED)
-		for (size_t i = 0; i < q->named_count; i++)
-			if (strcmp(q->named[i].path, look->path) == 0) {
-				memcpy(hash, q->named[i].hash, SHA256_SIZE);
-				if (!memo_same_stamp(&then, &q->named[i].stamp))
-					return MEMO_CHANGED;
-			}
+	int named = look->flags & MEMO_IS_NAMED ? trace_named(trace, look->path) : -1;
+	if (named >= 0) {
+		memcpy(hash, q->named[named].hash, SHA256_SIZE);
+		if (!memo_same_stamp(&then, &q->named[named].stamp))
+			return MEMO_CHANGED;
+	}
 	if (altered != NULL)
 		return look->flags & MEMO_IS_NAMED ? 0 : MEMO_FORMER;
 	memo_stamp_of(&info, &now);

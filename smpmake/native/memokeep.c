@@ -74,13 +74,15 @@ static uint32_t store_of(const struct undo_head *head, uint64_t device)
 /* Where guards would ask for more room, there is none for us: the command runs, and they ask. */
 static struct undo_entry *reserve(struct undo_head *head, size_t size)
 {
-	uint64_t at;
+	uint64_t at, used = __atomic_load_n(&head->used, __ATOMIC_ACQUIRE);
 	do {
-		if (__atomic_load_n(&head->used, __ATOMIC_ACQUIRE) + size + UNDO_SEGMENT >
-		    __atomic_load_n(&head->room, __ATOMIC_ACQUIRE))
+		at = used;
+		if (at % UNDO_SEGMENT + size > UNDO_SEGMENT)
+			at = (at / UNDO_SEGMENT + 1) * UNDO_SEGMENT;
+		if (at + size > __atomic_load_n(&head->room, __ATOMIC_ACQUIRE))
 			return NULL;
-		at = __atomic_fetch_add(&head->used, size, __ATOMIC_ACQ_REL);
-	} while (at % UNDO_SEGMENT + size > UNDO_SEGMENT);
+	} while (!__atomic_compare_exchange_n(&head->used, &used, at + size, 0, __ATOMIC_ACQ_REL,
+	                                      __ATOMIC_ACQUIRE));
 	char *memory = map_beside("undo/log", at / UNDO_SEGMENT * UNDO_SEGMENT, UNDO_SEGMENT,
 	                          PROT_READ | PROT_WRITE);
 	if (memory == NULL)

@@ -22,7 +22,9 @@
 #define MACHINE AUDIT_ARCH_AARCH64
 #endif
 #define OTHER_CALLS 0x40000000u /* x32's */
-#define RANDOM_OF_MALLOC 8      /* glibc's heap asks for so many bytes, and shows them to nobody */
+/* Bytes that glibc's heap asks for, and shows to nobody; and the guard, for a temporary name. */
+#define RANDOM_OF_MALLOC 8
+#define RANDOM_OF_NAMES 6
 #define SYNC_WAKE 1u            /* SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6 */
 
 /* ------------------------------------------------------------------ the filter */
@@ -74,7 +76,7 @@ int trace_me(void)
 	struct sock_fprog program = {0, filter};
 	unsigned short at = 0;
 	const struct sock_filter allow = ALLOW, tell = TELL, call = LOAD(nr), first = LOAD(args[0]),
-	                         second = LOAD(args[1]), third = LOAD(args[2]),
+	                         second = LOAD(args[1]),
 	                         fourth = LOAD(args[3]), fifth = LOAD(args[4]),
 	                         machine = LOAD(arch);
 	put(filter, &at, machine);
@@ -105,11 +107,11 @@ int trace_me(void)
 	    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1));
 	put(filter, &at, allow);
 	put(filter, &at, tell);
-	put(filter, &at, (struct sock_filter)SKIP_UNLESS(SYS_getrandom, 6));
+	put(filter, &at, (struct sock_filter)SKIP_UNLESS(SYS_getrandom, 5));
 	put(filter, &at, second);
-	put(filter, &at, (struct sock_filter)SKIP_UNLESS(RANDOM_OF_MALLOC, 3));
-	put(filter, &at, third);
-	put(filter, &at, (struct sock_filter)SKIP_UNLESS(1 /* GRND_NONBLOCK */, 1));
+	put(filter, &at,
+	    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RANDOM_OF_MALLOC, 1, 0));
+	put(filter, &at, (struct sock_filter)SKIP_UNLESS(RANDOM_OF_NAMES, 1));
 	put(filter, &at, allow);
 	put(filter, &at, tell);
 	put(filter, &at, tell);
@@ -150,6 +152,10 @@ void trace_begin(struct trace *trace, const struct memo_question *question)
 	memset(trace, 0, sizeof *trace);
 	trace->question = question;
 	trace->began_ns = memo_clock();
+	if (getcwd(trace->home, sizeof trace->home - 1) == NULL)
+		trace_spoil(trace, MEMO_UNREADABLE);
+	if (strcmp(trace->home, "/") != 0)
+		strcat(trace->home, "/");
 	trace->place_count = 1u << 14;
 	trace->places = calloc(trace->place_count, sizeof *trace->places);
 	if (trace->places == NULL)
@@ -221,13 +227,25 @@ static struct look *new_look(struct trace *trace, const char *path, int kind, in
 
 enum { LOOKS = 0, READS_LINK = 1, LISTS = 2, OPENS = 3 };
 
-static int is_named(const struct trace *trace, const char *path)
+/* One spelling for what is below the folder in which the command works. */
+static const char *short_of(const struct trace *trace, const char *path)
+{
+	size_t size = strlen(trace->home);
+	if (size > 1 && strncmp(path, trace->home, size) == 0 && path[size] != '\0' &&
+	    path[size] != '/')
+		path += size;
+	while (starts(path, "./") && path[2] != '\0' && path[2] != '/')
+		path += 2;
+	return path;
+}
+
+int trace_named(const struct trace *trace, const char *path)
 {
 	const struct memo_question *q = trace->question;
 	for (size_t i = 0; i < q->named_count; i++)
-		if (strcmp(q->named[i].path, path) == 0)
-			return 1;
-	return 0;
+		if (strcmp(short_of(trace, q->named[i].path), path) == 0)
+			return (int)i;
+	return -1;
 }
 
 /* Only the date needs these; the time of day alone is nothing that a compiler tells of. */
@@ -263,7 +281,7 @@ static void look_at(struct trace *trace, const char *path, int nofollow, int ope
 			look->kind = 0;
 			return;
 		}
-		if (is_named(trace, path))
+		if (trace_named(trace, path) >= 0)
 			look->flags |= MEMO_IS_NAMED;
 		else if (stamp.changed_ns >= trace->began_ns - MEMO_TICK)
 			trace_spoil(trace, MEMO_YOUNG);
@@ -339,7 +357,7 @@ static void alter(struct trace *trace, const char *path, int is_opened, int keep
 			trace_spoil(trace, MEMO_FORMER);
 		if (is_opened && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
 			trace_spoil(trace, MEMO_ERROR);
-		if (keeps && !is_named(trace, path))
+		if (keeps && trace_named(trace, path) < 0)
 			trace_spoil(trace, MEMO_FORMER);
 	} else if (errno != ENOENT) {
 		trace_spoil(trace, MEMO_ERROR);
@@ -392,7 +410,7 @@ static int path_of(struct trace *trace, const struct seccomp_notif *call, int di
 		return -1;
 	}
 	if (dir == AT_FDCWD || *name == '/') {
-		strcpy(room, name);
+		strcpy(room, short_of(trace, name));
 		return 0;
 	}
 	if (link_of((pid_t)call->pid, dir, room) != 0 ||
@@ -401,6 +419,8 @@ static int path_of(struct trace *trace, const struct seccomp_notif *call, int di
 		return -1;
 	}
 	strcpy(stpcpy(room + strlen(room), "/"), name);
+	strcpy(name, short_of(trace, room));
+	strcpy(room, name);
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct altered {
 struct trace {
 	const struct memo_question *question;
 	int64_t began_ns;
+	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
 	enum memo_why why; /* it is useless; 0: it is not */
 	struct look *looks;
 	size_t look_count, look_room;
@@ -48,5 +49,7 @@ void trace_begin(struct trace *trace, const struct memo_question *question);
 int trace_serve(struct trace *trace, int listener);
 void trace_spoil(struct trace *trace, enum memo_why why);
 struct altered *trace_altered(const struct trace *trace, const char *path);
+/* The place among the question's named files of what has that path here, or -1. */
+int trace_named(const struct trace *trace, const char *path);
 
 #endif

@@ -275,6 +275,10 @@ class LocalBackend:
                 build.notices[:] = [n for n in build.notices if n not in known]
             if build.failures or self._stopped:  # to undo takes a process: there may be few
                 self._engine.rest()
+        if self._settings.memo == "check" and self._stage is not None:
+            from smpmake import memo
+
+            build.notices += memo.notices(memo.told_in(self._stage.path))
         others = self._neighbours
         if others is not None and others.shared and SHARED not in build.notices:
             build.notices.append(SHARED)

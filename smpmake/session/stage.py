@@ -33,12 +33,14 @@ class Terms(NamedTuple):
     budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
     described  what the names of tools match that the configuration has besides.
     output     whether the driver writes into a pipe (`Stage.pipe` is its other end).
+    memo       whether results are remembered (config.Settings).
     """
 
     guard: bool = True
     budget: int = 1 << 30
     described: tuple[str, ...] = ()
     output: bool = False
+    memo: str = "off"
 
 
 def terms_of(settings: Settings) -> Terms:
@@ -48,7 +50,7 @@ def terms_of(settings: Settings) -> Terms:
         from smpmake.commands import families
 
         described = tuple(families.described())
-    return Terms(settings.guard, settings.undo, described, settings.output == "serial")
+    return Terms(settings.guard, settings.undo, described, settings.output == "serial", settings.memo)
 
 
 class Stage:
@@ -68,6 +70,7 @@ class Stage:
         self.output: int | None = None
         self.undo: UndoJournal | None = None
         self.doubt = self.alone = ""
+        self._remembers = terms.memo != "off"
         self.jobserver: JobServer | None = None
         self._board: Scoreboard | None = None
         try:
@@ -93,6 +96,10 @@ class Stage:
                 BUILD,
                 guarded=program if terms.guard else "",
             )
+            if terms.memo != "off":
+                from smpmake import memo
+
+                self.environment.update(memo.prepare(terms.memo, path))
             # A ninja runs several commands at once whatever we say; it is to ask for each.
             if self.jobserver is not None and os.path.basename(program) not in PARALLEL:
                 from smpmake.commands.makes import without_jobs
@@ -150,6 +157,10 @@ class Stage:
             self.undo.close()
         if self.jobserver is not None:
             self.jobserver.close()
+        if self._remembers:
+            from smpmake import memo
+
+            memo.settle(self.path)
         self.folder.remove()
         for fd in (self.listener, self.alive, self.alive_write, self.pipe, self.output):
             if fd is not None and fd >= 0:
