@@ -13,8 +13,6 @@ struct context {
 	const char *socket; /* NULL: no session */
 	const char *board;  /* the session's count of pending jobs */
 	const char *build;
-	char *memo;               /* how results are remembered (memo.h); NULL: they are not */
-	const char *memo_program; /* which runs what is to be remembered */
 	const char *real;   /* the tool's path, where a guard sent us */
 	int is_line;        /* what a make has started, whatever it is */
 	const char *inside; /* the command of whose tool we are a part: none of our business */
@@ -24,6 +22,8 @@ struct context {
 	char *depth;
 	char **env;
 	size_t env_bytes;
+	char *memo;               /* how results are remembered (memo.h); NULL: they are not */
+	const char *memo_program; /* what runs a command to remember its result */
 };
 
 /* Walks PATH: folders that hold us under `tool` are left out of `rest`; the first executable

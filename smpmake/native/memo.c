@@ -57,12 +57,12 @@ int memo_open(struct memo *memo, const char *told, const char *session)
 	}
 	/* Closed to others, our own, and short enough for what is put behind it. */
 	return *memo->folder == '/' && strlen(memo->folder) + 80 < PATH_MAX &&
-	               kernel(SYS_newfstatat, AT_FDCWD, memo->folder, &info,
-	                      AT_SYMLINK_NOFOLLOW) == 0 &&
+	               kernel(SYS_newfstatat, AT_FDCWD, memo->folder, &info, AT_SYMLINK_NOFOLLOW) ==
+	                   0 &&
 	               S_ISDIR(info.st_mode) && (info.st_mode & 077) == 0 &&
 	               info.st_uid == (uid_t)kernel(SYS_geteuid)
 	           ? 0
-	           : -1;
+		   : -1;
 }
 
 /* ------------------------------------------------------------------ its parts */
@@ -121,12 +121,12 @@ static enum family family_of(const char *name)
 	static const struct {
 		const char *name;
 		enum family family;
-	} families[] = {{"gcc", COMPILER},     {"g++", COMPILER},    {"cc", COMPILER},
-	                {"c++", COMPILER},     {"cpp", COMPILER},    {"clang", COMPILER},
+	} families[] = {{"gcc", COMPILER},     {"g++", COMPILER},       {"cc", COMPILER},
+	                {"c++", COMPILER},     {"cpp", COMPILER},       {"clang", COMPILER},
 	                {"clang++", COMPILER}, {"clang-cpp", COMPILER}, {"as", LINKER},
-	                {"ld", LINKER},        {"ld.bfd", LINKER},   {"ld.gold", LINKER},
-	                {"gold", LINKER},      {"lld", LINKER},      {"ld.lld", LINKER},
-	                {"ar", ARCHIVER},      {"ranlib", INDEXER},  {"nm", LINKER},
+	                {"ld", LINKER},        {"ld.bfd", LINKER},      {"ld.gold", LINKER},
+	                {"gold", LINKER},      {"lld", LINKER},         {"ld.lld", LINKER},
+	                {"ar", ARCHIVER},      {"ranlib", INDEXER},     {"nm", LINKER},
 	                {"strip", CHANGER},    {"objcopy", CHANGER}};
 	size_t size = strlen(name), end = size;
 	while (end > 0 && ((name[end - 1] >= '0' && name[end - 1] <= '9') || name[end - 1] == '.'))
@@ -152,8 +152,8 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 	struct memo_stamp stamp;
 	unsigned char hash[SHA256_SIZE];
 	uint32_t has;
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, q->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-	                     0);
+	int fd =
+	    (int)kernel(SYS_openat, AT_FDCWD, q->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return MEMO_UNREADABLE;
 	*put_number(stpcpy(link, "/proc/self/fd/"), link + sizeof link - 1, (unsigned long)fd) =
@@ -186,15 +186,15 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 /* What depends on more than files and words, or writes down what no second run would. */
 static int is_unanswerable(const char *word)
 {
-	static const char *const whole[] = {"-",          "-v",         "-###", "-Q",
-	                                    "--coverage", "-coverage",  "native", "-time",
-	                                    NULL};
+	static const char *const whole[] = {"-",         "-v",     "-###",  "-Q", "--coverage",
+	                                    "-coverage", "native", "-time", NULL};
 	static const char *const begun[] = {
 	    "@",           "-fprofile",      "-fauto-profile", "-fplugin",     "-specs",
 	    "--specs",     "-wrapper",       "-save-temps",    "--save-temps", "-time=",
 	    "-ftime",      "-fmem-report",   "-ftest-cov",     "-fbranch-p",   "-fmodules",
 	    "-fcrash",     "-index-store",   "-dumpdir",       "-Wl,@",        "-Wa,@",
-	    "-preserve-d", "--preserve-dat", "-ftrack-macro-expansion=report", NULL};
+	    "-preserve-d", "--preserve-dat", "/dev/fd/",       "/dev/std",     "/proc/",
+	    NULL};
 	size_t size = strlen(word);
 	return is_among(word, whole) || begins_as(word, begun) || is_in(word, "build-id=uuid") ||
 	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);
@@ -275,24 +275,56 @@ static const char *value_of(char *const *env, const char *name)
  * question by what is found there, and what is not. */
 static int is_passing(const char *variable)
 {
-	static const char *const begun[] = {
-	    OURS,           "SMPMAKE_",    "_=",           "SHLVL=",       "OLDPWD=",
-	    "PATH=",        "LD_PRELOAD=", "SSH_",         "XDG_SESSION_", "XDG_RUNTIME_DIR=",
-	    "XDG_SEAT",     "XDG_VTNR=",   "DBUS_",        "DISPLAY=",     "WAYLAND_DISPLAY=",
-	    "XAUTHORITY=",  "WINDOWID=",   "GPG_",         "HIST",         "LESS",
-	    "LS_COLORS=",   "PS1=",        "MAIL=",        "TERM_PROGRAM", "TERM_SESSION_ID=",
-	    "TMUX=",        "TMUX_PANE=",  "STY=",         "INVOCATION_ID=", "JOURNAL_STREAM=",
-	    "SYSTEMD_",     "VTE_VERSION=", "DESKTOP_",    "SESSION_MANAGER=", NULL};
+	static const char *const begun[] = {OURS,
+	                                    "SMPMAKE_",
+	                                    "_=",
+	                                    "SHLVL=",
+	                                    "OLDPWD=",
+	                                    "PATH=",
+	                                    "LD_PRELOAD=",
+	                                    "SSH_",
+	                                    "XDG_SESSION_",
+	                                    "XDG_RUNTIME_DIR=",
+	                                    "XDG_SEAT",
+	                                    "XDG_VTNR=",
+	                                    "DBUS_",
+	                                    "DISPLAY=",
+	                                    "WAYLAND_DISPLAY=",
+	                                    "XAUTHORITY=",
+	                                    "WINDOWID=",
+	                                    "GPG_",
+	                                    "HIST",
+	                                    "LESS",
+	                                    "LS_COLORS=",
+	                                    "PS1=",
+	                                    "MAIL=",
+	                                    "TERM_PROGRAM",
+	                                    "TERM_SESSION_ID=",
+	                                    "TMUX=",
+	                                    "TMUX_PANE=",
+	                                    "STY=",
+	                                    "INVOCATION_ID=",
+	                                    "JOURNAL_STREAM=",
+	                                    "SYSTEMD_",
+	                                    "VTE_VERSION=",
+	                                    "DESKTOP_",
+	                                    "SESSION_MANAGER=",
+	                                    NULL};
 	return begins_as(variable, begun);
 }
 
 static enum memo_why add_variables(struct memo_question *q, struct sha256 *sum)
 {
-	static const char *const refused[] = {"DEPENDENCIES_OUTPUT=", "SUNPRO_DEPENDENCIES=",
-	                                      "TZDIR=",               "LD_AUDIT=",
-	                                      "LD_DEBUG",             "LD_PROFILE",
-	                                      "TZ=:",                 "TZ=/",
-	                                      "MALLOC_TRACE=",        "GCONV_PATH=",
+	static const char *const refused[] = {"DEPENDENCIES_OUTPUT=",
+	                                      "SUNPRO_DEPENDENCIES=",
+	                                      "TZDIR=",
+	                                      "LD_AUDIT=",
+	                                      "LD_DEBUG",
+	                                      "LD_PROFILE",
+	                                      "TZ=:",
+	                                      "TZ=/",
+	                                      "MALLOC_TRACE=",
+	                                      "GCONV_PATH=",
 	                                      NULL};
 	const char *preload = value_of(q->env, "LD_PRELOAD=");
 	const char *guard = value_of(q->env, OURS "GUARD=");

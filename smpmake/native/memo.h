@@ -4,9 +4,9 @@
  * This part knows nothing of shims or workers, and needs no libc: it makes system calls itself.
  * memorun.c is what writes entries.
  *
- * The store is a folder of the user's own: q/ab/..., a question's entries, the newest first; c/ab/...
- * contents by their hash; s/ab/... the hash of a file by its stamp.  All are written whole, under
- * another name, and then renamed; whatever is wrong with one makes a miss.
+ * The store is a folder of the user's own: q/ab/..., a question's entries, the newest first;
+ * c/ab/... contents by their hash; s/ab/... the hash of a file by its stamp.  All are written
+ * whole, under another name, and then renamed; whatever is wrong with one makes a miss.
  */
 #ifndef SMPMAKE_MEMO_H
 #define SMPMAKE_MEMO_H
@@ -53,8 +53,8 @@ struct memo_stamp {
 };
 
 enum memo_kind {
-	MEMO_IS_ABSENT = 1,  /* `more`: errno */
-	MEMO_IS_FILE = 2,    /* a regular file of this content and mode */
+	MEMO_IS_ABSENT = 1, /* `more`: errno */
+	MEMO_IS_FILE = 2,   /* a regular file of this content and mode */
 	MEMO_IS_FOLDER = 3,
 	MEMO_IS_LINK = 4,    /* the other text: its target */
 	MEMO_IS_NO_LINK = 5, /* there, and no link */
@@ -102,9 +102,9 @@ struct memo {
 	int64_t began_ns;
 	const char *build; /* smpmake's own */
 	size_t build_size;
-	const char *folder; /* the store */
+	const char *folder;  /* the store */
 	const char *session; /* the session's folder, "" for none */
-	int64_t now_ns;     /* by the file system's clock */
+	int64_t now_ns;      /* by the file system's clock */
 	unsigned char boot[16];
 };
 

@@ -94,8 +94,8 @@ struct groups {
 static int is_grouped(struct groups *groups, uint32_t group, const struct stat *info)
 {
 	for (uint32_t i = 0; i < groups->count; i++) {
-		int same = groups->seen[i].device == info->st_dev &&
-		           groups->seen[i].inode == info->st_ino;
+		int same =
+		    groups->seen[i].device == info->st_dev && groups->seen[i].inode == info->st_ino;
 		if (same != (groups->seen[i].group == group))
 			return 0;
 		if (same)
@@ -149,16 +149,16 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 		return size >= 0 && (size_t)size + 1 == fact->other_size &&
 		               memcmp(target, other, (size_t)size) == 0
 		           ? 0
-		           : MEMO_FOLDER;
+			   : MEMO_FOLDER;
 	}
 	if (fact->kind == MEMO_HAS_NAMES)
 		return memo_names(path, hash) == 0 && memcmp(hash, fact->hash, sizeof hash) == 0
 		           ? 0
-		           : MEMO_FOLDER;
+			   : MEMO_FOLDER;
 	if (kernel(SYS_newfstatat, AT_FDCWD, path, &info, flags) != 0)
 		return fact->kind == MEMO_IS_ABSENT && (uint64_t)errno == fact->more ? 0
-		       : fact->kind == MEMO_IS_FOLDER                               ? MEMO_FOLDER
-		                                                                    : MEMO_FILE;
+		       : fact->kind == MEMO_IS_FOLDER                                ? MEMO_FOLDER
+		                                                                     : MEMO_FILE;
 	switch (fact->kind) {
 	case MEMO_IS_ABSENT:
 		return MEMO_APPEARED;
@@ -166,17 +166,17 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 		return S_ISCHR(info.st_mode) && info.st_rdev == fact->more &&
 		               info.st_mode == fact->mode
 		           ? 0
-		           : MEMO_FILE;
+			   : MEMO_FILE;
 	case MEMO_IS_FOLDER:
 		return S_ISDIR(info.st_mode) && info.st_mode == fact->mode &&
 		               is_grouped(groups, fact->group, &info)
 		           ? 0
-		           : MEMO_FOLDER;
+			   : MEMO_FOLDER;
 	case MEMO_IS_FILE:
 		return S_ISREG(info.st_mode) && is_grouped(groups, fact->group, &info) &&
 		               is_same_content(q, entry, fact, &info)
 		           ? 0
-		           : MEMO_FILE;
+			   : MEMO_FILE;
 	default:
 		return MEMO_DAMAGED;
 	}
@@ -216,8 +216,7 @@ const struct memo_entry *memo_find(const struct memo_question *q, enum memo_why 
 	char place[PATH_MAX];
 	size_t size;
 	*why = MEMO_UNKNOWN;
-	char *data =
-	    memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size);
+	char *data = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size);
 	if (data == NULL)
 		return NULL;
 	*why = MEMO_DAMAGED;
@@ -228,8 +227,7 @@ const struct memo_entry *memo_find(const struct memo_question *q, enum memo_why 
 	for (size_t at = sizeof *head; size - at >= sizeof(struct memo_entry);) {
 		const struct memo_entry *entry = (const void *)(data + at);
 		size_t head_size = offsetof(struct memo_entry, check) + sizeof entry->check;
-		if (entry->size < sizeof *entry || entry->size % 8 != 0 ||
-		    entry->size > size - at)
+		if (entry->size < sizeof *entry || entry->size % 8 != 0 || entry->size > size - at)
 			return NULL;
 		if (entry->check !=
 		    memo_sum((const char *)entry + head_size, entry->size - head_size))
@@ -271,8 +269,8 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 	const char *bytes = memo_bytes(&q->memo, blob);
 	if (bytes == NULL || name_beside((const char *)(output + 1), number, name) != 0)
 		return -1;
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, name,
-	                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd =
+	    (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
 	int failed = write_all(fd, bytes, blob->bytes) != 0 ||

@@ -36,12 +36,31 @@ static int is_english(char *const *env)
 /* A failure is kept where the source is at fault, and not the machine's state. */
 static int may_last(const struct trace *trace, const struct result *result)
 {
-	static const char *const passing[] = {
-	    "No space left", "Permission denied", "Input/output error", "annot allocate",
-	    "ut of memory", "emory exhausted", "irtual memory", "Too many open", "Read-only file",
-	    "File too large", "quota", "Killed", "terminated program", "nternal compiler error",
-	    "temporarily unavailable", "Interrupted", "Text file busy", "Stale", "Broken pipe",
-	    "egmentation", "timed out", "busy", "not permitted", "bad_alloc", "Exec format"};
+	static const char *const passing[] = {"No space left",
+	                                      "Permission denied",
+	                                      "Input/output error",
+	                                      "annot allocate",
+	                                      "ut of memory",
+	                                      "emory exhausted",
+	                                      "irtual memory",
+	                                      "Too many open",
+	                                      "Read-only file",
+	                                      "File too large",
+	                                      "quota",
+	                                      "Killed",
+	                                      "terminated program",
+	                                      "nternal compiler error",
+	                                      "temporarily unavailable",
+	                                      "Interrupted",
+	                                      "Text file busy",
+	                                      "Stale",
+	                                      "Broken pipe",
+	                                      "egmentation",
+	                                      "timed out",
+	                                      "busy",
+	                                      "not permitted",
+	                                      "bad_alloc",
+	                                      "Exec format"};
 	if (WEXITSTATUS(result->status) != 1 || !is_english(trace->question->env) ||
 	    !(holds(result->out, result->out_size, "error:") ||
 	      holds(result->err, result->err_size, "error:")))
@@ -164,8 +183,8 @@ static enum memo_why is_still(struct trace *trace, struct look *look,
 	struct memo_stamp then, now;
 	struct stat info;
 	uint32_t has = 0;
-	int failed = look->flags & MEMO_NO_FOLLOW ? lstat(look->path, &info)
-	                                          : stat(look->path, &info);
+	int failed =
+	    look->flags & MEMO_NO_FOLLOW ? lstat(look->path, &info) : stat(look->path, &info);
 	const struct altered *altered = trace_altered(trace, look->path);
 	switch (look->kind) {
 	case MEMO_IS_ABSENT:
@@ -239,14 +258,14 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		}
 		if (!is_after_facts)
 			continue;
-		if (is_there && (!S_ISREG(info.st_mode) || info.st_nlink != 1 ||
-		                 info.st_uid != geteuid()))
+		if (is_there &&
+		    (!S_ISREG(info.st_mode) || info.st_nlink != 1 || info.st_uid != geteuid()))
 			return MEMO_FORMER;
 		size_t path = strlen(one->path) + 1, size = 0;
 		struct memo_output *output = more(making, sizeof *output + path);
 		output->size = (uint32_t)MEMO_PADDED(sizeof *output + path);
-		output->flags = (one->was_there ? MEMO_WAS_THERE : 0) |
-		                (is_there ? 0 : MEMO_REMOVED);
+		output->flags =
+		    (one->was_there ? MEMO_WAS_THERE : 0) | (is_there ? 0 : MEMO_REMOVED);
 		output->former = one->was_there ? one->before.st_mode : 0;
 		output->mode = is_there ? info.st_mode : 0;
 		output->path_size = (uint32_t)path;
@@ -291,9 +310,8 @@ static void put_older(struct making *making, const struct memo_question *q)
 			return;
 		const struct memo_output *end = memo_outputs(entry);
 		size_t facts = end != NULL ? (size_t)((const char *)end - (const char *)entry) : 0;
-		if (facts != 0 &&
-		    (entry->facts != fresh->facts || facts > fresh->size ||
-		     memcmp(entry + 1, fresh + 1, facts - sizeof *entry) != 0)) {
+		if (facts != 0 && (entry->facts != fresh->facts || facts > fresh->size ||
+		                   memcmp(entry + 1, fresh + 1, facts - sizeof *entry) != 0)) {
 			uint32_t length = entry->size;
 			memcpy(more(making, length), entry, length);
 			kept++;

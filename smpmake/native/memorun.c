@@ -90,14 +90,12 @@ static int start(const char *program, char **argv, const sigset_t *mask, const i
 		return -1;
 	child = fork();
 	if (child == 0)
-		become(program, argv, mask, out, (const int(*)[2])pipes);
+		become(program, argv, mask, out, (const int (*)[2])pipes);
 	close(pipes[0][1]);
 	close(pipes[1][0]);
 	if (child > 0 && read_all(pipes[0][0], &listener, sizeof listener) == 0 && listener >= 0) {
 		int process = (int)syscall(SYS_pidfd_open, child, 0);
-		listener = process >= 0
-		               ? (int)syscall(SYS_pidfd_getfd, process, listener, 0)
-		               : -1;
+		listener = process >= 0 ? (int)syscall(SYS_pidfd_getfd, process, listener, 0) : -1;
 		if (listener < 0) { /* its calls would wait for ever */
 			kill(child, SIGKILL);
 			waitpid(child, NULL, 0);

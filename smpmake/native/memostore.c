@@ -81,8 +81,7 @@ static char *read_own(const char *path, size_t most, size_t *size, int own)
 	if (fd < 0)
 		return NULL;
 	if (kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode) &&
-	    (size_t)info.st_size <= most &&
-	    (!own || info.st_uid == (uid_t)kernel(SYS_geteuid))) {
+	    (size_t)info.st_size <= most && (!own || info.st_uid == (uid_t)kernel(SYS_geteuid))) {
 		*size = (size_t)info.st_size;
 		data = malloc(*size + 8);
 		if (data != NULL && read_all(fd, data, *size) != 0)
@@ -207,8 +206,8 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	int is_settled = stamp->size >= SMALL && stamp->changed_ns < memo->now_ns - MEMO_SETTLED;
 	if (is_settled) {
 		key_of_stamp(memo, stamp, known.key);
-		old = (void *)memo_read(memo_place(memo, 's', known.key, place), sizeof known,
-		                        &size);
+		old =
+		    (void *)memo_read(memo_place(memo, 's', known.key, place), sizeof known, &size);
 		if (old != NULL && size == sizeof known &&
 		    memcmp(old->key, known.key, SHA256_SIZE) == 0 &&
 		    old->sum == memo_sum(old, offsetof(struct known, sum))) {

@@ -25,26 +25,89 @@
 /* Bytes that glibc's heap asks for, and shows to nobody; and the guard, for a temporary name. */
 #define RANDOM_OF_MALLOC 8
 #define RANDOM_OF_NAMES 6
-#define SYNC_WAKE 1u            /* SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6 */
+#define SYNC_WAKE 1u /* SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6 */
 
 /* ------------------------------------------------------------------ the filter */
 
 /* Calls that concern what is open already, memory, or the process itself. */
 static const long harmless[] = {
-    SYS_write, SYS_writev, SYS_pwrite64, SYS_close, SYS_fstat, SYS_lseek, SYS_mprotect,
-    SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_rt_sigaction, SYS_rt_sigprocmask,
-    SYS_rt_sigreturn, SYS_sigaltstack, SYS_ioctl, SYS_pipe2, SYS_nanosleep,
-    SYS_clock_nanosleep, SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_getpid,
-    SYS_getppid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getgroups,
-    SYS_getpgid, SYS_getsid, SYS_exit, SYS_wait4, SYS_waitid, SYS_kill, SYS_tgkill, SYS_uname,
-    SYS_flock, SYS_fsync, SYS_fdatasync, SYS_ftruncate, SYS_fallocate, SYS_fadvise64,
-    SYS_getcwd, SYS_umask, SYS_fchmod, SYS_getrusage, SYS_times, SYS_sysinfo, SYS_prlimit64,
-    SYS_prctl, SYS_set_tid_address, SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_futex,
-    SYS_sched_yield, SYS_sched_getaffinity, SYS_clone, SYS_clone3, SYS_membarrier, SYS_mincore,
-    SYS_ppoll, SYS_pselect6, SYS_fgetxattr,
+    SYS_write,
+    SYS_writev,
+    SYS_pwrite64,
+    SYS_close,
+    SYS_fstat,
+    SYS_lseek,
+    SYS_mprotect,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_madvise,
+    SYS_brk,
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_sigaltstack,
+    SYS_ioctl,
+    SYS_pipe2,
+    SYS_nanosleep,
+    SYS_clock_nanosleep,
+    SYS_clock_gettime,
+    SYS_clock_getres,
+    SYS_gettimeofday,
+    SYS_getpid,
+    SYS_getppid,
+    SYS_gettid,
+    SYS_getuid,
+    SYS_geteuid,
+    SYS_getgid,
+    SYS_getegid,
+    SYS_getgroups,
+    SYS_getpgid,
+    SYS_getsid,
+    SYS_exit,
+    SYS_wait4,
+    SYS_waitid,
+    SYS_kill,
+    SYS_tgkill,
+    SYS_uname,
+    SYS_flock,
+    SYS_fsync,
+    SYS_fdatasync,
+    SYS_ftruncate,
+    SYS_fallocate,
+    SYS_fadvise64,
+    SYS_getcwd,
+    SYS_umask,
+    SYS_fchmod,
+    SYS_getrusage,
+    SYS_times,
+    SYS_sysinfo,
+    SYS_prlimit64,
+    SYS_prctl,
+    SYS_set_tid_address,
+    SYS_set_robust_list,
+    SYS_get_robust_list,
+    SYS_rseq,
+    SYS_futex,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_clone,
+    SYS_clone3,
+    SYS_membarrier,
+    SYS_mincore,
+    SYS_ppoll,
+    SYS_pselect6,
+    SYS_fgetxattr,
 #ifdef SYS_fork /* older machines have these beside */
-    SYS_fork, SYS_vfork, SYS_pipe, SYS_poll, SYS_select, SYS_getpgrp, SYS_time,
-    SYS_getrlimit, SYS_setrlimit, SYS_arch_prctl,
+    SYS_fork,
+    SYS_vfork,
+    SYS_pipe,
+    SYS_poll,
+    SYS_select,
+    SYS_getpgrp,
+    SYS_time,
+    SYS_getrlimit,
+    SYS_setrlimit,
+    SYS_arch_prctl,
 #endif
 };
 
@@ -67,7 +130,8 @@ static void put(struct sock_filter *filter, unsigned short *at, struct sock_filt
 
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define TELL BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field))
+#define LOAD(field)                                                                                \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field))
 #define SKIP_UNLESS(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, count)
 
 int trace_me(void)
@@ -76,12 +140,10 @@ int trace_me(void)
 	struct sock_fprog program = {0, filter};
 	unsigned short at = 0;
 	const struct sock_filter allow = ALLOW, tell = TELL, call = LOAD(nr), first = LOAD(args[0]),
-	                         second = LOAD(args[1]),
-	                         fourth = LOAD(args[3]), fifth = LOAD(args[4]),
-	                         machine = LOAD(arch);
+	                         second = LOAD(args[1]), fourth = LOAD(args[3]),
+	                         fifth = LOAD(args[4]), machine = LOAD(arch);
 	put(filter, &at, machine);
-	put(filter, &at,
-	    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0));
+	put(filter, &at, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0));
 	put(filter, &at, tell);
 	put(filter, &at, call);
 	for (size_t i = 0; i < READERS; i++) { /* the most frequent first */
@@ -206,8 +268,7 @@ static struct look *new_look(struct trace *trace, const char *path, int kind, in
 		if (place == 0)
 			break;
 		const struct look *known = &trace->looks[place - 1];
-		if (known->error == kind && known->flags == flags &&
-		    strcmp(known->path, path) == 0)
+		if (known->error == kind && known->flags == flags && strcmp(known->path, path) == 0)
 			return NULL;
 	}
 	if (trace->look_count >= trace->place_count / 2) {
@@ -295,10 +356,10 @@ static void look_at(struct trace *trace, const char *path, int nofollow, int ope
 	} else if (strcmp(path, "/dev/null") == 0 || strcmp(path, "/dev/zero") == 0) {
 		look->kind = MEMO_IS_DEVICE;
 	} else {
-		trace_spoil(trace, strcmp(path, "/dev/urandom") == 0 ||
-		                           strcmp(path, "/dev/random") == 0
-		                       ? MEMO_RANDOM
-		                       : MEMO_SPECIAL);
+		trace_spoil(trace,
+		            strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0
+		                ? MEMO_RANDOM
+				: MEMO_SPECIAL);
 	}
 	if (starts(path, "/proc/") || starts(path, "/sys/"))
 		trace_spoil(trace, MEMO_SPECIAL);

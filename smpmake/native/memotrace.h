@@ -31,7 +31,7 @@ struct trace {
 	const struct memo_question *question;
 	int64_t began_ns;
 	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
-	enum memo_why why; /* it is useless; 0: it is not */
+	enum memo_why why;   /* it is useless; 0: it is not */
 	struct look *looks;
 	size_t look_count, look_room;
 	struct altered *altered;

@@ -23,20 +23,20 @@ enum memo_why {
 	MEMO_DAMAGED = 21,  /* the entry is damaged */
 	MEMO_UNDO = 22,     /* what it replaces could not be kept for an undoing */
 	/* It ran and its result is not to be kept. */
-	MEMO_UNTRACED = 32, /* the system allows no tracing */
-	MEMO_CALL = 33,     /* it made a system call that cannot be followed */
-	MEMO_ERROR = 34,    /* a file could not be looked at, for another reason than absence */
-	MEMO_YOUNG = 35,    /* it read a file that had just been changed */
-	MEMO_CHANGED = 36,  /* a file changed while it ran */
-	MEMO_CLOCK = 37,    /* it asked for the date, or a text that it read does */
-	MEMO_RANDOM = 38,   /* it asked for random numbers */
-	MEMO_SPECIAL = 39,  /* it used a device, /proc, a socket or the like */
-	MEMO_INPUT = 40,    /* it read its standard input */
-	MEMO_FORMER = 41,   /* it wrote to what is no plain file of its own */
-	MEMO_FAILED = 42,   /* it failed in a way that may not last */
-	MEMO_KILLED = 43,   /* a signal ended it, or a part of it */
-	MEMO_LEFT = 44,     /* it left a process behind */
-	MEMO_LARGE = 45,    /* its result is too large, or there was no room for it */
+	MEMO_UNTRACED = 32,     /* the system allows no tracing */
+	MEMO_CALL = 33,         /* it made a system call that cannot be followed */
+	MEMO_ERROR = 34,        /* a file could not be looked at, for another reason than absence */
+	MEMO_YOUNG = 35,        /* it read a file that had just been changed */
+	MEMO_CHANGED = 36,      /* a file changed while it ran */
+	MEMO_CLOCK = 37,        /* it asked for the date, or a text that it read does */
+	MEMO_RANDOM = 38,       /* it asked for random numbers */
+	MEMO_SPECIAL = 39,      /* it used a device, /proc, a socket or the like */
+	MEMO_INPUT = 40,        /* it read its standard input */
+	MEMO_FORMER = 41,       /* it wrote to what is no plain file of its own */
+	MEMO_FAILED = 42,       /* it failed in a way that may not last */
+	MEMO_KILLED = 43,       /* a signal ended it, or a part of it */
+	MEMO_LEFT = 44,         /* it left a process behind */
+	MEMO_LARGE = 45,        /* its result is too large, or there was no room for it */
 	MEMO_ONLY_CHECKED = 46, /* --memo=check: everything is run */
 	MEMO_REASONS = 48
 };

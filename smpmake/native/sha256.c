@@ -71,7 +71,7 @@ mix_by_instructions(uint32_t state[8], const unsigned char *at, size_t blocks)
 	const __m128i order = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
 	__m128i low = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)state), 0xb1);
 	__m128i high = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(state + 4)), 0x1b);
-	__m128i one = _mm_alignr_epi8(low, high, 8); /* ABEF */
+	__m128i one = _mm_alignr_epi8(low, high, 8);    /* ABEF */
 	__m128i two = _mm_blend_epi16(high, low, 0xf0); /* CDGH */
 	for (; blocks > 0; blocks--, at += 64) {
 		__m128i w[4], before = one, other = two;
@@ -85,8 +85,8 @@ mix_by_instructions(uint32_t state[8], const unsigned char *at, size_t blocks)
 			two = _mm_sha256rnds2_epu32(two, one, sum);
 			one = _mm_sha256rnds2_epu32(one, two, _mm_shuffle_epi32(sum, 0x0e));
 			__m128i next = _mm_sha256msg1_epu32(now, w[(i + 1) & 3]);
-			next = _mm_add_epi32(next,
-			                     _mm_alignr_epi8(w[(i + 3) & 3], w[(i + 2) & 3], 4));
+			next =
+			    _mm_add_epi32(next, _mm_alignr_epi8(w[(i + 3) & 3], w[(i + 2) & 3], 4));
 			w[i & 3] = _mm_sha256msg2_epu32(next, w[(i + 3) & 3]);
 		}
 		one = _mm_add_epi32(one, before);

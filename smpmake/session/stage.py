@@ -50,7 +50,9 @@ def terms_of(settings: Settings) -> Terms:
         from smpmake.commands import families
 
         described = tuple(families.described())
-    return Terms(settings.guard, settings.undo, described, settings.output == "serial", settings.memo)
+    return Terms(
+        settings.guard, settings.undo, described, settings.output == "serial", settings.memo
+    )
 
 
 class Stage:
