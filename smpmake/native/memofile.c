@@ -203,8 +203,10 @@ static enum memo_why is_still(struct trace *trace, struct look *look,
 		if (!memo_same_stamp(&then, &q->named[named].stamp))
 			return MEMO_CHANGED;
 	}
+	if (look->is_hashed)
+		memcpy(hash, look->hash, SHA256_SIZE);
 	if (altered != NULL)
-		return look->flags & MEMO_IS_NAMED ? 0 : MEMO_FORMER;
+		return look->is_hashed ? 0 : MEMO_FORMER;
 	memo_stamp_of(&info, &now);
 	if (failed || !memo_same_stamp(&then, &now))
 		return MEMO_CHANGED;

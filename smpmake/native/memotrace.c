@@ -249,26 +249,33 @@ static int starts(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* What the guard in a process looks at: the session, and the process itself. */
+/* What the guard in a process looks at: the session, where it keeps older contents on other file
+ * systems (smpmake/undo/places.py), and the process itself. */
 static int is_guards(const struct trace *trace, const char *path)
 {
-	const char *session = trace->question->memo.session;
+	const char *session = trace->question->memo.session, *kept = path;
 	size_t size = strlen(session);
+	const char *name = size > 0 ? strrchr(session, '/') + 1 : "";
+	while (size > 0 && (kept = strstr(kept, "/.")) != NULL) {
+		kept += 2;
+		if (starts(kept, name) && kept[strlen(name)] == '/')
+			return 1;
+	}
 	return (size > 0 && starts(path, session) && path[size] == '/') ||
 	       strcmp(path, "/proc/self/exe") == 0 || starts(path, "/proc/self/fd/") ||
 	       strcmp(path, "/proc/self/schedstat") == 0;
 }
 
 /* A new place for a look; NULL where there was one. */
-static struct look *new_look(struct trace *trace, const char *path, int kind, int flags)
+static struct look *new_look(struct trace *trace, const char *path, int way, int flags)
 {
-	size_t at = memo_sum(path, strlen(path)) + (size_t)kind * 3 + (size_t)flags;
+	size_t at = memo_sum(path, strlen(path)) + (size_t)way * 3 + (size_t)flags;
 	for (;; at++) {
 		uint32_t place = trace->places[at % trace->place_count];
 		if (place == 0)
 			break;
 		const struct look *known = &trace->looks[place - 1];
-		if (known->error == kind && known->flags == flags && strcmp(known->path, path) == 0)
+		if (known->way == way && known->flags == flags && strcmp(known->path, path) == 0)
 			return NULL;
 	}
 	if (trace->look_count >= trace->place_count / 2) {
@@ -281,7 +288,7 @@ static struct look *new_look(struct trace *trace, const char *path, int kind, in
 	memset(look, 0, sizeof *look);
 	look->path = strdup(path);
 	look->flags = (uint16_t)flags;
-	look->error = kind; /* while it is traced: what kind of look it was */
+	look->way = way;
 	trace->places[at % trace->place_count] = (uint32_t)trace->look_count;
 	return look;
 }
@@ -402,6 +409,25 @@ static void look_at_folder_of(struct trace *trace, const char *path)
 		trace_spoil(trace, MEMO_ERROR);
 }
 
+/* What has been looked at and is about to change: its content is known now or never. */
+static void hash_before(struct trace *trace, const char *path)
+{
+	struct memo_stamp stamp;
+	uint32_t has;
+	for (size_t i = 0; i < trace->look_count; i++) {
+		struct look *look = &trace->looks[i];
+		if (look->kind != MEMO_IS_FILE || strcmp(look->path, path) != 0)
+			continue;
+		memo_stamp_of(&look->info, &stamp);
+		look->is_hashed =
+		    memo_content(&trace->question->memo, path, &stamp, look->hash, &has) == 0;
+		if (!look->is_hashed)
+			trace_spoil(trace, MEMO_CHANGED);
+		if (look->opened && has & MEMO_HAS_CLOCK)
+			trace_spoil(trace, MEMO_CLOCK);
+	}
+}
+
 /* `keeps`: what is there may stay, or be read. */
 static void alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new)
 {
@@ -418,8 +444,9 @@ static void alter(struct trace *trace, const char *path, int is_opened, int keep
 			trace_spoil(trace, MEMO_FORMER);
 		if (is_opened && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
 			trace_spoil(trace, MEMO_ERROR);
-		if (keeps && trace_named(trace, path) < 0)
-			trace_spoil(trace, MEMO_FORMER);
+		if (keeps)
+			look_at(trace, path, 0, 1);
+		hash_before(trace, path);
 	} else if (errno != ENOENT) {
 		trace_spoil(trace, MEMO_ERROR);
 	} else if (is_new) {
@@ -496,6 +523,13 @@ static void note_opening(struct trace *trace, const char *path, int flags)
 	} else {
 		look_at(trace, path, (flags & O_NOFOLLOW) != 0, !(flags & O_PATH));
 	}
+}
+
+/* A guard moves what is about to be removed to where it is kept. */
+static void note_move(struct trace *trace, const char *from, const char *to)
+{
+	alter(trace, from, 0, !is_guards(trace, to), 0);
+	alter(trace, to, 0, 0, 0);
 }
 
 /* The kernel opens a program's loader without a call. */
@@ -622,10 +656,15 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 	case SYS_renameat2:
 		if (call->data.nr == SYS_renameat2 && FD(4) != 0)
 			trace_spoil(trace, MEMO_CALL);
-		if (path_of(trace, call, FD(2), A(3), other) == 0 && AT(FD(0), 1)) {
-			alter(trace, path, 0, 1, 0);
-			alter(trace, other, 0, 0, 0);
-		}
+		if (path_of(trace, call, FD(2), A(3), other) == 0 && AT(FD(0), 1))
+			note_move(trace, path, other);
+		return;
+	case SYS_linkat:
+		if (path_of(trace, call, FD(2), A(3), other) == 0 && AT(FD(0), 1) &&
+		    is_guards(trace, other))
+			alter(trace, path, 0, 0, 0);
+		else
+			trace_spoil(trace, MEMO_CALL);
 		return;
 	case SYS_getdents64:
 		if (link_of(process, FD(0), path) == 0) {
@@ -691,10 +730,8 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 			alter(trace, path, 0, 1, 0);
 		return;
 	case SYS_rename:
-		if (path_of(trace, call, AT_FDCWD, A(1), other) == 0 && AT(AT_FDCWD, 0)) {
-			alter(trace, path, 0, 1, 0);
-			alter(trace, other, 0, 0, 0);
-		}
+		if (path_of(trace, call, AT_FDCWD, A(1), other) == 0 && AT(AT_FDCWD, 0))
+			note_move(trace, path, other);
 		return;
 #endif
 	default:

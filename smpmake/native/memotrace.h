@@ -16,7 +16,9 @@ struct look {
 	char *path, *target;
 	uint16_t kind, flags;
 	int opened; /* its content may have been read */
-	int error;
+	int way;    /* how it was looked at */
+	int is_hashed;
+	unsigned char hash[SHA256_SIZE]; /* of what it was before the command changed it */
 	struct stat info;
 };
 

@@ -72,9 +72,10 @@ cksum conftest.o > after
 def test_what_a_result_replaces_comes_back(space: Space) -> None:
     """make goes on behind a failure, so all of it is undone and run again: it finds the file that
     lay in the place of the result that was given back."""
-    makefile = "all:\n\tsh ./checks\n\tgcc -c bad.c\n\techo never > never\n"
-    files = {"Makefile": makefile, "checks": UNDONE, "bad.c": "int bad(\n", "conftest.o": "older"}
     for turn in range(2):
+        bad = f"bad{turn}.c"  # that it fails is known the next time
+        makefile = f"all:\n\tsh ./checks\n\tgcc -c {bad}\n\techo never > never\n"
+        files = {"Makefile": makefile, "checks": UNDONE, bad: "int bad(\n", "conftest.o": "older"}
         space.clear()
         ended = space.expect_same(files, ["make"], "--memo=on")
         assert "make ran a second time" in ended.err, ended.err
