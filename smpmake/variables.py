@@ -30,8 +30,8 @@ LINE: Final = f"{OURS}LINE"
 DEPTH: Final = f"{OURS}DEPTH"
 #: How a session's shims remember results, and what runs a command to remember its result.
 MEMO: Final = f"{OURS}MEMO"
-MEMO_PROGRAM: Final = f"{OURS}MEMO_PROGRAM"
+MEMORUN: Final = f"{OURS}MEMORUN"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED, REAL, LINE, DEPTH),
-    *(MEMO, MEMO_PROGRAM),
+    *(MEMO, MEMORUN),
 )

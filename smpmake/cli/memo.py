@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import click
 
-from smpmake import memo as store
 from smpmake import units
+from smpmake.session import memo as store
 
 _OFF: Final = "smpmake remembers no results yet: run a build with --memo=on."
 

@@ -113,33 +113,35 @@ static int begins_as(const char *text, const char *const *names)
 
 /* ------------------------------------------------------------------ the program */
 
-enum family { NO_FAMILY, COMPILER, LINKER, ARCHIVER, INDEXER, CHANGER };
+enum family { NO_FAMILY, READER, ARCHIVER, INDEXER, CHANGER };
 
-/* "x86_64-linux-gnu-gcc-12": the family of what is between the machine and the version. */
-static enum family family_of(const char *name)
+/* Whether a name is one of some tools', with a machine before it and a version behind it. */
+static int is_tool(const char *name, const char *const *tools)
 {
-	static const struct {
-		const char *name;
-		enum family family;
-	} families[] = {{"gcc", COMPILER},     {"g++", COMPILER},       {"cc", COMPILER},
-	                {"c++", COMPILER},     {"cpp", COMPILER},       {"clang", COMPILER},
-	                {"clang++", COMPILER}, {"clang-cpp", COMPILER}, {"as", LINKER},
-	                {"ld", LINKER},        {"ld.bfd", LINKER},      {"ld.gold", LINKER},
-	                {"gold", LINKER},      {"lld", LINKER},         {"ld.lld", LINKER},
-	                {"ar", ARCHIVER},      {"ranlib", INDEXER},     {"nm", LINKER},
-	                {"strip", CHANGER},    {"objcopy", CHANGER}};
 	size_t size = strlen(name), end = size;
 	while (end > 0 && ((name[end - 1] >= '0' && name[end - 1] <= '9') || name[end - 1] == '.'))
 		end--;
 	size = end > 0 && end < size && name[end - 1] == '-' ? end - 1 : size;
-	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-		size_t length = strlen(families[i].name);
-		if (size >= length &&
-		    strncmp(name + size - length, families[i].name, length) == 0 &&
+	for (; *tools != NULL; tools++) {
+		size_t length = strlen(*tools);
+		if (size >= length && strncmp(name + size - length, *tools, length) == 0 &&
 		    (size == length || name[size - length - 1] == '-'))
-			return families[i].family;
+			return 1;
 	}
-	return NO_FAMILY;
+	return 0;
+}
+
+static enum family family_of(const char *name)
+{
+	static const char *const readers[] = {REMEMBERED, NULL};
+	static const char *const archivers[] = {REMEMBERED_ARCHIVERS, NULL};
+	static const char *const indexers[] = {REMEMBERED_INDEXERS, NULL};
+	static const char *const changers[] = {REMEMBERED_CHANGERS, NULL};
+	return is_tool(name, readers)     ? READER
+	       : is_tool(name, archivers) ? ARCHIVER
+	       : is_tool(name, indexers)  ? INDEXER
+	       : is_tool(name, changers)  ? CHANGER
+	                                  : NO_FAMILY;
 }
 
 /* The file that will be run, wherever links lead: what starts a compiler under its name and
@@ -400,6 +402,9 @@ static enum memo_why add_surroundings(struct sha256 *sum)
 	for (long which = 0; which < LIMITS; which++) {
 		struct rlimit limit = {0, 0};
 		kernel(SYS_prlimit64, 0, which, NULL, &limit);
+		/* It would be that of the files in which its output is caught, too. */
+		if (which == RLIMIT_FSIZE && limit.rlim_cur != RLIM_INFINITY)
+			return MEMO_LIMIT;
 		add_number(sum, limit.rlim_cur);
 		add_number(sum, limit.rlim_max);
 	}

@@ -126,7 +126,8 @@ struct memo_question {
 	struct memo_named named[MEMO_NAMED];
 };
 
-/* "MODE:BEGAN:BUILD:FOLDER"; 0 or -1. */
+/* What OURS "MEMO" says, "MODE:BEGAN:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" is where memorun.c's
+ * program is. */
 int memo_open(struct memo *memo, const char *told, const char *session);
 
 /* The question of a command that this process would become; 0 or why it has none. */

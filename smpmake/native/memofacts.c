@@ -190,7 +190,8 @@ static int is_former(const struct memo_output *output, struct stat *info)
 		return errno == ENOENT && !(output->flags & MEMO_WAS_THERE);
 	return output->flags & MEMO_WAS_THERE && S_ISREG(info->st_mode) &&
 	       info->st_mode == output->former && info->st_nlink == 1 &&
-	       info->st_uid == (uid_t)kernel(SYS_geteuid);
+	       info->st_uid == (uid_t)kernel(SYS_geteuid) &&
+	       info->st_gid == (gid_t)kernel(SYS_getegid);
 }
 
 static enum memo_why doubt_of_entry(const struct memo_question *q, const struct memo_entry *entry)

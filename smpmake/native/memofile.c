@@ -92,7 +92,8 @@ static int is_twice(const struct trace *trace, size_t at)
 	const struct look *look = &trace->looks[at];
 	for (size_t i = 0; i < trace->look_count; i++) {
 		const struct look *other = &trace->looks[i];
-		if (i != at && other->kind == look->kind && strcmp(other->path, look->path) == 0 &&
+		if (i != at && other->info.st_ino == look->info.st_ino &&
+		    other->kind == look->kind && strcmp(other->path, look->path) == 0 &&
 		    ((other->flags ^ look->flags) & MEMO_NO_FOLLOW) == 0 &&
 		    (other->opened > look->opened || (other->opened == look->opened && i < at)))
 			return 1;

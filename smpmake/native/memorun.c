@@ -30,6 +30,7 @@
 extern char **environ;
 
 static volatile pid_t child;
+static volatile sig_atomic_t is_told; /* that it has stopped or ended */
 
 /* What others send us is for the command; what a terminal sends it gets, too. */
 static void pass_on(int number, siginfo_t *info, void *unused)
@@ -42,7 +43,10 @@ static void pass_on(int number, siginfo_t *info, void *unused)
 static void wake(int number)
 {
 	(void)number;
+	is_told = 1;
 }
+
+static struct sigaction of_children; /* as our caller has handed it on */
 
 static void set_handlers(sigset_t *before)
 {
@@ -58,7 +62,7 @@ static void set_handlers(sigset_t *before)
 			sigaction(passed[i], &action, NULL);
 		}
 	action = (struct sigaction){.sa_handler = wake};
-	sigaction(SIGCHLD, &action, NULL);
+	sigaction(SIGCHLD, &action, &of_children);
 	sigprocmask(SIG_BLOCK, &block, before);
 }
 
@@ -75,6 +79,7 @@ static void become(const char *program, char **argv, const sigset_t *mask, const
 	write_all(pipes[0][1], &listener, sizeof listener);
 	if (read(pipes[1][0], &go, 1) != 1)
 		_exit(STATUS_CANNOT_RUN);
+	sigaction(SIGCHLD, &of_children, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execve(program, argv, environ);
 	int why = errno;
@@ -117,6 +122,9 @@ static int start(const char *program, char **argv, const sigset_t *mask, const i
 /* Whether it has ended; where it has stopped so do we, and it goes on when we do. */
 static int has_ended(int *status, struct rusage *used)
 {
+	if (!is_told)
+		return 0;
+	is_told = 0;
 	while (wait4(child, status, WNOHANG | WUNTRACED, used) == child) {
 		if (!WIFSTOPPED(*status))
 			return 1;
@@ -209,7 +217,7 @@ int main(int argc, char **argv)
 	int listener = start(program, words, &mask, out);
 	if (child <= 0) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
-		signal(SIGCHLD, SIG_DFL);
+		sigaction(SIGCHLD, &of_children, NULL);
 		goto plainly;
 	}
 	if (listener < 0)

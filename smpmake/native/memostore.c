@@ -131,24 +131,26 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
 
 /* ------------------------------------------------------------------ contents */
 
-static int holds(const char *text, size_t size, const char *word)
+static int is_at(const char *text, size_t size, const char *word)
 {
 	size_t length = strlen(word);
-	for (size_t at = 0; at + length <= size; at++)
-		if (text[at] == *word && memcmp(text + at, word, length) == 0)
-			return 1;
-	return 0;
+	return size >= length && memcmp(text, word, length) == 0;
 }
 
 static uint32_t words_in(const char *text, size_t size)
 {
-	static const char *const clocks[] = {"__DATE__", "__TIME__", "__TIMESTAMP__", NULL};
-	static const char *const once[] = {"pragma once", "#import", "# import", NULL};
 	uint32_t has = 0;
-	for (const char *const *word = clocks; *word != NULL; word++)
-		has |= holds(text, size, *word) ? MEMO_HAS_CLOCK : 0;
-	for (const char *const *word = once; *word != NULL; word++)
-		has |= holds(text, size, *word) ? MEMO_HAS_ONCE : 0;
+	for (const char *end = text + size; text < end; text++) {
+		size_t left = (size_t)(end - text);
+		if (*text == '_' && left > 2 && text[1] == '_' &&
+		    (is_at(text, left, "__DATE__") || is_at(text, left, "__TIME__") ||
+		     is_at(text, left, "__TIMESTAMP__")))
+			has |= MEMO_HAS_CLOCK;
+		if ((*text == 'p' && is_at(text, left, "pragma once")) ||
+		    (*text == '#' &&
+		     (is_at(text, left, "#import") || is_at(text, left, "# import"))))
+			has |= MEMO_HAS_ONCE;
+	}
 	return has;
 }
 

@@ -9,7 +9,15 @@
 
 #include "memo.h"
 
+#include <linux/audit.h>
+
 #include <sys/types.h>
+
+#if defined(__x86_64__)
+#define TRACE_MACHINE AUDIT_ARCH_X86_64
+#else
+#define TRACE_MACHINE AUDIT_ARCH_AARCH64
+#endif
 
 /* What was seen at a path, before whoever looked went on. */
 struct look {
@@ -53,5 +61,23 @@ void trace_spoil(struct trace *trace, enum memo_why why);
 struct altered *trace_altered(const struct trace *trace, const char *path);
 /* The place among the question's named files of what has that path here, or -1. */
 int trace_named(const struct trace *trace, const char *path);
+
+/* ------------------------------------------------------------------ memolooks.c, for memotrace.c
+ */
+
+enum look_way { LOOKS = 0, READS_LINK = 1, LISTS = 2, OPENS = 3 };
+
+/* Room for one more. */
+void *trace_grown(void *items, size_t count, size_t *room, size_t size);
+/* A new place for a look; NULL where there was one. */
+struct look *trace_look(struct trace *trace, const char *path, int way, int flags);
+void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens);
+void trace_look_at_link(struct trace *trace, const char *path);
+/* `keeps`: what is there may stay, or be read. */
+void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new);
+/* Whether a guard needs a path, and the command does not. */
+int trace_is_guards(const struct trace *trace, const char *path);
+/* One spelling for what is below the folder in which the command works. */
+const char *trace_short(const struct trace *trace, const char *path);
 
 #endif

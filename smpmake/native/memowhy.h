@@ -14,6 +14,7 @@ enum memo_why {
 	MEMO_ENVIRONMENT = 7, /* a variable leads to what cannot be checked */
 	MEMO_UNREADABLE = 8,  /* something that it names could not be read */
 	MEMO_STORE = 9,       /* the store cannot be used */
+	MEMO_LIMIT = 10,      /* files may not become as large as they like */
 	/* Nothing that is remembered holds. */
 	MEMO_UNKNOWN = 16,  /* nobody has asked this before */
 	MEMO_FILE = 17,     /* a file that it read is another */

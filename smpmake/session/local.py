@@ -276,7 +276,7 @@ class LocalBackend:
             if build.failures or self._stopped:  # to undo takes a process: there may be few
                 self._engine.rest()
         if self._settings.memo == "check" and self._stage is not None:
-            from smpmake import memo
+            from smpmake.session import memo
 
             build.notices += memo.notices(memo.told_in(self._stage.path))
         others = self._neighbours

@@ -99,7 +99,7 @@ class Stage:
                 guarded=program if terms.guard else "",
             )
             if terms.memo != "off":
-                from smpmake import memo
+                from smpmake.session import memo
 
                 self.environment.update(memo.prepare(terms.memo, path))
             # A ninja runs several commands at once whatever we say; it is to ask for each.
@@ -160,7 +160,7 @@ class Stage:
         if self.jobserver is not None:
             self.jobserver.close()
         if self._remembers:
-            from smpmake import memo
+            from smpmake.session import memo
 
             memo.settle(self.path)
         self.folder.remove()

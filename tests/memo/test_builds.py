@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from smpmake import memo
 from smpmake.protocol import layout
+from smpmake.session import memo
 from tests.support.space import Space
 
 CONFIGURE = """#!/bin/sh

@@ -89,13 +89,14 @@ CASES: Final = {
     "a header that cannot be looked at": Case(
         {"conftest.c": '#include "loop.h"\n'}, COMPILE, layout.MEMO_ERROR
     ),
-    "a limit that ends it": Case(
+    "a limit of file sizes": Case(
         {"conftest.c": "int a[9999] = {1};\n"},
         COMPILE,
-        layout.MEMO_KILLED,
-        False,
+        layout.MEMO_LIMIT,
+        True,
         {"preexec_fn": with_limit(resource.RLIMIT_FSIZE, 8192)},
     ),
+    "a full disk": Case({"conftest.c": MAIN}, (*COMPILE, "-Bfull/"), layout.MEMO_FAILED),
     "an output that is a link": Case(
         {"conftest.c": MAIN, "target": ""}, (*COMPILE, "-o", "link.o"), layout.MEMO_FORMER
     ),
@@ -104,6 +105,10 @@ CASES: Final = {
         {"conftest.c": MAIN}, (*COMPILE, "-Bscripts/"), layout.MEMO_SCRIPT
     ),
 }
+FULL: Final = """
+#include <stdio.h>
+int main(void) { fputs("error: conftest.o: No space left on device\\n", stderr); return 1; }
+"""
 KILLED: Final = "#include <signal.h>\nint main(void) { return raise(SIGKILL); }\n"
 
 
@@ -111,8 +116,10 @@ def prepare(folder: Path) -> None:
     """What files alone cannot be."""
     (folder / "loop.h").symlink_to("loop.h")
     (folder / "link.o").symlink_to("target")
-    for name in ("tools", "scripts"):
+    for name in ("tools", "scripts", "full"):
         (folder / name).mkdir()
+    (folder / "full.c").write_text(FULL)
+    subprocess.run(["gcc", "-o", folder / "full/as", folder / "full.c"], check=True)
     (folder / "killed.c").write_text(KILLED)
     subprocess.run(["gcc", "-o", folder / "tools/cc1", folder / "killed.c"], check=True)
     shutil.copy(folder / "tools/cc1", folder / "tools/as")

@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from smpmake import memo
 from smpmake.protocol import layout
+from smpmake.session import memo
 from tests.support.remembered import BOOT, STATUS, Ran, Remembered, forge, settle
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")

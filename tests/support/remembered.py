@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from smpmake import memo, native, variables
+from smpmake import native, variables
 from smpmake.disk.clock import FileClock
 from smpmake.guard.scoreboard import Scoreboard
+from smpmake.session import memo
 
 #: Past this a file is no longer young for smpmake (MEMO_TICK), ns.
 _YOUNG: Final = 20_000_000
@@ -64,7 +65,7 @@ class Remembered:
             variables.BOARD: f"{self.session}/board",
             variables.BUILD: "main",
             variables.MEMO: f"{mode}:{time.time_ns()}:tests:{self.store}",
-            variables.MEMO_PROGRAM: native.program("memo"),
+            variables.MEMORUN: native.program("memo"),
         }
 
     def close(self) -> None:

@@ -40,6 +40,7 @@ SENTENCES: Final = {
     layout.MEMO_ENVIRONMENT: "a variable leads to what smpmake cannot check",
     layout.MEMO_UNREADABLE: "smpmake could not read a file that it names",
     layout.MEMO_STORE: "smpmake could not use the store",
+    layout.MEMO_LIMIT: "a limit is set on the size of files",
     layout.MEMO_UNKNOWN: "smpmake saw this command for the first time",
     layout.MEMO_FILE: "a file that it reads has changed",
     layout.MEMO_APPEARED: "a file is there now that was not",
@@ -102,7 +103,7 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
     build = native.build_id().replace(":", "-")
     return {
         variables.MEMO: f"{mode}:{began}:{build}:{store}",
-        variables.MEMO_PROGRAM: program,
+        variables.MEMORUN: program,
     }
 
 
