@@ -178,8 +178,8 @@ char *memo_place(const struct memo *memo, char letter, const unsigned char hash[
                  char room[PATH_MAX]);
 /* Whole files, written under another name; -1 where that is not possible. */
 int memo_write(const struct memo *memo, const char *path, const void *data, size_t size);
-/* All of a file, or NULL. */
-char *memo_read(const char *path, size_t most, size_t *size);
+/* All of a regular file of our own, or NULL; of a stored one it is noted that it was used. */
+char *memo_read(const char *path, size_t most, size_t *size, int is_stored);
 uint64_t memo_sum(const void *data, size_t size);
 int64_t memo_clock(void);
 

@@ -217,7 +217,7 @@ const struct memo_entry *memo_find(const struct memo_question *q, enum memo_why 
 	char place[PATH_MAX];
 	size_t size;
 	*why = MEMO_UNKNOWN;
-	char *data = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size);
+	char *data = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size, 1);
 	if (data == NULL)
 		return NULL;
 	*why = MEMO_DAMAGED;

@@ -276,7 +276,7 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		(*count)++;
 		if (!is_there)
 			continue;
-		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size);
+		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);
 		if (bytes == NULL)
 			return MEMO_ERROR;
 		int failed = put_blob(making, &trace->question->memo, bytes, size);
@@ -295,7 +295,7 @@ static void put_older(struct making *making, const struct memo_question *q)
 	char place[PATH_MAX];
 	size_t size = 0;
 	uint32_t kept = 1;
-	char *old = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size);
+	char *old = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size, 1);
 	struct memo_head head;
 	if (old == NULL || size < sizeof head)
 		return;

@@ -15,6 +15,7 @@
 #define CHUNK 65536u
 #define BEFORE 32u     /* bytes of the chunk before, so that a word on the border is found */
 #define SMALL 16384u   /* a smaller file is hashed as quickly as its hash is looked up */
+#define DAY (INT64_C(86400) * 1000000000)
 #define NAMES 1048576u /* bytes of a listing */
 
 uint64_t memo_sum(const void *data, size_t size)
@@ -72,8 +73,15 @@ char *memo_place(const struct memo *memo, char letter, const unsigned char hash[
 	return room;
 }
 
-/* Files in the store are the user's own, or nobody's. */
-static char *read_own(const char *path, size_t most, size_t *size, int own)
+/* What was not used for longest goes first; a day is exact enough. */
+static void note_use(int fd, const struct stat *info)
+{
+	int64_t used_ns = (int64_t)info->st_mtim.tv_sec * 1000000000;
+	if (used_ns < memo_clock() - DAY)
+		kernel(SYS_utimensat, fd, NULL, NULL, 0);
+}
+
+char *memo_read(const char *path, size_t most, size_t *size, int is_stored)
 {
 	struct stat info;
 	char *data = NULL;
@@ -81,19 +89,16 @@ static char *read_own(const char *path, size_t most, size_t *size, int own)
 	if (fd < 0)
 		return NULL;
 	if (kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode) &&
-	    (size_t)info.st_size <= most && (!own || info.st_uid == (uid_t)kernel(SYS_geteuid))) {
+	    (size_t)info.st_size <= most && info.st_uid == (uid_t)kernel(SYS_geteuid)) {
 		*size = (size_t)info.st_size;
 		data = malloc(*size + 8);
 		if (data != NULL && read_all(fd, data, *size) != 0)
 			data = NULL;
+		if (is_stored)
+			note_use(fd, &info);
 	}
 	close(fd);
 	return data;
-}
-
-char *memo_read(const char *path, size_t most, size_t *size)
-{
-	return read_own(path, most, size, 1);
 }
 
 static void make_folder_of(const char *path)
@@ -209,7 +214,7 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	if (is_settled) {
 		key_of_stamp(memo, stamp, known.key);
 		old =
-		    (void *)memo_read(memo_place(memo, 's', known.key, place), sizeof known, &size);
+		    (void *)memo_read(memo_place(memo, 's', known.key, place), sizeof known, &size, 1);
 		if (old != NULL && size == sizeof known &&
 		    memcmp(old->key, known.key, SHA256_SIZE) == 0 &&
 		    old->sum == memo_sum(old, offsetof(struct known, sum))) {
@@ -270,7 +275,7 @@ const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)
 	size_t size;
 	if (blob->is_inline)
 		return (const char *)(blob + 1);
-	char *data = memo_read(memo_place(memo, 'c', blob->hash, place), SIZE_MAX / 2, &size);
+	char *data = memo_read(memo_place(memo, 'c', blob->hash, place), SIZE_MAX / 2, &size, 1);
 	if (data == NULL || size != blob->bytes)
 		return NULL;
 	sha256_begin(&sum);

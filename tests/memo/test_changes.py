@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -129,6 +130,24 @@ def appended(name: str, data: bytes) -> Change:
     return change
 
 
+def compiled(name: str) -> Change:
+    """Its object, as the real compiler makes it."""
+
+    def change(folder: Path) -> None:
+        subprocess.run(["/usr/bin/gcc", "-c", name], cwd=folder, check=True)
+
+    return change
+
+
+def dated(name: str, when: int) -> Change:
+    return lambda folder: os.utime(folder / name, (when, when))
+
+
+def thin(folder: Path) -> None:
+    subprocess.run(["ar", "rcDT", "libq.a", "q.o"], cwd=folder, check=True)
+
+
+ONCE: Final = "#pragma once\nint x(void) { return 1; }\n"
 FILE, APPEARED, FOLDER = layout.MEMO_FILE, layout.MEMO_APPEARED, layout.MEMO_FOLDER
 OUTPUT: Final = layout.MEMO_OUTPUT
 X: Final = {"conftest.c": USES, "first/other.h": "", "second/x.h": "#define X 1\n"}
@@ -216,6 +235,25 @@ CASES: Final = {
         write("first/libq.so", "q = 2;\n", as_old=True),
         (APPEARED,),
         ("gcc", "-o", "conftest", "conftest.c", "-Lfirst", "-Lsecond", "-lq"),
+    ),
+    "a member of a thin archive": Case(
+        {"conftest.c": "extern int q;\nint main(void) { return q; }\n", "q.c": "int q = 1;\n"},
+        both(write("q.c", "int q = 2;\n"), compiled("q.c")),
+        (FILE,),
+        ("gcc", "-o", "conftest", "conftest.c", "-L.", "-lq"),
+        prepare=both(compiled("q.c"), thin),
+    ),
+    "a name with a newline": Case(
+        {"conftest.c": USES, "a\nb/x.h": "#define X 1\n"},
+        write("a\nb/x.h", "#define X 2\n", as_old=True),
+        (FILE,),
+        ("gcc", "-c", "conftest.c", "-Ia\nb"),
+    ),
+    "two headers of one content become one": Case(
+        {"conftest.c": '#include "a/x.h"\n#include "b/x.h"\n', "a/x.h": ONCE, "b/x.h": ONCE},
+        dated("a/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
     ),
     "an output has another mode": Case(X, lambda f: (f / "conftest.o").chmod(0o444), (OUTPUT,)),
     "an output is a link": Case(

@@ -209,6 +209,18 @@ def test_a_check_tells_what_is_different(tmp_path: Path) -> None:
     checked.close()
 
 
+def test_what_is_used_is_young_again(remembered: Remembered) -> None:
+    fill(remembered, BIG)
+    files = [path for path, _ in memo.files_of(remembered.store)]
+    used = [path for path in files if path.parent.parent.name in "qc"]
+    for path in files:
+        os.utime(path, (0, 0))
+    again(remembered)
+    assert remembered.told.hits == 1
+    assert len(used) == 2
+    assert all(path.stat().st_mtime > 0 for path in used)
+
+
 def test_the_oldest_go_first(remembered: Remembered) -> None:
     fill(remembered, BIG)
     files = [path for path, _ in memo.files_of(remembered.store)]
