@@ -13,8 +13,8 @@
 #include "util.h"
 
 #define CHUNK 65536u
-#define BEFORE 32u     /* bytes of the chunk before, so that a word on the border is found */
-#define SMALL 16384u   /* a smaller file is hashed as quickly as its hash is looked up */
+#define BEFORE 32u   /* bytes of the chunk before, so that a word on the border is found */
+#define SMALL 16384u /* a smaller file is hashed as quickly as its hash is looked up */
 #define DAY (INT64_C(86400) * 1000000000)
 #define NAMES 1048576u /* bytes of a listing */
 
@@ -213,8 +213,8 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	int is_settled = stamp->size >= SMALL && stamp->changed_ns < memo->now_ns - MEMO_SETTLED;
 	if (is_settled) {
 		key_of_stamp(memo, stamp, known.key);
-		old =
-		    (void *)memo_read(memo_place(memo, 's', known.key, place), sizeof known, &size, 1);
+		old = (void *)memo_read(memo_place(memo, 's', known.key, place), sizeof known,
+		                        &size, 1);
 		if (old != NULL && size == sizeof known &&
 		    memcmp(old->key, known.key, SHA256_SIZE) == 0 &&
 		    old->sum == memo_sum(old, offsetof(struct known, sum))) {
