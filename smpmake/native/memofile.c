@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,6 +100,52 @@ static int is_twice(const struct trace *trace, size_t at)
 			return 1;
 	}
 	return 0;
+}
+
+/* Another computer may change what lies on a network's file system, and its times come late. */
+static int is_near(const char *path)
+{
+	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
+	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
+	static struct {
+		dev_t device;
+		int is_near;
+	} known[8];
+	static size_t count;
+	struct stat info;
+	struct statfs system;
+	if (stat(path, &info) != 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (known[i].device == info.st_dev)
+			return known[i].is_near;
+	int near = 0;
+	if (statfs(path, &system) == 0)
+		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+			near |= (uint64_t)(uint32_t)system.f_type == types[i];
+	if (count < sizeof known / sizeof *known) {
+		known[count].device = info.st_dev;
+		known[count++].is_near = near;
+	}
+	return near;
+}
+
+/* The same of what is there, or else of the folder in which it is not. */
+static int is_looked_at_near(const struct look *look)
+{
+	char path[PATH_MAX];
+	if (look->kind == MEMO_IS_DEVICE)
+		return 1;
+	int near = strlen(look->path) < sizeof path ? is_near(strcpy(path, look->path)) : 0;
+	while (near < 0) {
+		char *slash = strrchr(path, '/');
+		strcpy(slash == NULL   ? path
+		       : slash == path ? path + 1
+		                       : slash,
+		       slash == NULL ? "." : "");
+		near = is_near(path);
+	}
+	return near;
 }
 
 /* ------------------------------------------------------------------ an entry in the making */
@@ -233,11 +280,17 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER;
 		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, i))
 			continue;
-		why = is_still(trace, look, hash);
+		why = is_looked_at_near(look) ? is_still(trace, look, hash) : MEMO_DISTANT;
 		put_fact(making, look, is_one ? group_of(trace, i) : 0, hash);
 		(*count)++;
 	}
 	return why;
+}
+
+static int ends_in(const char *text, const char *end)
+{
+	size_t size = strlen(text), length = strlen(end);
+	return size >= length && strcmp(text + size - length, end) == 0;
 }
 
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
@@ -276,9 +329,13 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		(*count)++;
 		if (!is_there)
 			continue;
+		if (ends_in(one->path, ".gch") || ends_in(one->path, ".pch"))
+			return MEMO_WORDS; /* they know the process that made them */
 		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);
 		if (bytes == NULL)
 			return MEMO_ERROR;
+		if (size > 2 && memcmp(bytes, "MZ", 2) == 0)
+			return MEMO_CLOCK; /* of Windows: the time is in it */
 		int failed = put_blob(making, &trace->question->memo, bytes, size);
 		free(bytes);
 		if (failed)

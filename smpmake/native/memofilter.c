@@ -148,7 +148,10 @@ int trace_me(void)
 		put(filter, &at, allow);
 	}
 	/* fstatat(fd, "", ..., AT_EMPTY_PATH) is fstat(fd). */
-	put(filter, &at, (struct sock_filter)SKIP_UNLESS(SYS_newfstatat, 4));
+	put(filter, &at, (struct sock_filter)SKIP_UNLESS(SYS_newfstatat, 6));
+	put(filter, &at, first);
+	put(filter, &at,
+	    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)AT_FDCWD, 3, 0));
 	put(filter, &at, fourth);
 	put(filter, &at,
 	    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1));

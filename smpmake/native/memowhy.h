@@ -38,6 +38,7 @@ enum memo_why {
 	MEMO_KILLED = 43,       /* a signal ended it, or a part of it */
 	MEMO_LEFT = 44,         /* it left a process behind */
 	MEMO_LARGE = 45,        /* its result is too large, or there was no room for it */
+	MEMO_DISTANT = 47,      /* a file lies where times are not to be trusted: a network's */
 	MEMO_ONLY_CHECKED = 46, /* --memo=check: everything is run */
 	MEMO_REASONS = 48
 };

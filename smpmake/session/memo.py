@@ -62,6 +62,7 @@ SENTENCES: Final = {
     layout.MEMO_KILLED: "a signal ended it, or a part of it",
     layout.MEMO_LEFT: "it left a process behind",
     layout.MEMO_LARGE: "its result is too large, or the store is full",
+    layout.MEMO_DISTANT: "a file lies on a file system whose times smpmake does not trust",
     layout.MEMO_ONLY_CHECKED: "--memo=check runs everything",
 }
 

@@ -101,6 +101,11 @@ CASES: Final = {
         {"conftest.c": MAIN, "target": ""}, (*COMPILE, "-o", "link.o"), layout.MEMO_FORMER
     ),
     "an internal fault": Case({"conftest.c": MAIN}, (*COMPILE, "-Btools/"), layout.MEMO_KILLED),
+    "a compiled header, with random parts": Case(
+        {"conftest.h": "int a;\n"},
+        ("gcc", "-x", "c-header", "conftest.h", "-o", "conftest.gch"),
+        layout.MEMO_WORDS,
+    ),
     "a part that is a script": Case(
         {"conftest.c": MAIN}, (*COMPILE, "-Bscripts/"), layout.MEMO_SCRIPT
     ),
@@ -136,8 +141,8 @@ def run_twice(one: Remembered, case: Case, *, through_shims: bool) -> list[objec
     results: list[object] = []
     for _ in range(2):
         results += [one.run(*case.command, through_shims=through_shims, **case.how), one.tree()]
-        (one.folder / "conftest.o").unlink(missing_ok=True)
-        (one.folder / "conftest").unlink(missing_ok=True)
+        for name in ("conftest.o", "conftest", "conftest.gch"):
+            (one.folder / name).unlink(missing_ok=True)
     return results
 
 
@@ -218,6 +223,21 @@ def test_standard_input_counts_where_it_is_read(remembered: Remembered) -> None:
         with (remembered.folder / "a.h").open() as file:
             assert remembered.run(*COMPILE, stdin=file).status == 0
         assert remembered.told.hits == hits
+
+
+def test_a_file_system_whose_times_are_nobodys_promise(remembered: Remembered) -> None:
+    """A network's; here one that smpmake does not know."""
+    needs.require_mounts()
+    (remembered.folder / "far").mkdir()
+    (remembered.folder / "conftest.c").write_text('#include "x.h"\nint x = X;\n')
+    settle(remembered.folder)
+    script = (
+        "mount -t ramfs none far && echo '#define X 1' > far/x.h || exit;"
+        "while [ $(find far/x.h -newermt '-0.05 seconds') ]; do :; done;"
+        "for i in 1 2; do gcc -c conftest.c -Ifar || exit; rm conftest.o; done"
+    )
+    assert remembered.run("unshare", "-m", "sh", "-c", script).status == 0
+    assert remembered.told.unkept == {layout.MEMO_DISTANT: 2}
 
 
 def test_a_program_that_configure_made_is_run(remembered: Remembered) -> None:
