@@ -7,6 +7,7 @@ import pty
 import resource
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -223,6 +224,37 @@ def test_standard_input_counts_where_it_is_read(remembered: Remembered) -> None:
         with (remembered.folder / "a.h").open() as file:
             assert remembered.run(*COMPILE, stdin=file).status == 0
         assert remembered.told.hits == hits
+
+
+NOBODY: Final = 65534
+
+
+def test_a_header_that_one_may_not_read() -> None:
+    """For who may read everything there is none: it is somebody else who compiles."""
+    root = Path(tempfile.mkdtemp(prefix="smp-"))
+    one = Remembered(root)
+    one.plain["PATH"] = "/usr/bin:/bin"
+    more: dict[str, Any] = {}
+    (one.folder / "x.h").write_text("int x;\n")
+    (one.folder / "x.h").chmod(0)
+    (one.folder / "conftest.c").write_text('#include "x.h"\n')
+    (one.folder / "conftest1.c").write_text("int a;\n")
+    if os.geteuid() == 0:
+        more = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", root], check=True)
+    settle(one.folder)
+    try:
+        for _ in range(2):
+            ended = one.run(*COMPILE, **more)
+            assert (ended.status, b"Permission denied" in ended.err) == (1, True)
+        assert one.told.unkept == {layout.MEMO_ERROR: 2}
+        for _ in range(2):  # tracing needs no rights
+            assert one.run("gcc", "-c", "conftest1.c", "-o", "conftest.o", **more).status == 0
+            (one.folder / "conftest.o").unlink()
+        assert one.told.hits == 1
+    finally:
+        one.close()
+        shutil.rmtree(root)
 
 
 def test_a_file_system_whose_times_are_nobodys_promise(remembered: Remembered) -> None:
