@@ -24,31 +24,47 @@ static uint32_t turned(uint32_t word, int by)
 	return word >> by | word << (32 - by);
 }
 
+static uint32_t big_endian(const unsigned char *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* One of 64 steps; eight of them bring the eight words back to their places. */
+#define STEP(a, b, c, d, e, f, g, h, i)                                                            \
+	do {                                                                                       \
+		uint32_t one = h + table[i] + w[i] + (g ^ (e & (f ^ g))) +                         \
+		               (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25));                     \
+		d += one;                                                                          \
+		h = one + (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) +                         \
+		    ((a & b) | (c & (a | b)));                                                     \
+	} while (0)
+
 static void mix_plainly(uint32_t state[8], const unsigned char *at, size_t blocks)
 {
 	for (; blocks > 0; blocks--, at += 64) {
-		uint32_t w[64], s[8];
+		uint32_t w[64];
+		uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+		uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
 		for (int i = 0; i < 16; i++)
-			w[i] = (uint32_t)at[4 * i] << 24 | (uint32_t)at[4 * i + 1] << 16 |
-			       (uint32_t)at[4 * i + 2] << 8 | at[4 * i + 3];
+			w[i] = big_endian(at + 4 * i);
 		for (int i = 16; i < 64; i++) {
-			uint32_t a = w[i - 15], b = w[i - 2];
-			w[i] = w[i - 16] + w[i - 7] + (turned(a, 7) ^ turned(a, 18) ^ a >> 3) +
-			       (turned(b, 17) ^ turned(b, 19) ^ b >> 10);
+			uint32_t x = w[i - 15], y = w[i - 2];
+			w[i] = w[i - 16] + w[i - 7] + (turned(x, 7) ^ turned(x, 18) ^ x >> 3) +
+			       (turned(y, 17) ^ turned(y, 19) ^ y >> 10);
 		}
-		memcpy(s, state, sizeof s);
-		for (int i = 0; i < 64; i++) {
-			uint32_t one = s[7] + table[i] + w[i] + (s[6] ^ (s[4] & (s[5] ^ s[6]))) +
-			               (turned(s[4], 6) ^ turned(s[4], 11) ^ turned(s[4], 25));
-			uint32_t two = (turned(s[0], 2) ^ turned(s[0], 13) ^ turned(s[0], 22)) +
-			               ((s[0] & s[1]) | (s[2] & (s[0] | s[1])));
-			for (int k = 7; k > 0; k--)
-				s[k] = s[k - 1];
-			s[4] += one;
-			s[0] = one + two;
+		for (int i = 0; i < 64; i += 8) {
+			STEP(a, b, c, d, e, f, g, h, i);
+			STEP(h, a, b, c, d, e, f, g, i + 1);
+			STEP(g, h, a, b, c, d, e, f, i + 2);
+			STEP(f, g, h, a, b, c, d, e, i + 3);
+			STEP(e, f, g, h, a, b, c, d, i + 4);
+			STEP(d, e, f, g, h, a, b, c, i + 5);
+			STEP(c, d, e, f, g, h, a, b, i + 6);
+			STEP(b, c, d, e, f, g, h, a, i + 7);
 		}
+		const uint32_t mixed[8] = {a, b, c, d, e, f, g, h};
 		for (int i = 0; i < 8; i++)
-			state[i] += s[i];
+			state[i] += mixed[i];
 	}
 }
 
