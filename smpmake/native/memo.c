@@ -190,13 +190,15 @@ static int is_unanswerable(const char *word)
 {
 	static const char *const whole[] = {"-",         "-v",     "-###",  "-Q", "--coverage",
 	                                    "-coverage", "native", "-time", NULL};
-	static const char *const begun[] = {
-	    "@",           "-fprofile",      "-fauto-profile", "-fplugin",     "-specs",
-	    "--specs",     "-wrapper",       "-save-temps",    "--save-temps", "-time=",
-	    "-ftime",      "-fmem-report",   "-ftest-cov",     "-fbranch-p",   "-fmodules",
-	    "-fcrash",     "-index-store",   "-dumpdir",       "-Wl,@",        "-Wa,@",
-	    "-preserve-d", "--preserve-dat", "/dev/fd/",       "/dev/std",     "/proc/",
-	    NULL};
+	static const char *const begun[] = {"@",           "-fprofile",      "-fauto-profile",
+	                                    "-fplugin",    "-specs",         "--specs",
+	                                    "-wrapper",    "-save-temps",    "--save-temps",
+	                                    "-time=",      "-ftime",         "-fmem-report",
+	                                    "-ftest-cov",  "-fbranch-p",     "-fmodules",
+	                                    "-fcrash",     "-flto",          "-index-store",
+	                                    "-dumpdir",    "-Wl,@",          "-Wa,@",
+	                                    "-preserve-d", "--preserve-dat", "/dev/fd/",
+	                                    "/dev/std",    "/proc/",         NULL};
 	size_t size = strlen(word);
 	return is_among(word, whole) || begins_as(word, begun) || is_in(word, "build-id=uuid") ||
 	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);

@@ -99,9 +99,10 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
         store.mkdir(mode=0o700, parents=True, exist_ok=True)
         (session / TOLD).touch(mode=0o600)
         program = native.program("memo")
+        made = os.stat(program).st_mtime_ns  # a commit that is worked on has many programs
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
-    build = native.build_id().replace(":", "-")
+    build = f"{native.build_id()}-{made}".replace(":", "-")
     return {
         variables.MEMO: f"{mode}:{began}:{build}:{store}",
         variables.MEMORUN: program,

@@ -57,6 +57,9 @@ CASES: Final = {
     "a source's own time": Case(
         {"conftest.c": "char *a = __TIMESTAMP__;\n"}, COMPILE, layout.MEMO_CLOCK, True
     ),
+    "link-time optimization, with random names": Case(
+        {"conftest.c": MAIN}, (*LINK, "-flto"), layout.MEMO_WORDS, True
+    ),
     "a file of words": Case(
         {"conftest.c": MAIN, "words": "-DA"}, (*COMPILE, "@words"), layout.MEMO_WORDS, True
     ),
@@ -182,6 +185,13 @@ def test_who_remembers_itself(remembered: Remembered) -> None:
         "env": {"PATH": f"{tools}:{remembered.plain['PATH']}", "CCACHE_DISABLE": "1"}
     }
     assert remembered.run(*COMPILE, **more).status == 0
+    assert remembered.told.misses == {layout.MEMO_NO_FAMILY: 1}
+
+
+def test_clang_asks_for_random_numbers(remembered: Remembered) -> None:
+    needs.require("clang")
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    assert remembered.run("clang", "-c", "conftest.c").status == 0
     assert remembered.told.misses == {layout.MEMO_NO_FAMILY: 1}
 
 
