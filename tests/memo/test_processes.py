@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import signal
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -172,6 +175,41 @@ def test_a_process_that_does_nothing_any_more(ours: Remembered) -> None:
         assert process.wait(60) == 0
         os.kill(child, signal.SIGKILL)
     assert ours.told.unkept == {layout.MEMO_LEFT: 1}
+
+
+def forbid_tracing() -> None:
+    """seccomp(2) fails from here on, as in some containers: a filter of four instructions."""
+    number = 317 if platform.machine() == "x86_64" else 277
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (6, 0, 0, 0x50001), (6, 0, 0, 0x7FFF0000)]
+    packed = b"".join(struct.pack("HBBI", *each) for each in code)
+    room = ctypes.create_string_buffer(packed)
+    program = struct.pack("HxxxxxxP", len(code), ctypes.addressof(room))
+    libc = ctypes.CDLL(None)
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP
+
+
+def test_where_tracing_is_forbidden(remembered: Remembered) -> None:
+    (remembered.folder / "conftest.c").write_text("int a = b;\n")
+    settle(remembered.folder)
+    plain = remembered.run("gcc", *WORDS, through_shims=False)
+    for _ in range(2):
+        assert remembered.run("gcc", *WORDS, preexec_fn=forbid_tracing) == plain
+    assert remembered.told.unkept == {layout.MEMO_UNTRACED: 2}
+
+
+def test_a_result_is_older_than_what_is_made_behind_it(remembered: Remembered) -> None:
+    """make compares times: what comes in the tick that made a file would be as old."""
+    (remembered.folder / "conftest.c").write_text("int a;\n")
+    settle(remembered.folder)
+    script = "gcc -c conftest.c; : > after; test after -nt conftest.o || echo same; rm conftest.o"
+    for _ in range(10):
+        remembered.run("sh", "-c", script)
+    before = remembered.told.hits
+    assert before == 9
+    told = [remembered.run("sh", "-c", script).out for _ in range(20)]
+    assert told == [b""] * 20
+    assert remembered.told.hits == before + 20
 
 
 def test_a_folder_is_mounted_over_another(remembered: Remembered) -> None:
