@@ -22,6 +22,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.records import BuildRecord
+from smpmake.said import say
 from smpmake.session.backend import BREATH, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.environment import output_ids
@@ -278,7 +279,10 @@ class LocalBackend:
         if self._settings.memo == "check" and self._stage is not None:
             from smpmake.session import memo
 
-            build.notices += memo.notices(memo.told_in(self._stage.path))
+            found = list(memo.notices(memo.told_in(self._stage.path)))
+            build.notices += found
+            for notice in found if not build.records else ():  # such a build has no summary
+                say(notice)
         others = self._neighbours
         if others is not None and others.shared and SHARED not in build.notices:
             build.notices.append(SHARED)

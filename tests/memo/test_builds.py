@@ -6,6 +6,7 @@ from pathlib import Path
 
 from smpmake.protocol import layout
 from smpmake.session import memo
+from tests.support.remembered import STATUS, forge
 from tests.support.space import Space
 
 CONFIGURE = """#!/bin/sh
@@ -44,6 +45,18 @@ def test_a_second_configure_gets_its_answers_back(space: Space) -> None:
     assert memo.SENTENCES[layout.MEMO_ONLY_CHECKED] in shown
     assert f"forgotten {CHECKS} commands" in space.smpmake("memo", "clear").out
     assert "no results yet" in space.smpmake("memo").out
+
+
+def test_a_check_tells_the_user(space: Space) -> None:
+    files = {"configure": "exec < /dev/null; gcc -c conftest.c; true\n", "conftest.c": "int a;\n"}
+    space.write(files)
+    space.smpmake("--memo=on", "sh", "./configure")
+    store = Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
+    (entry,) = (path for path in (store / "q").rglob("*") if path.is_file())
+    forge(entry, STATUS, (7).to_bytes(4, "little"))
+    (space.folder / "conftest.o").unlink()
+    ended = space.smpmake("--memo=check", "sh", "./configure")
+    assert "the first is that of `gcc -c conftest.c`: its status has changed" in ended.err
 
 
 def test_without_the_option_nothing_is_remembered(space: Space) -> None:

@@ -63,6 +63,9 @@ CASES: Final = {
     "a file of words": Case(
         {"conftest.c": MAIN, "words": "-DA"}, (*COMPILE, "@words"), layout.MEMO_WORDS, True
     ),
+    "specs": Case(
+        {"conftest.c": MAIN, "specs": ""}, (*COMPILE, "-specs=specs"), layout.MEMO_WORDS, True
+    ),
     "a profile": Case({"conftest.c": MAIN}, (*COMPILE, "-fprofile-use"), layout.MEMO_WORDS, True),
     "this very CPU": Case(
         {"conftest.c": MAIN}, (*COMPILE, "-march=native"), layout.MEMO_WORDS, True

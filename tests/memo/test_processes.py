@@ -45,7 +45,9 @@ int main(int argc, char **argv)
         raise(SIGUSR1);
     if (strcmp(what, "handles") == 0)
         signal(SIGTERM, end);
-    if (strcmp(what, "stops") == 0)
+    if (strcmp(what, "reads") == 0)
+        close(open("x.h", O_RDONLY));
+    if (strcmp(what, "stops") == 0 || strcmp(what, "reads") == 0)
         raise(SIGSTOP);
     if (strcmp(what, "handles") == 0 || strcmp(what, "waits") == 0)
         wait_at("fifo");
@@ -137,6 +139,26 @@ def test_a_command_that_stops(ours: Remembered) -> None:
         assert os.WIFSTOPPED(status)
         process.send_signal(signal.SIGCONT)
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("how", ["in place", "by another", "not at all"])
+def test_a_file_that_changes_while_it_is_read(ours: Remembered, how: str) -> None:
+    header = ours.folder / "x.h"
+    header.write_text("int a;\n")
+    settle(ours.folder)
+    with ours.start("gcc", "reads", *WORDS) as process:
+        os.waitpid(process.pid, os.WUNTRACED)
+        before = header.stat()
+        if how == "in place":
+            header.write_text("int b;\n")
+            os.utime(header, ns=(before.st_atime_ns, before.st_mtime_ns))
+        if how == "by another":
+            (ours.folder / "fresh").write_text("int b;\n")
+            (ours.folder / "fresh").rename(header)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(60) == 0
+    changed = {layout.MEMO_CHANGED: 1} if how != "not at all" else {}
+    assert ours.told.unkept == changed
 
 
 @pytest.mark.parametrize("is_one", [True, False])
