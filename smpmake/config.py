@@ -47,6 +47,7 @@ class Settings(NamedTuple):
     guard       whether the build's processes get one; without one links and archives wait.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs
                 where all that they do is known.
+    memo        "off", "check" or "on": whether results of configure's checks are remembered.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
                 one.
     remote      how many compiles are on other machines at once; 0: as many as these take.
@@ -75,6 +76,7 @@ class Settings(NamedTuple):
     exclusive: tuple[str, ...] = ()
     output: str = "live"
     recipes: str = "understood"
+    memo: str = "off"
     engine: str = "local"
     remote: int = 0
     chaos: int | None = None

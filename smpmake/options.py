@@ -175,6 +175,18 @@ OPTIONS: Final = (
         gone=("learned", "all"),
     ),
     Option(
+        "memo",
+        "choice",
+        "Remember results of configure's checks, and give them back the next time (on).  check runs"
+        " every command and says where a remembered result is different.",
+        default="off",
+        words=("--memo",),
+        variables=("SMPMAKE_MEMO",),
+        keys=("memo",),
+        choices=("off", "check", "on"),
+        servers=False,
+    ),
+    Option(
         "engine",
         "choice",
         "Compile on this machine alone (local), or also on the machines of distcc or icecream."

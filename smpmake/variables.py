@@ -28,6 +28,10 @@ UNGUARDED: Final = f"{OURS}UNGUARDED"
 REAL: Final = f"{OURS}REAL"
 LINE: Final = f"{OURS}LINE"
 DEPTH: Final = f"{OURS}DEPTH"
+#: How a session's shims remember results, and what runs a command to remember its result.
+MEMO: Final = f"{OURS}MEMO"
+MEMORUN: Final = f"{OURS}MEMORUN"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED, REAL, LINE, DEPTH),
+    *(MEMO, MEMORUN),
 )

@@ -211,14 +211,14 @@ def begin(command: list[str], settings: Settings) -> EarlyStart | None:
     """A head start for a build; None where it cannot have one.
 
     Its driver must not have to wait for anything but its stage, and nobody may be there who is
-    told of it: a server, a cluster.
+    told of it: a server, a cluster; whoever checks what is remembered.
     """
     began = limits.began_ns()
     if os.path.basename(command[0]) in PARALLEL | WMAKES:
         return None
     if any(name in os.environ for name in _ABOVE):
         return None
-    if settings.engine != "local":
+    if settings.engine != "local" or settings.memo == "check":
         return None
     try:
         return EarlyStart(command, began, setup_options(settings))
