@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 
@@ -29,8 +30,17 @@ def to_stat(found: list[int]) -> os.stat_result:
     return os.stat_result((*fixed, *(ns // 10**9 for ns in (atime, mtime, ctime))), more)
 
 
-class Entries(list["DirEntry"]):
-    """What scandir gives."""
+class Entries:
+    """What scandir gives; os.walk takes them one by one."""
+
+    def __init__(self, entries: Iterable[DirEntry]) -> None:
+        self._entries = iter(entries)
+
+    def __iter__(self) -> Iterator[DirEntry]:
+        return self._entries
+
+    def __next__(self) -> DirEntry:
+        return next(self._entries)
 
     def __enter__(self) -> Self:
         return self

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from smpmake.recording import plain, tape
 from smpmake.recording.player import PlayedWorld
 from smpmake.recording.recorder import Recorder
 from smpmake.recording.recording import Recording
+from smpmake.recording.system import System
 from smpmake.recording.tape import TapeError, TapeWriter
 from smpmake.recording.world import Entry
 
@@ -197,3 +200,35 @@ def test_what_the_system_refuses_is_an_answer(tmp_path: Path) -> None:
     assert row["answers"] == {"size /a": {"error": 2}}
     assert row["actions"] == [["raised", "LookupError('ours')"]]
     assert list(tape.read(tmp_path / "x"))[-1] == {"end": 1}
+
+
+def test_folders_are_walked_as_they_were(tmp_path: Path) -> None:
+    """By os.walk and by os.scandir; what was asked of an entry, too."""
+    (tmp_path / "tree/below").mkdir(parents=True)
+    (tmp_path / "tree/below/file").write_text("x")
+    (tmp_path / "tree/link").symlink_to("below")
+
+    def looked() -> Any:
+        with os.scandir(tmp_path / "tree") as entries:
+            found = {e.name: (e.is_symlink(), e.is_dir(), e.stat().st_ino) for e in entries}
+        return found, [*os.walk(tmp_path / "tree")]
+
+    before = looked()
+    recorder = Recorder(tmp_path / "x")
+    system = System(recorder, recorder.keep, lambda value: b"")
+    system.install()
+    try:
+        assert recorder.enter("test", None, lambda entry: looked()) == before
+    finally:
+        system.remove()
+        recorder.close()
+    (tmp_path / "tree/link").unlink()
+    recording = Recording(tmp_path / "x")
+    world = PlayedWorld(recording)
+    system = System(world, lambda data: None, recording.kept)
+    system.install()
+    try:
+        assert world.within(world.begin(recording.entries[0]), looked) == before
+    finally:
+        system.remove()
+    assert looked() != before
