@@ -14,9 +14,12 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+#: What finds and gives back remembered results (native/memo.h).
+MEMO = ("memo.c", "memofacts.c", "memostore.c", "sha256.c", "inherited.c")
 #: Each program's sources, beside what all share.
 PROGRAMS = {
-    "shim": ("shim.c", "context.c", "invocation.c", "inherited.c"),
+    "shim": ("shim.c", "context.c", "invocation.c", "memokeep.c", *MEMO),
+    "memo": ("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),

@@ -57,11 +57,13 @@ class Settings(NamedTuple):
     guard       whether the build's processes get one; without one links and archives wait.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs
                 where all that they do is known.
+    memo        "off", "check" or "on": whether results of configure's checks are remembered.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
                 one.
     remote      how many compiles are on other machines at once; 0: as many as these take.
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (options.CAUSES): for tests alone.
+    record      the file in which the build is recorded (smpmake.recording), "" for none.
     verbosity   -1 quiet, 0 normal, 1 verbose.
     status      format of the status line (status.template), "" for none, None for ours.
     history     whether earlier builds decide the order of the queue.
@@ -85,10 +87,12 @@ class Settings(NamedTuple):
     exclusive: tuple[str, ...] = ()
     output: str = "live"
     recipes: str = "understood"
+    memo: str = "off"
     engine: str = "local"
     remote: int = 0
     chaos: int | None = None
     without: tuple[str, ...] = ()
+    record: str = ""
     verbosity: int = 0
     color: str = "auto"
     status: str | None = None

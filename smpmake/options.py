@@ -175,6 +175,18 @@ OPTIONS: Final = (
         gone=("learned", "all"),
     ),
     Option(
+        "memo",
+        "choice",
+        "Remember results of configure's checks, and give them back the next time (on).  check runs"
+        " every command and says where a remembered result is different.",
+        default="off",
+        words=("--memo",),
+        variables=("SMPMAKE_MEMO",),
+        keys=("memo",),
+        choices=("off", "check", "on"),
+        servers=False,
+    ),
+    Option(
         "engine",
         "choice",
         "Compile on this machine alone (local), or also on the machines of distcc or icecream."
@@ -286,6 +298,7 @@ OPTIONS: Final = (
         servers=False,
     ),
     Option("without", "list", words=("--without",), choices=CAUSES, servers=False),  # for tests
+    Option("record", "text", words=("--record",), metavar="FILE", servers=False),  # CONTRIBUTING.md
     Option(
         "verbose",
         "flag",

@@ -30,7 +30,10 @@ LINE: Final = f"{OURS}LINE"
 #: Which recipe a process is part of, where `smpmake check` tells them apart.
 RECIPE: Final = f"{OURS}RECIPE"
 DEPTH: Final = f"{OURS}DEPTH"
+#: How a session's shims remember results, and what runs a command to remember its result.
+MEMO: Final = f"{OURS}MEMO"
+MEMORUN: Final = f"{OURS}MEMORUN"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
-    *(REAL, LINE, RECIPE, DEPTH),
+    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN),
 )

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from smpmake.history import Recorder
     from smpmake.records import BuildRecord
     from smpmake.session.early_start import EarlyStart
+    from smpmake.session.local import LocalBackend
     from smpmake.session.remote import RemoteBackend
     from smpmake.session.session import Outcome, Session
+    from smpmake.session.setup import SessionSetup
 
 
 def follow(settings: Settings, command: list[str], ahead: EarlyStart | None = None) -> int:
@@ -96,7 +98,6 @@ def _run(
     from smpmake import cpus
     from smpmake.session.backend import Backend
     from smpmake.session.limits import began_ns, most_slots
-    from smpmake.session.local import LocalBackend
     from smpmake.session.session import Session
 
     def get_ready() -> None:
@@ -118,12 +119,24 @@ def _run(
     else:
         slots = min(most, settings.jobs or cpus.usable().count)
         stage = ahead.stage if ahead is not None else None
-        backend = LocalBackend(settings, slots, command[0], stage)
+        backend = _own_server(settings, slots, command[0], stage)
     began = ahead.began if ahead is not None else began_ns()
     session = Session(settings, command, slots, backend, began=began, ahead=ahead)
     session.record.parallel = parallel
     begun.append(session)
     return asyncio.run(session.run(get_ready))
+
+
+def _own_server(
+    settings: Settings, slots: int, program: str, stage: SessionSetup | None
+) -> LocalBackend:
+    if settings.record:
+        from smpmake.recording.backend import RecordedBackend
+
+        return RecordedBackend(settings, slots, program, stage)
+    from smpmake.session.local import LocalBackend
+
+    return LocalBackend(settings, slots, program, stage)
 
 
 def _is_within_a_build() -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from smpmake.cli.passthrough import go_on_plainly, plainly
 from smpmake.cli.settings import settings_of_build
+from smpmake.commands.makes import MAKES
 from smpmake.config import Settings
 from smpmake.console import conclude, say
 from smpmake.session import early_start
@@ -35,7 +36,13 @@ def start(given: dict[str, Any], command: list[str]) -> int:
         say("the current folder is gone; running the build plainly")
         return plainly(command)
     settings = settings_of_build(given)
-    ahead = early_start.begin(command, settings)
+    ahead = None
+    if settings.record:
+        from smpmake.recording.backend import prepare
+
+        settings = prepare(settings)
+    else:
+        ahead = early_start.begin(command, settings)
     if ahead is None:
         try:
             from smpmake.cli import build
@@ -44,6 +51,8 @@ def start(given: dict[str, Any], command: list[str]) -> int:
             return plainly(command)
         return build.follow(settings, command)
     try:
+        if os.path.basename(command[0]) not in MAKES:  # those have a command at once
+            ahead.wait()
         if ahead.load(_SESSION) and settings.verbosity <= 0:  # who wants to know more gets it
             return _end(ahead, settings)
         from smpmake.cli import build

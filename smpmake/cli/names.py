@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "env": ("serve", "Print the variables that a shell needs to use a server."),
     "export": ("export", "Write a build for clangd (compile-commands) or ninja."),
     "history": ("history", "List the builds that smpmake remembers."),
+    "memo": ("memo", "Show which results smpmake remembers, and what they saved."),
     "report": ("report", "Show how much smpmake helped, and what held the build back."),
     "run": ("run", "Run a build command (for commands named like one of these)."),
     "serve": ("serve", "Run a server until it is stopped.  Several builds share its jobs."),

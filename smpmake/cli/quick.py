@@ -107,6 +107,8 @@ class _Line:
             if self.at == len(self._words):
                 raise _UnsureError
             value = self._words[self.at]
+            if value.startswith("-"):  # a missing value, more likely
+                raise _UnsureError
             self.at += 1
         found = option.from_text(value)
         if option.kind == "list":

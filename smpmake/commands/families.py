@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from smpmake.commands import makes, probes
+from smpmake.commands import makes, probes, remembered
 from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, callers_file, is_device
@@ -158,6 +158,10 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "FILE_COMMANDS": [*makes.FILE_COMMANDS],
     "MAKEFILE_TOOLS": sorted(makes.READERS),
     "GNU_MAKES": [*makes.GNU],
+    "REMEMBERED": [*remembered.READERS],
+    "REMEMBERED_ARCHIVERS": [*remembered.ARCHIVERS],
+    "REMEMBERED_INDEXERS": [*remembered.INDEXERS],
+    "REMEMBERED_CHANGERS": [*remembered.CHANGERS],
 }
 
 _TELL_VERSION = frozenset({"compiler", "fortran", "sdcc"})

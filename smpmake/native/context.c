@@ -99,7 +99,7 @@ static char *numbered(const char *name, uint32_t value)
 
 int survey(struct context *s)
 {
-	static const char *const session[] = {"SOCKET", "BOARD", "BUILD"};
+	static const char *const session[] = {"SOCKET", "BOARD", "BUILD", "MEMO", "MEMORUN"};
 	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH", "LINE"};
 	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
 	size_t count = 0, n = 0;
@@ -134,6 +134,8 @@ int survey(struct context *s)
 	s->socket = own[0];
 	s->board = own[1];
 	s->build = own[2];
+	s->memo = (char *)(uintptr_t)own[3];
+	s->memo_program = own[4];
 	s->real = come[4] != NULL ? come[4] : come[2];
 	s->is_line = come[4] != NULL;
 	if (s->has_guard)

@@ -22,6 +22,8 @@ struct context {
 	char *depth;
 	char **env;
 	size_t env_bytes;
+	char *memo;               /* how results are remembered (memo.h); NULL: they are not */
+	const char *memo_program; /* what runs a command to remember its result */
 };
 
 /* Walks PATH: folders that hold us under `tool` are left out of `rest`; the first executable

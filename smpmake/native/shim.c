@@ -16,6 +16,8 @@
 #include "context.h"
 #include "guard/board.h"
 #include "invocation.h"
+#include "memo.h"
+#include "memokeep.h"
 #include "util.h"
 
 #define STATUS_FAULT 125
@@ -194,6 +196,52 @@ static int runs_unasked(const char *tool, int prints, int argc, char *const *arg
 	return 1;
 }
 
+/* A check's result, where it is remembered; else it runs, and is remembered if it may be. */
+static int remember(const char *real, char **argv, struct context *s)
+{
+	static struct memo_question question;
+	char session[PATH_MAX];
+	const char *slash = strrchr(s->socket, '/');
+	size_t size = slash != NULL ? (size_t)(slash - s->socket) : 0;
+	size_t count = 0;
+	if (s->memo == NULL || s->memo_program == NULL || size >= sizeof session)
+		return execute(real, argv, s->env);
+	memcpy(session, s->socket, size);
+	session[size] = '\0';
+	enum memo_why why = MEMO_STORE;
+	if (memo_open(&question.memo, s->memo, session) == 0)
+		why = memo_ask(&question, real, argv, s->env);
+	if (why != 0) {
+		memo_tell_why(&question.memo, why);
+		return execute(real, argv, s->env);
+	}
+	memo_keep_by(s->board);
+	const struct memo_entry *entry = NULL;
+	if (question.memo.mode == MEMO_CHECK)
+		why = MEMO_ONLY_CHECKED;
+	else
+		entry = memo_find(&question, &why);
+	if (entry != NULL) {
+		int status = memo_give(&question, entry, memo_keep_in_journal);
+		if (status >= 0) {
+			memo_tell_hit(&question.memo, entry->cpu_us);
+			return status;
+		}
+		why = MEMO_UNDO;
+	}
+	memo_tell_why(&question.memo, why);
+	while (argv[count] != NULL)
+		count++;
+	char **words = must_alloc((count + 5) * sizeof *words);
+	words[0] = words[4] = argv[0];
+	words[1] = s->memo;
+	words[2] = session;
+	words[3] = (char *)(uintptr_t)real;
+	memcpy(words + 4, argv, (count + 1) * sizeof *words);
+	execve(s->memo_program, words, s->env);
+	return execute(real, argv, s->env);
+}
+
 int main(int argc, char **argv)
 {
 	struct context s = {0};
@@ -238,7 +286,8 @@ int main(int argc, char **argv)
 	if (prints && !prints_into_file())
 		return execute(real, argv, s.env);
 	if (runs_unasked(tool, prints, argc, argv, &s))
-		return execute(real, argv, s.env);
+		return is_among(tool, disk_tools) ? execute(real, argv, s.env)
+		                                  : remember(real, argv, &s);
 	int connection = open_connection(s.socket);
 	if (connection < 0)
 		return execute(real, argv, s.env);

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: What a process of another build above us may have.
 _OF_OTHERS: Final = (
     *(variables.CALLER, variables.UNGUARDED, variables.COMMAND, variables.TRACE),
-    *(variables.GUARD, variables.SHIMS),
+    *(variables.GUARD, variables.SHIMS, variables.MEMO, variables.MEMORUN),
 )
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 #: With one of these a session has more to do than to run the driver.
 _ABOVE: Final = (variables.SOCKET, variables.GUARD, "GITHUB_ACTIONS")
+_LOOK: Final = 0.1  # s until it is looked again whether a signal has come
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
 
 
@@ -66,6 +67,24 @@ class EarlyStart:
                 output=stage.output,
             )
             given_back.pop_all()
+
+    def wait(self) -> None:
+        """Until the driver has ended, or something needs a session: a command, output, a signal.
+
+        A configure script runs for seconds without any, and loading a session costs it CPU time.
+        """
+        control = self.keeper.control.fileno()
+        with select.epoll() as needs:
+            # By edges: what the keeper has said of the driver's start stays there for a session.
+            needs.register(control, select.EPOLLIN | select.EPOLLET)
+            needs.register(self.stage.listener, select.EPOLLIN)
+            if self.stage.pipe >= 0:
+                needs.register(self.stage.pipe, select.EPOLLIN)
+            while not heard() & signal.sigpending() - self.mask:
+                ready = dict(needs.poll(_LOOK))
+                said = ready.pop(control, 0)
+                if ready or said & select.EPOLLHUP or (said and self._ended() is not None):
+                    return
 
     def load(self, modules: Iterable[str]) -> bool:
         """Loads what a session needs; returns whether none is needed any more."""
@@ -192,14 +211,14 @@ def begin(command: list[str], settings: Settings) -> EarlyStart | None:
     """A head start for a build; None where it cannot have one.
 
     Its driver must not have to wait for anything but its stage, and nobody may be there who is
-    told of it: a server, a cluster.
+    told of it: a server, a cluster; whoever checks what is remembered.
     """
     began = limits.began_ns()
     if os.path.basename(command[0]) in PARALLEL | WMAKES:
         return None
     if any(name in os.environ for name in _ABOVE):
         return None
-    if settings.engine != "local":
+    if settings.engine != "local" or settings.memo == "check":
         return None
     try:
         return EarlyStart(command, began, setup_options(settings))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from smpmake.commands import wmake
 from smpmake.commands.model import Kind
 from smpmake.config import Settings
+from smpmake.console import say
 from smpmake.cpus import own_cpu_us
 from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer
@@ -276,6 +277,13 @@ class LocalBackend:
                 build.notices[:] = [n for n in build.notices if n not in report.complaints]
             if build.failures or self._stopped:  # to undo takes a process: there may be few
                 self._engine.rest()
+        if self._settings.memo == "check" and self._stage is not None:
+            from smpmake.session import memo
+
+            found = list(memo.notices(memo.told_in(self._stage.path)))
+            build.notices += found
+            for notice in found if not build.records else ():  # such a build has no summary
+                say(notice)
         others = self._neighbours
         if others is not None and others.shared and SHARED not in build.notices:
             build.notices.append(SHARED)

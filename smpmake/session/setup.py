@@ -33,12 +33,14 @@ class SetupOptions(NamedTuple):
     budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
     described  what the names of tools match that the configuration has besides.
     output     whether the driver writes into a pipe (`SessionSetup.pipe` is its other end).
+    memo       whether results are remembered (config.Settings).
     """
 
     guard: bool = True
     budget: int = 1 << 30
     described: tuple[str, ...] = ()
     output: bool = False
+    memo: str = "off"
 
 
 def setup_options(settings: Settings) -> SetupOptions:
@@ -48,7 +50,9 @@ def setup_options(settings: Settings) -> SetupOptions:
         from smpmake.commands import families
 
         described = tuple(families.described())
-    return SetupOptions(settings.guard, settings.undo, described, settings.output == "serial")
+    return SetupOptions(
+        settings.guard, settings.undo, described, settings.output == "serial", settings.memo
+    )
 
 
 class SessionSetup:
@@ -67,6 +71,7 @@ class SessionSetup:
         self.listener = self.alive = self.alive_write = self.pipe = -1
         self.output: int | None = None
         self.doubt = self.alone = ""
+        self._remembers = terms.memo != "off"
         self.jobserver: JobServer | None = None
         self._board: Scoreboard | None = None
         self.journal: UndoJournal | None = None
@@ -98,6 +103,10 @@ class SessionSetup:
                 BUILD,
                 guarded=program if terms.guard else "",
             )
+            if terms.memo != "off":
+                from smpmake.session import memo
+
+                self.environment.update(memo.prepare(terms.memo, path))
             # A ninja runs several commands at once whatever we say; it is to ask for each.
             if self.jobserver is not None and os.path.basename(program) not in PARALLEL:
                 from smpmake.commands.makes import without_jobs
@@ -146,6 +155,10 @@ class SessionSetup:
             self.journal.close()
         if self.jobserver is not None:
             self.jobserver.close()
+        if self._remembers:
+            from smpmake.session import memo
+
+            memo.settle(self.path)
         self.folder.remove()
         for fd in (self.listener, self.alive, self.alive_write, self.pipe, self.output):
             if fd is not None and fd >= 0:

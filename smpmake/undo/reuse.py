@@ -227,7 +227,7 @@ class _Past:
         place = (self._places[number], number)
         results = _Results(finished, places=_places(finished))
         own = self._by_command.get(number, {})
-        for path in {*own, *finished.made}:
+        for path in sorted({*own, *finished.made}):  # the same in every process
             if not self._add_file(results, path, place):
                 return None
         for path in dict.fromkeys(finished.record.reads + finished.record.inputs):

@@ -109,6 +109,42 @@ def test_a_signal_waits_for_the_session(place: Path) -> None:
     ahead.close()
 
 
+NEEDS = {
+    "its end": "read word < fifo",
+    "its failure": "read word < fifo; exit 3",
+    "a question": "read word < fifo; gcc -E -x c /dev/null > /dev/null; read word < fifo",
+    "output": "read word < fifo; echo; read word < fifo",
+    "its keeper's end": "read word < fifo; kill -9 $PPID; read word < fifo",
+}
+
+
+@pytest.mark.parametrize("script", NEEDS.values(), ids=list(NEEDS))
+def test_nothing_is_loaded_before_something_needs_it(place: Path, script: str) -> None:
+    """It waits as long as nothing does, and no longer: else this would not end."""
+    os.mkfifo("fifo")
+    output = "serial" if "echo" in script else "live"
+    ahead = begin(["sh", "-c", script], Settings(output=output))
+    assert ahead is not None
+    waiting = threading.Thread(target=ahead.wait)
+    waiting.start()
+    with open("fifo", "w") as fifo:  # the driver is there
+        assert waiting.is_alive()
+        fifo.write("\n")
+    waiting.join()
+    with open("fifo", "r+b", buffering=0) as again:
+        again.write(b"\n\n")
+        ahead.close()
+
+
+def test_a_signal_needs_a_session(place: Path) -> None:
+    ahead = begin(["sleep", "1000"], Settings())
+    assert ahead is not None
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    ahead.wait()
+    assert signal.sigwait({signal.SIGTERM}) == signal.SIGTERM
+    ahead.close()
+
+
 @pytest.mark.parametrize(
     ("command", "status"),
     [("exit 3", 3 << 8), ("kill -9 $$", 9)],

@@ -1,0 +1,63 @@
+"""`smpmake memo`: the results that smpmake remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from smpmake import units
+from smpmake.session import memo as store
+
+_OFF: Final = "smpmake remembers no results yet: run a build with --memo=on."
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def memo(context: click.Context) -> None:
+    """Show which results smpmake remembers, and what they saved.
+
+    A build with --memo=on remembers the results of configure's checks.
+    """
+    if context.invoked_subcommand is None:
+        for line in lines(store.folder()):
+            click.echo(line)
+
+
+@memo.command()
+def clear() -> None:
+    """Forget all results.  Builds that are running remember anew."""
+    count = store.clear(store.folder())
+    click.echo(f"smpmake has forgotten {count} {'command' if count == 1 else 'commands'}.")
+
+
+def lines(folder: Path) -> Iterator[str]:
+    """What the user is shown of a store."""
+    files = list(store.files_of(folder))
+    if not files:
+        yield _OFF
+        return
+    size = sum(info.st_blocks * 512 for _, info in files)
+    commands = sum(path.parent.parent.name == "q" for path, _ in files)
+    counts = store.counts_of(folder)
+    last, days = counts["last"], counts["days"].values()
+    yield f"store      {folder}"
+    yield f"size       {units.size(size)}, of at most {units.size(store.MOST_BYTES)}"
+    yield f"commands   {commands}"
+    ran = sum(last.get("misses", {}).values())
+    yield (
+        f"last build {last.get('hits', 0)} results given back, {ran} commands run, "
+        f"{units.seconds(last.get('saved_us', 0) / 1e6)} of CPU time saved"
+    )
+    hits, saved_us = (sum(each) for each in zip(*days, strict=True)) if days else (0, 0)
+    yield f"last week  {hits} results given back, {units.seconds(saved_us / 1e6)} saved"
+    yield from _reasons("run because", last.get("misses", {}))
+    yield from _reasons("not kept because", last.get("unkept", {}))
+
+
+def _reasons(head: str, counts: Mapping[str, Any]) -> Iterator[str]:
+    """The most frequent first."""
+    for number, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+        yield f"  {count:6} {head} {store.SENTENCES.get(int(number), 'of a newer reason')}"

@@ -1,0 +1,18 @@
+"""Tools whose results smpmake remembers (native/memo.c), whatever machine and version they are of.
+
+They look at nothing but files, variables and words; what they ask for besides is seen.  clang is
+not here: it asks for random numbers, to name its temporary files, and might use them otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+READERS: Final = (
+    *("gcc", "g++", "cc", "c++", "cpp"),
+    *("as", "ld", "ld.bfd", "ld.gold", "ld.lld", "gold", "lld", "nm"),
+)
+#: Of these, files have times in them unless words say otherwise; `CHANGERS` may keep times.
+ARCHIVERS: Final = ("ar",)
+INDEXERS: Final = ("ranlib",)
+CHANGERS: Final = ("strip", "objcopy")

@@ -1,0 +1,196 @@
+/* Results that are remembered: a command's question, what was observed when it was answered, and
+ * the giving back of the answer.
+ *
+ * This part knows nothing of shims or workers, and needs no libc: it makes system calls itself.
+ * memorun.c is what writes entries.
+ *
+ * The store is a folder of the user's own: q/ab/..., a question's entries, the newest first;
+ * c/ab/... contents by their hash; s/ab/... the hash of a file by its stamp.  All are written
+ * whole, under another name, and then renamed; whatever is wrong with one makes a miss.
+ */
+#ifndef SMPMAKE_MEMO_H
+#define SMPMAKE_MEMO_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "memowhy.h"
+#include "sha256.h"
+
+#define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
+#define MEMO_FORMAT 1u
+#define MEMO_MOST 8u            /* entries of a question */
+#define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
+#define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
+#define MEMO_NAMED 64           /* files that words may name */
+#define MEMO_TICK 12000000      /* ns: three ticks of the slowest usual kernel */
+#define MEMO_SETTLED 2000000000 /* ns: a stamp is believed of a file as old */
+
+enum memo_mode { MEMO_OFF = 0, MEMO_CHECK = 1, MEMO_ON = 2 };
+
+/* A file of entries begins so. */
+struct memo_head {
+	uint32_t magic, format;
+	unsigned char key[SHA256_SIZE]; /* of the question */
+};
+
+/* An entry: this, its facts, its outputs, its texts; a multiple of 8 bytes. */
+struct memo_entry {
+	uint32_t size;
+	uint32_t facts, outputs;
+	int32_t status;
+	uint64_t check; /* of all that is behind this */
+	unsigned char boot[16];
+	uint64_t cpu_us;
+};
+
+/* What a file is known by without reading it. */
+struct memo_stamp {
+	uint64_t device, inode, size;
+	int64_t modified_ns, changed_ns;
+};
+
+enum memo_kind {
+	MEMO_IS_ABSENT = 1, /* `more`: errno */
+	MEMO_IS_FILE = 2,   /* a regular file of this content and mode */
+	MEMO_IS_FOLDER = 3,
+	MEMO_IS_LINK = 4,    /* the other text: its target */
+	MEMO_IS_NO_LINK = 5, /* there, and no link */
+	MEMO_IS_DEVICE = 6,  /* `more`: its number */
+	MEMO_HAS_NAMES = 7   /* a folder, whose names have this hash */
+};
+
+#define MEMO_NO_FOLLOW 1u /* a link is not followed */
+#define MEMO_IS_NAMED 2u  /* its content is in the question */
+#define MEMO_TIMED 4u     /* its time of modification matters, too */
+
+/* Facts of the same `group` were one file or folder when they were observed, others were not. */
+struct memo_fact {
+	uint32_t size; /* with its texts, a multiple of 8 */
+	uint16_t kind, flags;
+	uint32_t group, mode;
+	uint64_t more;
+	struct memo_stamp stamp;
+	unsigned char hash[SHA256_SIZE];
+	uint32_t path_size, other_size; /* with their NULs */
+};
+
+/* Bytes that lie behind this, or in c/. */
+struct memo_blob {
+	uint32_t size; /* of this with what is inline, a multiple of 8 */
+	uint32_t is_inline;
+	uint64_t bytes;
+	unsigned char hash[SHA256_SIZE];
+};
+
+#define MEMO_WAS_THERE 1u /* a regular file of mode `former`, of one link and our own */
+#define MEMO_REMOVED 2u   /* there is none afterwards */
+
+/* An output: this, the path, its blob unless it was removed.  The blobs of stdout and stderr
+ * come behind all outputs. */
+struct memo_output {
+	uint32_t size; /* with the path, a multiple of 8; without the blob */
+	uint32_t flags, former, mode;
+	uint32_t path_size, reserved;
+};
+
+/* What the session has told of its memo. */
+struct memo {
+	enum memo_mode mode;
+	int64_t began_ns;
+	const char *build; /* smpmake's own */
+	size_t build_size;
+	const char *folder;  /* the store */
+	const char *session; /* the session's folder, "" for none */
+	int64_t now_ns;      /* by the file system's clock */
+	unsigned char boot[16];
+};
+
+struct memo_named {
+	const char *path;
+	struct memo_stamp stamp;
+	uint32_t mode;
+	unsigned char hash[SHA256_SIZE];
+};
+
+/* A command, and its question. */
+struct memo_question {
+	struct memo memo;
+	const char *program;
+	char *const *argv, *const *env;
+	unsigned char key[SHA256_SIZE];
+	int one_stream; /* stdout and stderr are one file */
+	size_t named_count;
+	struct memo_named named[MEMO_NAMED];
+};
+
+/* What OURS "MEMO" says, "MODE:BEGAN:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" is where memorun.c's
+ * program is. */
+int memo_open(struct memo *memo, const char *told, const char *session);
+
+/* The question of a command that this process would become; 0 or why it has none. */
+enum memo_why memo_ask(struct memo_question *q, const char *program, char *const *argv,
+                       char *const *env);
+
+/* The newest entry all of whose facts hold, or NULL and why. */
+const struct memo_entry *memo_find(const struct memo_question *q, enum memo_why *why);
+
+/* An undo journal's part in the giving back: called before a path is made (`was` NULL) or replaced
+ * or removed.  -1: it cannot be undone, and is not to be done. */
+typedef int memo_keep(const char *path, const struct stat *was);
+
+/* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
+int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
+
+/* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
+ * could not be.  memorun.c's are "s", it is remembered now; "n REASON", it is not; with
+ * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
+void memo_tell(const struct memo *memo, const char *line, size_t size);
+void memo_tell_number(const struct memo *memo, char letter, uint64_t number);
+
+static inline void memo_tell_why(const struct memo *memo, enum memo_why why)
+{
+	memo_tell_number(memo, 'm', why);
+}
+
+static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
+{
+	memo_tell_number(memo, 'h', saved_us);
+}
+
+/* ------------------------------------------------------------------ for memorun.c */
+
+/* What content has besides its hash. */
+#define MEMO_HAS_CLOCK 1u /* a text that asks the compiler for the date */
+#define MEMO_HAS_ONCE 2u  /* a text by which times of files matter */
+
+void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
+int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);
+/* The hash of a regular file's content; -1 where it cannot be read, or is no longer `stamp`. */
+int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,
+                 unsigned char hash[SHA256_SIZE], uint32_t *has);
+/* Of a folder's names, whatever their order. */
+int memo_names(const char *path, unsigned char hash[SHA256_SIZE]);
+/* "FOLDER/LETTER/ab/cdef..." */
+char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
+                 char room[PATH_MAX]);
+/* Whole files, written under another name; -1 where that is not possible. */
+int memo_write(const struct memo *memo, const char *path, const void *data, size_t size);
+/* All of a regular file of our own, or NULL; of a stored one it is noted that it was used. */
+char *memo_read(const char *path, size_t most, size_t *size, int is_stored);
+uint64_t memo_sum(const void *data, size_t size);
+int64_t memo_clock(void);
+
+#define MEMO_PADDED(size) (((size) + 7) & ~(size_t)7)
+#define MEMO_FIRST_FACT(entry) ((const struct memo_fact *)((entry) + 1))
+#define MEMO_NEXT(item) ((const void *)((const char *)(item) + (item)->size))
+/* NULL where an entry's parts do not add up. */
+const struct memo_output *memo_outputs(const struct memo_entry *entry);
+const struct memo_blob *memo_blob_of(const struct memo_output *output);
+const void *memo_behind(const struct memo_output *output);
+/* A blob's bytes, checked; NULL where they are not to be had. */
+const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob);
+
+#endif

@@ -1,0 +1,530 @@
+#include "memofile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define LARGEST_TEXT (1u << 20)
+
+/* ------------------------------------------------------------------ may it be kept? */
+
+static int holds(const char *text, size_t size, const char *word)
+{
+	return size > 0 && memmem(text, size, word, strlen(word)) != NULL;
+}
+
+static int is_english(char *const *env)
+{
+	static const char *const names[] = {"LC_ALL=", "LC_MESSAGES=", "LANG="};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		for (char *const *variable = env; *variable != NULL; variable++) {
+			size_t size = strlen(names[i]);
+			const char *value = *variable + size;
+			if (strncmp(*variable, names[i], size) != 0 || *value == '\0')
+				continue;
+			return strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0 ||
+			       strncmp(value, "C.", 2) == 0 || strncmp(value, "en_", 3) == 0;
+		}
+	return 1;
+}
+
+/* A failure is kept where the source is at fault, and not the machine's state. */
+static int may_last(const struct trace *trace, const struct result *result)
+{
+	static const char *const passing[] = {"No space left",
+	                                      "Permission denied",
+	                                      "Input/output error",
+	                                      "annot allocate",
+	                                      "ut of memory",
+	                                      "emory exhausted",
+	                                      "irtual memory",
+	                                      "Too many open",
+	                                      "Read-only file",
+	                                      "File too large",
+	                                      "quota",
+	                                      "Killed",
+	                                      "terminated program",
+	                                      "nternal compiler error",
+	                                      "temporarily unavailable",
+	                                      "Interrupted",
+	                                      "Text file busy",
+	                                      "Stale",
+	                                      "Broken pipe",
+	                                      "egmentation",
+	                                      "timed out",
+	                                      "busy",
+	                                      "not permitted",
+	                                      "bad_alloc",
+	                                      "Exec format"};
+	if (WEXITSTATUS(result->status) != 1 || !is_english(trace->question->env) ||
+	    !(holds(result->out, result->out_size, "error:") ||
+	      holds(result->err, result->err_size, "error:")))
+		return 0;
+	for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+		if (holds(result->out, result->out_size, passing[i]) ||
+		    holds(result->err, result->err_size, passing[i]))
+			return 0;
+	return 1;
+}
+
+/* Names that nobody can foretell begin so: what was looked for beside a temporary file. */
+static int is_of_temporary(const struct trace *trace, const char *path)
+{
+	for (size_t i = 0; i < trace->altered_count; i++) {
+		const struct altered *one = &trace->altered[i];
+		const char *dot = strrchr(one->path, '.');
+		size_t size = dot != NULL ? (size_t)(dot - one->path) : strlen(one->path);
+		struct stat info;
+		if (one->is_temporary && strncmp(path, one->path, size) == 0 &&
+		    (path[size] == '\0' || path[size] == '.') && lstat(one->path, &info) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int is_twice(const struct trace *trace, size_t at)
+{
+	const struct look *look = &trace->looks[at];
+	for (size_t i = 0; i < trace->look_count; i++) {
+		const struct look *other = &trace->looks[i];
+		if (i != at && other->info.st_ino == look->info.st_ino &&
+		    other->kind == look->kind && strcmp(other->path, look->path) == 0 &&
+		    ((other->flags ^ look->flags) & MEMO_NO_FOLLOW) == 0 &&
+		    (other->opened > look->opened || (other->opened == look->opened && i < at)))
+			return 1;
+	}
+	return 0;
+}
+
+/* Another computer may change what lies on a network's file system, and its times come late. */
+static int is_near(const char *path)
+{
+	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
+	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
+	static struct {
+		dev_t device;
+		int is_near;
+	} known[8];
+	static size_t count;
+	struct stat info;
+	struct statfs system;
+	if (stat(path, &info) != 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (known[i].device == info.st_dev)
+			return known[i].is_near;
+	int near = 0;
+	if (statfs(path, &system) == 0)
+		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+			near |= (uint64_t)(uint32_t)system.f_type == types[i];
+	if (count < sizeof known / sizeof *known) {
+		known[count].device = info.st_dev;
+		known[count++].is_near = near;
+	}
+	return near;
+}
+
+/* The same of what is there, or else of the folder in which it is not. */
+static int is_looked_at_near(const struct look *look)
+{
+	char path[PATH_MAX];
+	if (look->kind == MEMO_IS_DEVICE)
+		return 1;
+	int near = strlen(look->path) < sizeof path ? is_near(strcpy(path, look->path)) : 0;
+	while (near < 0) {
+		char *slash = strrchr(path, '/');
+		strcpy(slash == NULL   ? path
+		       : slash == path ? path + 1
+		                       : slash,
+		       slash == NULL ? "." : "");
+		near = is_near(path);
+	}
+	return near;
+}
+
+/* ------------------------------------------------------------------ an entry in the making */
+
+struct making {
+	char *data;
+	size_t size, room;
+};
+
+static void *more(struct making *making, size_t size)
+{
+	size_t padded = MEMO_PADDED(size);
+	if (making->size + padded > making->room) {
+		making->room = making->room * 2 + padded + 65536;
+		making->data = realloc(making->data, making->room);
+		if (making->data == NULL)
+			abort();
+	}
+	void *at = making->data + making->size;
+	memset(at, 0, padded);
+	making->size += padded;
+	return at;
+}
+
+static int put_blob(struct making *making, const struct memo *memo, const char *bytes, size_t size)
+{
+	char place[PATH_MAX];
+	struct sha256 sum;
+	int is_inline = size <= MEMO_INLINE;
+	struct memo_blob *blob = more(making, sizeof *blob + (is_inline ? size : 0));
+	blob->size = (uint32_t)MEMO_PADDED(sizeof *blob + (is_inline ? size : 0));
+	blob->is_inline = (uint32_t)is_inline;
+	blob->bytes = size;
+	sha256_begin(&sum);
+	sha256_add(&sum, bytes, size);
+	sha256_end(&sum, blob->hash);
+	if (is_inline) {
+		memcpy(blob + 1, bytes, size);
+		return 0;
+	}
+	return memo_write(memo, memo_place(memo, 'c', blob->hash, place), bytes, size);
+}
+
+static void put_fact(struct making *making, const struct look *look, uint32_t group,
+                     const unsigned char hash[SHA256_SIZE])
+{
+	const char *target = look->target != NULL ? look->target : "";
+	size_t path = strlen(look->path) + 1, other = strlen(target) + 1;
+	struct memo_fact *fact = more(making, sizeof *fact + path + other);
+	fact->size = (uint32_t)MEMO_PADDED(sizeof *fact + path + other);
+	fact->kind = look->kind;
+	fact->flags = look->flags;
+	fact->group = group;
+	fact->mode = look->kind == MEMO_IS_ABSENT ? 0 : look->info.st_mode;
+	fact->more = look->info.st_rdev;
+	if (look->kind == MEMO_IS_FILE)
+		memo_stamp_of(&look->info, &fact->stamp);
+	memcpy(fact->hash, hash, SHA256_SIZE);
+	fact->path_size = (uint32_t)path;
+	fact->other_size = (uint32_t)other;
+	memcpy(fact + 1, look->path, path);
+	memcpy((char *)(fact + 1) + path, target, other);
+}
+
+/* What was one file or folder has one number. */
+static uint32_t group_of(const struct trace *trace, size_t at)
+{
+	const struct stat *info = &trace->looks[at].info;
+	for (size_t i = 0; i < at; i++)
+		if ((trace->looks[i].kind == MEMO_IS_FILE ||
+		     trace->looks[i].kind == MEMO_IS_FOLDER) &&
+		    trace->looks[i].info.st_ino == info->st_ino &&
+		    trace->looks[i].info.st_dev == info->st_dev)
+			return (uint32_t)i + 1;
+	return (uint32_t)at + 1;
+}
+
+/* Whether it still is as it was when it was looked at. */
+static enum memo_why is_still(struct trace *trace, struct look *look,
+                              unsigned char hash[SHA256_SIZE])
+{
+	const struct memo_question *q = trace->question;
+	struct memo_stamp then, now;
+	struct stat info;
+	uint32_t has = 0;
+	int failed =
+	    look->flags & MEMO_NO_FOLLOW ? lstat(look->path, &info) : stat(look->path, &info);
+	const struct altered *altered = trace_altered(trace, look->path);
+	switch (look->kind) {
+	case MEMO_IS_ABSENT:
+		return failed || altered != NULL ? 0 : MEMO_CHANGED;
+	case MEMO_IS_FILE:
+		break;
+	case MEMO_HAS_NAMES:
+		return memo_names(look->path, hash) == 0 ? 0 : MEMO_ERROR;
+	default:
+		return failed ? MEMO_CHANGED : 0;
+	}
+	memo_stamp_of(&look->info, &then);
+	int named = look->flags & MEMO_IS_NAMED ? trace_named(trace, look->path) : -1;
+	if (named >= 0) {
+		memcpy(hash, q->named[named].hash, SHA256_SIZE);
+		if (!memo_same_stamp(&then, &q->named[named].stamp))
+			return MEMO_CHANGED;
+	}
+	if (look->is_hashed)
+		memcpy(hash, look->hash, SHA256_SIZE);
+	if (altered != NULL)
+		return look->is_hashed ? 0 : MEMO_FORMER;
+	memo_stamp_of(&info, &now);
+	if (failed || !memo_same_stamp(&then, &now))
+		return MEMO_CHANGED;
+	unsigned char again[SHA256_SIZE];
+	if (memo_content(&q->memo, look->path, &then, again, &has) != 0)
+		return MEMO_CHANGED;
+	if (look->flags & MEMO_IS_NAMED && memcmp(again, hash, SHA256_SIZE) != 0)
+		return MEMO_CHANGED;
+	memcpy(hash, again, SHA256_SIZE);
+	if (look->opened && has & MEMO_HAS_CLOCK)
+		return MEMO_CLOCK;
+	if (has & MEMO_HAS_ONCE)
+		look->flags |= MEMO_TIMED;
+	return 0;
+}
+
+static enum memo_why put_facts(struct making *making, struct trace *trace, uint32_t *count)
+{
+	enum memo_why why = 0;
+	for (size_t i = 0; i < trace->look_count && why == 0; i++) {
+		struct look *look = &trace->looks[i];
+		unsigned char hash[SHA256_SIZE] = {0};
+		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER;
+		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, i))
+			continue;
+		why = is_looked_at_near(look) ? is_still(trace, look, hash) : MEMO_DISTANT;
+		put_fact(making, look, is_one ? group_of(trace, i) : 0, hash);
+		(*count)++;
+	}
+	return why;
+}
+
+static int ends_in(const char *text, const char *end)
+{
+	size_t size = strlen(text), length = strlen(end);
+	return size >= length && strcmp(text + size - length, end) == 0;
+}
+
+static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
+                                 uint32_t *count, int is_after_facts)
+{
+	for (size_t i = 0; i < trace->altered_count; i++) {
+		const struct altered *one = &trace->altered[i];
+		struct stat info;
+		int is_there = lstat(one->path, &info) == 0;
+		if (!is_there && !one->was_there) {
+			/* Had it been there it would have gone; but for what mkstemp has named. */
+			struct look none = {.path = one->path, .kind = MEMO_IS_ABSENT};
+			static const unsigned char zero[SHA256_SIZE];
+			none.flags = MEMO_NO_FOLLOW;
+			none.info.st_rdev = ENOENT;
+			if (!one->is_temporary && !is_after_facts) {
+				put_fact(making, &none, 0, zero);
+				(*facts)++;
+			}
+			continue;
+		}
+		if (!is_after_facts)
+			continue;
+		if (is_there &&
+		    (!S_ISREG(info.st_mode) || info.st_nlink != 1 || info.st_uid != geteuid()))
+			return MEMO_FORMER;
+		size_t path = strlen(one->path) + 1, size = 0;
+		struct memo_output *output = more(making, sizeof *output + path);
+		output->size = (uint32_t)MEMO_PADDED(sizeof *output + path);
+		output->flags =
+		    (one->was_there ? MEMO_WAS_THERE : 0) | (is_there ? 0 : MEMO_REMOVED);
+		output->former = one->was_there ? one->before.st_mode : 0;
+		output->mode = is_there ? info.st_mode : 0;
+		output->path_size = (uint32_t)path;
+		memcpy(output + 1, one->path, path);
+		(*count)++;
+		if (!is_there)
+			continue;
+		if (ends_in(one->path, ".gch") || ends_in(one->path, ".pch"))
+			return MEMO_WORDS; /* they know the process that made them */
+		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);
+		if (bytes == NULL)
+			return MEMO_ERROR;
+		if (size > 2 && memcmp(bytes, "MZ", 2) == 0)
+			return MEMO_CLOCK; /* of Windows: the time is in it */
+		int failed = put_blob(making, &trace->question->memo, bytes, size);
+		free(bytes);
+		if (failed)
+			return MEMO_LARGE;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the question's file */
+
+/* The entries that are there already, but for one with the very same facts. */
+static void put_older(struct making *making, const struct memo_question *q)
+{
+	char place[PATH_MAX];
+	size_t size = 0;
+	uint32_t kept = 1;
+	char *old = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size, 1);
+	struct memo_head head;
+	if (old == NULL || size < sizeof head)
+		return;
+	memcpy(&head, old, sizeof head);
+	if (head.magic != MEMO_MAGIC || head.format != MEMO_FORMAT)
+		return;
+	for (size_t at = sizeof head; size - at >= sizeof(struct memo_entry) && kept < MEMO_MOST;) {
+		const struct memo_entry *entry = (const void *)(old + at);
+		const struct memo_entry *fresh = (const void *)(making->data + sizeof head);
+		size_t behind = offsetof(struct memo_entry, boot);
+		if (entry->size < sizeof *entry || entry->size % 8 != 0 ||
+		    entry->size > size - at ||
+		    entry->check != memo_sum((const char *)entry + behind, entry->size - behind) ||
+		    making->size + entry->size > MEMO_LARGEST)
+			return;
+		const struct memo_output *end = memo_outputs(entry);
+		size_t facts = end != NULL ? (size_t)((const char *)end - (const char *)entry) : 0;
+		if (facts != 0 && (entry->facts != fresh->facts || facts > fresh->size ||
+		                   memcmp(entry + 1, fresh + 1, facts - sizeof *entry) != 0)) {
+			uint32_t length = entry->size;
+			memcpy(more(making, length), entry, length);
+			kept++;
+		}
+		at += entry->size;
+	}
+}
+
+/* ------------------------------------------------------------------ --memo=check */
+
+/* Two runs never share what mkstemp(3) has named: it stands for any. */
+static char *without_names(const char *text, size_t size)
+{
+	char *copy = malloc(size + 1);
+	if (copy == NULL)
+		abort();
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	for (char *at = copy; (at = memmem(at, size - (size_t)(at - copy), "/cc", 3)) != NULL; at++)
+		for (size_t i = 3; i < 9 && at[i] != '\0' && at[i] != '.'; i++)
+			at[i] = 'X';
+	return copy;
+}
+
+static int is_same_text(const struct memo *memo, const struct memo_blob *a,
+                        const struct memo_blob *b)
+{
+	const char *one = memo_bytes(memo, a), *other = memo_bytes(memo, b);
+	return one != NULL && other != NULL && a->bytes == b->bytes &&
+	       memcmp(without_names(one, a->bytes), without_names(other, b->bytes), a->bytes) == 0;
+}
+
+static const char *first_difference(const struct memo *memo, const struct memo_entry *known,
+                                    const struct memo_entry *fresh, const char **what)
+{
+	const struct memo_output *a = memo_outputs(known), *b = memo_outputs(fresh);
+	*what = "";
+	if (known->status != fresh->status)
+		return "its status";
+	if (a == NULL || b == NULL || known->outputs != fresh->outputs)
+		return "which files it makes";
+	for (uint32_t i = 0; i < known->outputs; i++) {
+		*what = (const char *)(b + 1);
+		if (strcmp((const char *)(a + 1), *what) != 0 || a->flags != b->flags)
+			return "which files it makes";
+		if (a->mode != b->mode)
+			return "the mode of";
+		if (!(a->flags & MEMO_REMOVED) &&
+		    memcmp(memo_blob_of(a)->hash, memo_blob_of(b)->hash, SHA256_SIZE) != 0)
+			return "the content of";
+		a = memo_behind(a);
+		b = memo_behind(b);
+	}
+	*what = "";
+	const struct memo_blob *out = (const void *)a, *other = (const void *)b;
+	if (!is_same_text(memo, out, other))
+		return "its standard output";
+	return is_same_text(memo, MEMO_NEXT(out), MEMO_NEXT(other)) ? NULL : "its messages";
+}
+
+/* An input of one that the other does not have: what explains a difference, if anything does. */
+static const char *other_input(const struct memo_entry *a, const struct memo_entry *b)
+{
+	const struct memo_fact *fact = MEMO_FIRST_FACT(a);
+	for (uint32_t i = 0; i < a->facts; i++, fact = MEMO_NEXT(fact)) {
+		const struct memo_fact *other = MEMO_FIRST_FACT(b);
+		uint32_t k = 0;
+		while (k < b->facts &&
+		       strcmp((const char *)(other + 1), (const char *)(fact + 1)) != 0) {
+			other = MEMO_NEXT(other);
+			k++;
+		}
+		if (k == b->facts)
+			return (const char *)(fact + 1);
+	}
+	return NULL;
+}
+
+static void compare(const struct trace *trace, const struct memo_entry *known,
+                    const struct memo_entry *fresh)
+{
+	const struct memo *memo = &trace->question->memo;
+	const char *what, *how = first_difference(memo, known, fresh, &what);
+	char line[2 * PATH_MAX];
+	if (how == NULL) {
+		memo_tell(memo, "c\n", 2);
+		return;
+	}
+	const char *input = other_input(fresh, known);
+	if (input == NULL)
+		input = other_input(known, fresh);
+	char *end = line + sizeof line - 1, *at = put_text(line, end, "d ");
+	for (char *const *word = trace->question->argv; *word != NULL; word++)
+		at = put_text(put_text(at, end - PATH_MAX, *word), end - PATH_MAX, " ");
+	at = put_text(put_text(put_text(at, end, "\t"), end, how), end, *what != '\0' ? " " : "");
+	at = put_text(put_text(at, end, what), end, "\t");
+	at = put_text(at, end, input != NULL ? input : "");
+	for (char *c = line; c < at; c++) /* it is one line */
+		*c = *c == '\n' ? ' ' : *c;
+	*at++ = '\n';
+	memo_tell(memo, line, (size_t)(at - line));
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
+                               const struct memo_entry *known)
+{
+	const struct memo_question *q = trace->question;
+	struct making making = {NULL, 0, 0};
+	char place[PATH_MAX];
+	uint32_t facts = 0, outputs = 0;
+	if (trace->why != 0)
+		return trace->why;
+	if (WIFSIGNALED(result->status) || trace->at_work_count != 0)
+		return MEMO_KILLED;
+	if (WEXITSTATUS(result->status) != 0 && !may_last(trace, result))
+		return MEMO_FAILED;
+	if (result->out_size > LARGEST_TEXT || result->err_size > LARGEST_TEXT)
+		return MEMO_LARGE;
+	struct memo_head *head = more(&making, sizeof *head);
+	*head = (struct memo_head){.magic = MEMO_MAGIC, .format = MEMO_FORMAT};
+	memcpy(head->key, q->key, SHA256_SIZE);
+	more(&making, sizeof(struct memo_entry));
+	enum memo_why why = put_facts(&making, trace, &facts);
+	if (why == 0)
+		why = put_outputs(&making, trace, &facts, &outputs, 0);
+	if (why == 0)
+		why = put_outputs(&making, trace, &facts, &outputs, 1);
+	if (why != 0)
+		return why;
+	if (put_blob(&making, &q->memo, result->out, result->out_size) != 0 ||
+	    put_blob(&making, &q->memo, result->err != NULL ? result->err : "",
+	             q->one_stream ? 0 : result->err_size) != 0)
+		return MEMO_LARGE;
+	struct memo_entry *entry = (void *)(making.data + sizeof *head);
+	size_t behind = offsetof(struct memo_entry, boot);
+	entry->size = (uint32_t)(making.size - sizeof *head);
+	entry->facts = facts;
+	entry->outputs = outputs;
+	entry->status = WEXITSTATUS(result->status);
+	entry->cpu_us = result->cpu_us;
+	memcpy(entry->boot, q->memo.boot, sizeof entry->boot);
+	entry->check = memo_sum((const char *)entry + behind, entry->size - behind);
+	/* What would not be understood later is not written. */
+	if (memo_outputs(entry) == NULL || making.size > MEMO_LARGEST)
+		return MEMO_LARGE;
+	if (known != NULL)
+		compare(trace, known, entry);
+	put_older(&making, q);
+	if (memo_write(&q->memo, memo_place(&q->memo, 'q', q->key, place), making.data,
+	               making.size) != 0)
+		return MEMO_LARGE;
+	memo_tell(&q->memo, "s\n", 2);
+	return 0;
+}

@@ -1,0 +1,12 @@
+/* The undo journal's part in giving a remembered result back: what guards would write down. */
+#ifndef SMPMAKE_MEMOKEEP_H
+#define SMPMAKE_MEMOKEEP_H
+
+#include <sys/stat.h>
+
+/* `board`: where the session's is; beside it lies its journal. */
+void memo_keep_by(const char *board);
+/* See memo_keep in memo.h. */
+int memo_keep_in_journal(const char *path, const struct stat *was);
+
+#endif

@@ -1,0 +1,280 @@
+/* What a command looks at and changes, noted before it goes on (memotrace.h). */
+#include "memotrace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void trace_spoil(struct trace *trace, enum memo_why why)
+{
+	if (trace->why == 0)
+		trace->why = why;
+}
+
+void *trace_grown(void *items, size_t count, size_t *room, size_t size)
+{
+	if (count < *room)
+		return items;
+	*room = *room * 2 + 256;
+	items = realloc(items, *room * size);
+	if (items == NULL)
+		abort();
+	return items;
+}
+
+void trace_begin(struct trace *trace, const struct memo_question *question)
+{
+	memset(trace, 0, sizeof *trace);
+	trace->question = question;
+	trace->began_ns = memo_clock();
+	if (getcwd(trace->home, sizeof trace->home - 1) == NULL)
+		trace_spoil(trace, MEMO_UNREADABLE);
+	if (strcmp(trace->home, "/") != 0)
+		strcat(trace->home, "/");
+	trace->place_count = 1u << 14;
+	trace->places = calloc(trace->place_count, sizeof *trace->places);
+	if (trace->places == NULL)
+		abort();
+}
+
+struct altered *trace_altered(const struct trace *trace, const char *path)
+{
+	for (size_t i = 0; i < trace->altered_count; i++)
+		if (strcmp(trace->altered[i].path, path) == 0)
+			return &trace->altered[i];
+	return NULL;
+}
+
+/* Whether a file is one that the command itself has made, by whatever name. */
+static int is_made(const struct trace *trace, const struct stat *info)
+{
+	for (size_t i = 0; i < trace->altered_count; i++) {
+		struct stat made;
+		if (stat(trace->altered[i].path, &made) == 0 && made.st_ino == info->st_ino &&
+		    made.st_dev == info->st_dev)
+			return 1;
+	}
+	return 0;
+}
+
+static int starts(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* What the guard in a process looks at: the session, where it keeps older contents on other file
+ * systems (smpmake/undo/places.py), and the process itself. */
+int trace_is_guards(const struct trace *trace, const char *path)
+{
+	const char *session = trace->question->memo.session, *kept = path;
+	size_t size = strlen(session);
+	const char *name = size > 0 ? strrchr(session, '/') + 1 : "";
+	while (size > 0 && (kept = strstr(kept, "/.")) != NULL) {
+		kept += 2;
+		if (starts(kept, name) && kept[strlen(name)] == '/')
+			return 1;
+	}
+	return (size > 0 && starts(path, session) && path[size] == '/') ||
+	       strcmp(path, "/proc/self/exe") == 0 || starts(path, "/proc/self/fd/") ||
+	       strcmp(path, "/proc/self/schedstat") == 0;
+}
+
+/* A new place for a look; NULL where there was one. */
+struct look *trace_look(struct trace *trace, const char *path, int way, int flags)
+{
+	size_t at = memo_sum(path, strlen(path)) + (size_t)way * 3 + (size_t)flags;
+	for (;; at++) {
+		uint32_t place = trace->places[at % trace->place_count];
+		if (place == 0)
+			break;
+		const struct look *known = &trace->looks[place - 1];
+		if (known->way == way && known->flags == flags && strcmp(known->path, path) == 0)
+			return NULL;
+	}
+	if (trace->look_count >= trace->place_count / 2) {
+		trace_spoil(trace, MEMO_LARGE);
+		return NULL;
+	}
+	trace->looks =
+	    trace_grown(trace->looks, trace->look_count, &trace->look_room, sizeof *trace->looks);
+	struct look *look = &trace->looks[trace->look_count++];
+	memset(look, 0, sizeof *look);
+	look->path = strdup(path);
+	look->flags = (uint16_t)flags;
+	look->way = way;
+	trace->places[at % trace->place_count] = (uint32_t)trace->look_count;
+	return look;
+}
+
+/* One spelling for what is below the folder in which the command works. */
+const char *trace_short(const struct trace *trace, const char *path)
+{
+	size_t size = strlen(trace->home);
+	if (size > 1 && strncmp(path, trace->home, size) == 0 && path[size] != '\0' &&
+	    path[size] != '/')
+		path += size;
+	while (starts(path, "./") && path[2] != '\0' && path[2] != '/')
+		path += 2;
+	return path;
+}
+
+int trace_named(const struct trace *trace, const char *path)
+{
+	const struct memo_question *q = trace->question;
+	for (size_t i = 0; i < q->named_count; i++)
+		if (strcmp(trace_short(trace, q->named[i].path), path) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* Only the date needs these; the time of day alone is nothing that a compiler tells of. */
+static int is_of_clock(const char *path)
+{
+	return strcmp(path, "/etc/localtime") == 0 || strstr(path, "/zoneinfo") != NULL;
+}
+
+void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens)
+{
+	struct memo_stamp stamp;
+	if (is_of_clock(path))
+		trace_spoil(trace, MEMO_CLOCK);
+	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
+		return;
+	struct look *look =
+	    trace_look(trace, path, opens ? OPENS : LOOKS, nofollow ? MEMO_NO_FOLLOW : 0);
+	if (look == NULL)
+		return;
+	struct stat *info = &look->info;
+	if ((nofollow ? lstat(path, info) : stat(path, info)) != 0) {
+		look->kind = MEMO_IS_ABSENT;
+		info->st_rdev = (dev_t)errno;
+		if (errno != ENOENT && errno != ENOTDIR)
+			trace_spoil(trace, MEMO_ERROR);
+		return;
+	}
+	look->opened = opens;
+	if (S_ISREG(info->st_mode)) {
+		look->kind = MEMO_IS_FILE;
+		memo_stamp_of(info, &stamp);
+		/* What it has made is young. */
+		if (stamp.changed_ns >= trace->began_ns - MEMO_TICK && is_made(trace, info)) {
+			look->kind = 0;
+			return;
+		}
+		if (trace_named(trace, path) >= 0)
+			look->flags |= MEMO_IS_NAMED;
+		else if (stamp.changed_ns >= trace->began_ns - MEMO_TICK)
+			trace_spoil(trace, MEMO_YOUNG);
+	} else if (S_ISDIR(info->st_mode)) {
+		look->kind = MEMO_IS_FOLDER;
+	} else if (S_ISLNK(info->st_mode)) {
+		char target[PATH_MAX];
+		ssize_t size = readlink(path, target, sizeof target - 1);
+		look->kind = MEMO_IS_LINK;
+		look->target = strndup(target, size > 0 ? (size_t)size : 0);
+	} else if (strcmp(path, "/dev/null") == 0 || strcmp(path, "/dev/zero") == 0) {
+		look->kind = MEMO_IS_DEVICE;
+	} else {
+		trace_spoil(trace,
+		            strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0
+		                ? MEMO_RANDOM
+				: MEMO_SPECIAL);
+	}
+	if (starts(path, "/proc/") || starts(path, "/sys/"))
+		trace_spoil(trace, MEMO_SPECIAL);
+	if (opens && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+		trace_spoil(trace, MEMO_ERROR);
+}
+
+void trace_look_at_link(struct trace *trace, const char *path)
+{
+	char target[PATH_MAX];
+	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
+		return;
+	struct look *look = trace_look(trace, path, READS_LINK, MEMO_NO_FOLLOW);
+	if (look == NULL)
+		return;
+	ssize_t size = readlink(path, target, sizeof target);
+	if (size >= 0) {
+		look->kind = MEMO_IS_LINK;
+		look->target = strndup(target, (size_t)size);
+	} else if (errno == EINVAL) {
+		look->kind = MEMO_IS_NO_LINK;
+	} else {
+		look->kind = MEMO_IS_ABSENT;
+		look->info.st_rdev = (dev_t)errno;
+		if (errno != ENOENT && errno != ENOTDIR)
+			trace_spoil(trace, MEMO_ERROR);
+	}
+}
+
+static void look_at_folder_of(struct trace *trace, const char *path)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	size_t size = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+	memcpy(folder, path, size);
+	strcpy(folder + size, size == 0 ? "." : "");
+	trace_look_at(trace, folder, 0, 0);
+	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOENT &&
+	    errno != ENOTDIR)
+		trace_spoil(trace, MEMO_ERROR);
+}
+
+/* What has been looked at and is about to change: its content is known now or never. */
+static void hash_before(struct trace *trace, const char *path)
+{
+	struct memo_stamp stamp;
+	uint32_t has;
+	for (size_t i = 0; i < trace->look_count; i++) {
+		struct look *look = &trace->looks[i];
+		if (look->kind != MEMO_IS_FILE || strcmp(look->path, path) != 0)
+			continue;
+		memo_stamp_of(&look->info, &stamp);
+		look->is_hashed =
+		    memo_content(&trace->question->memo, path, &stamp, look->hash, &has) == 0;
+		if (!look->is_hashed)
+			trace_spoil(trace, MEMO_CHANGED);
+		if (look->opened && has & MEMO_HAS_CLOCK)
+			trace_spoil(trace, MEMO_CLOCK);
+	}
+}
+
+/* "ccXXXXXX.s": of a compiler's own. */
+static int is_random(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	return name[0] == 'c' && name[1] == 'c' && strcspn(name, ".") == 8;
+}
+
+/* `keeps`: what is there may stay, or be read. */
+void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new)
+{
+	if (trace_is_guards(trace, path) || strcmp(path, "/dev/null") == 0 ||
+	    trace_altered(trace, path) != NULL)
+		return;
+	look_at_folder_of(trace, path);
+	struct altered one = {.path = strdup(path)};
+	if (lstat(path, &one.before) == 0) {
+		const struct stat *before = &one.before;
+		one.was_there = 1;
+		if (!S_ISREG(before->st_mode) || before->st_nlink != 1 ||
+		    before->st_uid != geteuid() || before->st_gid != getegid() ||
+		    is_made(trace, before))
+			trace_spoil(trace, MEMO_FORMER);
+		if (is_opened && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+			trace_spoil(trace, MEMO_ERROR);
+		if (keeps)
+			trace_look_at(trace, path, 0, 1);
+		hash_before(trace, path);
+	} else if (errno != ENOENT) {
+		trace_spoil(trace, MEMO_ERROR);
+	} else if (is_new) {
+		one.is_temporary = is_random(path);
+	}
+	trace->altered = trace_grown(trace->altered, trace->altered_count, &trace->altered_room,
+	                             sizeof *trace->altered);
+	trace->altered[trace->altered_count++] = one;
+}

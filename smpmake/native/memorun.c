@@ -1,0 +1,243 @@
+/* smpmake-memo TOLD SESSION PROGRAM WORDS...: runs a command whose result nobody remembers yet.
+ *
+ * A shim becomes this.  It is the command's parent, takes its output, notes what it looks at and
+ * changes (memotrace.c), and writes all that into the store (memofile.c) before it ends as the
+ * command has ended.  Nothing that goes wrong with remembering is the command's business.
+ */
+#include "memofile.h"
+#include "memotrace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define STATUS_CANNOT_RUN 126
+#define STATUS_NOT_FOUND 127
+#define STRAYS_MS 50 /* how long what was started may take to end behind the command itself */
+
+extern char **environ;
+
+static volatile pid_t child;
+static volatile sig_atomic_t is_told; /* that it has stopped or ended */
+
+/* What others send us is for the command; what a terminal sends it gets, too. */
+static void pass_on(int number, siginfo_t *info, void *unused)
+{
+	(void)unused;
+	if (info->si_code <= 0 && child > 0)
+		kill(child, number);
+}
+
+static void wake(int number)
+{
+	(void)number;
+	is_told = 1;
+}
+
+static struct sigaction of_children; /* as our caller has handed it on */
+
+static void set_handlers(sigset_t *before)
+{
+	static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
+	struct sigaction action = {.sa_flags = SA_SIGINFO}, old;
+	sigset_t block;
+	action.sa_sigaction = pass_on;
+	sigemptyset(&block);
+	sigaddset(&block, SIGCHLD);
+	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+		if (sigaction(passed[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) {
+			sigaddset(&block, passed[i]);
+			sigaction(passed[i], &action, NULL);
+		}
+	action = (struct sigaction){.sa_handler = wake};
+	sigaction(SIGCHLD, &action, &of_children);
+	sigprocmask(SIG_BLOCK, &block, before);
+}
+
+/* ------------------------------------------------------------------ the command's process */
+
+static void become(const char *program, char **argv, const sigset_t *mask, const int out[2],
+                   const int pipes[2][2])
+{
+	char go;
+	dup2(out[0], 1);
+	dup2(out[1], 2);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	int listener = trace_me();
+	write_all(pipes[0][1], &listener, sizeof listener);
+	if (read(pipes[1][0], &go, 1) != 1)
+		_exit(STATUS_CANNOT_RUN);
+	sigaction(SIGCHLD, &of_children, NULL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execve(program, argv, environ);
+	int why = errno;
+	complain(argv[0], program);
+	_exit(why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN);
+}
+
+/* Starts it; returns the listener, -1 where its calls do not wait for us. */
+static int start(const char *program, char **argv, const sigset_t *mask, const int out[2])
+{
+	int pipes[2][2], listener = -1;
+	if (pipe2(pipes[0], O_CLOEXEC) != 0 || pipe2(pipes[1], O_CLOEXEC) != 0)
+		return -1;
+	child = fork();
+	if (child == 0)
+		become(program, argv, mask, out, (const int (*)[2])pipes);
+	close(pipes[0][1]);
+	close(pipes[1][0]);
+	if (child > 0 && read_all(pipes[0][0], &listener, sizeof listener) == 0 && listener >= 0) {
+		int process = (int)syscall(SYS_pidfd_open, child, 0);
+		listener = process >= 0 ? (int)syscall(SYS_pidfd_getfd, process, listener, 0) : -1;
+		if (listener < 0) { /* its calls would wait for ever */
+			kill(child, SIGKILL);
+			waitpid(child, NULL, 0);
+			child = -1;
+		}
+		if (process >= 0)
+			close(process);
+		if (listener >= 0) /* the two take turns: on one CPU, without a detour */
+			syscall(SYS_ioctl, listener, 0x40082104ul, 1ul);
+	}
+	(void)!write(pipes[1][1], "", 1);
+	close(pipes[0][0]);
+	close(pipes[1][1]);
+	return listener;
+}
+
+/* ------------------------------------------------------------------ while it runs */
+
+/* Whether it has ended; where it has stopped so do we, and it goes on when we do. */
+static int has_ended(int *status, struct rusage *used)
+{
+	if (!is_told)
+		return 0;
+	is_told = 0;
+	while (wait4(child, status, WNOHANG | WUNTRACED, used) == child) {
+		if (!WIFSTOPPED(*status))
+			return 1;
+		kill(getpid(), SIGSTOP);
+		kill(child, SIGCONT);
+	}
+	return 0;
+}
+
+static void attend(struct trace *trace, int listener, int *status, struct rusage *used)
+{
+	sigset_t none;
+	sigprocmask(SIG_SETMASK, NULL, &none);
+	sigemptyset(&none);
+	struct pollfd wait = {.fd = listener, .events = POLLIN};
+	while (!has_ended(status, used)) {
+		if (ppoll(&wait, 1, NULL, &none) > 0 && wait.revents & POLLIN)
+			trace_serve(trace, listener);
+		else if (wait.revents & (POLLHUP | POLLERR))
+			wait.fd = -1;
+	}
+	wait.fd = listener;
+	while (listener >= 0 && poll(&wait, 1, STRAYS_MS) > 0 && !(wait.revents & POLLHUP))
+		trace_serve(trace, listener);
+	if (listener >= 0 && !(wait.revents & POLLHUP)) {
+		trace_spoil(trace, MEMO_LEFT);
+		if (fork() == 0) { /* their calls still wait for somebody */
+			for (int fd = 0; fd < 3; fd++)
+				close(fd);
+			while (poll(&wait, 1, -1) > 0 && !(wait.revents & POLLHUP))
+				trace_serve(trace, listener);
+			_exit(0);
+		}
+	}
+}
+
+static char *all_of(int fd, size_t *size)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	char *text = malloc((size_t)end + 1);
+	*size = end > 0 && text != NULL ? (size_t)end : 0;
+	for (size_t at = 0; at < *size;) {
+		ssize_t got = pread(fd, text + at, *size - at, (off_t)at);
+		if (got <= 0)
+			break;
+		at += (size_t)got;
+	}
+	return text;
+}
+
+static _Noreturn void end_as(int status)
+{
+	if (WIFSIGNALED(status)) {
+		const struct rlimit none = {0, 0}; /* it has left a core, if any */
+		sigset_t all;
+		setrlimit(RLIMIT_CORE, &none);
+		signal(WTERMSIG(status), SIG_DFL);
+		sigfillset(&all);
+		sigprocmask(SIG_UNBLOCK, &all, NULL);
+		kill(getpid(), WTERMSIG(status));
+	}
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+int main(int argc, char **argv)
+{
+	static struct memo_question question;
+	static struct trace trace;
+	const struct memo_entry *known = NULL;
+	struct result result = {.status = 0};
+	struct rusage used;
+	enum memo_why why;
+	sigset_t mask;
+	int status = 0;
+	if (argc < 5)
+		return STATUS_CANNOT_RUN;
+	const char *program = argv[3];
+	char **words = argv + 4;
+	if (memo_open(&question.memo, argv[1], argv[2]) != 0 ||
+	    memo_ask(&question, program, words, environ) != 0)
+		goto plainly;
+	if (question.memo.mode == MEMO_CHECK)
+		known = memo_find(&question, &why);
+	int out[2] = {memfd_create("out", MFD_CLOEXEC), -1};
+	out[1] = question.one_stream ? out[0] : memfd_create("err", MFD_CLOEXEC);
+	if (out[0] < 0 || out[1] < 0)
+		goto plainly;
+	set_handlers(&mask);
+	trace_begin(&trace, &question);
+	int listener = start(program, words, &mask, out);
+	if (child <= 0) {
+		sigprocmask(SIG_SETMASK, &mask, NULL);
+		sigaction(SIGCHLD, &of_children, NULL);
+		goto plainly;
+	}
+	if (listener < 0)
+		trace_spoil(&trace, MEMO_UNTRACED);
+	attend(&trace, listener, &status, &used);
+	result.status = status;
+	result.out = all_of(out[0], &result.out_size);
+	result.err = question.one_stream ? result.out : all_of(out[1], &result.err_size);
+	result.cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+	                (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+	why = memo_keep_result(&trace, &result, known);
+	if (why != 0)
+		memo_tell_number(&question.memo, 'n', why);
+	write_all(1, result.out, result.out_size);
+	if (!question.one_stream)
+		write_all(2, result.err, result.err_size);
+	end_as(status);
+plainly:
+	execve(program, words, environ);
+	int failed = errno;
+	complain(words[0], program);
+	return failed == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+}

@@ -1,0 +1,308 @@
+/* The files of the store (memo.h), and the hashes of others. */
+#include "memo.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guard/kernel.h"
+#include "util.h"
+
+#define CHUNK 65536u
+#define BEFORE 32u   /* bytes of the chunk before, so that a word on the border is found */
+#define SMALL 16384u /* a smaller file is hashed as quickly as its hash is looked up */
+#define DAY (INT64_C(86400) * 1000000000)
+#define NAMES 1048576u /* bytes of a listing */
+
+uint64_t memo_sum(const void *data, size_t size)
+{
+	const unsigned char *at = data;
+	uint64_t sum = size * UINT64_C(0x9e3779b97f4a7c15), word;
+	for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
+		memcpy(&word, at, sizeof word);
+		sum = (sum ^ word) * UINT64_C(0xff51afd7ed558ccd);
+		sum ^= sum >> 32;
+	}
+	for (; size > 0; size--, at++)
+		sum = (sum ^ *at) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+int64_t memo_clock(void)
+{
+	struct timespec now = {0, 0};
+	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)
+{
+	*stamp = (struct memo_stamp){
+	    .device = info->st_dev,
+	    .inode = info->st_ino,
+	    .size = (uint64_t)info->st_size,
+	    .modified_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec,
+	    .changed_ns = (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec,
+	};
+}
+
+int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
+                 char room[PATH_MAX])
+{
+	static const char digits[] = "0123456789abcdef";
+	char *at = stpcpy(room, memo->folder);
+	*at++ = '/';
+	*at++ = letter;
+	*at++ = '/';
+	for (size_t i = 0; i < SHA256_SIZE; i++) {
+		*at++ = digits[hash[i] >> 4];
+		*at++ = digits[hash[i] & 15];
+		if (i == 0)
+			*at++ = '/';
+	}
+	*at = '\0';
+	return room;
+}
+
+/* What was not used for longest goes first; a day is exact enough. */
+static void note_use(int fd, const struct stat *info)
+{
+	int64_t used_ns = (int64_t)info->st_mtim.tv_sec * 1000000000;
+	if (used_ns < memo_clock() - DAY)
+		kernel(SYS_utimensat, fd, NULL, NULL, 0);
+}
+
+char *memo_read(const char *path, size_t most, size_t *size, int is_stored)
+{
+	struct stat info;
+	char *data = NULL;
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return NULL;
+	if (kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode) &&
+	    (size_t)info.st_size <= most && info.st_uid == (uid_t)kernel(SYS_geteuid)) {
+		*size = (size_t)info.st_size;
+		data = malloc(*size + 8);
+		if (data != NULL && read_all(fd, data, *size) != 0)
+			data = NULL;
+		if (is_stored)
+			note_use(fd, &info);
+	}
+	close(fd);
+	return data;
+}
+
+static void make_folder_of(const char *path)
+{
+	char folder[PATH_MAX];
+	strcpy(folder, path);
+	for (int up = 0; up < 2; up++)
+		*strrchr(folder, '/') = '\0';
+	kernel(SYS_mkdirat, AT_FDCWD, folder, 0700);
+	strcpy(folder, path);
+	*strrchr(folder, '/') = '\0';
+	kernel(SYS_mkdirat, AT_FDCWD, folder, 0700);
+}
+
+int memo_write(const struct memo *memo, const char *path, const void *data, size_t size)
+{
+	char name[PATH_MAX];
+	char *at = stpcpy(stpcpy(name, memo->folder), "/new-");
+	*put_number(at, name + sizeof name - 1, (unsigned long)getpid()) = '\0';
+	kernel(SYS_unlinkat, AT_FDCWD, name, 0); /* of one of our number that was killed */
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, name,
+	                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -1;
+	int failed = write_all(fd, data, size) != 0;
+	failed |= kernel(SYS_close, fd) != 0;
+	if (!failed && kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) != 0) {
+		make_folder_of(path);
+		failed = kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) != 0;
+	}
+	if (failed)
+		kernel(SYS_unlinkat, AT_FDCWD, name, 0);
+	return failed ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------ contents */
+
+static int is_at(const char *text, size_t size, const char *word)
+{
+	size_t length = strlen(word);
+	return size >= length && memcmp(text, word, length) == 0;
+}
+
+static uint32_t words_in(const char *text, size_t size)
+{
+	uint32_t has = 0;
+	for (const char *end = text + size; text < end; text++) {
+		size_t left = (size_t)(end - text);
+		if (*text == '_' && left > 2 && text[1] == '_' &&
+		    (is_at(text, left, "__DATE__") || is_at(text, left, "__TIME__") ||
+		     is_at(text, left, "__TIMESTAMP__")))
+			has |= MEMO_HAS_CLOCK;
+		if ((*text == 'p' && is_at(text, left, "pragma once")) ||
+		    (*text == '#' &&
+		     (is_at(text, left, "#import") || is_at(text, left, "# import"))))
+			has |= MEMO_HAS_ONCE;
+	}
+	return has;
+}
+
+/* What is known of a stamp. */
+struct known {
+	unsigned char key[SHA256_SIZE]; /* of the stamp */
+	unsigned char hash[SHA256_SIZE];
+	uint64_t has, sum;
+};
+
+static void key_of_stamp(const struct memo *memo, const struct memo_stamp *stamp,
+                         unsigned char key[SHA256_SIZE])
+{
+	struct sha256 sum;
+	sha256_begin(&sum);
+	sha256_add(&sum, memo->boot, sizeof memo->boot);
+	sha256_add(&sum, stamp, sizeof *stamp);
+	sha256_end(&sum, key);
+}
+
+static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
+{
+	static char room[BEFORE + CHUNK];
+	struct sha256 sum;
+	size_t before = 0;
+	ssize_t got;
+	int is_text = 1;
+	*has = 0;
+	sha256_begin(&sum);
+	while ((got = read(fd, room + before, CHUNK)) > 0) {
+		size_t all = before + (size_t)got;
+		sha256_add(&sum, room + before, (size_t)got);
+		if (before == 0)
+			is_text = memcmp(room, "\177ELF", got < 4 ? (size_t)got : 4) != 0 &&
+			          memcmp(room, "!<arch>", got < 7 ? (size_t)got : 7) != 0;
+		if (is_text)
+			*has |= words_in(room, all);
+		size_t keep = all < BEFORE ? all : BEFORE;
+		for (size_t i = 0; i < keep; i++)
+			room[i] = room[all - keep + i];
+		before = keep;
+	}
+	sha256_end(&sum, hash);
+	return got == 0 ? 0 : -1;
+}
+
+int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,
+                 unsigned char hash[SHA256_SIZE], uint32_t *has)
+{
+	char place[PATH_MAX];
+	struct known known, *old;
+	struct memo_stamp now;
+	struct stat info;
+	size_t size;
+	int is_settled = stamp->size >= SMALL && stamp->changed_ns < memo->now_ns - MEMO_SETTLED;
+	if (is_settled) {
+		key_of_stamp(memo, stamp, known.key);
+		old = (void *)memo_read(memo_place(memo, 's', known.key, place), sizeof known,
+		                        &size, 1);
+		if (old != NULL && size == sizeof known &&
+		    memcmp(old->key, known.key, SHA256_SIZE) == 0 &&
+		    old->sum == memo_sum(old, offsetof(struct known, sum))) {
+			memcpy(hash, old->hash, SHA256_SIZE);
+			*has = (uint32_t)old->has;
+			return 0;
+		}
+	}
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	int failed = kernel(SYS_fstat, fd, &info) != 0;
+	memo_stamp_of(&info, &now);
+	failed = failed || !memo_same_stamp(&now, stamp) || hash_all(fd, hash, has) != 0 ||
+	         kernel(SYS_fstat, fd, &info) != 0;
+	memo_stamp_of(&info, &now);
+	failed = failed || !memo_same_stamp(&now, stamp);
+	close(fd);
+	if (!failed && is_settled) {
+		memcpy(known.hash, hash, SHA256_SIZE);
+		known.has = *has;
+		known.sum = memo_sum(&known, offsetof(struct known, sum));
+		memo_write(memo, place, &known, sizeof known);
+	}
+	return failed ? -1 : 0;
+}
+
+int memo_names(const char *path, unsigned char hash[SHA256_SIZE])
+{
+	uint64_t total[SHA256_SIZE / 8], one[SHA256_SIZE / 8];
+	char *room = malloc(NAMES);
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	long got = -1;
+	memset(total, 0, sizeof total);
+	while (fd >= 0 && room != NULL && (got = kernel(SYS_getdents64, fd, room, NAMES)) > 0)
+		for (long at = 0; at < got;) {
+			const struct dirent64 *entry = (const void *)(room + at);
+			struct sha256 sum;
+			sha256_begin(&sum);
+			sha256_add(&sum, entry->d_name, strlen(entry->d_name) + 1);
+			sha256_add(&sum, &entry->d_type, 1);
+			sha256_end(&sum, (unsigned char *)one);
+			for (size_t i = 0; i < SHA256_SIZE / 8; i++)
+				total[i] += one[i];
+			at += entry->d_reclen;
+		}
+	if (fd >= 0)
+		close(fd);
+	memcpy(hash, total, SHA256_SIZE);
+	return got == 0 ? 0 : -1;
+}
+
+const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)
+{
+	char place[PATH_MAX];
+	struct sha256 sum;
+	unsigned char hash[SHA256_SIZE];
+	size_t size;
+	if (blob->is_inline)
+		return (const char *)(blob + 1);
+	char *data = memo_read(memo_place(memo, 'c', blob->hash, place), SIZE_MAX / 2, &size, 1);
+	if (data == NULL || size != blob->bytes)
+		return NULL;
+	sha256_begin(&sum);
+	sha256_add(&sum, data, size);
+	sha256_end(&sum, hash);
+	return memcmp(hash, blob->hash, SHA256_SIZE) == 0 ? data : NULL;
+}
+
+/* ------------------------------------------------------------------ the session */
+
+void memo_tell(const struct memo *memo, const char *line, size_t size)
+{
+	char path[PATH_MAX];
+	if (*memo->session == '\0' || strlen(memo->session) + sizeof "/memo" > sizeof path)
+		return;
+	strcpy(stpcpy(path, memo->session), "/memo");
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	if (fd >= 0) {
+		(void)!write(fd, line, size);
+		close(fd);
+	}
+}
+
+void memo_tell_number(const struct memo *memo, char letter, uint64_t number)
+{
+	char line[32] = {letter, ' '};
+	char *end = put_number(line + 2, line + sizeof line - 1, number);
+	*end++ = '\n';
+	memo_tell(memo, line, (size_t)(end - line));
+}

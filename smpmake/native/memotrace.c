@@ -1,0 +1,307 @@
+#include "memotrace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define OTHER_CALLS 0x40000000u /* x32's */
+
+/* A text in another process; -1 where it cannot be read, or is too long. */
+static int text_of(pid_t process, uint64_t address, char room[PATH_MAX])
+{
+	const size_t page = 4096;
+	size_t size = 0;
+	while (size < PATH_MAX) {
+		size_t piece = page - (address + size) % page;
+		piece = piece < PATH_MAX - size ? piece : PATH_MAX - size;
+		struct iovec to = {room + size, piece};
+		struct iovec from = {(void *)(uintptr_t)(address + size), piece}; // NOLINT
+		ssize_t got = process_vm_readv(process, &to, 1, &from, 1, 0);
+		if (got <= 0)
+			return -1;
+		if (memchr(room + size, '\0', (size_t)got) != NULL)
+			return 0;
+		size += (size_t)got;
+	}
+	return -1;
+}
+
+static int link_of(pid_t process, int fd, char room[PATH_MAX])
+{
+	char name[64];
+	snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)process, fd);
+	ssize_t size = readlink(name, room, PATH_MAX - 1);
+	room[size > 0 ? size : 0] = '\0';
+	return size > 0 && *room == '/' ? 0 : -1;
+}
+
+/* The path that a call means, relative to the folder in which all of the command works. */
+static int path_of(struct trace *trace, const struct seccomp_notif *call, int dir, uint64_t address,
+                   char room[PATH_MAX])
+{
+	char name[PATH_MAX];
+	if (text_of((pid_t)call->pid, address, name) != 0) {
+		trace_spoil(trace, MEMO_CALL);
+		return -1;
+	}
+	if (dir == AT_FDCWD || *name == '/') {
+		strcpy(room, trace_short(trace, name));
+		return 0;
+	}
+	if (link_of((pid_t)call->pid, dir, room) != 0 ||
+	    strlen(room) + strlen(name) + 2 > PATH_MAX) {
+		trace_spoil(trace, MEMO_CALL);
+		return -1;
+	}
+	strcpy(stpcpy(room + strlen(room), "/"), name);
+	strcpy(name, trace_short(trace, room));
+	strcpy(room, name);
+	return 0;
+}
+
+static void note_opening(struct trace *trace, const char *path, int flags)
+{
+	if (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) {
+		if ((flags & O_TMPFILE) == O_TMPFILE)
+			trace_spoil(trace, MEMO_CALL);
+		else
+			trace_alter(trace, path, 1, !(flags & (O_TRUNC | O_EXCL)),
+			            (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL));
+	} else {
+		trace_look_at(trace, path, (flags & O_NOFOLLOW) != 0, !(flags & O_PATH));
+	}
+}
+
+/* A guard moves what is about to be removed to where it is kept. */
+static void note_move(struct trace *trace, const char *from, const char *to)
+{
+	trace_alter(trace, from, 0, !trace_is_guards(trace, to), 0);
+	trace_alter(trace, to, 0, 0, 0);
+}
+
+/* The kernel opens a program's loader without a call. */
+static void note_program(struct trace *trace, pid_t process, const char *path)
+{
+	char head[4096], *loader = NULL;
+	struct {
+		unsigned char ident[16];
+		uint16_t type, machine;
+		uint32_t version;
+		uint64_t entry, parts;
+		uint64_t sections;
+		uint32_t flags;
+		uint16_t size, part_size, part_count;
+	} elf;
+	struct {
+		uint32_t type, flags;
+		uint64_t offset, address, physical, size, memory, align;
+	} part;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd >= 0 ? read(fd, head, sizeof head) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (size < 0) /* not there: the caller tries the next */
+		return;
+	if (size < (ssize_t)sizeof elf || memcmp(head, "\177ELF\2", 5) != 0) {
+		trace_spoil(trace, MEMO_SCRIPT);
+		return;
+	}
+	memcpy(&elf, head, sizeof elf);
+	for (size_t i = 0; i < elf.part_count; i++) {
+		uint64_t at = elf.parts + i * sizeof part;
+		if (elf.part_size != sizeof part || at + sizeof part > (size_t)size) {
+			trace_spoil(trace, MEMO_CALL);
+			return;
+		}
+		memcpy(&part, head + at, sizeof part);
+		if (part.type != 3) /* PT_INTERP */
+			continue;
+		if (part.offset + part.size > (size_t)size || part.size == 0 ||
+		    head[part.offset + part.size - 1] != '\0')
+			trace_spoil(trace, MEMO_CALL);
+		else
+			loader = head + part.offset;
+	}
+	if (loader != NULL)
+		trace_look_at(trace, loader, 0, 1);
+	for (size_t i = 0; i < trace->at_work_count; i++)
+		if (trace->at_work[i] == process)
+			return;
+	trace->at_work = trace_grown(trace->at_work, trace->at_work_count, &trace->at_work_room,
+	                             sizeof *trace->at_work);
+	trace->at_work[trace->at_work_count++] = process;
+}
+
+static void note_end(struct trace *trace, pid_t process)
+{
+	for (size_t i = 0; i < trace->at_work_count; i++)
+		if (trace->at_work[i] == process)
+			trace->at_work[i] = trace->at_work[--trace->at_work_count];
+}
+
+static void note_reading(struct trace *trace, pid_t process)
+{
+	char theirs[PATH_MAX] = "", ours[PATH_MAX] = "", name[64];
+	snprintf(name, sizeof name, "/proc/%d/fd/0", (int)process);
+	ssize_t size = readlink(name, theirs, sizeof theirs - 1);
+	ssize_t own = readlink("/proc/self/fd/0", ours, sizeof ours - 1);
+	if (size < 0 || own < 0 || (strcmp(theirs, ours) == 0 && strcmp(ours, "/dev/null") != 0))
+		trace_spoil(trace, MEMO_INPUT);
+}
+
+#define A(n) (call->data.args[n])
+#define FD(n) ((int)call->data.args[n])
+
+static void note(struct trace *trace, const struct seccomp_notif *call)
+{
+	char path[PATH_MAX], other[PATH_MAX];
+	pid_t process = (pid_t)call->pid;
+#define AT(dir, n) (path_of(trace, call, dir, A(n), path) == 0)
+	if (call->data.arch != TRACE_MACHINE || (uint32_t)call->data.nr & OTHER_CALLS) {
+		trace_spoil(trace, MEMO_CALL);
+		return;
+	}
+	switch (call->data.nr) {
+	case SYS_openat:
+		if (AT(FD(0), 1))
+			note_opening(trace, path, FD(2));
+		return;
+	case SYS_newfstatat:
+		if (AT(FD(0), 1))
+			trace_look_at(trace, path, (FD(3) & AT_SYMLINK_NOFOLLOW) != 0, 0);
+		return;
+	case SYS_statx:
+		if (AT(FD(0), 1) && (*path != '\0' && path[strlen(path) - 1] != '/'))
+			trace_look_at(trace, path, (FD(2) & AT_SYMLINK_NOFOLLOW) != 0, 0);
+		return;
+	case SYS_faccessat:
+	case SYS_faccessat2:
+		if (AT(FD(0), 1))
+			trace_look_at(trace, path, 0, 0);
+		return;
+	case SYS_readlinkat:
+		if (AT(FD(0), 1))
+			trace_look_at_link(trace, path);
+		return;
+	case SYS_execve:
+		if (AT(AT_FDCWD, 0)) {
+			trace_look_at(trace, path, 0, 1);
+			note_program(trace, process, path);
+		}
+		return;
+	case SYS_unlinkat:
+		if (FD(2) == 0 && AT(FD(0), 1))
+			trace_alter(trace, path, 0, 0, 0);
+		else
+			trace_spoil(trace, MEMO_CALL);
+		return;
+	case SYS_fchmodat:
+		if (AT(FD(0), 1))
+			trace_alter(trace, path, 0, 1, 0);
+		return;
+	case SYS_renameat:
+	case SYS_renameat2:
+		if (call->data.nr == SYS_renameat2 && FD(4) != 0)
+			trace_spoil(trace, MEMO_CALL);
+		if (path_of(trace, call, FD(2), A(3), other) == 0 && AT(FD(0), 1))
+			note_move(trace, path, other);
+		return;
+	case SYS_linkat:
+		if (path_of(trace, call, FD(2), A(3), other) == 0 && AT(FD(0), 1) &&
+		    trace_is_guards(trace, other))
+			trace_alter(trace, path, 0, 0, 0);
+		else
+			trace_spoil(trace, MEMO_CALL);
+		return;
+	case SYS_getdents64:
+		if (link_of(process, FD(0), path) == 0) {
+			struct look *look = trace_look(trace, path, LISTS, 0);
+			if (look != NULL)
+				look->kind = MEMO_HAS_NAMES;
+		} else {
+			trace_spoil(trace, MEMO_CALL);
+		}
+		return;
+	case SYS_exit_group:
+		note_end(trace, process);
+		return;
+	case SYS_read:
+	case SYS_readv:
+	case SYS_pread64:
+	case SYS_preadv:
+	case SYS_fcntl:
+	case SYS_dup:
+	case SYS_dup3:
+#ifdef SYS_dup2
+	case SYS_dup2:
+#endif
+	case SYS_copy_file_range:
+	case SYS_mmap:
+		note_reading(trace, process);
+		return;
+	case SYS_getrandom:
+		trace_spoil(trace, MEMO_RANDOM);
+		return;
+	case SYS_socket:
+	case SYS_connect:
+		trace_spoil(trace, MEMO_SPECIAL);
+		return;
+#ifdef SYS_open /* older machines have these beside */
+	case SYS_open:
+		if (AT(AT_FDCWD, 0))
+			note_opening(trace, path, FD(1));
+		return;
+	case SYS_creat:
+		if (AT(AT_FDCWD, 0))
+			note_opening(trace, path, O_WRONLY | O_CREAT | O_TRUNC);
+		return;
+	case SYS_stat:
+	case SYS_access:
+		if (AT(AT_FDCWD, 0))
+			trace_look_at(trace, path, 0, 0);
+		return;
+	case SYS_lstat:
+		if (AT(AT_FDCWD, 0))
+			trace_look_at(trace, path, 1, 0);
+		return;
+	case SYS_readlink:
+		if (AT(AT_FDCWD, 0))
+			trace_look_at_link(trace, path);
+		return;
+	case SYS_unlink:
+		if (AT(AT_FDCWD, 0))
+			trace_alter(trace, path, 0, 0, 0);
+		return;
+	case SYS_chmod:
+		if (AT(AT_FDCWD, 0))
+			trace_alter(trace, path, 0, 1, 0);
+		return;
+	case SYS_rename:
+		if (path_of(trace, call, AT_FDCWD, A(1), other) == 0 && AT(AT_FDCWD, 0))
+			note_move(trace, path, other);
+		return;
+#endif
+	default:
+		trace_spoil(trace, MEMO_CALL);
+	}
+}
+
+int trace_serve(struct trace *trace, int listener)
+{
+	struct seccomp_notif call;
+	memset(&call, 0, sizeof call);
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
+		return 0;
+	if (trace->why == 0 || call.data.nr == SYS_exit_group)
+		note(trace, &call);
+	struct seccomp_notif_resp answer = {.id = call.id,
+	                                    .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0 || errno == ENOENT;
+}

@@ -1,0 +1,83 @@
+/* What a command and all that it starts look at and change, as the kernel tells it.
+ *
+ * Each system call that concerns a file waits until the tracer has noted it (seccomp_unotify(2)).
+ * So nothing escapes: not what libc and the loader open for themselves, not a program that takes no
+ * guard.  A call that is neither known to be harmless nor understood makes the trace useless.
+ */
+#ifndef SMPMAKE_MEMOTRACE_H
+#define SMPMAKE_MEMOTRACE_H
+
+#include "memo.h"
+
+#include <linux/audit.h>
+
+#include <sys/types.h>
+
+#if defined(__x86_64__)
+#define TRACE_MACHINE AUDIT_ARCH_X86_64
+#else
+#define TRACE_MACHINE AUDIT_ARCH_AARCH64
+#endif
+
+/* What was seen at a path, before whoever looked went on. */
+struct look {
+	char *path, *target;
+	uint16_t kind, flags;
+	int opened; /* its content may have been read */
+	int way;    /* how it was looked at */
+	int is_hashed;
+	unsigned char hash[SHA256_SIZE]; /* of what it was before the command changed it */
+	struct stat info;
+};
+
+struct altered {
+	char *path;
+	int was_there;
+	int is_temporary; /* made under a name that nobody had, as mkstemp(3) does */
+	struct stat before;
+};
+
+struct trace {
+	const struct memo_question *question;
+	int64_t began_ns;
+	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
+	enum memo_why why;   /* it is useless; 0: it is not */
+	struct look *looks;
+	size_t look_count, look_room;
+	struct altered *altered;
+	size_t altered_count, altered_room;
+	uint32_t *places; /* of looks by their hash, one more than the index */
+	size_t place_count;
+	pid_t *at_work; /* programs that have begun and not ended by themselves */
+	size_t at_work_count, at_work_room;
+};
+
+/* In the process that becomes the command: from here on its calls wait.  The listener, or -1. */
+int trace_me(void);
+void trace_begin(struct trace *trace, const struct memo_question *question);
+/* One call that waits at the listener; 0 where there was none. */
+int trace_serve(struct trace *trace, int listener);
+void trace_spoil(struct trace *trace, enum memo_why why);
+struct altered *trace_altered(const struct trace *trace, const char *path);
+/* The place among the question's named files of what has that path here, or -1. */
+int trace_named(const struct trace *trace, const char *path);
+
+/* ------------------------------------------------------------------ memolooks.c, for memotrace.c
+ */
+
+enum look_way { LOOKS = 0, READS_LINK = 1, LISTS = 2, OPENS = 3 };
+
+/* Room for one more. */
+void *trace_grown(void *items, size_t count, size_t *room, size_t size);
+/* A new place for a look; NULL where there was one. */
+struct look *trace_look(struct trace *trace, const char *path, int way, int flags);
+void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens);
+void trace_look_at_link(struct trace *trace, const char *path);
+/* `keeps`: what is there may stay, or be read. */
+void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new);
+/* Whether a guard needs a path, and the command does not. */
+int trace_is_guards(const struct trace *trace, const char *path);
+/* One spelling for what is below the folder in which the command works. */
+const char *trace_short(const struct trace *trace, const char *path);
+
+#endif

@@ -1,0 +1,226 @@
+"""Results that are remembered from build to build: the session's part.
+
+Shims and smpmake-memo do the work (native/memo.h); here the store is made, counted and cleaned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from smpmake import folders, native, variables
+from smpmake.errors import SmpmakeError
+from smpmake.protocol import layout
+
+#: The session's file to which shims append a line for each command.
+TOLD: Final = "memo"
+MOST_BYTES: Final = 5 << 30
+_COUNTS: Final = "counts.json"
+_DAY: Final = 86400
+_WEEK: Final = 7
+_KINDS: Final = ("q", "c", "s")  # native/memo.h
+
+#: Why a command was run all the same, by native/memowhy.h.
+SENTENCES: Final = {
+    layout.MEMO_NO_FAMILY: "smpmake remembers no results of this program",
+    layout.MEMO_SCRIPT: "the program, or a part of it, is a script",
+    layout.MEMO_FRESH: "the program is younger than the build",
+    layout.MEMO_WORDS: "its words ask for what changes from run to run",
+    layout.MEMO_TERMINAL: "it writes to a terminal",
+    layout.MEMO_STREAMS: "smpmake cannot tell its standard streams apart",
+    layout.MEMO_ENVIRONMENT: "a variable leads to what smpmake cannot check",
+    layout.MEMO_UNREADABLE: "smpmake could not read a file that it names",
+    layout.MEMO_STORE: "smpmake could not use the store",
+    layout.MEMO_LIMIT: "a limit is set on the size of files",
+    layout.MEMO_UNKNOWN: "smpmake saw this command for the first time",
+    layout.MEMO_FILE: "a file that it reads has changed",
+    layout.MEMO_APPEARED: "a file is there now that was not",
+    layout.MEMO_FOLDER: "a folder or link has changed",
+    layout.MEMO_OUTPUT: "another file was in the place of its output",
+    layout.MEMO_DAMAGED: "the entry was damaged",
+    layout.MEMO_UNDO: "smpmake could not put its files in place",
+    layout.MEMO_UNTRACED: "the system does not let smpmake trace it",
+    layout.MEMO_CALL: "it made a system call that smpmake does not follow",
+    layout.MEMO_ERROR: "it could not look at a file, though the file may be there",
+    layout.MEMO_YOUNG: "it read a file that had just been written",
+    layout.MEMO_CHANGED: "a file changed while it ran",
+    layout.MEMO_CLOCK: "it asked for the date",
+    layout.MEMO_RANDOM: "it asked for random numbers",
+    layout.MEMO_SPECIAL: "it used a device, a socket or /proc",
+    layout.MEMO_INPUT: "it read its standard input",
+    layout.MEMO_FORMER: "it wrote to a link, or to what is no file of yours alone",
+    layout.MEMO_FAILED: "it failed, and may succeed the next time",
+    layout.MEMO_KILLED: "a signal ended it, or a part of it",
+    layout.MEMO_LEFT: "it left a process behind",
+    layout.MEMO_LARGE: "its result is too large, or the store is full",
+    layout.MEMO_DISTANT: "a file lies on a file system whose times smpmake does not trust",
+    layout.MEMO_ONLY_CHECKED: "--memo=check runs everything",
+}
+
+
+@dataclass
+class Told:
+    """What shims have told of a session.
+
+    hits, saved_us  results given back, and the CPU time that they took when they were made.
+    misses   commands that ran, by reason; `unkept` those whose results are not remembered.
+    stored   how many results are remembered now; `same` those that --memo=check found unchanged.
+    differences  of the others: the command, what is different, an input that may explain it.
+    """
+
+    hits: int = 0
+    saved_us: int = 0
+    stored: int = 0
+    same: int = 0
+    misses: Counter[int] = field(default_factory=Counter)
+    unkept: Counter[int] = field(default_factory=Counter)
+    differences: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def folder() -> Path:
+    """The store.  Raises folders.NoHomeError."""
+    return folders.cache() / "memo"
+
+
+def prepare(mode: str, session: Path) -> dict[str, str]:
+    """The variables by which a session's shims remember; none where there can be no store."""
+    began = time.time_ns()
+    try:
+        store = folder()
+        store.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (session / TOLD).touch(mode=0o600)
+        program = native.program("memo")
+        made = os.stat(program).st_mtime_ns  # a commit that is worked on has many programs
+    except (OSError, folders.NoHomeError, native.NativeMissingError):
+        return {}
+    build = f"{native.build_id()}-{made}".replace(":", "-")
+    return {
+        variables.MEMO: f"{mode}:{began}:{build}:{store}",
+        variables.MEMORUN: program,
+    }
+
+
+def told_in(session: Path) -> Told:
+    """What its shims have told so far; nothing where no results are remembered."""
+    told = Told()
+    try:
+        text = (session / TOLD).read_text(errors="surrogateescape")
+    except OSError:
+        return told
+    for line in text.splitlines():
+        letter, _, rest = line.partition(" ")
+        if letter == "h" and rest.isdigit():
+            told.hits += 1
+            told.saved_us += int(rest)
+        elif letter == "m" and rest.isdigit():
+            told.misses[int(rest)] += 1
+        elif letter == "n" and rest.isdigit():
+            told.unkept[int(rest)] += 1
+        elif letter == "s":
+            told.stored += 1
+        elif letter == "c":
+            told.same += 1
+        elif letter == "d" and rest.count("\t") == 2:
+            words, how, what = rest.split("\t")
+            told.differences.append((words.strip(), how, what))
+    return told
+
+
+def notices(told: Told) -> Iterator[str]:
+    """What the user is to be told of a build: differences that --memo=check has found."""
+    for words, how, what in told.differences[:1]:
+        why = f"; it looked at {what} only one time" if what else ""
+        yield (
+            f"--memo=check: of {len(told.differences)} remembered results that are different now "
+            f"the first is that of `{words}`: {how} has changed{why} (please report this)"
+        )
+
+
+# ---------------------------------------------------------------------- the store
+
+
+def settle(session: Path) -> None:
+    """At a session's end: counts what it has saved, and makes room in the store."""
+    told = told_in(session)
+    if not (told.hits or told.misses or told.stored):
+        return
+    with contextlib.suppress(OSError, SmpmakeError, ValueError):
+        store = folder()
+        _count(store, told)
+        if told.stored:
+            clean(store, MOST_BYTES)
+
+
+def _count(store: Path, told: Told) -> None:
+    counts = counts_of(store)
+    today = int(time.time()) // _DAY
+    days = counts["days"]
+    hits, saved = days.get(str(today), (0, 0))
+    days[str(today)] = (hits + told.hits, saved + told.saved_us)
+    for day in [day for day in days if int(day) <= today - _WEEK]:
+        del days[day]
+    counts["last"] = {
+        "hits": told.hits,
+        "saved_us": told.saved_us,
+        "misses": {str(why): count for why, count in told.misses.items()},
+        "unkept": {str(why): count for why, count in told.unkept.items()},
+    }
+    fresh = store / f"{_COUNTS}.{os.getpid()}"
+    fresh.write_text(json.dumps(counts))
+    fresh.replace(store / _COUNTS)
+
+
+def counts_of(store: Path) -> dict[str, Any]:
+    """What was counted: of the last build, and by day."""
+    try:
+        counts = json.loads((store / _COUNTS).read_text())
+        return {"last": dict(counts["last"]), "days": dict(counts["days"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"last": {}, "days": {}}
+
+
+def files_of(store: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Its files; of another user's store none."""
+    with contextlib.suppress(OSError):
+        info = store.lstat()
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid():
+            return
+        for kind in _KINDS:
+            for parent, _, names in os.walk(store / kind):
+                for name in names:
+                    path = Path(parent, name)
+                    with contextlib.suppress(OSError):  # another build's
+                        yield path, path.lstat()
+
+
+def clean(store: Path, most: int) -> int:
+    """Removes what was not used for longest until a tenth of `most` is free; returns its bytes."""
+    files = sorted(files_of(store), key=lambda each: each[1].st_mtime_ns)
+    size = sum(info.st_blocks * 512 for _, info in files)
+    removed = 0
+    if size <= most:
+        return 0
+    for path, info in files:
+        if size - removed <= most * 9 // 10:
+            break
+        with contextlib.suppress(OSError):
+            path.unlink()
+            removed += info.st_blocks * 512
+    return removed
+
+
+def clear(store: Path) -> int:
+    """Forgets everything; returns how many results those were."""
+    entries = sum(path.parent.parent.name == "q" for path, _ in files_of(store))
+    for kind in _KINDS:
+        shutil.rmtree(store / kind, ignore_errors=True)
+    return entries

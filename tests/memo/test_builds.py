@@ -1,0 +1,95 @@
+"""Whole builds with --memo: what they leave is what plain builds leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from smpmake.protocol import layout
+from smpmake.session import memo
+from tests.support.remembered import STATUS, forge
+from tests.support.space import Space
+
+CONFIGURE = """#!/bin/sh
+exec < /dev/null 5> config.log
+check() { echo "$1" > conftest.c; shift; "$@" >&5 2>&1; echo "$*: $?" >> config.h; }
+check 'int main(void) { return 0; }' gcc -c conftest.c
+check 'int main(void) { return 0; }' gcc -o conftest conftest.c
+./conftest; echo "runs: $?" >> config.h
+check 'int main(void) { return oops; }' gcc -c conftest.c
+check '#include <none.h>' gcc -E conftest.c -o conftest.i
+ls >> config.h
+rm -f conftest*
+"""
+CHECKS = 4
+
+
+def counts(space: Space) -> dict[str, object]:
+    """Of the last build."""
+    store = Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
+    found = memo.counts_of(store)["last"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_second_configure_gets_its_answers_back(space: Space) -> None:
+    for turn in range(3):
+        space.clear()
+        space.expect_same({"configure": CONFIGURE}, ["sh", "./configure"], "--memo=on")
+        assert counts(space)["hits"] == (0 if turn == 0 else CHECKS), counts(space)
+    checked = space.smpmake("--memo=check", "sh", "./configure")
+    assert "--memo=check" not in checked.err
+    assert counts(space)["misses"] == {str(layout.MEMO_ONLY_CHECKED): CHECKS}
+    shown = space.smpmake("memo").out
+    assert f"commands   {CHECKS}\n" in shown
+    assert f"{CHECKS} commands run" in shown
+    assert memo.SENTENCES[layout.MEMO_ONLY_CHECKED] in shown
+    assert f"forgotten {CHECKS} commands" in space.smpmake("memo", "clear").out
+    assert "no results yet" in space.smpmake("memo").out
+
+
+def test_a_check_tells_the_user(space: Space) -> None:
+    files = {"configure": "exec < /dev/null; gcc -c conftest.c; true\n", "conftest.c": "int a;\n"}
+    space.write(files)
+    space.smpmake("--memo=on", "sh", "./configure")
+    store = Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
+    (entry,) = (path for path in (store / "q").rglob("*") if path.is_file())
+    forge(entry, STATUS, (7).to_bytes(4, "little"))
+    (space.folder / "conftest.o").unlink()
+    ended = space.smpmake("--memo=check", "sh", "./configure")
+    assert "the first is that of `gcc -c conftest.c`: its status has changed" in ended.err
+
+
+def test_without_the_option_nothing_is_remembered(space: Space) -> None:
+    space.expect_same({"configure": CONFIGURE}, ["sh", "./configure"])
+    assert not Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo").exists()
+
+
+def test_without_a_guard(space: Space) -> None:
+    for turn in range(2):
+        space.clear()
+        space.expect_same(
+            {"configure": CONFIGURE}, ["sh", "./configure"], "--memo=on", "--no-guard"
+        )
+        assert counts(space)["hits"] == turn * CHECKS, counts(space)
+
+
+UNDONE = """\
+exec < /dev/null
+cksum conftest.o > before
+echo 'int a;' > conftest.c
+gcc -c conftest.c
+cksum conftest.o > after
+"""
+
+
+def test_what_a_result_replaces_comes_back(space: Space) -> None:
+    """make goes on behind a failure, so all of it is undone and run again: it finds the file that
+    lay in the place of the result that was given back."""
+    for turn in range(2):
+        bad = f"bad{turn}.c"  # that it fails is known the next time
+        makefile = f"all:\n\tsh ./checks\n\tgcc -c {bad}\n\techo never > never\n"
+        files = {"Makefile": makefile, "checks": UNDONE, bad: "int bad(\n", "conftest.o": "older"}
+        space.clear()
+        ended = space.expect_same(files, ["make"], "--memo=on")
+        assert "make ran a second time" in ended.err, ended.err
+        assert counts(space)["hits"] == 1 + turn, counts(space)

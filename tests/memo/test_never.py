@@ -1,0 +1,300 @@
+"""What is never remembered: what may be different the next time, though every file is the same."""
+
+from __future__ import annotations
+
+import os
+import pty
+import resource
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from smpmake.protocol import layout
+from tests.support import needs
+from tests.support.remembered import Remembered, settle, with_limit
+
+COMPILE: Final = ("gcc", "-c", "conftest.c")
+LINK: Final = ("gcc", "-o", "conftest", "conftest.c")
+MAIN: Final = "int main(void) { return 0; }\n"
+
+
+class Case(NamedTuple):
+    """A command, and why its result is not remembered.
+
+    asked  it has no question; else it ran, and then it was clear.
+    """
+
+    files: dict[str, str]
+    command: tuple[str, ...]
+    reason: int
+    asked: bool = False
+    how: Mapping[str, Any] = MappingProxyType({})
+
+
+CASES: Final = {
+    "the date in a source": Case(
+        {"conftest.c": "char *a = __DATE__;\n"}, COMPILE, layout.MEMO_CLOCK, True
+    ),
+    "the date in a word": Case(
+        {"conftest.c": "char *a = A;\n"}, (*COMPILE, "-DA=__TIME__"), layout.MEMO_CLOCK, True
+    ),
+    "the date in a header": Case(
+        {"conftest.c": '#include "h.h"\nchar *a = A;\n', "h.h": "#define A __DATE__\n"},
+        COMPILE,
+        layout.MEMO_CLOCK,
+    ),
+    "a date that nobody can read in a text": Case(
+        {"conftest.c": "#define P(a, b) a##b\nchar *a = P(__DA, TE__);\n"},
+        COMPILE,
+        layout.MEMO_CLOCK,
+    ),
+    "a source's own time": Case(
+        {"conftest.c": "char *a = __TIMESTAMP__;\n"}, COMPILE, layout.MEMO_CLOCK, True
+    ),
+    "link-time optimization, with random names": Case(
+        {"conftest.c": MAIN}, (*LINK, "-flto"), layout.MEMO_WORDS, True
+    ),
+    "a file of words": Case(
+        {"conftest.c": MAIN, "words": "-DA"}, (*COMPILE, "@words"), layout.MEMO_WORDS, True
+    ),
+    "specs": Case(
+        {"conftest.c": MAIN, "specs": ""}, (*COMPILE, "-specs=specs"), layout.MEMO_WORDS, True
+    ),
+    "a profile": Case({"conftest.c": MAIN}, (*COMPILE, "-fprofile-use"), layout.MEMO_WORDS, True),
+    "this very CPU": Case(
+        {"conftest.c": MAIN}, (*COMPILE, "-march=native"), layout.MEMO_WORDS, True
+    ),
+    "a random build id": Case(
+        {"conftest.c": MAIN}, (*LINK, "-Wl,--build-id=uuid"), layout.MEMO_WORDS, True
+    ),
+    "a random build id by way of a script": Case(
+        {"conftest.c": MAIN},
+        (*LINK, "-Xlinker", "--build-id", "-Xlinker", "--build-id=uuid"),
+        layout.MEMO_WORDS,
+        True,
+    ),
+    "a variable by which a list is appended to": Case(
+        {"conftest.c": MAIN},
+        COMPILE,
+        layout.MEMO_ENVIRONMENT,
+        True,
+        {"env": {"DEPENDENCIES_OUTPUT": "list"}},
+    ),
+    "a library that is preloaded": Case(
+        {"conftest.c": MAIN},
+        COMPILE,
+        layout.MEMO_ENVIRONMENT,
+        True,
+        {"env": {"LD_PRELOAD": "libm.so.6"}},
+    ),
+    "a header that cannot be looked at": Case(
+        {"conftest.c": '#include "loop.h"\n'}, COMPILE, layout.MEMO_ERROR
+    ),
+    "a limit of file sizes": Case(
+        {"conftest.c": "int a[9999] = {1};\n"},
+        COMPILE,
+        layout.MEMO_LIMIT,
+        True,
+        {"preexec_fn": with_limit(resource.RLIMIT_FSIZE, 8192)},
+    ),
+    "a full disk": Case({"conftest.c": MAIN}, (*COMPILE, "-Bfull/"), layout.MEMO_FAILED),
+    "an output that is a link": Case(
+        {"conftest.c": MAIN, "target": ""}, (*COMPILE, "-o", "link.o"), layout.MEMO_FORMER
+    ),
+    "an internal fault": Case({"conftest.c": MAIN}, (*COMPILE, "-Btools/"), layout.MEMO_KILLED),
+    "a compiled header, with random parts": Case(
+        {"conftest.h": "int a;\n"},
+        ("gcc", "-x", "c-header", "conftest.h", "-o", "conftest.gch"),
+        layout.MEMO_WORDS,
+    ),
+    "a part that is a script": Case(
+        {"conftest.c": MAIN}, (*COMPILE, "-Bscripts/"), layout.MEMO_SCRIPT
+    ),
+}
+FULL: Final = """
+#include <stdio.h>
+int main(void) { fputs("error: conftest.o: No space left on device\\n", stderr); return 1; }
+"""
+KILLED: Final = "#include <signal.h>\nint main(void) { return raise(SIGKILL); }\n"
+
+
+def prepare(folder: Path) -> None:
+    """What files alone cannot be."""
+    (folder / "loop.h").symlink_to("loop.h")
+    (folder / "link.o").symlink_to("target")
+    for name in ("tools", "scripts", "full"):
+        (folder / name).mkdir()
+    (folder / "full.c").write_text(FULL)
+    subprocess.run(["gcc", "-o", folder / "full/as", folder / "full.c"], check=True)
+    (folder / "killed.c").write_text(KILLED)
+    subprocess.run(["gcc", "-o", folder / "tools/cc1", folder / "killed.c"], check=True)
+    shutil.copy(folder / "tools/cc1", folder / "tools/as")
+    (folder / "scripts/as").write_text('#!/bin/sh\nexec as "$@"\n')
+    (folder / "scripts/as").chmod(0o755)
+
+
+def run_twice(one: Remembered, case: Case, *, through_shims: bool) -> list[object]:
+    one.clear()
+    for name, text in case.files.items():
+        (one.folder / name).write_text(text)
+    prepare(one.folder)
+    settle(one.folder)
+    results: list[object] = []
+    for _ in range(2):
+        results += [one.run(*case.command, through_shims=through_shims, **case.how), one.tree()]
+        for name in ("conftest.o", "conftest", "conftest.gch"):
+            (one.folder / name).unlink(missing_ok=True)
+    return results
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_run_each_time(remembered: Remembered, name: str) -> None:
+    case = CASES[name]
+    found = run_twice(remembered, case, through_shims=True)
+    told = remembered.told
+    assert told.hits == 0
+    assert remembered.entries() == []
+    assert (told.misses if case.asked else told.unkept) == {case.reason: 2}, told
+    if case.reason != layout.MEMO_CLOCK and "random" not in name:
+        assert found == run_twice(remembered, case, through_shims=False)
+
+
+def test_a_compiler_by_way_of_a_script(remembered: Remembered) -> None:
+    """It may do anything, and what it calls is asked about by itself."""
+    tools = remembered.root / "tools"
+    tools.mkdir()
+    (tools / "gcc").write_text('#!/bin/sh\nexec /usr/bin/gcc "$@"\n')
+    (tools / "gcc").chmod(0o755)
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    more: dict[str, Any] = {"env": {"PATH": f"{tools}:{remembered.plain['PATH']}"}}
+    for _ in range(2):
+        assert remembered.run(*COMPILE, **more).status == 0
+    assert remembered.told.misses == {layout.MEMO_SCRIPT: 2}
+
+
+def test_who_remembers_itself(remembered: Remembered) -> None:
+    needs.require("ccache")
+    tools = remembered.root / "tools"
+    tools.mkdir()
+    (tools / "gcc").symlink_to(str(shutil.which("ccache")))
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    more: dict[str, Any] = {
+        "env": {"PATH": f"{tools}:{remembered.plain['PATH']}", "CCACHE_DISABLE": "1"}
+    }
+    assert remembered.run(*COMPILE, **more).status == 0
+    assert remembered.told.misses == {layout.MEMO_NO_FAMILY: 1}
+
+
+def test_clang_asks_for_random_numbers(remembered: Remembered) -> None:
+    needs.require("clang")
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    assert remembered.run("clang", "-c", "conftest.c").status == 0
+    assert remembered.told.misses == {layout.MEMO_NO_FAMILY: 1}
+
+
+def test_a_program_that_the_build_has_made(remembered: Remembered) -> None:
+    tools = remembered.folder / "tools"
+    tools.mkdir()
+    shutil.copy("/usr/bin/gcc", tools / "gcc")
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    more: dict[str, Any] = {"env": {"PATH": f"{tools}:{remembered.plain['PATH']}"}}
+    remembered.run(*COMPILE, **more)
+    assert remembered.told.misses == {layout.MEMO_FRESH: 1}
+
+
+def test_a_terminal(remembered: Remembered) -> None:
+    (remembered.folder / "conftest.c").write_text("int a = b;\n")
+    for _ in range(2):
+        above, below = pty.openpty()
+        with remembered.start(*COMPILE, stdout=below, stderr=below) as process:
+            os.close(below)
+            process.wait(60)
+        os.close(above)
+    assert remembered.told.misses == {layout.MEMO_TERMINAL: 2}
+
+
+def test_standard_input_counts_where_it_is_read(remembered: Remembered) -> None:
+    """A compiler that only inherits it has a result that can be given back; -include /dev/stdin
+    reads it by another name."""
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    (remembered.folder / "a.h").write_text("int a;\n")
+    settle(remembered.folder)
+    results = []
+    for text in ("a.h", "a.h", "conftest.c"):
+        with (remembered.folder / text).open() as file:
+            words = (*COMPILE, "-include", "/dev/stdin")
+            results.append(remembered.run(*words, stdin=file).status)
+    assert results == [0, 0, 1]
+    assert remembered.told.misses == {layout.MEMO_WORDS: 3}
+    for hits in (0, 1):
+        (remembered.folder / "conftest.o").unlink(missing_ok=True)
+        with (remembered.folder / "a.h").open() as file:
+            assert remembered.run(*COMPILE, stdin=file).status == 0
+        assert remembered.told.hits == hits
+
+
+NOBODY: Final = 65534
+
+
+def test_a_header_that_one_may_not_read() -> None:
+    """For who may read everything there is none: it is somebody else who compiles."""
+    root = Path(tempfile.mkdtemp(prefix="smp-"))
+    one = Remembered(root)
+    one.plain["PATH"] = "/usr/bin:/bin"
+    more: dict[str, Any] = {}
+    (one.folder / "x.h").write_text("int x;\n")
+    (one.folder / "x.h").chmod(0)
+    (one.folder / "conftest.c").write_text('#include "x.h"\n')
+    (one.folder / "conftest1.c").write_text("int a;\n")
+    if os.geteuid() == 0:
+        more = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", root], check=True)
+    settle(one.folder)
+    try:
+        for _ in range(2):
+            ended = one.run(*COMPILE, **more)
+            assert (ended.status, b"Permission denied" in ended.err) == (1, True)
+        assert one.told.unkept == {layout.MEMO_ERROR: 2}
+        for _ in range(2):  # tracing needs no rights
+            assert one.run("gcc", "-c", "conftest1.c", "-o", "conftest.o", **more).status == 0
+            (one.folder / "conftest.o").unlink()
+        assert one.told.hits == 1
+    finally:
+        one.close()
+        shutil.rmtree(root)
+
+
+def test_a_file_system_whose_times_are_nobodys_promise(remembered: Remembered) -> None:
+    """A network's; here one that smpmake does not know."""
+    needs.require_mounts()
+    (remembered.folder / "far").mkdir()
+    (remembered.folder / "conftest.c").write_text('#include "x.h"\nint x = X;\n')
+    settle(remembered.folder)
+    script = (
+        "mount -t ramfs none far && echo '#define X 1' > far/x.h || exit;"
+        "while [ $(find far/x.h -newermt '-0.05 seconds') ]; do :; done;"
+        "for i in 1 2; do gcc -c conftest.c -Ifar || exit; rm conftest.o; done"
+    )
+    assert remembered.run("unshare", "-m", "sh", "-c", script).status == 0
+    assert remembered.told.unkept == {layout.MEMO_DISTANT: 2}
+
+
+def test_a_program_that_configure_made_is_run(remembered: Remembered) -> None:
+    """One that reads a file, then a pipe."""
+    source = "#include <unistd.h>\nint main(void) { return lseek(0, 0, SEEK_CUR) < 0; }\n"
+    (remembered.folder / "conftest.c").write_text(source)
+    settle(remembered.folder)
+    script = (
+        "gcc -o conftest conftest.c && ./conftest < conftest.c; echo $?; : | ./conftest; echo $?"
+    )
+    for turn in range(3):
+        ended = remembered.run("sh", "-c", script)
+        assert ended.out == b"0\n1\n"
+        (remembered.folder / "conftest").unlink()
+        assert remembered.told.hits == turn

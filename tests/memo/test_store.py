@@ -1,0 +1,239 @@
+"""The store: whatever is wrong with it makes a miss, never a fault."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from smpmake.protocol import layout
+from smpmake.session import memo
+from tests.support.remembered import BOOT, STATUS, Ran, Remembered, forge, settle
+
+COMPILE: Final = ("gcc", "-c", "conftest.c")
+BIG: Final = f"int a[2000] = {{{','.join(map(str, range(2000)))}}};\n"
+
+
+def fill(one: Remembered, text: str = "int a;\n") -> Ran:
+    """A command that is remembered."""
+    (one.folder / "conftest.c").write_text(text)
+    settle(one.folder)
+    ran = one.run(*COMPILE)
+    assert one.told.stored == 1, one.told
+    return ran
+
+
+def again(one: Remembered) -> tuple[Ran, bytes]:
+    """The same, and what it has made."""
+    (one.folder / "conftest.o").unlink()
+    ran = one.run(*COMPILE)
+    return ran, (one.folder / "conftest.o").read_bytes()
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def spoil(path: Path) -> None:
+    """One bit of each of many bytes is another."""
+    data = bytearray(path.read_bytes())
+    data[100::50] = bytes(byte ^ 4 for byte in data[100::50])
+    path.write_bytes(data)
+
+
+def become_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def become_link(path: Path) -> None:
+    os.symlink(path.rename(f"{path}x"), path)
+
+
+DAMAGES: Final[dict[str, Callable[[Path], object]]] = {
+    "cut": cut,
+    "spoilt": spoil,
+    "empty": lambda path: path.write_bytes(b""),
+    "garbage": lambda path: path.write_bytes(b"MEMO" * 5000),
+    "a folder": become_folder,
+    "a link": become_link,
+    "gone": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("kind", ["q", "c", "s"])
+def test_damages_are_misses(remembered: Remembered, kind: str, name: str) -> None:
+    fill(remembered, BIG)
+    expected = (remembered.folder / "conftest.o").read_bytes()
+    damaged = [
+        path for path, _ in memo.files_of(remembered.store) if path.parent.parent.name == kind
+    ]
+    assert damaged
+    for path in damaged:
+        DAMAGES[name](path)
+    ran, made = again(remembered)
+    assert (ran, made) == (Ran(0, b"", b""), expected)
+    assert remembered.told.hits == (1 if kind == "s" else 0), remembered.told
+    assert [path for path in remembered.folder.iterdir() if path.name.startswith(".")] == []
+
+
+def make_foreign(store: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root to give a folder away")
+    os.chown(store, 65534, 65534)
+
+
+BARRED: Final[dict[str, Callable[[Path], object]]] = {
+    "of another user": make_foreign,
+    "open to others": lambda store: store.chmod(0o755),
+    "a link": become_link,
+    "gone": lambda store: store.rename(f"{store}x"),
+}
+
+
+@pytest.mark.parametrize("name", BARRED)
+def test_a_store_that_cannot_be_trusted_is_not_read(remembered: Remembered, name: str) -> None:
+    fill(remembered)
+    BARRED[name](remembered.store)
+    ran, _ = again(remembered)
+    assert ran == Ran(0, b"", b"")
+    assert remembered.told.misses[layout.MEMO_STORE] == 1, remembered.told
+
+
+def test_a_full_store_keeps_nothing(remembered: Remembered) -> None:
+    """As on a full disk, nothing can be made there: its folders are files."""
+    for kind in "qcs":
+        (remembered.store / kind).write_text("")
+    (remembered.folder / "conftest.c").write_text(BIG)
+    settle(remembered.folder)
+    for _ in range(2):
+        assert remembered.run(*COMPILE) == Ran(0, b"", b"")
+        (remembered.folder / "conftest.o").unlink()
+    assert remembered.told.unkept == {layout.MEMO_LARGE: 2}
+    assert sorted(path.name for path in remembered.store.iterdir()) == ["c", "q", "s"]
+
+
+def test_after_a_boot_contents_are_compared(remembered: Remembered) -> None:
+    """Stamps of another boot, or machine, are not believed; what is the same is given back."""
+    (remembered.folder / "h.h").write_text("int h;\n")
+    fill(remembered, '#include "h.h"\n')
+    (entry,) = remembered.entries()
+    forge(entry, BOOT, bytes(16))
+    again(remembered)
+    assert remembered.told.hits == 1
+    (remembered.folder / "h.h").write_text("int i;\n")
+    settle(remembered.folder)
+    again(remembered)
+    assert remembered.told.misses[layout.MEMO_FILE] == 1
+
+
+def test_an_entry_of_another_question_is_none(remembered: Remembered) -> None:
+    fill(remembered)
+    (entry,) = remembered.entries()
+    (remembered.folder / "conftest.c").write_text("int other;\n")
+    settle(remembered.folder)
+    again(remembered)
+    (other,) = (path for path in remembered.entries() if path != entry)
+    other.write_bytes(entry.read_bytes())
+    again(remembered)
+    assert remembered.told.hits == 0
+    assert remembered.told.misses[layout.MEMO_DAMAGED] == 1
+
+
+def test_two_sessions_on_one_store(tmp_path: Path) -> None:
+    ones = [Remembered(tmp_path / name, tmp_path / "store") for name in "abcd"]
+    for one in ones:
+        (one.folder / "conftest.c").write_text(BIG)
+    settle(tmp_path)
+    for _ in range(4):
+        processes = [one.start(*COMPILE, stderr=subprocess.DEVNULL) for one in ones]
+        assert [process.wait(60) for process in processes] == [0] * len(ones)
+        assert len({(one.folder / "conftest.o").read_bytes() for one in ones}) == 1
+        for one in ones:
+            (one.folder / "conftest.o").unlink()
+    for one in ones:
+        assert one.told.hits == 3, one.told
+        assert [path.name for path in one.folder.iterdir()] == ["conftest.c"]
+        one.close()
+    assert list((tmp_path / "store").glob("new-*")) == []
+
+
+def test_a_shim_that_is_killed_before_its_answer(remembered: Remembered) -> None:
+    """Its file is there, and nobody reads what it says; the next one begins anew."""
+    text = '#warning "a long text"\n' * 2000
+    (remembered.folder / "conftest.c").write_text(text)
+    settle(remembered.folder)
+    plain = remembered.run(*COMPILE, through_shims=False)
+    expected = remembered.tree()
+    for hits in (0, 1):
+        (remembered.folder / "conftest.o").unlink()
+        assert (remembered.run(*COMPILE), remembered.tree()) == (plain, expected)
+        assert remembered.told.hits == hits, remembered.told
+    (remembered.folder / "conftest.o").unlink()
+    with remembered.start(*COMPILE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not (remembered.folder / "conftest.o").exists():
+            pass
+        process.kill()
+        assert process.wait(60) == -signal.SIGKILL
+    assert remembered.told.hits == 1
+    assert remembered.tree() == expected
+    (remembered.folder / "conftest.o").unlink()
+    assert (remembered.run(*COMPILE), remembered.tree()) == (plain, expected)
+    assert remembered.told.hits == 2
+
+
+def test_a_check_tells_what_is_different(tmp_path: Path) -> None:
+    first = Remembered(tmp_path / "a")
+    fill(first)
+    (entry,) = first.entries()
+    forge(entry, STATUS, (7).to_bytes(4, "little"))
+    again(first)
+    assert first.told.hits == 1  # who forges entries is believed
+    checked = Remembered(tmp_path / "b", first.store, mode="check")
+    (first.folder / "conftest.o").unlink()
+    ran = checked.run(*COMPILE, cwd=first.folder)
+    assert ran == Ran(0, b"", b"")
+    assert checked.told.differences == [("gcc -c conftest.c", "its status", "")]
+    (notice,) = memo.notices(checked.told)
+    assert "`gcc -c conftest.c`: its status" in notice
+    (first.folder / "conftest.o").unlink()
+    checked.run(*COMPILE, cwd=first.folder)
+    assert (checked.told.same, len(checked.told.differences)) == (1, 1)
+    first.close()
+    checked.close()
+
+
+def test_what_is_used_is_young_again(remembered: Remembered) -> None:
+    fill(remembered, BIG)
+    files = [path for path, _ in memo.files_of(remembered.store)]
+    used = [path for path in files if path.parent.parent.name in "qc"]
+    for path in files:
+        os.utime(path, (0, 0))
+    again(remembered)
+    assert remembered.told.hits == 1
+    assert len(used) == 2
+    assert all(path.stat().st_mtime > 0 for path in used)
+
+
+def test_the_oldest_go_first(remembered: Remembered) -> None:
+    fill(remembered, BIG)
+    files = [path for path, _ in memo.files_of(remembered.store)]
+    for at, path in enumerate(files):
+        os.utime(path, (at, at))
+    size = sum(path.stat().st_blocks * 512 for path in files)
+    assert memo.clean(remembered.store, size) == 0
+    memo.clean(remembered.store, size - 1)
+    left = [path for path, _ in memo.files_of(remembered.store)]
+    assert 0 < len(left) < len(files)
+    assert files[0] not in left
+    assert files[-1] in left
+    assert memo.clear(remembered.store) == len(
+        [path for path in left if path.parent.parent.name == "q"]
+    )
+    assert list(memo.files_of(remembered.store)) == []
