@@ -26,8 +26,11 @@ def prove(advices: Iterable[Advice], build: Build, top: str, clean: str = "") ->
     clean  a command that leaves the tree as before the build, in place; "": an overlay is used.
     """
     advices = list(advices)
+    for each in advices:
+        why = _obstacle(each, top, clean)
+        each.proof = f"{NOT_SHOWN}: {why}" if why else ""
     last = {event.path: event.recipe for event in build.events if event.kind in _WRITES}
-    cases = [_Case(each, last, top) for each in advices if _is_tried(each)]
+    cases = [_Case(each, last, top) for each in advices if not each.proof]
     for case in cases:  # in place the first trial changes what the others are compared with
         case.proves(build, clean, [])
         more = case.missing(advices)
@@ -36,16 +39,17 @@ def prove(advices: Iterable[Advice], build: Build, top: str, clean: str = "") ->
         for _ in range(_AT_ONCE if case.may_meet else 0):
             if not case.is_shown:
                 case.proves(build, clean, ["-j2", *more])
-    for each in advices:
-        if not each.proof:
-            why = "smpmake does not know how to make this alone"
-            if each.kind is Kind.SOURCE:
-                why = "it matters for the next build, not for the order of this one"
-            each.proof = f"{NOT_SHOWN}: {why}"
 
 
-def _is_tried(each: Advice) -> bool:
-    return each.make is not None and each.make.said is not None and each.kind is not Kind.SOURCE
+def _obstacle(each: Advice, top: str, clean: str) -> str:
+    """Why there is no trial; "" if there is one."""
+    if each.kind is Kind.SOURCE:
+        return "it matters for the next build, not for the order of this one"
+    if each.make is None or each.make.said is None:
+        return "smpmake does not know how to make this alone"
+    if not clean and not f"{each.make.folder}/".startswith(f"{top}/"):
+        return f"its make works outside of {top}, where a trial would change files"
+    return ""
 
 
 class _Case:
