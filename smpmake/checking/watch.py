@@ -22,6 +22,7 @@ from smpmake.server.rundir import SessionFolder
 from smpmake.session.driver_environment import driver_environment
 
 _HEAD: Final = layout.TRACE_AT["text"]
+_FULL: Final = 2  # nobody need wait for more
 _STEP: Final = 1 << 23  # bytes of room that are there before they are needed
 _OFTEN: Final = 20  # ms
 _OF_TERMINALS: Final = (signal.SIGINT, signal.SIGQUIT)
@@ -225,13 +226,19 @@ class _Trace:
 
     def make_room(self) -> None:
         """More of it, before what there is has been used; a full disk ends that."""
-        wanted = min(self._get("used") + _STEP, layout.TRACE_LONGEST - _HEAD)
+        most = layout.TRACE_LONGEST - _HEAD
+        wanted = min(self._get("used") + _STEP, most)
+        if self._room == most:
+            self._put("recipes", _FULL)
         if wanted - self._room < _STEP // 4:
             return
-        with contextlib.suppress(OSError):
+        try:
             os.posix_fallocate(self._fd, 0, _HEAD + wanted)
-            self._room = wanted
-            self._put("room", wanted)
+        except OSError:
+            self._put("recipes", _FULL)
+            return
+        self._room = wanted
+        self._put("room", wanted)
 
     def notes(self) -> tuple[list[bytes], int]:
         """All of them, and how many were lost; to be called once."""

@@ -123,9 +123,9 @@ def test_what_only_two_at_once_show(tmp_path: Path) -> None:
 def test_nothing_is_tried_outside_of_the_folder(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    (other / "Makefile").write_text(f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}")
+    count = "echo >>count;"
+    (other / "Makefile").write_text(f"all: gen.h o\no:\n\t{count} cat gen.h >$@\n{GEN}")
     result = checked(tmp_path / "here", f"all: ; $(MAKE) -C {other}\n", {}, proves=True)
-    assert [each.proof for each in result.advices] == [
-        f"not shown: its make works outside of {tmp_path / 'here'}, "
-        "where a trial would change files"
-    ]
+    (only,) = result.advices
+    assert only.proof.startswith(f"not shown: its make works outside of {tmp_path / 'here'}, ")
+    assert (other / "count").read_text() == "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.checking import watch
 from tests.checking.makefiles import GEN
 from tests.packages.fetch import cache_folder
 from tests.support import needs
@@ -379,3 +381,30 @@ def test_targets_that_one_recipe_makes_are_joined(space: Space) -> None:
     (space.folder / "Makefile").write_text(mended)
     space.ok("rm", "y.c", "y.h")
     assert space.run(SMPMAKE, "check", "make").status == 0
+
+
+def test_notes_wait_for_room(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which there is little more than they need: none is lost."""
+    monkeypatch.setattr(watch, "_STEP", 1 << 12)
+    names = " ".join(f"no-such-file-with-a-long-name-{i}" for i in range(400))
+    space.write({"Makefile": f"all:\n\t-cat {names} >/dev/null 2>&1\n"})
+    watched = watch.run(["make", "-s"], str(space.folder))
+    assert watched.lost == 0
+    assert sum(note.startswith(b"v") and b"no-such-file" in note for note in watched.notes) == 400
+    assert sum(map(len, watched.notes)) > 4 * watch._STEP
+
+
+def test_a_full_disk_loses_notes_and_no_time(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_STEP", 1 << 12)
+    real = os.posix_fallocate
+
+    def full(fd: int, at: int, size: int) -> None:
+        if watch._HEAD + (1 << 13) < size < (1 << 19):  # not the scoreboard
+            raise OSError(errno.ENOSPC, "full")
+        real(fd, at, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    names = " ".join(f"no-such-file-with-a-long-name-{i}" for i in range(400))
+    space.write({"Makefile": f"all:\n\t-cat {names} >/dev/null 2>&1\n"})
+    watched = watch.run(["make", "-s"], str(space.folder))
+    assert watched.lost > 100

@@ -9,6 +9,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define LONGEST_WAIT 10000 /* ms */
 
 /* What lies in the system's own folders is nobody's output. */
 static int is_foreign(const char *path)
@@ -20,12 +23,28 @@ static int is_foreign(const char *path)
 	return 0;
 }
 
+/* A whole build's notes wait for more room, unless there will be none: 1 is the usual state. */
+static SLOW void wait_for_room(struct trace *trace, uint32_t end)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	for (int i = 0; i < LONGEST_WAIT; i++) {
+		if (__atomic_load_n(&trace->recipes, __ATOMIC_ACQUIRE) != 1 ||
+		    __atomic_load_n(&trace->room, __ATOMIC_ACQUIRE) >= end)
+			return;
+		kernel(SYS_nanosleep, &moment, NULL);
+	}
+}
+
 /* Room in the trace for a note that names `size` bytes; NULL where there is none. */
 static char *note_of(size_t size)
 {
 	struct trace *trace = guard.trace;
 	uint32_t at = __atomic_fetch_add(&trace->used, (uint32_t)size + 2, __ATOMIC_ACQUIRE);
 	uint32_t room = __atomic_load_n(&trace->room, __ATOMIC_ACQUIRE);
+	if (at + size + 2 > room && trace->recipes) {
+		wait_for_room(trace, at + (uint32_t)size + 2);
+		room = __atomic_load_n(&trace->room, __ATOMIC_ACQUIRE);
+	}
 	if (at < room && size + 2 <= room - at)
 		return (char *)trace + offsetof(struct trace, text) + at;
 	__atomic_fetch_add(&trace->lost, 1, __ATOMIC_RELAXED);
