@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from typing import Final
 
 from smpmake.checking.advice import Advice, advise
 from smpmake.checking.events import Build, Make, build_of, canonical
@@ -16,6 +17,9 @@ from smpmake.checking.telling import Result
 from smpmake.checking.watch import run
 from smpmake.commands.makes import jobs_option
 from smpmake.config import Accepted
+
+#: Nanoseconds from a file's last contents to its last change of any kind, where it was made here.
+_MOMENT: Final = 2_000_000_000
 
 
 def check(
@@ -81,9 +85,8 @@ def _is_meant(accepted: Accepted, each: Advice, top: str) -> bool:
 
 
 def _idle(make: Make, order: Order) -> Iterator[tuple[str, bool]]:
-    """The files of targets for which a make had nothing to do, and whether each is newer than the
-    makefile: then an earlier build has made it.  Others came with the sources, or configure made
-    them.
+    """The files of targets for which a make had nothing to do, and whether an earlier build has
+    made each.  Others came with the sources, or configure made them.
     """
     said = make.said
     if said is None or not said.makefiles:
@@ -91,17 +94,26 @@ def _idle(make: Make, order: Order) -> Iterator[tuple[str, bool]]:
     graph = order.graph(make)
     before = {name for each in said.makefiles for name in graph.below(each)}
     before |= {graph.name(job.target) for job in said.jobs}
-    begun = _time(os.path.join(said.folder, said.makefiles[0]))
+    begun = _stat(os.path.join(said.folder, said.makefiles[0]))
     for rule in said.rules.values():
         if not rule.is_updated or rule.recipe is None or rule.is_phony:
             continue
         path = canonical(os.path.normpath(os.path.join(said.folder, rule.name)))
-        if graph.name(rule.name) not in before and os.path.exists(path):
-            yield path, _time(path) > begun and not rule.by_configure
+        info = _stat(path)
+        if graph.name(rule.name) not in before and info is not None:
+            yield path, not rule.by_configure and _is_built(info, begun)
 
 
-def _time(path: str) -> int:
+def _is_built(info: os.stat_result, makefile: os.stat_result | None) -> bool:
+    """Whether a file is younger than a makefile, and has the time at which it was made: an archive
+    gives its files older ones.
+    """
+    is_younger = makefile is None or info.st_mtime_ns > makefile.st_mtime_ns
+    return is_younger and info.st_ctime_ns - info.st_mtime_ns < _MOMENT
+
+
+def _stat(path: str) -> os.stat_result | None:
     try:
-        return os.stat(path).st_mtime_ns
+        return os.stat(path)
     except OSError:
-        return 0
+        return None

@@ -131,7 +131,8 @@ def test_what_was_up_to_date_was_not_looked_at(space: Space) -> None:
 
 def test_what_came_with_the_sources_is_counted_apart(space: Space) -> None:
     space.write({"Makefile": "all: a b\na b: ; echo >$@\n", "a": ""})
-    os.utime(space.folder / "a", (1, 1))
+    os.utime(space.folder / "Makefile", (1, 1))
+    os.utime(space.folder / "a", (2, 2))
     done = space.run(SMPMAKE, "check", "make")
     assert done.status == 0
     assert "1 target came with the sources or from configure: no recipe ran for it" in done.out
