@@ -8,7 +8,7 @@ from typing import Final
 
 from smpmake.checking.events import Build, Recipe, canonical
 
-_ENDINGS: Final = (".d", ".dep", ".deps", ".depend", ".Po", ".Plo", ".P", ".dd", ".Td", ".Tpo")
+ENDINGS: Final = (".d", ".dep", ".deps", ".depend", ".Po", ".Plo", ".P", ".dd", ".Td", ".Tpo")
 _LONGEST: Final = 1 << 20  # bytes
 _WORD: Final = re.compile(r"(?:\\.|[^\s\\])+")
 
@@ -20,7 +20,7 @@ class Declared:
         self._of: dict[tuple[int, str], set[str]] = {}
         for event in build.events:
             recipe, path = event.recipe, event.path
-            if event.kind in "wRa" and recipe.make is not None and path.endswith(_ENDINGS):
+            if event.kind in "wRa" and recipe.make is not None and path.endswith(ENDINGS):
                 found = self._of.setdefault((id(recipe.make), recipe.target), set())
                 found |= _needs(path, recipe.make.folder)
 

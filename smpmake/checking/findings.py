@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from smpmake.checking.depfiles import Declared
+from smpmake.checking.depfiles import ENDINGS, Declared
 from smpmake.checking.events import Build, Event, Recipe, chain, sum_of
 from smpmake.checking.order import Order
 
@@ -93,8 +93,8 @@ def findings(
                 for place, within in places.items()
             )
             known = histories[path] = _History(matters=not is_litter and not _is_log(path))
-        if not known.matters:
-            continue
+        if not known.matters or (path.endswith(ENDINGS) and not event.recipe.target):
+            continue  # a make reads what is written down for the next build
         known.events.append(event)
         known.is_made |= event.kind in _WRITES and bool(event.recipe.target)
         known.is_folder |= event.kind in "kK"

@@ -156,6 +156,11 @@ CASES: Final = [
          ".PHONY: sub\nall: gen.mk sub\ngen.mk:\n\techo X=1 >$@\nsub:\n\t$(MAKE) -f in.mk\n",
          ".PHONY: sub\nall: gen.mk sub\ngen.mk:\n\techo X=1 >$@\nsub: gen.mk\n\t$(MAKE) -f in.mk\n",
          {"in.mk": "include gen.mk\nall: ; echo $(X)\n"}),
+    Case("written-down-for-the-next-build", Kind.MADE_ELSEWHERE, "a.mk",
+         ".PHONY: one two\nall: one two\none two:\n\t$(MAKE) -f $@.in\n",
+         ".PHONY: one two\nall: one two\none two:\n\t$(MAKE) -f $@.in X=d\n",
+         {"one.in": "X = mk\na.o:\n\techo V=1 >a.$(X); echo >$@\n",
+          "two.in": "X = mk\no: ; echo $(V) >$@\n-include a.$(X)\n"}),
     # ------------------------------------------------------------ too early
     Case("old", Kind.OLD, "v",
          "all: o v\no:\n\tcat v >$@\nv: force\n\techo 2 >$@\nforce:\n",
