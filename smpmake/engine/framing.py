@@ -1,4 +1,8 @@
-"""What stands around the message of a job, which is printed when make is elsewhere by then."""
+"""What is printed of a job: what stands around its message, and whether it was printed before.
+
+A job's message is printed when make is elsewhere by then; and once more when the driver is run
+again, unless the user has seen it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import os
 import re
 import shlex
 import stat
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
 from smpmake.units import cut, one_line
 
@@ -105,3 +111,34 @@ def placed(text: bytes, folder: bytes, level: str | None) -> bytes:
         b"%b: %b directory '%b'\n" % (name, word, folder) for word in (b"Entering", b"Leaving")
     )
     return next(lines) + text + end + next(lines)
+
+
+class Shown:
+    """Of one build: what its commands have printed live, where the user has seen it."""
+
+    def __init__(self) -> None:
+        self._before: Counter[int] = Counter()
+        self._now: Counter[int] = Counter()
+        self._last = 0  # what a shim has been told to print, and has perhaps not printed yet
+
+    def start_over(self, *, killed: bool) -> None:
+        """The driver is run again, and comes to the same commands.
+
+        killed  so that the last of its shims may not have come to print.
+        """
+        if killed and self._last:
+            self._now[self._last] -= 1
+        self._before |= self._now
+        self._now = Counter()
+
+    def note_driver_went_on(self) -> None:
+        """The driver has gone on behind its last shim."""
+        self._last = 0
+
+    def is_new(self, invoke: Invoke, text: bytes, *, by_shim: bool = False) -> bool:
+        """Whether a command's text is to be printed: as often as one run of the driver has it."""
+        key = hash((invoke.cwd, invoke.argv, text))
+        self._now[key] += 1
+        if by_shim:
+            self._last = key
+        return self._now[key] > self._before[key]

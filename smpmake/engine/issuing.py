@@ -12,14 +12,10 @@ from typing import Final
 
 from smpmake.commands.model import Analysis, Keep
 from smpmake.decide import policy
-from smpmake.decide.procfs import Processes
-from smpmake.disk.disk import Disk
 from smpmake.disk.elf import takes_guard
-from smpmake.engine import settling
 from smpmake.engine.build import Build
-from smpmake.engine.chaos import Chaos
-from smpmake.engine.clock import Clock
-from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, replaced
+from smpmake.engine.command import Command, Group, OutputFile, encoded, replaced
+from smpmake.engine.computer import Computer
 from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
@@ -27,15 +23,14 @@ from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.output import JobOutput, logs
 from smpmake.engine.programs import Programs
-from smpmake.engine.promises import promise_of
-from smpmake.engine.terminal import terminal_of
+from smpmake.engine.replies import Reply
+from smpmake.engine.worker_requests import terminal_of
 from smpmake.guard.pending import Pending
 from smpmake.protocol import frames
 from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job, Mode, Operands
-from smpmake.undo.journal import UndoJournal
 
 #: Where tools are that no build replaces.
 _SYSTEM: Final = ("/usr/", "/bin/", "/sbin/", "/lib", "/opt/", "/nix/store/")
@@ -46,34 +41,30 @@ class Issuing:
 
     def __init__(
         self,
+        computer: Computer,
         executor: Executor,
         hazards: Hazards,
         pending: Pending,
         *,
-        disk: Disk,
-        journal: UndoJournal,
-        clock: Clock,
-        processes: Processes,
         output: JobOutput,
         observer: Observer,
-        chaos: Chaos,
         elsewhere: Elsewhere,
         programs: Programs,
     ) -> None:
+        self._disk = computer.disk
+        self._paths = computer.disk.paths
+        self._journal = computer.journal
+        self._clock = computer.clock
+        self._processes = computer.processes
+        self._chaos = computer.chaos
         self._executor = executor
         self._hazards = hazards
         self._pending = pending
-        self._disk = disk
-        self._journal = journal
-        self._paths = disk.paths
-        self._clock = clock
-        self._processes = processes
         self._output = output
         self._observer = observer
-        self._chaos = chaos
         self._elsewhere = elsewhere
         self._programs = programs
-        self._resolver = OperandResolver(hazards, disk)
+        self._resolver = OperandResolver(hazards, pending, computer.disk)
         self._count = 0
 
     def share(self, build: Build, cwd: str, analysis: Analysis) -> Analysis:
@@ -103,7 +94,7 @@ class Issuing:
             program=os.fsdecode(invoke.real),
         )
         self._count += 1
-        build.add(record)
+        build.commands.add_record(record)
         guarded = build.rules.guard and not invoke.unguarded
         if build.rules.guard and invoke.unguarded:
             caller = self._processes.caller(invoke.unguarded)
@@ -115,7 +106,7 @@ class Issuing:
             record.unguarded = os.path.basename(record.program)
         # While nothing is pending nobody need know, and configure asks a lot.
         if guarded and analysis.undeclared and (decision.deferred or self._hazards.deferred):
-            environment = build.environment_of(invoke)
+            environment = build.tools.environment_of(invoke)
             runs = analysis.programs
             if runs is not None:
                 command.programs = self._programs.of(record.program, runs, cwd, environment)
@@ -161,7 +152,7 @@ class Issuing:
 
         out, err  descriptors for what it prints; ours now, also when this raises.
         """
-        environment = command.build.environment_of(command.invoke)
+        environment = command.build.tools.environment_of(command.invoke)
         places = (cwd, temporary_folder(environment, cwd))
         try:
             self._make_folders(command, cwd, analysis)
@@ -193,16 +184,11 @@ class Issuing:
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
         command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
         build = command.build
-        build.promised.update(command.record.outputs)
-        promises = {
-            output.name: promise_of(command, output, job, self._hazards, self._pending, self._paths)
-            for output in outputs
-        }
-        if build.transcript is not None:
-            build.transcript.reserve(job.number)
-        if build.lost:
-            build.lost.difference_update(operands.writes)
-        settling.issued(command, operands.reads, self._hazards)
+        promises = self._resolver.promises_of(command, outputs, job)
+        build.promises.promise_outputs(command.record.outputs, operands.writes)
+        if build.output.transcript is not None:
+            build.output.transcript.reserve(job.number)
+        command.rest_on(operands.reads, self._hazards)
         actions = self._executor.issue(job)
         asked = bool(build.rules.without)
         # What is updated through a link is what the link leads to.
@@ -230,7 +216,7 @@ class Issuing:
 
     def _make_folders(self, command: Command, cwd: str, analysis: Analysis) -> None:
         """Done in the driver's own time, as mkdir is: whoever looks finds them."""
-        undo = command.build.undo
+        undo = command.build.undoing.journal
         for path in (self._paths.canonical(cwd, folder) for folder in analysis.folders):
             if not os.path.isdir(path):
                 if undo is not None:
@@ -270,7 +256,7 @@ class Issuing:
                 if output.before is not None and not output.stale:
                     self._journal.keeps(command.record.number, output.name, output.before)
         for fd, file in zip(sinks, (command.invoke.out, command.invoke.err), strict=True):
-            if fd >= 0 and file not in (command.build.driver_output or ()):
+            if fd >= 0 and not command.build.output.is_drivers(file):
                 info = os.fstat(fd)
                 if stat.S_ISREG(info.st_mode):
                     self._journal.grew(os.readlink(f"/proc/self/fd/{fd}"), info)

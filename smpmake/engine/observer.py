@@ -97,7 +97,7 @@ class Observer:
             asks_own=earlier.is_any_blind,
         )
         if not trace and self._traces.fault not in command.build.notices:
-            command.build.notices.append(self._traces.fault)
+            command.build.notice(self._traces.fault)
         return trace
 
     def _earlier(self, job: Job) -> _Earlier:
@@ -123,7 +123,7 @@ class Observer:
         if command.perhaps:
             missing = {path for path in command.perhaps if not os.path.lexists(path)}
             command.record.outputs = tuple(o for o in command.record.outputs if o not in missing)
-        command.record.surprises = surprises(trace, job.operands, command.build.promised)
+        command.record.surprises = surprises(trace, job.operands, command.build.promises.promised)
         if not self._learn(job, command, trace):
             return False
         found = [

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from smpmake.engine.chaos import Chaos
 from smpmake.engine.command import command_of
+from smpmake.engine.computer import Chaos
 from smpmake.forecast import Forecast
 from smpmake.schedule.job import Job
 
@@ -30,7 +30,7 @@ class Priority:
         self._usual = _SHORTEST
         self._seen: dict[str, tuple[int, int]] = {}  # by tool: how many, bytes of all together
 
-    def expect(self, forecast: Forecast) -> None:
+    def take_forecast(self, forecast: Forecast) -> None:
         """Earlier builds of the project have been looked at."""
         self._forecast = forecast
         self._usual_tail = _median(forecast.tails.values())
@@ -65,7 +65,7 @@ class Priority:
         output = _output(job)
         return self._forecast.work(output) if output else None
 
-    def ended(self, job: Job) -> None:
+    def job_left(self, job: Job) -> None:
         """A job has left."""
         record = command_of(job).record
         if record.max_rss:

@@ -83,8 +83,8 @@ class Recipes:
             analysis.checks and analysis.refusal is Reason.WRITES_NOTHING
         ):
             return analysis
-        # It is taken back together with who makes what it reads (settling): the shell's opening
-        # of its file lies in between.
+        # It is taken back together with who makes what it reads (Command.rest_on): the shell's
+        # opening of its file lies in between.
         reads = self._reads_if_pending(analysis, cwd)
         if not reads:
             return analysis

@@ -37,8 +37,8 @@ class SilencePredictor:
 
         Its status is an answer about its source, so another source makes another command.
         """
-        undo = build.undo
-        if build.silence is None or undo is None or not undo.is_whole or invoke.unguarded:
+        undo = build.undoing.journal
+        if build.promises.silence is None or undo is None or not undo.is_whole or invoke.unguarded:
             return ""
         known_by = digest_in_environment(invoke.cwd, invoke.argv, invoke.env)
         whole = hashlib.sha256(known_by.encode())
@@ -58,17 +58,17 @@ class SilencePredictor:
     @staticmethod
     def was_silent(build: Build, digest: str) -> bool | None:
         """Whether it printed nothing and succeeded in earlier builds; None: not known yet."""
-        assert build.silence is not None
-        known = build.silence.was_silent(digest)
-        return False if known and build.repeats else known
+        assert build.promises.silence is not None
+        known = build.promises.silence.was_silent(digest)
+        return False if known and build.undoing.repeats else known
 
     @staticmethod
-    def ended(command: Command, result: Result) -> str:
+    def check_prediction(command: Command, result: Result) -> str:
         """What it did against the prediction, in words; "" where nothing was predicted, or it held.
 
         What a caller has waited for is remembered.
         """
-        silence = command.build.silence
+        silence = command.build.promises.silence
         if not command.caught or silence is None or command.signalled:
             return ""
         silent = result.ok and not result.out and not result.err

@@ -18,8 +18,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
 from smpmake.protocol import frames, layout, wire
+from smpmake.protocol.wire import Invoke
 from smpmake.schedule.job import Job
 from smpmake.server.leases import Leases
 from smpmake.server.listener import Listener
@@ -43,12 +45,20 @@ class RequestHandler(Protocol):
 
 
 class Server:
-    """Serves a socket that listens already (rundir.listen)."""
+    """Serves a socket that listens already (rundir.listen).
+
+    build_of  tells whose build a command is.
+    """
 
     def __init__(
-        self, listener: socket.socket, engine: Engine, requests: RequestHandler | None = None
+        self,
+        listener: socket.socket,
+        engine: Engine,
+        requests: RequestHandler,
+        build_of: Callable[[Invoke], Build | None],
     ) -> None:
         self._engine = engine
+        self._build_of = build_of
         self._requests = requests
         self._loop = asyncio.get_running_loop()
         self._open: set[Connection] = set()
@@ -100,10 +110,11 @@ class Server:
                 raise frames.WireError(f"an invocation with {len(fds)} descriptors")
             out, err = fds
             fds.clear()  # the engine's now
-            self._engine.invoke(invoke, connection, out, err, connection.pid)
+            build = self._build_of(invoke)
+            self._engine.invoke(build, invoke, connection, out, err, connection.pid)
         elif kind == layout.WIRE_QUESTION:
             connection.ask(wire.decode_question(payload))
-        elif kind == layout.WIRE_REQUEST and self._requests is not None:
+        elif kind == layout.WIRE_REQUEST:
             connection.is_client = True
             self._requests.request(connection, frames.decode_json(payload))
         else:
@@ -111,7 +122,7 @@ class Server:
 
     def gone(self, connection: Connection) -> None:
         """The other side closed."""
-        if connection.is_client and self._requests is not None:
+        if connection.is_client:
             self._requests.gone(connection)
 
     def watch_lease(self, job: Job, pid: int) -> bool:

@@ -32,8 +32,6 @@ class Backend(Protocol):
 
     output     the descriptor that the driver must write to, or None for our own stdout and stderr.
     errors     the same for its messages, where these go elsewhere.
-    on_squash  called when a promise was wrong: the driver is to be killed.
-    is_repeatable  the driver can be run again from its beginning, if all that it did is undone.
     """
 
     folder: Path
@@ -42,13 +40,15 @@ class Backend(Protocol):
     output: int | None
     errors: int | None
 
-    on_squash: Callable[[], None]
-    is_repeatable: bool
-
-    async def open(self, record: BuildRecord) -> None:
+    async def open(
+        self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool
+    ) -> None:
         """Gets ready for a driver: what it will ask can wait a moment, in a socket's queue.
 
-        Where that can be, `record` grows while the build runs.  Raises SmpmakeError."""
+        record         grows while the build runs, where that can be.
+        on_squash      is called when a promise was wrong: it kills the driver.
+        is_repeatable  the driver can be run again from its beginning, if all that it did is undone.
+        Raises SmpmakeError."""
 
     async def adopt(self, driver: Driver) -> None:
         """The driver has been started: now serves it.

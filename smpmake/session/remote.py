@@ -30,8 +30,6 @@ class RemoteBackend:
         self._blocking = client
         self.output: int | None = None
         self.errors: int | None = None
-        self.on_squash: Callable[[], None] = lambda: None
-        self.is_repeatable = False
         self.environment: dict[str, str] = {}
         self.alive = -1
         self._lost = ""
@@ -42,7 +40,9 @@ class RemoteBackend:
         self._addresses = client.ask("begin", settings=sent(settings), output=output_ids())
         self.slots = int(self._addresses["slots"])
 
-    async def open(self, record: BuildRecord) -> None:
+    async def open(
+        self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool
+    ) -> None:
         """See Backend."""
         self._client = AsyncClient(self._blocking)
         addresses = self._addresses

@@ -98,12 +98,8 @@ class Session:
         self._ahead = ahead
         self._settings = settings
         self._backend = backend
-        backend.on_squash = self._squash
         self._faults: list[str] = []
         self._input = ahead.input if ahead is not None else Input()
-        backend.is_repeatable = can_be_repeated(
-            command, self._input, keep_going=settings.keep_going
-        )
         self._interrupts = Interrupts(backend)
         self._killed = False
         self._refused = 0
@@ -139,7 +135,7 @@ class Session:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._ahead.mask)  # those since have waited
         faults: list[str] = []
         try:
-            await backend.open(record)
+            await backend.open(record, self._squash, is_repeatable=self._can_be_repeated())
             faults += await self._drive(soft, get_ready)
         except BaseException:
             restore_descriptor_limit(soft)  # the plain build may follow in this very process
@@ -252,8 +248,7 @@ class Session:
             await self._take_back()
             return False
         is_make = can_run_again(record.command)
-        again = can_be_repeated(record.command, self._input, keep_going=self._settings.keep_going)
-        again = again and bool(wrong) and (is_make or backend.reaches_back)
+        again = self._can_be_repeated() and bool(wrong) and (is_make or backend.reaches_back)
         taken_back = await self._take_back(everything=again)
         if not again or not (taken_back.done or is_make):
             if self._killed:
@@ -276,6 +271,10 @@ class Session:
         undone = "what followed is undone, and " if taken_back.done else ""
         log.info("%s; %s%s is run again, to let it decide", self._why, undone, self._name)
         return True
+
+    def _can_be_repeated(self) -> bool:
+        keep_going = self._settings.keep_going
+        return can_be_repeated(self.record.command, self._input, keep_going=keep_going)
 
     @property
     def _name(self) -> str:

@@ -33,7 +33,8 @@ class Served:
         self.bench.write("a.c", "b.c")
         self.path = folder / "socket"
         self.requests = Requests(self.bench.engine, folder, folder)
-        self.server = Server(listen(self.path), self.bench.engine, self.requests)
+        engine = self.bench.engine
+        self.server = Server(listen(self.path), engine, self.requests, engine.build_of)
 
     def client(self) -> AsyncClient:
         return AsyncClient(Client(self.path))
@@ -270,10 +271,7 @@ def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> No
         bench = served.bench
         bench.run("gcc -c a.c")
         bench.workers.end(0, 1 << 8)
-        known = bench.build.known_failures
-        assert known is not None
-        for digest, wrong in bench.build.wrong.items():
-            known.add(digest, wrong.argv)
+        bench.build.promises.learn_failures()
         bench.build.start_over(whole=True)
 
         shim = socket.socket(socket.AF_UNIX)
