@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from smpmake.commands import wmake
 from smpmake.commands.makes import MAKES, READ_BACK
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
@@ -21,7 +22,7 @@ from smpmake.decide.procfs import (
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
-from smpmake.engine.tools import wmake_above
+from smpmake.engine.tools import wmake_options_above
 from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Inherited
 from smpmake.schedule.hazards import Hazards
@@ -207,8 +208,12 @@ class Context:
         # Where everybody has a guard no wmake gets by our shim, which gives it what it needs.
         if not build.tools.has_wmake and build.rules.guard and not self._invoke.unguarded:
             return ""
-        make = wmake_above(self._processes, self._invoke.parent)
-        return "" if make is None else make.looks_at_targets
+        options = wmake_options_above(self._processes, self._invoke.parent)
+        if options is None:
+            return ""
+        if not options & wmake.UNCHECKED:
+            return "no -c"
+        return "-j" if "j" in options else ""
 
     def is_pending(self, path: str) -> bool:
         """See policy.Context."""

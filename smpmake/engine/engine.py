@@ -130,7 +130,7 @@ class Engine:
             capacity=self.capacity,
             elsewhere=self.elsewhere,
         )
-        self._workers = self._executor.workers
+        self.workers = self._executor.workers
         issuing = Issuing(
             computer,
             self._executor,
@@ -147,7 +147,7 @@ class Engine:
             hazards,
             self._pending,
             observer=observer,
-            workers=self._workers,
+            workers=self.workers,
             elsewhere=self.elsewhere,
             silence=silence,
             programs=programs,
@@ -205,7 +205,7 @@ class Engine:
         """A guard asks.  Returns what to call if it goes away before the answer, which may have
         been given already (then None)."""
         build = self.builds.get(question.build)
-        job = self._pending.running(question.command)
+        job = self._pending.running_job(question.command)
         is_job = job is not None and job.mode is Mode.DEFERRED
         if question.kind == layout.ASK_ROOM:  # also where the asker's build has ended
             build = next((b for b in self.builds.values() if b.undoing.journal is not None), None)
@@ -231,7 +231,7 @@ class Engine:
             if build is not None and build.undoing.squashed and not is_job:
                 return  # what it waited for has come to nothing, and so will it
             if build is not None and question.kind == layout.ASK_COMMIT:
-                self._executor.commit(build)
+                self._executor.make_final(build)
             give = functools.partial(self._computer.chaos.later, lambda: settle(data))
             if build is not None and not is_job:
                 build.replies.answer_driver(give)
@@ -268,9 +268,9 @@ class Engine:
         self.builds.pop(build.id, None)
         build.tools.launcher_logs.close()
         self._computer.disk.paths.forget()
-        self._traces.forget()
+        self._traces.drop_names()
         if not any(each.rules.guard for each in self.builds.values()):
-            self._questions.forget()  # no make is left that could be reading a listing
+            self._questions.drop_listings()  # no make is left that could be reading a listing
 
     def take_forecast(self, forecast: Forecast) -> None:
         """Earlier builds of the project have been looked at."""
@@ -278,18 +278,6 @@ class Engine:
         self.capacity.memory.awaits_forecast = False
         again = self.scheduler.dispatch if self._computer.chaos.active else self.scheduler.reorder
         self._executor.perform(again())
-
-    def add_keeper(self, keeper: int) -> None:
-        """A process is ours, though it is no worker."""
-        self._workers.keepers.add(keeper)
-
-    def end_strays(self) -> None:
-        """Kills all that was started, keepers included: the driver's own was killed."""
-        self._workers.end_strays(keep_keepers=False)
-
-    def end_idle_workers(self) -> None:
-        """Keeps no process that has nothing to do."""
-        self._workers.end_idle()
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -309,10 +297,10 @@ class Engine:
         ]
         if self.scheduler.busy:
             leftovers.append(f"{self.scheduler.busy} slots are not free")
-        leftovers += self._workers.close()
+        leftovers += self.workers.close()
         self._output.close()
         self.printer.close()
-        self._computer.disk.close()
+        self._computer.disk.let_go()
         self._pending.close()
         self._traces.close()
         return leftovers

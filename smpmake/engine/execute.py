@@ -80,7 +80,7 @@ class Executor:
 
     # ------------------------------------------------------------------ issuing
 
-    def issue(self, job: Job) -> list[Action]:
+    def issue_job(self, job: Job) -> list[Action]:
         """A command enters; the actions are to be performed."""
         command = command_of(job)
         command.build.commands.command_entered()
@@ -125,7 +125,7 @@ class Executor:
             self._clock.later(0, functools.partial(_raise, error))
         finally:
             self._performing = False
-        self._pending.show()
+        self._pending.show_counts()
         self._observer.forget()
         turn = self._scheduler
         self._capacity.settle(turn.busy, short=turn.short, held=turn.held > 0)
@@ -134,7 +134,7 @@ class Executor:
         job = action.job
         if isinstance(job.payload, Waiter):
             granted = isinstance(action, Grant)
-            answer = self._questions.granted if granted else self._questions.withdrawn
+            answer = self._questions.waiter_granted if granted else self._questions.waiter_withdrawn
             self._todo.extend(answer(job.payload))
             return
         command = command_of(job)
@@ -148,7 +148,7 @@ class Executor:
             case Start():
                 self._start(job, command)
             case Resume():
-                self._questions.resumed(job)
+                self._questions.job_resumed(job)
             case Grant():
                 self._grant(job, command)
             case Cancelled():
@@ -168,8 +168,8 @@ class Executor:
         self._running[slot] = job
         command.record.slot = slot
         command.record.started = self._clock.now()  # until the worker says it exactly
-        self._pending.runs(job)
-        trace = self._observer.started(slot, job, command) if command.guarded else b""
+        self._pending.job_runs(job)
+        trace = self._observer.job_starts(slot, job, command) if command.guarded else b""
         lent = self._lends(job, command)
         order = self._elsewhere.start(job, worker_request(job, trace, lent))
         frame = order.frame(self._output.terminal(command), lent, self.workers.inherited)
@@ -192,7 +192,7 @@ class Executor:
         record.started = self._clock.now()
         undo = command.build.undoing.journal
         try:
-            if not self._observer.renames(job, *command.rename):
+            if not self._observer.keep_renamed(job, *command.rename):
                 raise BlockingIOError  # mv will wait
             if undo is not None:
                 undo.renames(job.number, *command.rename)
@@ -203,14 +203,14 @@ class Executor:
         record.ended = self._clock.now()
         record.state, record.status = "done", 0
         command.build.commands.job_ended()
-        self._output.print(command, job.number, b"", b"")
+        self._output.print_result(command, job.number, b"", b"")
         command.keep_promise(self._journal)
         self._retire(job, ok=True, now=record.ended)
 
     def _grant(self, job: Job, command: Command) -> None:
         """The shim becomes the real tool."""
         record = command.record
-        self._pending.runs(job)
+        self._pending.job_runs(job)
         record.started = self._clock.now()
         record.slot = job.slot if job.slot is not None else -1
         reply, command.reply = command.reply, None
@@ -238,21 +238,21 @@ class Executor:
     def _find_again(self, build: Build) -> None:
         """What could not be written down is final as soon as nothing is pending any more."""
         if build.undoing.journal is not None and build.undoing.journal.is_incomplete:
-            self.commit(build)
+            self.make_final(build)
 
     def _leave(self, job: Job) -> None:
         command = command_of(job)
         command.build.commands.command_left()
-        self._observer.left(job, command)
+        self._observer.command_left(job, command)
         self._capacity.ended(job)
-        self._pending.left(job)
+        self._pending.job_left(job)
         self._priority.job_left(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
             del mates[job]
             if not mates:
                 del self._by_caller[command.invoke.parent]
-        self._output.give_back(command)
+        self._output.give_back_descriptors(command)
         self._disk.remove(*command.private_texts)
         if command.group is not None and job.mode is Mode.FOREGROUND:
             self._disk.remove_folder(command.group.folder)
@@ -265,7 +265,7 @@ class Executor:
     def _ended(self, slot: int, result: Result) -> None:
         job = self._running.pop(slot)
         command = command_of(job)
-        if command.guarded and self._observer.ended(slot, job, command):
+        if command.guarded and self._observer.job_ended(slot, job, command):
             self.perform(self._scheduler.drop_assumed_blockers(self._clock.now()))
             self.perform(self._questions.look_again())
         if not self._elsewhere.holds(job, result):
@@ -322,7 +322,7 @@ class Executor:
 
     # ------------------------------------------------------------------ from outside
 
-    def commit(self, build: Build) -> None:
+    def make_final(self, build: Build) -> None:
         """What was done so far becomes final, if every promise before has been kept."""
         undo = build.undoing.journal
         if undo is None or build.undoing.squashed:
@@ -337,7 +337,7 @@ class Executor:
         if build.undoing.journal is not None and build.outer is None:  # else nobody releases it
             self._pending.block_all()
 
-    def withdraw(self, job: Job) -> None:
+    def withdraw_job(self, job: Job) -> None:
         """A shim went away before it was answered."""
         self.perform(self._scheduler.cancel(lambda j: j is job, self._clock.now()))
 

@@ -113,7 +113,7 @@ class Intake:
             caller = context.calling_command()
         digest = build.promises.awaited_digest(invoke, caller, deferred=decision.deferred)
         if not build.promises.owes_truth:
-            self._pending.heard()
+            self._pending.end_query()
         if build.promises.lost and decision.deferred and self._needs_lost(build, cwd, analysis):
             digest = digest or digest_of(invoke.cwd, invoke.argv)  # it fails, as a rule
         if digest:
@@ -122,7 +122,7 @@ class Intake:
             decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
         waits_to_link = decision.reason is Reason.LINK_WAITS
         if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
-            self._issuing.split(build, invoke, cwd, analysis, decision, reply, out, err)
+            self._issuing.split_command(build, invoke, cwd, analysis, decision, reply, out, err)
             return
         awaited = bool(digest) or listens or shows
         if not (decision.deferred or awaited):
@@ -131,11 +131,12 @@ class Intake:
         bare = None
         if decision.deferred:
             bare = self._recipes.without_shell(invoke, analysis.only, environment)
-        command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
+        command = self._issuing.make_command(
+            build, bare or invoke, invoke.argv, cwd, analysis, decision
+        )
         command.reply, command.digest, command.caller = reply, digest, caller
         command.caught, command.listens, command.proves = caught, listens, shows
         command.main, command.behind = analysis.main, analysis.behind.encode()
-        analysis = self._issuing.share(build, cwd, analysis)
         if bare is not None:
             self._issuing.replace_argv(command, lambda _: analysis.only)
         elif analysis.said and build.output.transcript is None:
@@ -147,9 +148,9 @@ class Intake:
         if decision.light and build.undoing.journal is None:
             self._issuing.note_stamps(invoke, cwd, analysis)
         if decision.deferred or awaited:
-            self._issuing.defer(command, cwd, analysis, decision, out, err)
+            self._issuing.defer_command(command, cwd, analysis, decision, out, err)
         else:
-            self._issuing.in_foreground(command, cwd, analysis, decision)
+            self._issuing.run_in_place(command, cwd, analysis, decision)
 
     def _analyse(
         self,
@@ -164,7 +165,7 @@ class Intake:
         files = self._foresight.files(cwd)
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
         if build.rules.takes_recipes and not invoke.unguarded:
-            analysis = self._recipes.seen(analysis, invoke, cwd, out)
+            analysis = self._recipes.seen_in_recipe(analysis, invoke, cwd, out)
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()
         return analysis

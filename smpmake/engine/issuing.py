@@ -67,11 +67,7 @@ class Issuing:
         self._resolver = OperandResolver(hazards, pending, computer.disk)
         self._count = 0
 
-    def share(self, build: Build, cwd: str, analysis: Analysis) -> Analysis:
-        """See OperandResolver.share."""
-        return self._resolver.share(build, cwd, analysis)
-
-    def command(
+    def make_command(
         self,
         build: Build,
         invoke: Invoke,
@@ -109,7 +105,9 @@ class Issuing:
             environment = build.tools.environment_of(invoke)
             runs = analysis.programs
             if runs is not None:
-                command.programs = self._programs.of(record.program, runs, cwd, environment)
+                command.programs = self._programs.programs_of(
+                    record.program, runs, cwd, environment
+                )
         return command
 
     def replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:
@@ -139,7 +137,7 @@ class Issuing:
 
     # ------------------------------------------------------------------ issuing it
 
-    def defer(
+    def defer_command(
         self,
         command: Command,
         cwd: str,
@@ -155,8 +153,9 @@ class Issuing:
         environment = command.build.tools.environment_of(command.invoke)
         places = (cwd, temporary_folder(environment, cwd))
         try:
+            analysis = self._resolver.share_outputs(command.build, cwd, analysis)
             self._make_folders(command, cwd, analysis)
-            operands, outputs, files = self._resolver.resolve(
+            operands, outputs, files = self._resolver.resolve_operands(
                 cwd, analysis, everything=False, places=places
             )
         except BaseException:
@@ -170,7 +169,7 @@ class Issuing:
         if command.caught:  # it goes to the shim, or is nothing: who waits for the end gets it
             close_all(out, err)
         elif out >= 0:
-            self._output.take(command, out, err)
+            self._output.take_descriptors(command, out, err)
         # One that is waited for runs: mv itself says how it went.
         if analysis.rename is not None and not command.is_awaited:
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
@@ -182,26 +181,26 @@ class Issuing:
         command.makes = tuple(output.name for output in outputs if output.made)
         command.perhaps = tuple(output.name for output in outputs if output.write.perhaps)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
-        command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
+        command.record.inputs = self._resolver.inputs_of(cwd, analysis, operands)
         build = command.build
         promises = self._resolver.promises_of(command, outputs, job)
         build.promises.promise_outputs(command.record.outputs, operands.writes)
         if build.output.transcript is not None:
-            build.output.transcript.reserve(job.number)
+            build.output.transcript.reserve_place(job.number)
         command.rest_on(operands.reads, self._hazards)
-        actions = self._executor.issue(job)
+        actions = self._executor.issue_job(job)
         asked = bool(build.rules.without)
         # What is updated through a link is what the link leads to.
         behind = {o.behind: promises[o.name] for o in outputs if o.behind and o.write.in_place}
         stale = replaced(outputs) + logs(command)
-        self._pending.entered(job, promises, stale, files, behind=behind, asked=asked)
+        self._pending.job_entered(job, promises, stale, files, behind=behind, asked=asked)
         if command.is_awaited:
             assert command.reply is not None
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
         elif command.reply is not None:
             reply, command.reply = command.reply, None
             if command.said:
-                self._output.said(command)
+                self._output.note_said(command)
             self._chaos.later(lambda: reply.leave(0, out=command.said))
         self._executor.perform(actions)
 
@@ -261,18 +260,21 @@ class Issuing:
                 if stat.S_ISREG(info.st_mode):
                     self._journal.grew(os.readlink(f"/proc/self/fd/{fd}"), info)
 
-    def in_foreground(
+    def run_in_place(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
     ) -> None:
-        operands, outputs, _ = self._resolver.resolve(cwd, analysis, everything=decision.barrier)
+        analysis = self._resolver.share_outputs(command.build, cwd, analysis)
+        operands, outputs, _ = self._resolver.resolve_operands(
+            cwd, analysis, everything=decision.barrier
+        )
         job = self._job(command, Mode.FOREGROUND, operands, decision)
         if analysis.undeclared:
             job.issued_ns = self._resolver.issue_time([], cwd)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
-        command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
-        self._executor.perform(self._executor.issue(job))
+        command.record.inputs = self._resolver.inputs_of(cwd, analysis, operands)
+        self._executor.perform(self._executor.issue_job(job))
         if command.reply is not None:
-            command.reply.wait(lambda: self._executor.withdraw(job))
+            command.reply.wait(lambda: self._executor.withdraw_job(job))
 
     def note_stamps(self, invoke: Invoke, cwd: str, analysis: Analysis) -> None:
         """A light command of a caller whose jobs are pending: does it say that they are done?"""
@@ -283,7 +285,7 @@ class Issuing:
                 source = write.same_as and self._paths.canonical(cwd, write.same_as)
                 self._journal.vouches([c.record.number for c in pending], path, source)
 
-    def split(
+    def split_command(
         self,
         build: Build,
         invoke: Invoke,
@@ -303,23 +305,22 @@ class Issuing:
         later = policy.Decision(None, exclusive=decision.exclusive)
         for part in parts[:-1] if waits else parts:
             argv = frames.join_strings(os.fsencode(word) for word in part.argv)
-            meaning = self._resolver.share(build, cwd, part.analysis)
-            command = self.command(build, invoke, argv, cwd, meaning, later)
+            command = self.make_command(build, invoke, argv, cwd, part.analysis, later)
             if waits:
                 command.group = group
-                self.defer(command, cwd, meaning, later)
+                self.defer_command(command, cwd, part.analysis, later)
             else:
-                self.defer(command, cwd, meaning, later, os.dup(out), os.dup(err))
+                self.defer_command(command, cwd, part.analysis, later, os.dup(out), os.dup(err))
         close_all(out, err)
         if not waits:
             reply.leave(0)
             return
         last = parts[-1]
         argv = frames.join_strings(os.fsencode(word) for word in last.argv)
-        command = self.command(build, invoke, argv, cwd, last.analysis, decision)
+        command = self.make_command(build, invoke, argv, cwd, last.analysis, decision)
         command.reply = reply
         command.group = group
-        self.in_foreground(command, cwd, last.analysis, decision)
+        self.run_in_place(command, cwd, last.analysis, decision)
 
 
 def close_all(*fds: int) -> None:

@@ -7,7 +7,7 @@ which asks nobody and cannot be shown older files: that is seen, not guessed.
 from __future__ import annotations
 
 import os
-from typing import Final, NamedTuple
+from typing import Final
 
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.command import Command, command_of
@@ -21,18 +21,6 @@ from smpmake.schedule.job import Job
 _MOST: Final = 256  # commands to look at; who is so far ahead of his turn asks
 _Tool = tuple[Identity | None, bytes, str]
 """A tool's file, its name, and the kind of its work: other parts of it do that."""
-
-
-class _Earlier(NamedTuple):
-    """Who was issued before a command, has not ended, and may read what it has not named.
-
-    newest_ns     when the newest was, at the latest; 0 for none.
-    is_any_blind  whether some are kept from what comes later by questions alone, of those that
-                  make it: they do not look at the age of what they find.
-    """
-
-    newest_ns: int
-    is_any_blind: bool
 
 
 class Observer:
@@ -79,43 +67,48 @@ class Observer:
         """Whether it has written then what its words do not say."""
         return _tool(tool, kind) in self._writes_more
 
-    def started(self, slot: int, job: Job, command: Command) -> bytes:
+    def job_starts(self, slot: int, job: Job, command: Command) -> bytes:
         """A job is about to start; returns the file in which its guards take notes, or b""."""
         watched = job.operands.undeclared and not command.is_awaited
         if job.operands.undeclared and not _can_be_watched(job):
             self._started_blind.add(job)
         anew = [path for path in job.operands.writes if not self._versions.has_past(path)]
         own = self._pending.checks_of(anew)
-        earlier = self._earlier(job)
-        trace = self._traces.begin(
+        newest_ns, is_any_blind = self._issued_before(job)
+        trace = self._traces.begin_trace(
             slot,
             job.issued_ns,
             watched=watched,
             own=own,
             inputs=self._pending.checks_of(job.operands.reads) if watched else (),
-            older_ns=earlier.newest_ns,
-            asks_own=earlier.is_any_blind,
+            older_ns=newest_ns,
+            asks_own=is_any_blind,
         )
         if not trace and self._traces.fault not in command.build.notices:
             command.build.notice(self._traces.fault)
         return trace
 
-    def _earlier(self, job: Job) -> _Earlier:
+    def _issued_before(self, job: Job) -> tuple[int, bool]:
+        """Of those issued before a command that have not ended, and may read what they do not name:
+        when the newest was, at the latest (0: there is none), and whether any is blind.
+
+        Such a one is kept from what comes later by questions alone, of those that make it: it does
+        not look at the age of what it finds.
+        """
         newest_ns = 0
         for count, other in enumerate(self._hazards.undeclared(job.number)):
-            if count == _MOST:
-                return _Earlier(job.issued_ns, is_any_blind=True)
             newest_ns = other.issued_ns
-            if other in self._started_blind or not _can_be_watched(other):
-                return _Earlier(job.issued_ns, is_any_blind=True)
-        return _Earlier(newest_ns, is_any_blind=False)
+            is_blind = other in self._started_blind or not _can_be_watched(other)
+            if count == _MOST or is_blind:
+                return job.issued_ns, True
+        return newest_ns, False
 
-    def ended(self, slot: int, job: Job, command: Command) -> bool:
+    def job_ended(self, slot: int, job: Job, command: Command) -> bool:
         """What it did, beside what its command line said.
 
         Returns whether it is known now of more commands that they ask for what they read.
         """
-        trace = self._traces.end(slot)
+        trace = self._traces.end_trace(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
@@ -153,22 +146,22 @@ class Observer:
             self._writes_more.add(tool)
         return is_new or self._has_guard[tool] is not before
 
-    def left(self, job: Job, command: Command) -> None:
+    def command_left(self, job: Job, command: Command) -> None:
         """A command has ended, or will not run."""
         self._started_blind.discard(job)
         declared = job.operands.writes
         shared = set(command.wrote).difference(declared)
-        self._versions.made(job.number, declared, shared)
+        self._versions.note_made(job.number, declared, shared)
 
-    def renames(self, job: Job, source: str, target: str) -> bool:
+    def keep_renamed(self, job: Job, source: str, target: str) -> bool:
         """We do a command's work ourselves: whether earlier ones will find what they may read."""
-        keep = self._versions.keep
+        keep = self._versions.keep_version
         waits = keep(source, job.number, Change.MOVED) | keep(target, job.number, Change.GONE)
         return not waits
 
     def forget(self) -> None:
         """What nobody is left to find need not be kept."""
-        self._versions.forget()
+        self._versions.drop_versions()
 
 
 def _can_be_watched(job: Job) -> bool:

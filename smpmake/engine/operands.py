@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
 
 from smpmake.commands.model import Analysis, Kind
 from smpmake.disk.disk import Disk
@@ -19,19 +18,6 @@ from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job, Operands
 
 
-class Resolved(NamedTuple):
-    """An analysis, on this disk.
-
-    operands  what hazards are made of.
-    outputs   where its writes go.
-    files     which file each name was that was there.
-    """
-
-    operands: Operands
-    outputs: list[OutputFile]
-    files: dict[str, File]
-
-
 class OperandResolver:
     """One per engine."""
 
@@ -41,15 +27,15 @@ class OperandResolver:
         self._disk = disk
         self._paths = disk.paths
 
-    def resolve(
+    def resolve_operands(
         self,
         cwd: str,
         analysis: Analysis,
         *,
         everything: bool,
         places: tuple[str, str] = ("", ""),
-    ) -> Resolved:
-        """Canonical operands, and where the writes go.
+    ) -> tuple[Operands, list[OutputFile], dict[str, File]]:
+        """An analysis on this disk: operands, where the writes go, and which file each name was.
 
         places      where the command works, and where its temporary files go, if that matters.
         everything  the command may touch anything.
@@ -91,9 +77,9 @@ class OperandResolver:
             *places,
             headers=not analysis.checked,
         )
-        return Resolved(operands, outputs, files)
+        return operands, outputs, files
 
-    def inputs(self, cwd: str, analysis: Analysis, operands: Operands) -> tuple[str, ...]:
+    def inputs_of(self, cwd: str, analysis: Analysis, operands: Operands) -> tuple[str, ...]:
         """What is to be known of a command's inputs: what its links lead to belongs to them."""
         targets = (write.same_as for write in analysis.writes if write.symbolic)
         names = (self._paths.canonical(cwd, path) for path in targets if path)
@@ -125,7 +111,7 @@ class OperandResolver:
         """The file system's time now, ns."""
         return self._disk.time_in(os.path.dirname(outputs[0].name) if outputs else cwd)
 
-    def share(self, build: Build, cwd: str, analysis: Analysis) -> Analysis:
+    def share_outputs(self, build: Build, cwd: str, analysis: Analysis) -> Analysis:
         """Who comes first makes a shared file, who comes while it is in use only reads it.
 
         Who comes when nobody uses it makes it anew, if need be: something may have changed since.

@@ -13,7 +13,7 @@ from smpmake.engine.computer import Computer
 from smpmake.engine.environment import Environment
 from smpmake.engine.output import JobOutput
 from smpmake.engine.silence import SilencePredictor
-from smpmake.engine.tools import make_keeps_going, wmake_above
+from smpmake.engine.tools import make_keeps_going, wmake_options_above
 from smpmake.protocol.working import Result
 from smpmake.records import REUSED, CommandRecord, Failure
 from smpmake.schedule.job import Job, Mode
@@ -58,9 +58,9 @@ class Outcome:
         if command.is_awaited:
             build.promises.note_success(command.digest)
             command.verdict = 0
-            self._output.skip(command, job.number)  # its shim prints it, behind that place
+            self._output.skip_job(command, job.number)  # its shim prints it, behind that place
         else:
-            self._output.print(command, job.number, result.out, result.err)
+            self._output.print_result(command, job.number, result.out, result.err)
         if result.missing:
             text = f"succeeded without making {result.missing} of its outputs"
             build.notice(f"{command.record.command}: {text}")
@@ -78,7 +78,7 @@ class Outcome:
         build.promises.lose_outputs(command.makes)
         promised = not (command.signalled or command.is_awaited or command.group)
         if not promised or build.undoing.journal is None:
-            self._output.skip(command, job.number)  # else what comes behind is not to be shown
+            self._output.skip_job(command, job.number)  # else what comes behind is not to be shown
         if command.signalled:  # we ended it ourselves
             if build.undoing.journal is not None and build.undoing.journal.is_incomplete:
                 self._disk.remove(*command.makes)  # else what is older would be believed
@@ -126,7 +126,7 @@ class Outcome:
         self._journal.withdraw(job.number)
         build.promises.lose_outputs(command.makes)
         if build.undoing.journal is None:
-            self._output.skip(command, job.number)
+            self._output.skip_job(command, job.number)
         failure = Failure(command.record, result.out + result.err, why)
         build.promises.note_wrong(command.invoke, command.caller, failure, guessed=True)
         build.promises.stop_behind(job)
@@ -145,7 +145,7 @@ class Outcome:
         self._journal.withdraw(job.number)
         if job.mode is Mode.DEFERRED:
             command.build.promises.lose_outputs(command.makes)
-            self._output.skip(command, job.number)
+            self._output.skip_job(command, job.number)
 
     def _make_keeps_going(self, command: Command) -> bool:
         invoke = command.invoke
@@ -153,8 +153,8 @@ class Outcome:
             return True
         if not command.build.tools.has_wmake:
             return False
-        make = wmake_above(self._processes, invoke.parent)
-        return make is not None and make.keeps_going
+        options = wmake_options_above(self._processes, invoke.parent)
+        return options is not None and bool(options & {"i", "k"})
 
 
 def _finished(command: Command, result: Result) -> Finished:

@@ -21,7 +21,7 @@ class JobOutput:
         self._sinks = Sinks(printer)
         self._open: set[FileId] = set()  # where the last of us to print has left a line without end
 
-    def take(self, command: Command, out: int, err: int) -> None:
+    def take_descriptors(self, command: Command, out: int, err: int) -> None:
         """Keeps the descriptors that a job's output goes to; they are ours now."""
         pairs = [(command.invoke.out, out), (command.invoke.err, err)]
         if command.prints:
@@ -34,7 +34,7 @@ class JobOutput:
                 os.close(given)
             if command.guarded and stat.S_ISREG(os.fstat(fd).st_mode):
                 command.log_files += (sink,)
-            self._sinks.take(sink, fd)
+            self._sinks.take_descriptor(sink, fd)
             command.sinks += (sink,)
 
     def terminal(self, command: Command) -> Terminal | None:
@@ -46,19 +46,19 @@ class JobOutput:
         out, err = (self._sinks.descriptor(sink) for sink in (command.sinks[0], command.sinks[-1]))
         return terminal_of(command.invoke, out, err, printed=command.prints)
 
-    def give_back(self, command: Command) -> None:
+    def give_back_descriptors(self, command: Command) -> None:
         """The job is over: who reads a pipe waits until all its writers are gone."""
         for sink in command.sinks:
-            self._sinks.give_back(sink)
+            self._sinks.give_back_descriptor(sink)
 
-    def print(self, command: Command, number: int, out: bytes, err: bytes) -> None:
+    def print_result(self, command: Command, number: int, out: bytes, err: bytes) -> None:
         """A job ended, and this is what it said."""
         transcript = command.build.output.transcript
         if command.group is not None:
             command.group.output.append(out + err)
             out = err = b""  # its shim prints it
         if transcript is not None:
-            transcript.fill(number, out + err)
+            transcript.fill_place(number, out + err)
         elif out or err:
             self._write(command, out, err)
 
@@ -89,7 +89,7 @@ class JobOutput:
         is_new = build.output.shown.is_new(command.invoke, text)
         return is_new or not build.output.is_drivers(sink)
 
-    def said(self, command: Command) -> None:
+    def note_said(self, command: Command) -> None:
         """The shim of a command prints for it, and has not ended the line perhaps."""
         self._said(command.invoke.out, command.said)
 
@@ -115,10 +115,10 @@ class JobOutput:
         return framing.head(command.main or command.record.words, command.record, columns)
 
     @staticmethod
-    def skip(command: Command, number: int) -> None:
+    def skip_job(command: Command, number: int) -> None:
         """A job ended without anything to be printed in its place."""
         if command.build.output.transcript is not None:
-            command.build.output.transcript.fill(number, b"")
+            command.build.output.transcript.fill_place(number, b"")
 
     def close(self) -> None:
         """Gives everything back."""

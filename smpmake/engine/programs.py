@@ -52,7 +52,7 @@ class Programs:
         self._ask = ask or _asked
         self._answers: dict[tuple[str, ...], Answer | None] = {}
 
-    def of(
+    def programs_of(
         self, real: str, programs: Iterable[Program], cwd: str, environment: Environment
     ) -> tuple[str, ...] | None:
         """The paths of all that a command runs; UNKNOWN where one of them cannot be told, and None

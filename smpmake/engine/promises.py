@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from smpmake.commands.model import Reason
-from smpmake.decide.known_failures import digest_of
+from smpmake.decide.known_failures import KnownFailures, digest_of
 
 if TYPE_CHECKING:
-    from smpmake.decide.known_failures import KnownFailures
     from smpmake.decide.known_silence import KnownSilence
     from smpmake.protocol.wire import Invoke
     from smpmake.records import Failure

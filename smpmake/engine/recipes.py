@@ -72,7 +72,7 @@ class Recipes:
         real = os.fsencode(program)
         return dataclasses.replace(invoke, real=real, env=handed_on, is_line=False)
 
-    def seen(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
+    def seen_in_recipe(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
         """The analysis as the recipe around the command lets it be.
 
         out: its stdout, as a descriptor of ours.

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import sys
-from typing import Final, NamedTuple
+from typing import Final
 
 from smpmake.commands import launchers, wmake
 from smpmake.commands.makes import MAKES, options_of
@@ -146,32 +146,14 @@ def _open_log(variable: str, environment: Environment) -> int:
         return -1
 
 
-class Wmake(NamedTuple):
-    """What a running wmake was told: its options."""
-
-    options: frozenset[str]
-
-    @property
-    def looks_at_targets(self) -> str:
-        """Why it wants each target to be there when its recipe ends; "" if it does not."""
-        if not self.options & wmake.UNCHECKED:
-            return "no -c"
-        return "-j" if "j" in self.options else ""
-
-    @property
-    def keeps_going(self) -> bool:
-        """Whether it goes on after a command that failed."""
-        return bool(self.options & {"i", "k"})
-
-
-def wmake_above(processes: Processes, pid: int) -> Wmake | None:
+def wmake_options_above(processes: Processes, pid: int) -> frozenset[str] | None:
     """The nearest make among a process and those above it, if it is a wmake."""
     for caller in processes.above(pid, _MOST_ABOVE):
         if caller.pid <= 1:
             return None
         if wmake.is_wmake(caller.name):
             words = [os.fsdecode(word) for word in processes.command_line(caller.pid)]
-            return Wmake(wmake.options(words))
+            return wmake.options(words)
         if caller.name in MAKES:
             return None
     return None

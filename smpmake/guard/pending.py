@@ -100,7 +100,7 @@ class Pending:
 
     # ------------------------------------------------------------------ commands come and go
 
-    def entered(
+    def job_entered(
         self,
         job: Job,
         promises: Mapping[str, Promise],
@@ -121,7 +121,7 @@ class Pending:
         for key in keys:
             self._stale.setdefault(key, {})[job] = None
         entry = self._entries[job] = _Entry((*promises.items(), *behind.items()), keys)
-        self._files.entered(_operands(job), files)
+        self._files.names_entered(_operands(job), files)
         self._note_libraries(job, come=True)
         for folder in _folders(job):
             self._folders[folder] += 1
@@ -132,13 +132,13 @@ class Pending:
         for path, promise in promises.items():
             if promise.absent or promise.anew or path not in files:
                 self._folder_changes(os.path.dirname(path), job)
-        self.show()
+        self.show_counts()
 
-    def left(self, job: Job) -> None:
+    def job_left(self, job: Job) -> None:
         """A command has ended, or will not run."""
         self._running.pop(job.number, None)
         entry = self._entries.pop(job, None)
-        self._files.left(job.operands.writes, _operands(job) if entry is not None else ())
+        self._files.names_left(job.operands.writes, _operands(job) if entry is not None else ())
         if entry is None:
             return
         self._note_libraries(job, come=False)
@@ -158,11 +158,11 @@ class Pending:
             self._replaced = 0
             self._show_unknown()
 
-    def runs(self, job: Job) -> None:
+    def job_runs(self, job: Job) -> None:
         """A command's process is about to be started."""
         self._running[job.number] = job
 
-    def running(self, number: int) -> Job | None:
+    def running_job(self, number: int) -> Job | None:
         """The command of that number, if its process may be there."""
         return self._running.get(number)
 
@@ -180,19 +180,19 @@ class Pending:
         """Deferred commands whose processes may be there."""
         return [job for job in self._running.values() if job in self._entries]
 
-    def show(self) -> None:
+    def show_counts(self) -> None:
         """Brings the board's counts up to date."""
         hazards = self._hazards
         pending = hazards.deferred + self._held
         self._board.show(pending, hazards.newest_undeclared_ns, hazards.blind)
 
     def block_all(self) -> None:
-        """Guards are to take something for pending until `release`."""
+        """Guards are to take something for pending until `unblock`."""
         self._held = 1
-        self.show()
+        self.show_counts()
 
     def query_all(self) -> None:
-        """That may be any file, so that no command runs unasked, until `release`."""
+        """That may be any file, so that no command runs unasked, until `unblock`."""
         self._board.set_query_all(on=True)
         self.block_all()
 
@@ -201,9 +201,9 @@ class Pending:
         self._held = 0
         if self._board.asks_all:
             self._board.set_query_all(on=False)
-        self.show()
+        self.show_counts()
 
-    def heard(self) -> None:
+    def end_query(self) -> None:
         """Who was to be heard has been."""
         if self._board.asks_all:
             self.unblock()

@@ -109,9 +109,9 @@ class Questions:
         self._waits: Counter[Job] = Counter()
         self._held: dict[Job, list[Waiter]] = {}
 
-    def forget(self) -> None:
+    def drop_listings(self) -> None:
         """Nobody is building: listings may go."""
-        self._listings.forget()
+        self._listings.drop_listings()
         self._kept.forget_folders()
 
     # ------------------------------------------------------------------ questions
@@ -123,7 +123,7 @@ class Questions:
 
         ignored  causes (see CAUSES) that nobody waits for: to show in tests what they are for.
         """
-        job = self._pending.running(question.command) if question.command >= 0 else None
+        job = self._pending.running_job(question.command) if question.command >= 0 else None
         before = question.command if question.command >= 0 else EVERYBODY
         if CAUSES[question.kind] in ignored:
             answer(GO_ON)
@@ -134,7 +134,7 @@ class Questions:
             answer(GO_ON)
             return [], None
         if question.kind == layout.ASK_READ and job is not None and job.mode is Mode.DEFERRED:
-            view = self._views.of(question, job)
+            view = self._views.snapshot_for(question, job)
             if view is not None:
                 answer(view)
                 return [], None
@@ -190,7 +190,7 @@ class Questions:
                 actions += self._scheduler.wait_less(carrier, blockers, now)
         return actions
 
-    def granted(self, waiter: Waiter) -> list[Action]:
+    def waiter_granted(self, waiter: Waiter) -> list[Action]:
         """What a waiter waited for has ended."""
         waiter.stall.ended = self._now()
         if waiter.question.kind in _CHANGES_NAME:
@@ -202,7 +202,7 @@ class Questions:
         self._held.setdefault(job, []).append(waiter)
         return self._one_less(job)
 
-    def withdrawn(self, waiter: Waiter) -> list[Action]:
+    def waiter_withdrawn(self, waiter: Waiter) -> list[Action]:
         """A waiter's process has gone."""
         waiter.stall.ended = self._now()
         return self._one_less(waiter.job) if waiter.job is not None else []
@@ -218,7 +218,7 @@ class Questions:
         paths = (question.path, question.other)
         self._kept.folders_go(self._paths.canonical("/", path) for path in paths if path)
 
-    def resumed(self, job: Job) -> None:
+    def job_resumed(self, job: Job) -> None:
         """A paused command has its slot again."""
         for waiter in self._held.pop(job, []):
             waiter.answer(_over(waiter.question))
@@ -293,7 +293,7 @@ class Questions:
             return waits
         if self._writers(path, before):  # what those behind them are to read has still to come
             return waits | hazards.may_read(before)
-        return waits | self._versions.keep(path, before, change, by)
+        return waits | self._versions.keep_version(path, before, change, by)
 
     def _sharers(self, path: str, before: int) -> set[Job]:
         """Who stands in the way of what a job does without having said so.
@@ -384,9 +384,9 @@ class Questions:
                 entries = list(os.scandir(folder))
                 go |= self._views.made_since(entries, question, job)
                 come |= self._versions.deleted_entries(folder, job) - go
-                listing = self._listings.of_entries(entries, come, go)
+                listing = self._listings.listing_of_entries(entries, come, go)
             elif come or go:
-                listing = self._listings.of(folder, come, go)
+                listing = self._listings.listing_of(folder, come, go)
             else:
                 listing = folder
             if self._views.has_more(listing, folder, present):

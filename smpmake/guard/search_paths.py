@@ -52,8 +52,8 @@ class SearchPaths:
         for below in self._below(folder):
             if below is None:
                 return waits | self._hazards.may_read(before)
-            waits |= self._versions.keep(f"{folder}/{below}", before, Change.MOVED)
-            waits |= self._versions.keep(f"{other}/{below}", before, Change.GONE)
+            waits |= self._versions.keep_version(f"{folder}/{below}", before, Change.MOVED)
+            waits |= self._versions.keep_version(f"{other}/{below}", before, Change.GONE)
         return waits
 
     def linked(self, target: str, link: str, before: int) -> set[Job]:
@@ -64,7 +64,7 @@ class SearchPaths:
         for below in self._below(target):
             if below is None:
                 return waits | self._hazards.may_read(before)
-            waits |= self._versions.keep(f"{link}/{below}", before, Change.MOVED)
+            waits |= self._versions.keep_version(f"{link}/{below}", before, Change.MOVED)
         return waits
 
     @staticmethod

@@ -64,7 +64,7 @@ def create_engine(
 
     with contextlib.ExitStack() as held:
         disk = Disk(folder)
-        held.callback(disk.close)
+        held.callback(disk.let_go)
         computer = Computer(disk, journal, LoopClock(), Processes(), Chaos(settings.chaos))
         try:
             engine = Engine(

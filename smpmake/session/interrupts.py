@@ -35,13 +35,13 @@ class Interrupts:
         self._driver: Driver | None = None
         self._is_stopped = False
 
-    def stand_by(self) -> None:
+    def hear_signals(self) -> None:
         """A driver is about to be started, which may be interrupted as soon as it says anything."""
         loop = asyncio.get_running_loop()
         for number in self._heard:
             loop.add_signal_handler(number, self._interrupted, number)
 
-    def concern(self, driver: Driver) -> None:
+    def concern_driver(self, driver: Driver) -> None:
         """It is this one, from now on."""
         self._driver = driver
 
@@ -85,7 +85,7 @@ class Interrupts:
     def _stop(self) -> None:
         assert self.by is not None
         self._is_stopped = True
-        self._backend.stop(self.by)
+        self._backend.stop_build(self.by)
 
 
 def _has_terminal() -> bool:

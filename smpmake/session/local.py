@@ -21,7 +21,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.records import BuildRecord
-from smpmake.session.backend import STARTUP_DELAY, TakenBack
+from smpmake.session.backend import STARTUP_DELAY, Backend, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.driver_environment import output_ids
 from smpmake.session.limits import SHORT
@@ -53,7 +53,7 @@ _SERVER: Final = tuple(
 )
 
 
-class LocalBackend:
+class LocalBackend(Backend):
     """A server for one build (see Backend).  `program` is the driver's."""
 
     def __init__(
@@ -75,12 +75,9 @@ class LocalBackend:
         self._own_output = output_ids()
         is_wmake = wmake.is_wmake(os.path.basename(program))
         self._build = Build(BUILD, settings, self._own_output, has_wmake=is_wmake)
-        self.output: int | None = None
-        self.errors: int | None = None
         self._repeated: Repeated | None = None
         self._is_repeatable = False
         self.environment: dict[str, str] = {}
-        self.alive = -1
         self._stopped = 0  # the signal by which
 
     async def open(
@@ -103,12 +100,12 @@ class LocalBackend:
         for text in filter(None, (stage.doubt, stage.alone)):
             build.notice(text)
 
-    async def adopt(self, driver: Driver) -> None:
+    async def serve_driver(self, driver: Driver) -> None:
         """See Backend."""
         if self._engine is not None:
             if self._repeated is not None:
-                self._repeated.started()
-            self._engine.add_keeper(driver.keeper.pid)
+                self._repeated.driver_started()
+            self._engine.workers.keepers.add(driver.keeper.pid)
         elif await self._is_needed(driver):
             self._serve(driver)
 
@@ -179,7 +176,7 @@ class LocalBackend:
             loop = asyncio.get_running_loop()
             loop.call_later(STARTUP_DELAY, self._begin_to_look_back, loop, cwd)
 
-    def abandon(self) -> None:
+    def serve_nobody(self) -> None:
         """See Backend."""
         if self._listener is not None:
             self._listener.close()
@@ -212,9 +209,9 @@ class LocalBackend:
     def driver_lost(self) -> None:
         """See Backend."""
         if self._engine is not None:
-            self._engine.end_strays()
+            self._engine.workers.end_strays(keep_keepers=False)
 
-    def give_up(self) -> None:
+    def stop_waiting(self) -> None:
         """See Backend."""
         for each in self._builds():
             each.commands.give_up_waiting()
@@ -224,7 +221,7 @@ class LocalBackend:
         inner = self._engine.builds.values() if self._engine is not None else ()
         return [self._build, *inner]
 
-    def stop(self, number: int) -> None:
+    def stop_build(self, number: int) -> None:
         """See Backend."""
         self._stopped = number
         if self._engine is not None:
@@ -236,26 +233,26 @@ class LocalBackend:
 
     def sequel(self) -> tuple[tuple[str, float], ...]:
         """See Backend."""
-        return self._engine.priority.sequel if self._engine else ()
+        return self._engine.priority.forecast.sequel if self._engine else ()
 
     @property
     def reaches_back(self) -> bool:
         """See Backend."""
         return self._build.undoing.reaches_back
 
-    async def settled(self) -> None:
+    async def commands_ended(self) -> None:
         """See Backend."""
         while True:
             for each in self._builds():
                 await each.commands.empty.wait()
-            if self._server is None or not self._server.has_pending():
+            if self._server is None or not self._server.door.has_pending():
                 return
             await asyncio.sleep(0)  # the driver may be over before its last callers are heard
 
-    async def drained(self, record: BuildRecord) -> None:
+    async def jobs_ended(self, record: BuildRecord) -> None:
         """See Backend."""
         build = self._build
-        await self.settled()
+        await self.commands_ended()
         if self._repeated is not None:
             self._repeated.close()
             self._repeated = None
@@ -273,13 +270,13 @@ class LocalBackend:
             if record.unused:  # it says what they say
                 build.drop_notices(report.complaints)
             if build.promises.failures or self._stopped:  # there may be no process to undo it
-                self._engine.end_idle_workers()
+                self._engine.workers.end_idle()
         others = self._neighbours
         if others is not None and others.shared and SHARED not in build.notices:
             build.notice(SHARED)
         record.server_cpu_us = own_cpu_us() - self._spent_before
 
-    def learn(self) -> list[str]:
+    def learn_failures(self) -> list[str]:
         """See Backend."""
         return self._build.promises.learn_failures()
 
@@ -334,7 +331,7 @@ class LocalBackend:
             repeated = self._repeated = Repeated(printer)
             self.output, self.errors = repeated.out, repeated.err
             build.output.redirect(repeated.files, repeated.behind)
-            build.promises.on_news(repeated.go_on)
+            build.promises.on_news(repeated.show_what_follows)
 
     async def close(self) -> list[str]:
         """See Backend."""
@@ -362,8 +359,8 @@ class LocalBackend:
         elif self._board is not None:
             self._board.close()
         transcript = self._build.output.transcript
-        if transcript is not None and transcript.fault:
-            leftovers.append(f"output that could not be written: {transcript.fault}")
+        if transcript is not None and transcript.printer.fault:
+            leftovers.append(f"output that could not be written: {transcript.printer.fault}")
         if self._neighbours is not None:
             self._neighbours.close()
         if stage is not None:

@@ -20,7 +20,10 @@ INTERVAL: Final = 0.5
 
 class Sampler:
     """Appends to `samples` every `interval` seconds, and calls back each time.  The first sample,
-    of when it is made, is there at once: of the machine before the build."""
+    of when it is made, is there at once: of the machine before the build.
+
+    memory  how much the machine has, bytes.
+    """
 
     def __init__(
         self,
@@ -34,16 +37,11 @@ class Sampler:
         self._started = started
         self._interval = interval
         self._moment = Moment(0.0, 0.0, -1.0)
-        self._memory = self._total = 0
+        self._memory = self.memory = 0
         self._machine: Machine | None = None
         with contextlib.suppress(OSError):
             self._machine = Machine()
         self.take()
-
-    @property
-    def memory(self) -> int:
-        """How much the machine has, bytes."""
-        return self._total
 
     @property
     def watched(self) -> int:
@@ -55,7 +53,7 @@ class Sampler:
         with contextlib.suppress(OSError):  # no descriptor for a look at /proc: as it was
             if self._machine is not None:
                 self._moment = self._machine.look()
-            self._total, self._memory = machine.memory()
+            self.memory, self._memory = machine.memory()
         at = (time.monotonic_ns() - self._started) / 1e9
         busy, stolen, pressure = self._moment
         sample = Sample(at, busy, self._memory, *self._counts(), stolen, pressure)

@@ -130,7 +130,7 @@ class Session:
         spare_the_collector()
         record.started = self._began or time.monotonic_ns()
         self._sampler = Sampler(record.samples, backend.counts, record.started)
-        self._interrupts.stand_by()
+        self._interrupts.hear_signals()
         if self._ahead is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._ahead.mask)  # those since have waited
         faults: list[str] = []
@@ -158,20 +158,20 @@ class Session:
         """Runs the driver, again if need be, until it and all that it issued has ended."""
         driver = self._start(soft)
         try:
-            await self._backend.adopt(driver)
+            await self._backend.serve_driver(driver)
         except (SmpmakeError, *SHORT) as error:
             say(f"{error}; the build goes on plainly")
-            self._backend.abandon()
+            self._backend.serve_nobody()
             return self._note_driver(await driver.ended)
         ready = asyncio.create_task(self._in_time(driver, get_ready))
         faults = await self._see_through(driver)
         while not faults and await self._is_to_be_repeated(driver):
             driver.close()
             self._input.rewind()
-            self._interrupts.stand_by()
+            self._interrupts.hear_signals()
             driver = self._start(soft)
             self.record.again_at = driver.keeper.started
-            await self._backend.adopt(driver)
+            await self._backend.serve_driver(driver)
             faults = await self._see_through(driver)
         await ready
         if faults:
@@ -179,7 +179,7 @@ class Session:
             await driver.alone
             await self._take_back()
         else:
-            await self._backend.settled()
+            await self._backend.commands_ended()
         return faults
 
     async def _in_time(self, driver: Driver, get_ready: Callable[[], None]) -> None:
@@ -207,7 +207,7 @@ class Session:
                 errors=backend.errors,
             )
         driver = self._driver = Driver(keeper)
-        self._interrupts.concern(driver)
+        self._interrupts.concern_driver(driver)
         self.is_begun = True
         self._driver_signal = 0
         self.record.driver_started = self.record.driver_started or keeper.started
@@ -243,7 +243,7 @@ class Session:
         backend = self._backend
         driver.signal(signal.SIGKILL)  # what it left behind goes by what is not true
         await driver.alone
-        wrong = backend.learn()
+        wrong = backend.learn_failures()
         if self._interrupts.by is not None:
             await self._take_back()
             return False
@@ -315,7 +315,7 @@ class Session:
     async def _end_of(self, driver: Driver) -> list[str]:
         faults = self._note_driver(await driver.ended)
         self.record.driver_ended = time.monotonic_ns()
-        await self._backend.drained(self.record)
+        await self._backend.jobs_ended(self.record)
         return faults + self._faults
 
     def _watch(self) -> Watch | None:
@@ -340,7 +340,7 @@ class Session:
     def _note_driver(self, event: DriverEvent | None) -> list[str]:
         record = self.record
         if event is None:
-            self._backend.stop(signal.SIGKILL)
+            self._backend.stop_build(signal.SIGKILL)
             self._backend.driver_lost()
             return ["the process that keeps the driver was killed"]
         record.driver_user_us += event.user_us
@@ -361,14 +361,14 @@ class Session:
         error = context.get("exception")
         log.error("internal error: %s", context.get("message"), exc_info=error)
         self._faults.append(f"internal error: {error!r}")
-        self._backend.stop(signal.SIGTERM)
+        self._backend.stop_build(signal.SIGTERM)
         driver.signal(signal.SIGTERM)
         asyncio.get_running_loop().call_later(PATIENCE, self._give_up, driver)
 
     def _give_up(self, driver: Driver) -> None:
         if not driver.ended.done():
             driver.signal(signal.SIGKILL)
-        self._backend.give_up()
+        self._backend.stop_waiting()
 
     def _status(self, faults: list[str]) -> int:
         """Signals first, then our own faults, then the driver's word, then the jobs'."""

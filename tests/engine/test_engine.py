@@ -598,10 +598,10 @@ def test_what_was_printed_is_not_printed_again(tmp_path: Path, name: str) -> Non
     printer = Printer()
     transcript = Transcript(printer, said, lambda: None)
     for piece in (b"one\n", b"two\nthr", b"ee\n"):
-        transcript.add(piece)
+        transcript.add_output(piece)
     transcript.start_over()
     for piece in pieces:
-        transcript.add(piece)
+        transcript.add_output(piece)
     printer.close()
     os.close(said)
     told = b"smpmake: what was printed so far was undone in part\n"
@@ -651,13 +651,13 @@ def test_a_question_looks_once_at_what_each_job_was_seen_to_do(
         bench.run(f"gcc -c {number}.c")
     bench.write(*(f"new{number}.h" for number in range(50)))
     looks: list[int] = []
-    end = Traces.end
+    end = Traces.end_trace
 
     def counted(self: Traces, slot: int) -> Trace:
         looks.append(slot)
         return end(self, slot)
 
-    monkeypatch.setattr(Traces, "end", counted)
+    monkeypatch.setattr(Traces, "end_trace", counted)
     answers = bench.ask(layout.ASK_NAMES, ".", command=slots - 1).answers
     assert answers == [layout.GUARD_ELSEWHERE]
     assert slots <= len(looks) <= 2 * slots  # for what was made since, and behind the listing

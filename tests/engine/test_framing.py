@@ -118,7 +118,7 @@ def test_the_place_of_what_its_shim_prints_holds_nothing_up(tmp_path: Path) -> N
         bench.engine.start_over(bench.build, whole=True)
     bench.run("gcc -c a.c")
     bench.workers.end(0)
-    transcript.add(b"behind\n")
+    transcript.add_output(b"behind\n")
     bench.engine.printer.close()
     assert (tmp_path / "said").read_text() == "behind\n"
     os.close(said)

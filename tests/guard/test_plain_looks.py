@@ -46,7 +46,7 @@ class Job:
         older: int | None = None,
     ) -> None:
         """older: when the newest earlier command was issued that has not ended, from now."""
-        trace = self._traces.begin(
+        trace = self._traces.begin_trace(
             0,
             now_ns() + issued,
             older_ns=None if older is None else now_ns() + older,
@@ -68,11 +68,11 @@ class Job:
     def read(self) -> set[str]:
         """Names of what it read below our folder, by its notes."""
         ours = f"{self.folder}/"
-        return {path.removeprefix(ours) for path in self._traces.end(0).reads if ours in path}
+        return {path.removeprefix(ours) for path in self._traces.end_trace(0).reads if ours in path}
 
     def wrote(self, path: str) -> bool:
         """Whether it has noted that it writes there."""
-        return path in self._traces.end(0).writes
+        return path in self._traces.end_trace(0).writes
 
     def close(self) -> None:
         self._traces.close()

@@ -434,7 +434,7 @@ def begun(traces: Traces, folder: Path) -> dict[str, str]:
     """The variables of a job that has said that it writes a.o and older.o there."""
     info = folder.stat()
     own = [output_check((info.st_dev, info.st_ino), name) for name in (b"a.o", b"older.o")]
-    trace = traces.begin(0, 0, own=own, asks_own=False)
+    trace = traces.begin_trace(0, 0, own=own, asks_own=False)
     began = time.time_ns()
     while now_ns() <= began:  # what is as old as the job may be somebody else's
         pass
@@ -473,7 +473,7 @@ def test_a_job_asks_nothing_about_what_it_has_said_that_it_writes(
         2 * [os.path.normpath(f"{tmp_path}/{name}")] if asks else []
     )
     assert {q.kind for q in server.asked} <= {layout.ASK_WRITE}
-    assert traces.end(0).writes == (os.path.normpath(f"{tmp_path}/{name}"),)
+    assert traces.end_trace(0).writes == (os.path.normpath(f"{tmp_path}/{name}"),)
     traces.close()
     board.close()
 
@@ -516,10 +516,10 @@ def test_what_is_no_part_of_the_build_is_neither_asked_about_nor_noted(
     board.publish(7, [(name_hash(b"lock"), ROLE_INPUT)])
     board.show(1, now_ns())
     traces = Traces(tmp_path, "lock" if is_litter else "")
-    trace = traces.begin(0, now_ns(), watched=True)
+    trace = traces.begin_trace(0, now_ns(), watched=True)
     job = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
     guarded(tmp_path, "sh", "-c", "echo > lock; cat lock; rm lock", **job)
     assert bool(server.asked) != is_litter
-    assert bool(traces.end(0).writes) != is_litter
+    assert bool(traces.end_trace(0).writes) != is_litter
     traces.close()
     board.close()

@@ -323,7 +323,7 @@ def test_without_a_descriptor_for_a_connection_it_waits_and_so_do_we(
     """One message; no loop around a socket that stays readable."""
 
     async def part(served: Served) -> None:
-        door, loop = served.server._door, asyncio.get_running_loop()
+        door, loop = served.server.door, asyncio.get_running_loop()
         short = door._socket = Short(door._socket, 3)  # type: ignore[assignment]
         turns = 0
 
@@ -349,7 +349,7 @@ def test_connections_leave_descriptors_for_everything_else(
 ) -> None:
     async def part(served: Served) -> None:
         # Both ends of each connection are ours.
-        served.server._door._most = len(os.listdir("/proc/self/fd")) + 60
+        served.server.door._most = len(os.listdir("/proc/self/fd")) + 60
         idle = []
         for _ in range(40):
             peer = socket.socket(socket.AF_UNIX)

@@ -42,7 +42,7 @@ class Waiting:
         """Runs code that uses the file by a name; raises AssertionError where it fails."""
         more = {}
         if job:
-            trace = self.traces.begin(0, now_ns(), watched=True)
+            trace = self.traces.begin_trace(0, now_ns(), watched=True)
             more = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
         session = self.folder / "session"
         with subprocess.Popen(
