@@ -149,10 +149,6 @@ PURE = (
     "timing",
 )
 TOUCHES = {"os", "time", "asyncio", "subprocess", "socket", "threading", "pathlib", "signal"}
-#: Lines that a module may have.
-LONGEST = {".py": 600, ".c": 600, ".h": 600}
-#: Only tables of options may be long: they are data.
-TABLES = {"commands/compiler_options.py"}
 #: Words that are tools' names too, and mean something else: options and commands of ours, and what
 #: a build file that we write for others runs.
 OTHER_MEANINGS = {
@@ -318,22 +314,6 @@ def test_no_two_parts_of_the_guard_need_each_other() -> None:
         needs.setdefault(path.stem, set()).update(set(included) - {path.stem})
     order = list(graphlib.TopologicalSorter(needs).static_order())
     assert order.index("hooks") > order.index("questions") > order.index("asking")
-
-
-def test_no_file_grows_into_a_god() -> None:
-    for path in PACKAGE.rglob("*"):
-        name = path.relative_to(PACKAGE).as_posix()
-        if path.suffix in LONGEST and name not in TABLES:
-            longest = LONGEST[path.suffix]
-            assert len(path.read_text().splitlines()) <= longest, path
-
-
-@pytest.mark.parametrize("name", sorted(TABLES))
-def test_what_may_be_long_holds_tables_and_no_logic(name: str) -> None:
-    tree = ast.parse((PACKAGE / name).read_text())
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    lines = sum((node.end_lineno or 0) - node.lineno + 1 for node in functions)
-    assert lines <= 10  # a rule for names that no list could hold
 
 
 def test_threads_are_started_in_one_place() -> None:

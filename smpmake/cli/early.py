@@ -44,7 +44,9 @@ def start(given: dict[str, Any], command: list[str]) -> int:
             return plainly(command)
         return build.follow(settings, command)
     try:
-        if ahead.load(_SESSION) and settings.verbosity <= 0:  # who wants to know more gets it
+        if (
+            ahead.load_modules(_SESSION) and settings.verbosity <= 0
+        ):  # who wants to know more gets it
             return _end(ahead, settings)
         from smpmake.cli import build
     except SHORT as error:

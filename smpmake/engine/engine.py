@@ -82,7 +82,7 @@ class Engine:
             Here(
                 slots,
                 clock.now,
-                self.priority.work,
+                self.priority.work_of,
                 pause=self._pause,
                 resume=self._resume,
                 wake=self._dispatch,
@@ -91,7 +91,7 @@ class Engine:
         )
         self.capacity = Capacity(
             slots,
-            Memory(slots, reserve, self.priority.needs),
+            Memory(slots, reserve, self.priority.memory_needed),
             tokens,
             disk.folder,
             board,
@@ -264,7 +264,7 @@ class Engine:
             self._pending.query_all()
 
     def forget_build(self, build: Build) -> None:
-        """A build is over, and with it what was remembered for its sake."""
+        """A build is over: drops it, and all that was remembered for its sake."""
         self.builds.pop(build.id, None)
         build.tools.launcher_logs.close()
         self._computer.disk.paths.forget()
@@ -273,7 +273,7 @@ class Engine:
             self._questions.drop_listings()  # no make is left that could be reading a listing
 
     def take_forecast(self, forecast: Forecast) -> None:
-        """Earlier builds of the project have been looked at."""
+        """Takes in what earlier builds tell: which jobs go first, and how much memory they need."""
         self.priority.take_forecast(forecast)
         self.capacity.memory.awaits_forecast = False
         again = self.scheduler.dispatch if self._computer.chaos.active else self.scheduler.reorder
@@ -284,7 +284,7 @@ class Engine:
         """Commands that run, commands that wait, and those of them that wait for memory."""
         running = self.scheduler.busy
         held = self.scheduler.held if self.capacity.lacks_memory else 0
-        begun = running + self._executor.away
+        begun = running + self._executor.jobs_away
         return running, max(0, len(self.scheduler.hazards) - begun), held
 
     def close(self) -> list[str]:

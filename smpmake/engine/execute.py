@@ -81,7 +81,7 @@ class Executor:
     # ------------------------------------------------------------------ issuing
 
     def issue_job(self, job: Job) -> list[Action]:
-        """A command enters; the actions are to be performed."""
+        """A command enters the engine; returns actions, which the caller is to have performed."""
         command = command_of(job)
         command.build.commands.command_entered()
         made = Kind(command.record.kind)
@@ -98,7 +98,7 @@ class Executor:
         return [command_of(job) for job in self._by_caller.get(caller, ())]
 
     @property
-    def away(self) -> int:
+    def jobs_away(self) -> int:
         """Jobs that other machines have, and that need no slot."""
         return sum(command_of(job).record.sent > 0 for job in self._running.values())
 
@@ -126,7 +126,7 @@ class Executor:
         finally:
             self._performing = False
         self._pending.show_counts()
-        self._observer.forget()
+        self._observer.drop_versions()
         turn = self._scheduler
         self._capacity.settle(turn.busy, short=turn.short, held=turn.held > 0)
 
@@ -155,7 +155,7 @@ class Executor:
                 self._cancelled(job, command)
 
     def dispatch(self) -> None:
-        """There may be room for one more."""
+        """Starts what can start: there may be room for one more job."""
         self.perform(self._scheduler.dispatch())
 
     def _start(self, job: Job, command: Command) -> None:
@@ -172,7 +172,7 @@ class Executor:
         trace = self._observer.job_starts(slot, job, command) if command.guarded else b""
         lent = self._lends(job, command)
         order = self._elsewhere.start(job, worker_request(job, trace, lent))
-        frame = order.frame(self._output.terminal(command), lent, self.workers.inherited)
+        frame = order.frame(self._output.terminal_for(command), lent, self.workers.inherited)
         self._chaos.later(functools.partial(self.workers.send, slot, frame))
 
     def _lends(self, job: Job, command: Command) -> bytes:
@@ -236,7 +236,7 @@ class Executor:
         self.perform([*first, *actions])
 
     def _find_again(self, build: Build) -> None:
-        """What could not be written down is final as soon as nothing is pending any more."""
+        """Makes changes that could not be written down final as soon as nothing is pending."""
         if build.undoing.journal is not None and build.undoing.journal.is_incomplete:
             self.make_final(build)
 
@@ -323,7 +323,7 @@ class Executor:
     # ------------------------------------------------------------------ from outside
 
     def make_final(self, build: Build) -> None:
-        """What was done so far becomes final, if every promise before has been kept."""
+        """Makes all that was done so far final, if every promise before has been kept."""
         undo = build.undoing.journal
         if undo is None or build.undoing.squashed:
             return
@@ -342,7 +342,7 @@ class Executor:
         self.perform(self._scheduler.cancel(lambda j: j is job, self._clock.now()))
 
     def withdraw_waiter(self, waiter: Waiter) -> None:
-        """Who asked went away before the answer."""
+        """A process that asked went away before the answer."""
         self.perform(self._scheduler.withdraw(waiter.carrier, self._clock.now()))
 
     def stop_build(self, build: Build) -> None:

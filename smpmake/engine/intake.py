@@ -100,7 +100,7 @@ class Intake:
             decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
-            caught = self._silence.digest(build, invoke, cwd, analysis)
+            caught = self._silence.digest_of_command(build, invoke, cwd, analysis)
         if caught:
             context.expect_silence()
             silent = self._silence.was_silent(build, caught)
@@ -162,7 +162,7 @@ class Intake:
         out: int,
     ) -> Analysis:
         """What its words mean, and what stands around it."""
-        files = self._foresight.files(cwd)
+        files = self._foresight.files_foreseen(cwd)
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
         if build.rules.takes_recipes and not invoke.unguarded:
             analysis = self._recipes.seen_in_recipe(analysis, invoke, cwd, out)
@@ -186,7 +186,7 @@ class Intake:
 
     def _is_run_by_unknown_scripts(self, analysis: Analysis, environment: Environment) -> bool:
         """The same of the tools in a recipe's line."""
-        scripts = self._programs.scripts(analysis.programs or (), environment)
+        scripts = self._programs.scripts_among(analysis.programs or (), environment)
         return any(self._may_write_more(os.fsencode(each), analysis.kind) for each in scripts)
 
     def _may_write_more(self, tool: bytes, kind: str) -> bool:

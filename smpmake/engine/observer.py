@@ -56,7 +56,7 @@ class Observer:
         if command.programs is None:
             return self._has_guard.get(_tool_of(command), False)
         return command.programs not in self._doubted and all(
-            map(self._proofs.has, command.programs)
+            map(self._proofs.has_seen, command.programs)
         )
 
     def has_been_seen(self, tool: bytes, kind: str) -> bool:
@@ -64,7 +64,7 @@ class Observer:
         return _tool(tool, kind) in self._has_guard
 
     def writes_more(self, tool: bytes, kind: str) -> bool:
-        """Whether it has written then what its words do not say."""
+        """Whether a tool has written what its words do not say."""
         return _tool(tool, kind) in self._writes_more
 
     def job_starts(self, slot: int, job: Job, command: Command) -> bytes:
@@ -104,9 +104,9 @@ class Observer:
         return newest_ns, False
 
     def job_ended(self, slot: int, job: Job, command: Command) -> bool:
-        """What it did, beside what its command line said.
+        """A job has ended: its record gets what it did beside what its command line said.
 
-        Returns whether it is known now of more commands that they ask for what they read.
+        Returns whether smpmake knows now of more commands that they ask for what they read.
         """
         trace = self._traces.end_trace(slot)
         command.record.reads = trace.reads
@@ -132,7 +132,7 @@ class Observer:
 
     def _learn(self, job: Job, command: Command, trace: Trace) -> bool:
         """Takes in what was seen; returns whether more is known than before."""
-        is_new = self._proofs.add(trace.programs, job.issued_ns)
+        is_new = self._proofs.add_programs(trace.programs, job.issued_ns)
         if not command.undeclared:
             return is_new
         if command.programs is not None:
@@ -147,25 +147,25 @@ class Observer:
         return is_new or self._has_guard[tool] is not before
 
     def command_left(self, job: Job, command: Command) -> None:
-        """A command has ended, or will not run."""
+        """A command has ended, or will not run: its outputs are files of this build now."""
         self._started_blind.discard(job)
         declared = job.operands.writes
         shared = set(command.wrote).difference(declared)
         self._versions.note_made(job.number, declared, shared)
 
     def keep_renamed(self, job: Job, source: str, target: str) -> bool:
-        """We do a command's work ourselves: whether earlier ones will find what they may read."""
+        """smpmake renames for a command: whether earlier ones still find what they may read."""
         keep = self._versions.keep_version
         waits = keep(source, job.number, Change.MOVED) | keep(target, job.number, Change.GONE)
         return not waits
 
-    def forget(self) -> None:
-        """What nobody is left to find need not be kept."""
+    def drop_versions(self) -> None:
+        """Drops the older files that no pending command can look for any more."""
         self._versions.drop_versions()
 
 
 def _can_be_watched(job: Job) -> bool:
-    """Whether what came into being behind its issue a command does not find unasked.
+    """Whether a command asks before it opens a file that came into being behind its issue.
 
     Who is waited for has nobody behind, and is to find what there is.
     """

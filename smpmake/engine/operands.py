@@ -170,7 +170,7 @@ class OperandResolver:
 
     def _promise_of_source(self, source: str) -> Promise:
         """What a file has of another one that is moved or linked there."""
-        known = self._pending.promise(source)
+        known = self._pending.promise_at(source)
         if known is not None:
             return known
         try:
@@ -185,7 +185,7 @@ class OperandResolver:
         if command.record.kind != Kind.FILE:
             return False
         for path in command.record.inputs:
-            promise = self._pending.promise(path)
+            promise = self._pending.promise_at(path)
             if promise is None:
                 if os.path.islink(path):
                     return True

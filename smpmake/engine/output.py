@@ -37,7 +37,7 @@ class JobOutput:
             self._sinks.take_descriptor(sink, fd)
             command.sinks += (sink,)
 
-    def terminal(self, command: Command) -> Terminal | None:
+    def terminal_for(self, command: Command) -> Terminal | None:
         """The terminal that a job prints to, if it does."""
         if command.group is not None:
             return command.group.terminal
@@ -47,12 +47,12 @@ class JobOutput:
         return terminal_of(command.invoke, out, err, printed=command.prints)
 
     def give_back_descriptors(self, command: Command) -> None:
-        """The job is over: who reads a pipe waits until all its writers are gone."""
+        """The job is over: closes its pipes, whose readers wait until all writers are gone."""
         for sink in command.sinks:
             self._sinks.give_back_descriptor(sink)
 
     def print_result(self, command: Command, number: int, out: bytes, err: bytes) -> None:
-        """A job ended, and this is what it said."""
+        """A job ended: prints what it said, each message with the command's name before it."""
         transcript = command.build.output.transcript
         if command.group is not None:
             command.group.output.append(out + err)
@@ -90,7 +90,7 @@ class JobOutput:
         return is_new or not build.output.is_drivers(sink)
 
     def note_said(self, command: Command) -> None:
-        """The shim of a command prints for it, and has not ended the line perhaps."""
+        """The shim of a command prints for it, and has perhaps not ended the line."""
         self._said(command.invoke.out, command.said)
 
     def _said(self, sink: FileId, text: bytes) -> None:
@@ -116,12 +116,12 @@ class JobOutput:
 
     @staticmethod
     def skip_job(command: Command, number: int) -> None:
-        """A job ended without anything to be printed in its place."""
+        """A job ended, and nothing is printed in its place."""
         if command.build.output.transcript is not None:
             command.build.output.transcript.fill_place(number, b"")
 
     def close(self) -> None:
-        """Gives everything back."""
+        """Closes all descriptors."""
         self._sinks.close()
 
 

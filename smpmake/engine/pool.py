@@ -259,7 +259,7 @@ class Pool:
         return complaints
 
     def _worker(self, slot: int) -> Worker | None:
-        """Who is to run a slot's job: its own worker, or else one that has nothing to do."""
+        """The worker for a slot's job: its own, or else one that has nothing to do."""
         worker = self._workers.get(slot)
         if worker is not None:
             return worker

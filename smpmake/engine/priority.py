@@ -34,7 +34,7 @@ class Priority:
         self._seen: dict[str, tuple[int, int]] = {}  # by tool: how many, bytes of all together
 
     def take_forecast(self, forecast: Forecast) -> None:
-        """Earlier builds of the project have been looked at."""
+        """Takes in what earlier builds of the project tell."""
         self.forecast = forecast
         self._usual_tail = _median(forecast.tails.values())
         self._usual = max(_SHORTEST, _median(seconds for _, seconds in forecast.sequel))
@@ -49,7 +49,7 @@ class Priority:
         tail = self.forecast.tail(output) if output else None
         return 0.0 if tail is None else -_step((tail - self._usual_tail) / self._usual)
 
-    def needs(self, job: Job) -> int:
+    def memory_needed(self, job: Job) -> int:
         """Bytes that a job will need."""
         output = _output(job)
         known = self.forecast.memory(output) if output else None
@@ -58,13 +58,13 @@ class Priority:
         count, total = self._seen.get(command_of(job).record.tool, (0, 0))
         return total // count if count else 0
 
-    def work(self, job: Job) -> float | None:
+    def work_of(self, job: Job) -> float | None:
         """Seconds of work that a job took in an earlier build, None if it is new."""
         output = _output(job)
         return self.forecast.work(output) if output else None
 
     def job_left(self, job: Job) -> None:
-        """A job has left."""
+        """A job has left the engine; its memory tells of others by its tool."""
         record = command_of(job).record
         if record.max_rss:
             count, total = self._seen.get(record.tool, (0, 0))

@@ -194,7 +194,7 @@ class Promises:
             self.silence.save()
         return [wrong.told for wrong in self._wrong.values()]
 
-    def save(self, *, succeeded: bool) -> None:
+    def save_learned(self, *, succeeded: bool) -> None:
         """The build is over: what it has learned is written down."""
         if self.known_failures is not None:
             self.known_failures.save()

@@ -32,7 +32,7 @@ class SilencePredictor:
         self._hazards = hazards
         self._paths = paths
 
-    def digest(self, build: Build, invoke: Invoke, cwd: str, analysis: Analysis) -> str:
+    def digest_of_command(self, build: Build, invoke: Invoke, cwd: str, analysis: Analysis) -> str:
         """What a command is known by; "" where nothing is predicted of it.
 
         Its status is an answer about its source, so another source makes another command.

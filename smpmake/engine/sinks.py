@@ -101,7 +101,7 @@ class Sinks:
         self._open: dict[FileId, tuple[int, int]] = {}  # descriptor, users
 
     def take_descriptor(self, file: FileId, fd: int) -> None:
-        """A job needs `file`; `fd` stands for it and is ours now."""
+        """A job prints to `file`; `fd` leads there and is ours now."""
         known = self._open.get(file)
         if known is None:
             self._open[file] = (fd, 1)
@@ -110,7 +110,7 @@ class Sinks:
             os.close(fd)
 
     def give_back_descriptor(self, file: FileId) -> None:
-        """A job needs `file` no more."""
+        """A job prints to `file` no more; the last one closes its descriptor."""
         fd, users = self._open[file]
         if users > 1:
             self._open[file] = (fd, users - 1)
@@ -119,7 +119,7 @@ class Sinks:
             self._printer.discard(fd)
 
     def descriptor(self, file: FileId) -> int:
-        """What stands for a file that some job needs; still ours."""
+        """The descriptor of a file that some job prints to; it stays ours."""
         return self._open[file][0]
 
     def write(self, file: FileId, data: bytes, *, at_once: bool = False) -> None:
@@ -131,7 +131,7 @@ class Sinks:
             self._printer.write(self._open[file][0], data)
 
     def close(self) -> None:
-        """Gives everything back."""
+        """Closes all descriptors."""
         for fd, _ in self._open.values():
             self._printer.discard(fd)
         self._open.clear()
@@ -157,7 +157,7 @@ class Transcript:
         self._repeated = 0  # and how much of that has come once more
 
     def start_over(self) -> None:
-        """The driver is run again: what was held back is dropped, what was printed not repeated."""
+        """The driver runs again: drops what was held back, and will not repeat what was printed."""
         self._drain()
         self._pieces.clear()
         self._positions.clear()
@@ -165,7 +165,7 @@ class Transcript:
         self._again, self._repeated = bytes(self._sent), 0
 
     def add_output(self, data: bytes) -> None:
-        """Output of the driver."""
+        """The driver has printed something."""
         self._pieces.append(data)
         self._flush()
 
@@ -176,7 +176,7 @@ class Transcript:
         self._pieces.append(None)
 
     def fill_place(self, number: int, data: bytes) -> None:
-        """A job ended (with or without output)."""
+        """A job ended, with or without output, which gets the place kept for it."""
         position = self._positions.pop(number, None)
         if position is None:
             self.add_output(data)

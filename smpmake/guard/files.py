@@ -61,7 +61,7 @@ class Files:
                 self._put(path, known[path])
 
     def names_left(self, written: Iterable[str], paths: Iterable[str]) -> None:
-        """It uses `paths` no more, and has written `written`."""
+        """A command uses `paths` no more, and has written `written`."""
         for path in paths:
             self._uses[path] -= 1
             if self._uses[path] == 0:
@@ -74,7 +74,7 @@ class Files:
                 if file is not None:
                     self._put(path, file)
 
-    def names(self, file: File) -> Iterable[str]:
+    def names_of(self, file: File) -> Iterable[str]:
         """The names in use that lead to a file."""
         return self._names.get(file, ())
 

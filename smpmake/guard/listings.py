@@ -34,7 +34,7 @@ class Listings:
         return listing
 
     def drop_listings(self) -> None:
-        """Removes them all: nobody reads one."""
+        """Removes all listings: no process reads one."""
         self._known.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -127,7 +127,7 @@ class Traces:
         return bool(lost) or path.startswith(_FOREIGN) or known.find(name, _HEAD, end) >= 0
 
     def drop_names(self) -> None:
-        """Builds are over: their names need not be shared with those of the next."""
+        """Drops the names that all notes share: the builds that had them are over."""
         self._names.clear()
 
     def close(self) -> None:

@@ -199,7 +199,7 @@ class Versions:
         for path in paths if limit > number + 1 else ():  # somebody was issued behind it
             self._made[path] = number, limit
             self._products.append((limit, path))
-            self._kept_names.made(path)
+            self._kept_names.note_made(path)
 
     def _maker(self, path: str) -> int:
         """The number of the command that has made a file while others waited."""
@@ -218,7 +218,7 @@ class Versions:
         return path in self._made or path in self._by_path
 
     def drop_versions(self) -> None:
-        """What nobody is left to find need not be kept."""
+        """Drops the older files that no pending command can look for any more."""
         oldest = self._hazards.oldest_undeclared
         while self._products and (oldest is None or self._products[0][0] <= oldest):
             limit, path = self._products.popleft()
@@ -233,14 +233,14 @@ class Versions:
             if version.file is not None:
                 _drop(self._by_file, version.file, version)
             if version.path not in self._by_path:
-                self._kept_names.forget(version.path)
+                self._kept_names.forget_paths(version.path)
             if version.private:
                 with contextlib.suppress(OSError):
                     self._themselves.pop(_file(os.stat(version.kept)), None)
                 remove_whole(version.kept)
 
     def _add(self, version: _Version, *, linked: bool = False) -> None:
-        self._kept_names.version(version.path, version.limit, linked=linked)
+        self._kept_names.version_path(version.path, version.limit, linked=linked)
         self._by_path.setdefault(version.path, []).append(version)
         if version.file is not None:
             self._by_file.setdefault(version.file, []).append(version)

@@ -67,7 +67,7 @@ class EarlyStart:
             )
             given_back.pop_all()
 
-    def load(self, modules: Iterable[str]) -> bool:
+    def load_modules(self, modules: Iterable[str]) -> bool:
         """Loads what a session needs; returns whether none is needed any more."""
         for module in modules:
             if self.is_over():

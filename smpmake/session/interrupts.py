@@ -36,17 +36,17 @@ class Interrupts:
         self._is_stopped = False
 
     def hear_signals(self) -> None:
-        """A driver is about to be started, which may be interrupted as soon as it says anything."""
+        """Hears signals: a driver is about to start, and may be interrupted from then on."""
         loop = asyncio.get_running_loop()
         for number in self._heard:
             loop.add_signal_handler(number, self._interrupted, number)
 
     def concern_driver(self, driver: Driver) -> None:
-        """It is this one, from now on."""
+        """Signals go to this driver from now on."""
         self._driver = driver
 
     def defer_signals(self) -> None:
-        """What is left to do takes a moment and must be done."""
+        """Notes signals for later: the driver has ended, and smpmake must finish its own work."""
         loop = asyncio.get_running_loop()
         for number in self._heard:
             loop.add_signal_handler(number, self._interrupted_late, number)

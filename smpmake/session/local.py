@@ -342,7 +342,7 @@ class LocalBackend(Backend):
         elif self._listener is not None:
             self._listener.close()
         went_wrong = self._record is None or self._record.driver_status or self._record.failures
-        self._build.promises.save(succeeded=not (went_wrong or self._stopped))
+        self._build.promises.save_learned(succeeded=not (went_wrong or self._stopped))
         leftovers: list[str] = []
         if self._build.output.transcript is not None:
             self._build.output.transcript.finish()  # with what came behind a lasting failure

@@ -41,14 +41,14 @@ class Sampler:
         self._machine: Machine | None = None
         with contextlib.suppress(OSError):
             self._machine = Machine()
-        self.take()
+        self.take_sample()
 
     @property
     def watched(self) -> int:
         """How many CPUs the samples are about; 0 where /proc could not be read."""
         return self._machine.count if self._machine is not None else 0
 
-    def take(self) -> Sample:
+    def take_sample(self) -> Sample:
         """One sample, now."""
         with contextlib.suppress(OSError):  # no descriptor for a look at /proc: as it was
             if self._machine is not None:
@@ -60,9 +60,9 @@ class Sampler:
         self._samples.append(sample)
         return sample
 
-    async def run(self, show: Callable[[Sample], None]) -> None:
+    async def take_samples(self, show: Callable[[Sample], None]) -> None:
         """Until cancelled."""
-        show(self.take())
+        show(self.take_sample())
         while True:
             await asyncio.sleep(self._interval)
-            show(self.take())
+            show(self.take_sample())

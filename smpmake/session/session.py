@@ -309,7 +309,7 @@ class Session:
             return await end
         finally:
             if watch is not None:
-                await watch.end()
+                await watch.stop_watching()
             self._interrupts.defer_signals()
 
     async def _end_of(self, driver: Driver) -> list[str]:
@@ -327,7 +327,7 @@ class Session:
             self._watching = self._watching or Watch(
                 self.record, self._backend, self._settings, self._sampler, self._turn
             )
-            self._watching.begin()
+            self._watching.watch_driver()
         except SHORT as error:
             self.record.notices.append(f"CPU and memory were not watched: {error}")
             return None

@@ -226,7 +226,7 @@ def deferred(count: int) -> list[Job]:
 def test_what_runs_already_needs_what_the_past_says() -> None:
     """The first starts before earlier builds have been looked at."""
     priority = Priority(Chaos(None))
-    found = Memory(2, 0, priority.needs, free=lambda: GIB)
+    found = Memory(2, 0, priority.memory_needed, free=lambda: GIB)
     jobs = deferred(2)
     found.awaits_forecast = True
     assert found.fits(jobs[0], alone=True)

@@ -123,7 +123,7 @@ class AllSeen(Proofs):
     def __init__(self) -> None:
         super().__init__(os.devnull, None)
 
-    def has(self, program: str) -> bool:
+    def has_seen(self, program: str) -> bool:
         return True
 
 
@@ -279,7 +279,7 @@ class Bench:
     def foreseen(self) -> Files:
         """The disk as the analysis of a command that is issued now sees it."""
         hazards, pending = self.engine.scheduler.hazards, self.engine._pending
-        return Foresight(hazards, pending, Paths()).files(str(self.folder))
+        return Foresight(hazards, pending, Paths()).files_foreseen(str(self.folder))
 
     def states(self) -> list[str]:
         """What became of each command so far."""

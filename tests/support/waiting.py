@@ -63,8 +63,8 @@ class Waiting:
         ) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
-            self.board.publish(3, output(self.folder / "work" / "text"))
-            self.board.show(1)
+            self.board.publish_claims(3, output(self.folder / "work" / "text"))
+            self.board.show_counts(1)
             (self.folder / "work" / "go").write_text("")
         assert process.returncode == 0
 
