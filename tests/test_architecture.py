@@ -316,6 +316,56 @@ def test_no_two_parts_of_the_guard_need_each_other() -> None:
     assert order.index("hooks") > order.index("questions") > order.index("asking")
 
 
+#: The parts of a build, and by which names others have a build.
+PARTS = {"commands", "output", "promises", "undoing", "replies", "tools", "parallel"}
+BUILDS = {"build", "_build", "outer", "inner"}
+#: Methods by which a list, a set or a table is changed.
+CHANGES = {"add", "append", "clear", "discard", "extend", "pop", "remove", "setdefault", "update"}
+
+
+def changed_from_outside(text: str) -> list[str]:
+    """Fields of a build or of one of its parts that a module changes though they are not its."""
+    changed: list[ast.expr] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Assign):
+            changed += node.targets
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            changed.append(node.target)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            changed += [node.func.value] * (node.func.attr in CHANGES)
+    found = []
+    for target in changed:
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if isinstance(target, ast.Attribute):
+            owner = target.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else ""
+            is_build = (owner.id if isinstance(owner, ast.Name) else name) in BUILDS
+            if is_build or name in PARTS:
+                found.append(ast.unparse(target))
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "build.rules = None",
+        "self._build.promises.broken = None",
+        "command.build.commands.done += 1",
+        "build.promises.lost.update(paths)",
+        "build.output.behind[file] = 1",
+    ],
+)
+def test_a_field_that_is_changed_from_outside_is_found(text: str) -> None:
+    assert len(changed_from_outside(text)) == 1
+
+
+def test_a_build_and_its_parts_change_their_fields_themselves() -> None:
+    for path in modules():
+        if room_of(path) in ("engine", "server", "session"):
+            assert changed_from_outside(path.read_text()) == [], path
+
+
 def test_threads_are_started_in_one_place() -> None:
     """Whose end is always seen; whoever waits for another may wait for one that never came."""
     started = re.compile(r"threading\.|ThreadPool|to_thread|run_in_executor|start_new_thread")

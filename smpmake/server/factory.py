@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import os
 from collections.abc import Callable
@@ -102,9 +101,16 @@ def _elsewhere(settings: Settings, folder: Path) -> Callable[[Here], Elsewhere]:
     found = discover(settings.engine, os.environ.get("PATH", os.defpath), settings.guard)
     if found is None:
         return Nowhere
-    try:
-        cluster = Cluster(found.client, found.hosts, settings.remote, folder / FOLDER)
-    except OSError as error:
-        log.warning("%s cannot be watched: %s", found.client.name, error.strerror)
-        return Nowhere
-    return functools.partial(Distribution, cluster)
+
+    def distribute(here: Here) -> Elsewhere:
+        try:
+            cluster = Cluster(
+                *(found.client, found.hosts, settings.remote, folder / FOLDER),
+                *(here.wake, here.say),
+            )
+        except OSError as error:
+            log.warning("%s cannot be watched: %s", found.client.name, error.strerror)
+            return Nowhere(here)
+        return Distribution(cluster, here)
+
+    return distribute

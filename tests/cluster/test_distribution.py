@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,9 +49,6 @@ class FakeCluster:
     def has_room(self) -> bool:
         return len(self.taken) < self.total
 
-    def connect(self, wake: Callable[[], None], say: Callable[[str], None]) -> None:
-        self.wake, self.say = wake, say
-
     def state(self) -> list[HostState]:
         return []
 
@@ -98,7 +94,11 @@ class FakeCluster:
 
 
 def elsewhere(cluster: FakeCluster) -> Callable[[Here], Elsewhere]:
-    return functools.partial(Distribution, cast("Cluster", cluster))
+    def distribute(here: Here) -> Elsewhere:
+        cluster.wake, cluster.say = here.wake, here.say
+        return Distribution(cast("Cluster", cluster), here)
+
+    return distribute
 
 
 def unused(bench: Bench) -> str:
