@@ -120,7 +120,7 @@ class BuildOutput:
 
 
 class Build:
-    """State of one build.
+    """State of one build; each of its parts alone changes its own fields.
 
     id        its name on the wire, unique among the builds of a server.
     rules     what the user decided for it.
@@ -146,6 +146,7 @@ class Build:
         outer = (outer.outer or outer) if outer is not None else None
         self.outer: Build | None = outer
         self.commands = BuildCommands()
+        # mypy needs the types, since they come from another build.
         self.output: BuildOutput = BuildOutput(output, outer.output if outer is not None else None)
         self.promises: Promises = Promises(outer.promises if outer is not None else None)
         self.undoing: Undoing = outer.undoing if outer is not None else Undoing()

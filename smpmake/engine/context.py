@@ -155,8 +155,8 @@ class Context:
 
     def can_be_checked(self) -> bool:
         """See policy.Context."""
-        real, undo = os.fsdecode(self._invoke.real), self._build.undoing.journal
-        if undo is None or not undo.is_whole or real in self._build.tools.distrusted:
+        build, real = self._build, os.fsdecode(self._invoke.real)
+        if not build.undoing.reaches_back or real in build.tools.distrusted:
             return False
         return takes_guard(real) and not self.is_pending(real)
 

@@ -31,7 +31,6 @@ from smpmake.engine.pool import Hire
 from smpmake.engine.priority import Priority
 from smpmake.engine.programs import Programs
 from smpmake.engine.replies import Reply
-from smpmake.engine.silence import SilencePredictor
 from smpmake.engine.sinks import Printer
 from smpmake.forecast import Forecast
 from smpmake.guard.pending import Pending
@@ -83,8 +82,8 @@ class Engine:
                 slots,
                 clock.now,
                 self.priority.work_of,
-                pause=self._pause,
-                resume=self._resume,
+                pause=lambda job: self._executor.perform(self.scheduler.pause(job)),
+                resume=lambda job: self._executor.perform(self.scheduler.resume(job)),
                 wake=self._dispatch,
                 say=self._tell_all,
             )
@@ -115,7 +114,6 @@ class Engine:
         proofs = proofs or Proofs(native.guard(), None)
         observer = Observer(hazards, self._pending, self._traces, versions, proofs)
         programs = Programs(disk.folder / "questions", disk.paths, hazards.is_written)
-        silence = SilencePredictor(hazards, disk.paths)
         self._output = JobOutput(self.printer)
         self._executor = Executor(
             computer,
@@ -123,7 +121,7 @@ class Engine:
             self.scheduler,
             self._pending,
             self._questions,
-            outcome=Outcome(computer, self._output, silence),
+            outcome=Outcome(computer, self._output),
             output=self._output,
             observer=observer,
             priority=self.priority,
@@ -149,7 +147,6 @@ class Engine:
             observer=observer,
             workers=self.workers,
             elsewhere=self.elsewhere,
-            silence=silence,
             programs=programs,
         )
 
@@ -157,12 +154,6 @@ class Engine:
 
     def _dispatch(self) -> None:
         self._executor.dispatch()
-
-    def _pause(self, job: Job) -> None:
-        self._executor.perform(self.scheduler.pause(job))
-
-    def _resume(self, job: Job) -> None:
-        self._executor.perform(self.scheduler.resume(job))
 
     def _may_have_open(self, job: Job, path: str) -> bool:
         return job.slot is None or self._traces.has_opened(job.slot, path)

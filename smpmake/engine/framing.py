@@ -23,12 +23,18 @@ _COLUMNS: Final = 80  # where nobody says how many there are
 _TOLD: Final = re.compile(rb"(?:libtool: (?:compile|link):(?! *(?:warning|error):)[^\n]*\n)*")
 
 
+def terminal_size(fd: int) -> os.terminal_size | None:
+    """The size of the terminal that a descriptor leads to; None where it is no terminal."""
+    try:
+        return os.get_terminal_size(fd)
+    except OSError:
+        return None
+
+
 def width_of(fd: int) -> int:
     """The columns of a terminal; of anything else those that most have."""
-    try:
-        return os.get_terminal_size(fd).columns or _COLUMNS
-    except OSError:
-        return _COLUMNS
+    size = terminal_size(fd)
+    return (size.columns if size is not None else 0) or _COLUMNS
 
 
 def has_open_line(fd: int) -> bool:
@@ -52,13 +58,8 @@ def fresh_line(fd: int, term: str) -> bytes:
     Blanks for a whole row: from its beginning they fill it, and the carriage returns to it; from
     anywhere else they end in the next one.  zsh's prompt begins so.
     """
-    if term == "dumb":
-        return b""
-    try:
-        columns = os.get_terminal_size(fd).columns
-    except OSError:
-        return b""
-    return b" " * columns + b"\r"
+    size = terminal_size(fd) if term != "dumb" else None
+    return b" " * size.columns + b"\r" if size is not None else b""
 
 
 def told(text: bytes, behind: bytes) -> tuple[bytes, bytes, bytes]:

@@ -13,6 +13,7 @@ from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
 from smpmake.decide.known_failures import digest_of
 from smpmake.disk.elf import is_script
+from smpmake.engine import silence
 from smpmake.engine.build import Build
 from smpmake.engine.computer import Computer
 from smpmake.engine.context import Context
@@ -25,7 +26,6 @@ from smpmake.engine.pool import Workers
 from smpmake.engine.programs import Programs
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.replies import Reply
-from smpmake.engine.silence import SilencePredictor
 from smpmake.guard.pending import Pending
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
@@ -44,7 +44,6 @@ class Intake:
         observer: Observer,
         workers: Workers,
         elsewhere: Elsewhere,
-        silence: SilencePredictor,
         programs: Programs,
     ) -> None:
         self._paths = computer.disk.paths
@@ -55,7 +54,6 @@ class Intake:
         self._observer = observer
         self._workers = workers
         self._elsewhere = elsewhere
-        self._silence = silence
         self._programs = programs
         self._foresight = Foresight(hazards, pending, self._paths)
         self._recipes = Recipes(hazards, self._paths, self._processes)
@@ -100,10 +98,12 @@ class Intake:
             decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
-            caught = self._silence.digest_of_command(build, invoke, cwd, analysis)
+            caught = silence.digest_of_command(
+                self._hazards, self._paths, build, invoke, cwd, analysis
+            )
         if caught:
             context.expect_silence()
-            silent = self._silence.was_silent(build, caught)
+            silent = silence.was_silent(build, caught)
             anyway = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
             listens = anyway.deferred and silent is None
             if anyway.deferred and silent:

@@ -12,7 +12,7 @@ from smpmake.engine.command import Command
 from smpmake.engine.computer import Computer
 from smpmake.engine.environment import Environment
 from smpmake.engine.output import JobOutput
-from smpmake.engine.silence import SilencePredictor
+from smpmake.engine.silence import check_prediction
 from smpmake.engine.tools import make_keeps_going, wmake_options_above
 from smpmake.protocol.working import Result
 from smpmake.records import REUSED, CommandRecord, Failure
@@ -23,19 +23,18 @@ from smpmake.undo.reuse import Finished, key_of, prints_of
 class Outcome:
     """One per engine."""
 
-    def __init__(self, computer: Computer, output: JobOutput, silence: SilencePredictor) -> None:
+    def __init__(self, computer: Computer, output: JobOutput) -> None:
         self._disk = computer.disk
         self._journal = computer.journal
         self._processes = computer.processes
         self._output = output
-        self._silence = silence
 
     def job_ended(self, job: Job, command: Command, result: Result, why: str) -> tuple[bool, bool]:
         """A job has ended; `why` it failed, if so.
 
         Returns whether it did what was promised, and if not, whether what followed must stop.
         """
-        wrong = self._silence.check_prediction(command, result)
+        wrong = check_prediction(command, result)
         if wrong:
             return False, self._guessed_wrong(job, command, result, wrong, Reason.MISPREDICTED)
         if result.ok and command.checked:

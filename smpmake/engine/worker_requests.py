@@ -12,6 +12,7 @@ from smpmake.commands.families import mark_of_alone
 from smpmake.disk.elf import is_static
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import changed, serial
+from smpmake.engine.framing import terminal_size
 from smpmake.protocol import frames, layout
 from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Inherited, Terminal, encode_job
@@ -104,8 +105,8 @@ def terminal_of(invoke: Invoke, out: int, err: int, *, printed: bool = False) ->
     Two different ones are one too many: then it is that of stderr, where messages go.
     printed: stdout is an output of its own, and no terminal.
     """
-    of_err = _terminal_size(err)
-    of_out = of_err if invoke.out == invoke.err else _terminal_size(out)
+    of_err = terminal_size(err)
+    of_out = of_err if invoke.out == invoke.err else terminal_size(out)
     size = of_err or of_out
     if size is None:
         return None
@@ -113,10 +114,3 @@ def terminal_of(invoke: Invoke, out: int, err: int, *, printed: bool = False) ->
     if invoke.out == invoke.err and not printed:
         flags |= layout.JOB_TERMINAL_OUT
     return Terminal(flags, size.lines, size.columns)
-
-
-def _terminal_size(fd: int) -> os.terminal_size | None:
-    try:
-        return os.get_terminal_size(fd)
-    except OSError:
-        return None
