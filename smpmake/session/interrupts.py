@@ -56,7 +56,7 @@ class Interrupts:
         assert driver is not None  # the loop first turns when the driver has been started
         if self.by is not None:
             self._stop()
-            driver.signal(signal.SIGKILL)
+            driver.keeper.signal(signal.SIGKILL)
             return
         self.by = number
         driver.ended.add_done_callback(lambda _: self._stop_once())
@@ -70,12 +70,12 @@ class Interrupts:
     def _pass_on(self, driver: Driver) -> None:
         assert self.by is not None
         if not driver.ended.done():
-            driver.signal(self.by)
+            driver.keeper.signal(self.by)
         self._stop_once()
 
     def _escalate(self, driver: Driver) -> None:
         if not driver.ended.done():
-            driver.signal(signal.SIGKILL)
+            driver.keeper.signal(signal.SIGKILL)
         self._stop()
 
     def _stop_once(self) -> None:

@@ -146,7 +146,9 @@ class Session:
             finally:
                 if self._driver is not None:
                     if self._interrupts.by is not None or sys.exc_info()[0] is not None:
-                        self._driver.signal(signal.SIGKILL)  # what outlived it has had its time
+                        self._driver.keeper.signal(
+                            signal.SIGKILL
+                        )  # what outlived it has had its time
                     self._driver.close()
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
@@ -175,7 +177,7 @@ class Session:
             faults = await self._see_through(driver)
         await ready
         if faults:
-            driver.signal(signal.SIGKILL)
+            driver.keeper.signal(signal.SIGKILL)
             await driver.alone
             await self._take_back()
         else:
@@ -217,7 +219,7 @@ class Session:
         """A promise was wrong: the driver must not go on by it."""
         assert self._driver is not None
         self._killed = True
-        self._driver.signal(signal.SIGKILL)
+        self._driver.keeper.signal(signal.SIGKILL)
 
     def _command(self) -> list[str]:
         """What is run: a wmake gets options of ours (commands/wmake.py)."""
@@ -241,7 +243,7 @@ class Session:
         if not record.failures and self._interrupts.by is None:
             return False
         backend = self._backend
-        driver.signal(signal.SIGKILL)  # what it left behind goes by what is not true
+        driver.keeper.signal(signal.SIGKILL)  # what it left behind goes by what is not true
         await driver.alone
         wrong = backend.learn_failures()
         if self._interrupts.by is not None:
@@ -362,12 +364,12 @@ class Session:
         log.error("internal error: %s", context.get("message"), exc_info=error)
         self._faults.append(f"internal error: {error!r}")
         self._backend.stop_build(signal.SIGTERM)
-        driver.signal(signal.SIGTERM)
+        driver.keeper.signal(signal.SIGTERM)
         asyncio.get_running_loop().call_later(PATIENCE, self._give_up, driver)
 
     def _give_up(self, driver: Driver) -> None:
         if not driver.ended.done():
-            driver.signal(signal.SIGKILL)
+            driver.keeper.signal(signal.SIGKILL)
         self._backend.stop_waiting()
 
     def _status(self, faults: list[str]) -> int:
