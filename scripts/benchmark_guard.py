@@ -134,10 +134,10 @@ def _as_a_job(folder: Path) -> dict[str, str]:
     from smpmake.guard.traces import Traces
 
     board = Scoreboard(folder / "board")
-    board.publish(1, [(name_hash(b"o%d.o" % n), OUTPUT) for n in range(PENDING)])
-    board.show(PENDING)
+    board.publish_claims(1, [(name_hash(b"o%d.o" % n), OUTPUT) for n in range(PENDING)])
+    board.show_counts(PENDING)
     board.close()
-    trace = Traces(folder).begin(0, 0)
+    trace = Traces(folder).begin_trace(0, 0)
     return {
         **with_a_guard(folder),
         "LD_PRELOAD": native.guard(),

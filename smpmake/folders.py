@@ -4,7 +4,7 @@ settings may be."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -38,6 +38,16 @@ def of_project(project: str, suffix: str = "", base: Path | None = None) -> Path
 
     name = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
     return (base or state() / "projects") / f"{name}{suffix}"
+
+
+def replace_file(path: Path, lines: Iterable[str]) -> None:
+    """Writes a file of ours, whole or not at all.  Raises OSError."""
+    import tempfile  # few builds have anything to save
+
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+        file.writelines(lines)
+    os.replace(file.name, path)
 
 
 def cache() -> Path:

@@ -179,10 +179,6 @@ PURE = (
     "timing",
 )
 TOUCHES = {"os", "time", "asyncio", "subprocess", "socket", "threading", "pathlib", "signal"}
-#: Lines that a module may have.
-LONGEST = {".py": 600, ".c": 600, ".h": 600}
-#: Only tables of options may be long: they are data.
-TABLES = {"commands/compiler_options.py"}
 #: Words that are tools' names too, and mean something else: options and commands of ours, and what
 #: a build file that we write for others runs.
 OTHER_MEANINGS = {
@@ -351,20 +347,54 @@ def test_no_two_parts_of_the_guard_need_each_other() -> None:
     assert order.index("hooks") > order.index("questions") > order.index("asking")
 
 
-def test_no_file_grows_into_a_god() -> None:
-    for path in PACKAGE.rglob("*"):
-        name = path.relative_to(PACKAGE).as_posix()
-        if path.suffix in LONGEST and name not in TABLES:
-            longest = LONGEST[path.suffix]
-            assert len(path.read_text().splitlines()) <= longest, path
+#: The parts of a build, and by which names others have a build.
+PARTS = {"commands", "output", "promises", "undoing", "replies", "tools", "parallel"}
+BUILDS = {"build", "_build", "outer", "inner"}
+#: Methods by which a list, a set or a table is changed.
+CHANGES = {"add", "append", "clear", "discard", "extend", "pop", "remove", "setdefault", "update"}
 
 
-@pytest.mark.parametrize("name", sorted(TABLES))
-def test_what_may_be_long_holds_tables_and_no_logic(name: str) -> None:
-    tree = ast.parse((PACKAGE / name).read_text())
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    lines = sum((node.end_lineno or 0) - node.lineno + 1 for node in functions)
-    assert lines <= 10  # a rule for names that no list could hold
+def changed_from_outside(text: str) -> list[str]:
+    """Fields of a build or of one of its parts that a module changes though they are not its."""
+    changed: list[ast.expr] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Assign):
+            changed += node.targets
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            changed.append(node.target)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            changed += [node.func.value] * (node.func.attr in CHANGES)
+    found = []
+    for target in changed:
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if isinstance(target, ast.Attribute):
+            owner = target.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else ""
+            is_build = (owner.id if isinstance(owner, ast.Name) else name) in BUILDS
+            if is_build or name in PARTS:
+                found.append(ast.unparse(target))
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "build.rules = None",
+        "self._build.promises.broken = None",
+        "command.build.commands.done += 1",
+        "build.promises.lost.update(paths)",
+        "build.output.behind[file] = 1",
+    ],
+)
+def test_a_field_that_is_changed_from_outside_is_found(text: str) -> None:
+    assert len(changed_from_outside(text)) == 1
+
+
+def test_a_build_and_its_parts_change_their_fields_themselves() -> None:
+    for path in modules():
+        if room_of(path) in ("engine", "server", "session"):
+            assert changed_from_outside(path.read_text()) == [], path
 
 
 def test_threads_are_started_in_one_place() -> None:

@@ -283,7 +283,10 @@ def test_p8_what_jobs_say_is_not_lost(space: Space) -> None:
 def test_without_p8_it_is_lost(space: Space) -> None:
     """smpmake catches a job's output, and prints none of it."""
     space.write(WARNS)
-    change = "from smpmake.engine.output import JobOutput\nJobOutput.print = lambda *given: None\n"
+    change = (
+        "from smpmake.engine.output import JobOutput\n"
+        "JobOutput.print_result = lambda *given: None\n"
+    )
     ended = without.run(space, change, ["sh", "-c", "gcc -c warns.c; exit 0"])
     assert (ended.status, ended.err.count(WARNING)) == (0, 0)
 

@@ -85,7 +85,7 @@ class Capacity:
         if most < wanted:  # then no token is taken
             return most
         lent = self.lending.lent
-        tokens = self._tokens.most(wanted + lent)
+        tokens = self._tokens.most_slots(wanted + lent)
         self._refused = tokens < wanted + lent
         return min(most, tokens - lent)
 
@@ -99,9 +99,9 @@ class Capacity:
             if held or self._tokens.contended:
                 self.lending.take_back()
             elif not short:
-                self.lending.share_out(busy, lambda used: self._tokens.most(used + 1) > used)
+                self.lending.share_out(busy, lambda used: self._tokens.most_slots(used + 1) > used)
         used = busy + self.lending.lent
-        self._tokens.settle(used, self._wake if short and self._refused else None)
+        self._tokens.settle_tokens(used, self._wake if short and self._refused else None)
         self._checks.others_use(used)
         if held:
             self._look_again(_MEMORY_AGAIN)

@@ -72,7 +72,7 @@ class SharedSlots:
         """See Tokens."""
         return bool(self._rows(_SLOTS, _BUILDS))
 
-    def most(self, wanted: int) -> int:
+    def most_slots(self, wanted: int) -> int:
         """See Tokens; the first slot, of which nobody asks, is one of them."""
         if self._fd < 0:
             return wanted
@@ -81,7 +81,7 @@ class SharedSlots:
         self.shared |= most < wanted
         return most
 
-    def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
+    def settle_tokens(self, busy: int, wake: Callable[[], None] | None) -> None:
         """See Tokens."""
         if self._fd < 0:
             return
@@ -106,7 +106,7 @@ class SharedSlots:
 
     def close(self) -> None:
         """Gives everything back; once.  The last one takes the file with him."""
-        self.settle(0, None)
+        self.settle_tokens(0, None)
         if self._watch is not None:
             self._watch.close()
         self._lock(self._row, fcntl.F_UNLCK)
@@ -129,7 +129,7 @@ class SharedSlots:
         if self._wake is not None:
             self._wake()
         elif self._wishing:
-            self.settle(self._busy, None)
+            self.settle_tokens(self._busy, None)
 
     def _take(self, wanted: int) -> int:
         """Takes as many as can be had, up to `wanted`; how many may be used now.  What a stopped

@@ -14,11 +14,11 @@ class Tokens(Protocol):
         """Whether others use the tokens that we do not."""
         return False
 
-    def most(self, wanted: int) -> int:
+    def most_slots(self, wanted: int) -> int:
         """How many slots may be used now; takes tokens for `wanted` of them."""
         return wanted
 
-    def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
+    def settle_tokens(self, busy: int, wake: Callable[[], None] | None) -> None:
         """So many are in use now; `wake` is to be called when there may be another, None where
         nobody was refused one."""
         return

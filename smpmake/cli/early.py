@@ -19,8 +19,8 @@ from smpmake.session.limits import SHORT
 _SESSION: Final = (
     *("shutil", "smpmake.reports.idle", "socket", "subprocess", "dataclasses", "logging"),
     *("threading", "concurrent.futures", "asyncio", "smpmake.commands.families"),
-    *("smpmake.cli.build", "smpmake.engine.build", "smpmake.session.local"),
-    "smpmake.session.session",
+    *("smpmake.cli.build", "smpmake.engine.promises", "smpmake.engine.build"),
+    *("smpmake.session.local", "smpmake.session.session"),
 )
 
 
@@ -53,7 +53,8 @@ def start(given: dict[str, Any], command: list[str]) -> int:
     try:
         if os.path.basename(command[0]) not in MAKES:  # those have a command at once
             ahead.wait()
-        if ahead.load(_SESSION) and settings.verbosity <= 0:  # who wants to know more gets it
+        # Who wants to know more gets it.
+        if ahead.load_modules(_SESSION) and settings.verbosity <= 0:
             return _end(ahead, settings)
         from smpmake.cli import build
     except SHORT as error:

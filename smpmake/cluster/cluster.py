@@ -30,6 +30,7 @@ class Cluster:
     hosts   who compiles.  complaints: what the user has been told of them.  places: their room.
     most    how many compiles are sent at once, 0 for as many as the hosts take.
     folder  is ours, and goes with the session.
+    wake    is called when there may be room.  say: is called with what the user is to be told.
     """
 
     def __init__(
@@ -38,6 +39,8 @@ class Cluster:
         hosts: Iterable[Host],
         most: int,
         folder: Path,
+        wake: Callable[[], None],
+        say: Callable[[str], None],
     ) -> None:
         hosts = tuple(hosts)
         self.client = client
@@ -45,17 +48,13 @@ class Cluster:
         self._watch = Watch()
         self._canaries = Canaries(client, folder / "canaries")
         self._tasks: set[asyncio.Task[None]] = set()
-        self._wake: Callable[[], None] = lambda: None
-        self._say: Callable[[str], None] = lambda text: None
+        self._wake = wake
+        self._say = say
         self._faults: dict[str, str] = {}
         self.complaints: list[str] = []
         self.hosts = hosts
         self.places = Places(hosts, most or sum(host.slots for host in hosts), self._check)
-
-    def connect(self, wake: Callable[[], None], say: Callable[[str], None]) -> None:
-        """Whom to call when there may be room, and with what the user is to be told."""
-        self._wake, self._say = wake, say
-        if self.client.changes:
+        if client.changes:
             self._tasks.add(asyncio.get_running_loop().create_task(self._follow()))
 
     def _tell(self, text: str) -> None:

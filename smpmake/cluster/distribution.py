@@ -77,7 +77,6 @@ class Distribution:
         self._usual: tuple[float, float] | None = None  # ns: preprocessed here, compiled there
         self._tally = _Tally()
         self._sources = Sources()
-        cluster.connect(here.wake, here.say)
 
     def takes(self, command: Command, analysis: Analysis) -> object:
         """See Elsewhere."""

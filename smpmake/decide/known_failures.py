@@ -90,12 +90,7 @@ class KnownFailures:
             if not self._commands:
                 self._path.unlink(missing_ok=True)
                 return
-            import tempfile  # few builds learn anything
-
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with tempfile.NamedTemporaryFile("w", dir=self._path.parent, delete=False) as file:
-                for digest, command in self._commands.items():
-                    file.write(f"{digest}\t{command}\n")
-            os.replace(file.name, self._path)
+            rows = self._commands.items()
+            folders.replace_file(self._path, [f"{digest}\t{command}\n" for digest, command in rows])
         except OSError:
             return  # then the next build learns it again

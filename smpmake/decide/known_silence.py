@@ -91,20 +91,13 @@ class KnownSilence:
         rows = list(self._silent.items())[-_MOST:]
         try:
             if rows:
-                _replace(self._path, [f"{digest} {int(silent)}\n" for digest, silent in rows])
+                folders.replace_file(
+                    self._path, [f"{digest} {int(silent)}\n" for digest, silent in rows]
+                )
             if self._older is not None:
                 self._older.unlink(missing_ok=True)
         except OSError:
             return  # then the next build hears it again
-
-
-def _replace(path: Path, lines: list[str]) -> None:
-    import tempfile  # few builds have anything to save
-
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-        file.writelines(lines)
-    os.replace(file.name, path)
 
 
 def digest_in_environment(cwd: bytes, argv: bytes, env: bytes) -> str:

@@ -81,7 +81,3 @@ class Disk:
         self.remove(*(entry.path for entry in os.scandir(folder)))
         with contextlib.suppress(OSError):
             os.rmdir(folder)
-
-    def close(self) -> None:
-        """Gives descriptors back; what is private goes with the session's folder."""
-        self._clock.close()

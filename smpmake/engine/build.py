@@ -1,298 +1,193 @@
-"""One build inside a server: its rules, its outcome so far, its records."""
+"""One build inside a server: its rules, its commands, and what each of its parts keeps."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
 
-from smpmake.commands.model import Reason
-from smpmake.decide.known_failures import digest_of
-from smpmake.engine.environment import Environment
-from smpmake.engine.shown import Shown
+from smpmake.commands import messages
+from smpmake.engine.framing import Shown
+from smpmake.engine.parallel import ParallelDriver
+from smpmake.engine.promises import Promises
+from smpmake.engine.replies import Replies
+from smpmake.engine.tools import Tools
+from smpmake.engine.undoing import Undoing
+from smpmake.records import REUSED
+from smpmake.units import plain
 
 if TYPE_CHECKING:
     from smpmake.config import Settings
-    from smpmake.decide.known_failures import KnownFailures
-    from smpmake.decide.known_silence import KnownSilence
     from smpmake.engine.sinks import Transcript
-    from smpmake.protocol.wire import FileId, Invoke
-    from smpmake.records import CommandRecord, Failure, Stall
-    from smpmake.schedule.job import Job
-    from smpmake.undo.journal import UndoJournal
-    from smpmake.undo.reuse import Finished, Reusable
+    from smpmake.protocol.wire import FileId
+    from smpmake.protocol.working import Result
+    from smpmake.records import BuildRecord, CommandRecord, Stall
+
+_LONGEST_TEXT: Final = 32 << 10  # bytes of one command's: what matters stands first
+_MOST_TEXT: Final = 4 << 20  # bytes of a build's
 
 
-class Misprediction(NamedTuple):
-    """A promise that was not kept.
+class BuildCommands:
+    """The commands of one build.
 
-    argv     the command's words.
-    caller   see Command.caller.
-    failure  how it failed.
-    guessed  it did not fail, but was not silent as before (engine/silence), or did something else
-             than its words say.
+    records  of all of them, in the order of issue.
+    present  how many have not left the engine.
+    done     jobs that have ended.
+    empty    set while none is present.
     """
 
-    argv: bytes
-    caller: bytes
-    failure: Failure
-    guessed: bool = False
-
-    @property
-    def told(self) -> str:
-        """What went wrong, for people."""
-        command = self.failure.record.brief
-        if self.guessed:
-            if self.failure.record.reason == Reason.UNCHECKED:
-                return f"did not do what its words say ({self.failure.why}): {command}"
-            return f"{self.failure.why}, unlike in an earlier build: {command}"
-        return f"failed after its success was promised: {command}"
-
-
-_MOST_SHARED: Final = 1000
-
-
-@dataclass(slots=True)
-class Build:
-    """State of one build.
-
-    id             its name on the wire, unique among the builds of a server.
-    rules          what the user decided for it.
-    driver_output  which files the driver has as stdout and stderr, where that is known.
-    began          when it began, wall clock, s.
-    transcript     restores the order of output of the serial build; None where output is live.
-    broken         the first command whose promised success was wrong.
-    stopping       128+n once signal n ended the build.
-    refused        a shim has been told why nothing is run any more: it is said once.
-    lost           outputs of commands that have failed: who needs one is waited for.
-    present        commands of this build that have not left the engine.
-    done           jobs that have ended.
-    empty          set while none is present.
-    records        of all its commands, in the order of issue.
-    failures       promises of success that were wrong.
-    reported       other failures: the driver learned of them.
-    notices        what the user is to be told at the end.
-    stalls         who waited for pending commands.
-    promised       what its deferred commands were to write, so far.
-    known_failures the commands whose status is known to matter.
-    silence        the commands that said nothing in earlier builds; None: nothing is predicted.
-    wrong          the promises of success that were wrong, by the commands' digests.
-    distrusted     programs that did not write what their words say: they run in place from then on.
-    shared         files that one command makes for many, with what those have in common.
-    headers        how many of its commands wrote what could be a header.
-    wmakes         there is a wmake in it: what that looks at by itself matters.
-    driver         the command that is the build, empty where nobody knows it.
-    parallel       what below it runs commands in parallel by itself ("make -j2"), "" for nothing.
-    looks, together, beside, brought  how that is found out: engine/parallel.py.
-    outer          the build in which this one was started, if that can be taken back.
-    undo           the journal by which what it did can be taken back; None where nothing can.
-    finished       commands that have succeeded, as long as what they made may be needed again.
-    tells_folders  a make has said which folder it enters, as an inner one does.
-    makes         which were looked at for that: environments with folders, hashed.
-    reusable       results of a run that was undone.
-    on_squash      called once, when a promise was wrong and what followed is to be taken back.
-    squashed       that has happened.
-    awaited        callers whose commands are all waited for, because a promise to one was wrong.
-    repeats        how often the driver has been run again.
-    patient        every command is waited for.
-    owed           failures whose very command is still to be told, or to succeed.
-    environments   the environments of its commands, each once, by its bytes.
-    texts          texts that its commands have in common, each once.
-    launcher_logs  descriptors of launchers' logs, by name; -1: it is to keep none.
-    said           characters of output that its records hold (engine/diagnostics.py).
-    behind         what stands behind the driver's output where we stand in between.
-    on_told        called when the driver is told of one of the failures that it did not know.
-    shown          what its commands have printed, as long as the driver may be run again.
-    """
-
-    id: str
-    rules: Settings
-    driver_output: tuple[FileId, FileId] | None = None
-    began: float = 0.0
-    transcript: Transcript | None = None
-    broken: Job | None = None
-    stopping: int = 0
-    refused: bool = False
-    lost: set[str] = field(default_factory=set)
-    present: int = 0
-    done: int = 0
-    empty: asyncio.Event = field(default_factory=asyncio.Event)
-    records: list[CommandRecord] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    reported: list[Failure] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-    stalls: list[Stall] = field(default_factory=list)
-    promised: set[str] = field(default_factory=set)
-    known_failures: KnownFailures | None = None
-    silence: KnownSilence | None = None
-    wrong: dict[str, Misprediction] = field(default_factory=dict)
-    distrusted: set[str] = field(default_factory=set)
-    shared: dict[str, str] = field(default_factory=dict)
-    headers: int = 0
-    wmakes: bool = False
-    driver: list[str] = field(default_factory=list)
-    parallel: str = ""
-    looks: int = 0
-    together: int = 0
-    beside: set[int] = field(default_factory=set)
-    brought: set[int] = field(default_factory=set)
-    outer: Build | None = None
-    undo: UndoJournal | None = None
-    finished: list[Finished] = field(default_factory=list)
-    tells_folders: bool = False
-    makes: set[int] = field(default_factory=set)
-    reusable: Reusable | None = None
-    on_squash: Callable[[], None] | None = None
-    squashed: bool = False
-    awaited: set[bytes] = field(default_factory=set)
-    repeats: int = 0
-    patient: bool = False
-    owed: dict[str, Failure] = field(default_factory=dict)
-    environments: dict[bytes, Environment] = field(default_factory=dict)
-    texts: dict[bytes, bytes] = field(default_factory=dict)
-    launcher_logs: dict[str, int] = field(default_factory=dict)
-    said: int = 0
-    behind: dict[FileId, int] = field(default_factory=dict)
-    on_told: Callable[[], None] | None = None
-    shown: Shown = field(default_factory=Shown)
-    _undone: int = 0
-    _news: set[str] = field(default_factory=set)
-    _unsaid: list[Callable[[], None]] | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
+        self.records: list[CommandRecord] = []
+        self.present = 0
+        self.done = 0
+        self.empty = asyncio.Event()
         self.empty.set()
+        self._undone = 0  # records of runs of the driver that are over
 
-    def add(self, record: CommandRecord) -> None:
-        """One more command."""
+    def add_record(self, record: CommandRecord) -> None:
+        """One more command is about to be issued."""
         self.records.append(record)
 
-    def spare_memory(self) -> None:
-        """What commands have in common is few things, as a rule."""
-        for kept in (self.environments, self.texts):
-            if len(kept) >= _MOST_SHARED:
-                kept.clear()
-
-    def entered(self) -> None:
-        """A command of this build entered the engine."""
+    def command_entered(self) -> None:
+        """A command has entered the engine."""
         self.present += 1
         self.empty.clear()
 
-    def left(self) -> None:
-        """A command of this build left the engine."""
+    def command_left(self) -> None:
+        """A command has left the engine."""
         self.present -= 1
         if self.present == 0:
             self.empty.set()
 
-    def hold_replies(self) -> None:
-        """Its driver is being told that it ends, and is told nothing else until `speak`."""
-        self._unsaid = self._unsaid or []
+    def job_ended(self) -> None:
+        """A job has ended."""
+        self.done += 1
 
-    def flush_replies(self) -> None:
-        """Who is still there is answered."""
-        unsaid, self._unsaid = self._unsaid, None
-        for answer in unsaid or ():
-            answer()
+    def give_up_waiting(self) -> None:
+        """A fault of ours may have left commands of which nobody will hear."""
+        self.empty.set()
 
-    def answer(self, give: Callable[[], None]) -> None:
-        """Gives somebody of the driver's an answer, as soon as it may have one."""
-        if self._unsaid is None:
-            give()
-        else:
-            self._unsaid.append(give)
+    def start_over(self, *, whole: bool) -> None:
+        """The driver is run again (see Build.start_over)."""
+        if whole:
+            for record in self.records[self._undone :]:
+                if record.state in ("done", "failed"):
+                    record.state = "undone"
+        self._undone = len(self.records)
+
+
+class BuildOutput:
+    """Where one build prints, and what it has printed.
+
+    files       which files the driver has as stdout and stderr, where that is known.
+    behind      what stands behind these where we stand in between.
+    transcript  restores the order of output of the serial build; None where output is live.
+    shown       what its commands have printed, as long as the driver may be run again.
+    said        characters of output that its records hold.
+    """
+
+    def __init__(self, files: tuple[FileId, FileId] | None, outer: BuildOutput | None) -> None:
+        self.files = files
+        self.behind: dict[FileId, int] = outer.behind if outer is not None else {}
+        self.transcript: Transcript | None = None
+        self.shown: Shown = outer.shown if outer is not None else Shown()
+        self.said = 0
+
+    def transcribe(self, transcript: Transcript, file: FileId) -> None:
+        """The driver prints into a pipe of ours, and what it prints leaves in order."""
+        self.transcript, self.files = transcript, (file, file)
+
+    def redirect(self, files: tuple[FileId, FileId] | None, behind: dict[FileId, int]) -> None:
+        """The driver that starts next prints somewhere else."""
+        self.files, self.behind = files, behind
+
+    def is_drivers(self, file: FileId) -> bool:
+        """Whether a file is the driver's own output."""
+        return file in (self.files or ())
+
+    def note_complaints(self, record: CommandRecord, result: Result) -> None:
+        """Counts what a job complained of, and keeps the text as long as there is room.
+
+        Only of jobs: what runs in place prints by itself.
+        """
+        if record.detail == REUSED:  # known already, and not printed again
+            return
+        output = result.err + result.out
+        record.warnings, record.errors = messages.count(output)
+        if (record.warnings or record.errors) and self.said < _MOST_TEXT:
+            record.said = plain(output[:_LONGEST_TEXT].decode(errors="replace"))
+            self.said += len(record.said)
+
+
+class Build:
+    """State of one build; each of its parts alone changes its own fields.
+
+    id        its name on the wire, unique among the builds of a server.
+    rules     what the user decided for it.
+    began     when it began, wall clock, s.
+    outer     the build in which this one was started, if that can be taken back.
+    notices   what the user is to be told at the end.
+    stalls    who waited for pending commands.
+    """
+
+    def __init__(
+        self,
+        build_id: str,
+        rules: Settings,
+        output: tuple[FileId, FileId] | None = None,
+        *,
+        began: float = 0.0,
+        has_wmake: bool = False,
+        outer: Build | None = None,
+    ) -> None:
+        self.id = build_id
+        self.rules = rules
+        self.began = began
+        outer = (outer.outer or outer) if outer is not None else None
+        self.outer: Build | None = outer
+        self.commands = BuildCommands()
+        # mypy needs the types, since they come from another build.
+        self.output: BuildOutput = BuildOutput(output, outer.output if outer is not None else None)
+        self.promises: Promises = Promises(outer.promises if outer is not None else None)
+        self.undoing: Undoing = outer.undoing if outer is not None else Undoing()
+        self.replies = Replies(self.promises, self.undoing)
+        self.tools = Tools(has_wmake=has_wmake)
+        self.parallel = ParallelDriver()
+        self.notices: list[str] = []
+        self.stalls: list[Stall] = []
+
+    def begin(self, record: BuildRecord) -> None:
+        """The driver is about to start; the build's record grows with it."""
+        self.began = record.wall_clock
+        self.parallel.name_driver(record.command)
+        record.commands, record.stalls = self.commands.records, self.stalls
+        record.failures, record.reported = self.promises.failures, self.promises.reported
+        record.notices = self.notices
+
+    def notice(self, text: str) -> None:
+        """The user is to be told something at the end."""
+        self.notices.append(text)
+
+    def drop_notices(self, texts: Collection[str]) -> None:
+        """The user is told these otherwise."""
+        self.notices[:] = [text for text in self.notices if text not in texts]
+
+    def note_stall(self, stall: Stall) -> None:
+        """A process has begun to wait for a pending command."""
+        self.stalls.append(stall)
 
     def squash(self) -> None:
         """A promise was wrong: from now on nobody goes on by it."""
-        if self.outer is not None:
-            told = self.outer.failures
-            told += [failure for failure in self.failures if failure not in told]
-            self.outer.wrong |= self.wrong
-            self.outer.squash()
-        elif not self.squashed and self.on_squash is not None:
-            self.squashed = True
-            self.on_squash()
-
-    @property
-    def squashing(self) -> bool:
-        """Whether all is about to be undone: nobody is answered any more but jobs that run."""
-        return self.squashed or (self.outer is not None and self.outer.squashed)
-
-    def join(self, outer: Build) -> None:
-        """This build is part of another: what becomes of that becomes of it."""
-        self.outer = outer.outer or outer
-        self.undo = outer.undo
-        self.known_failures = outer.known_failures
-        self.awaited = outer.awaited
-        self.owed = outer.owed
-        self.finished = outer.finished
-        self.reusable = outer.reusable
-        self.patient = outer.patient
-        self.behind = outer.behind
-        self.shown = outer.shown
+        self.promises.tell_outer()
+        self.undoing.squash()
 
     def start_over(self, *, whole: bool) -> None:
         """The driver is run again, and waits for the truth of what failed.
 
         whole  as if it had never been run; else it must come to what failed, and is to be told.
         """
-        if whole:
-            for record in self.records[self._undone :]:
-                if record.state in ("done", "failed"):
-                    record.state = "undone"
-        else:
-            owed = {d: wrong.failure for d, wrong in self.wrong.items() if not wrong.guessed}
-            self.owed |= owed
-        self._undone = len(self.records)
-        killed = self.squashed
-        self._news = set(self.wrong)
-        self.broken, self.refused, self.squashed = None, False, False
-        self.lost.clear()
-        guessed = [wrong.failure for wrong in self.wrong.values() if wrong.guessed]
-        self.reported += [failure for failure in self.failures if failure not in guessed]
-        if self.silence is not None:
-            self.silence.forget_new()
-        self.finished.clear()
-        self.shown.start_over(killed=killed)
-        self.patient |= self.repeats > 0  # the caller's commands were waited for, in vain
-        self.repeats += 1
-        self.awaited.update(wrong.caller for wrong in self.wrong.values() if wrong.caller)
-        self.failures.clear()
-        self.wrong.clear()
-
-    def is_told(self, digest: str) -> None:
-        """The driver is about to hear how a command went."""
-        build = self.outer or self
-        if digest in build._news and build.on_told is not None:
-            build.on_told()
-
-    def environment_of(self, invoke: Invoke) -> Environment:
-        """The invocation's environment; most commands share it and more, once in memory."""
-        known = self.environments.get(invoke.env)
-        if known is None:
-            self.spare_memory()
-            known = self.environments[invoke.env] = Environment(invoke.env)
-        share = self.texts.setdefault
-        invoke.env = known.blob
-        invoke.real = share(invoke.real, invoke.real)
-        invoke.cwd = share(invoke.cwd, invoke.cwd)
-        invoke.limits = share(invoke.limits, invoke.limits)
-        invoke.tool = sys.intern(invoke.tool)
-        invoke.build = sys.intern(invoke.build)
-        return known
-
-    def awaited_digest(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
-        """The digest of a command whose driver is to be told how it went, "" of others.
-
-        One that is not deferred tells it by itself.
-        """
-        if not (self.known_failures or self.patient or self.awaited or self.owed):
-            return ""
-        digest = digest_of(command.cwd, command.argv)
-        if not deferred:
-            self.is_told(digest)
-            self.owed.pop(digest, None)
-            return ""
-        known = self.known_failures is not None and digest in self.known_failures
-        is_awaited = known or self.patient or caller in self.awaited
-        return digest if is_awaited else ""
+        self.commands.start_over(whole=whole)
+        self.output.shown.start_over(killed=self.undoing.squashed)
+        self.promises.start_over(whole=whole, again=self.undoing.repeats > 0)
+        self.undoing.start_over()
+        self.replies.start_over()

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from smpmake.commands.model import Divides, Write
+from smpmake.commands.model import Divides, Kind, Write
 from smpmake.engine.build import Build
+from smpmake.engine.replies import Reply
 from smpmake.protocol.wire import FileId, Invoke
 from smpmake.protocol.working import Terminal, encode_output
 from smpmake.records import CommandRecord
+from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
+from smpmake.undo.journal import UndoJournal
 
-
-class Reply(Protocol):
-    """The way back to one shim.  Exactly one of `leave`, `decline` and `become` is called, once."""
-
-    def wait(self, withdraw: Callable[[], None]) -> None:
-        """The answer comes later; `withdraw` is called if the shim goes away before."""
-
-    def leave(self, status: int, message: bytes = b"", out: bytes = b"") -> None:
-        """The shim exits with `status`, having written `out` to its stdout, `message` to stderr."""
-
-    def decline(self) -> None:
-        """The shim becomes the real tool, which is no command."""
-
-    def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
-        """The shim becomes the real tool; `Engine.lease_ended(job)` follows when that ends."""
+#: Kinds of commands that recipes go on with; links and compiles have targets of their own.
+_SMALL = (Kind.INSPECT, Kind.FILE)
 
 
 @dataclass(slots=True)
@@ -77,7 +67,7 @@ class Command:
     wrote         what it was seen to write.
     traced        all that it read has been noted.
     rests_on      commands that are not taken for ended before it is, carries: how many rest on it
-                  (engine/settling), is_kept: it has ended well.
+                  (`rest_on`), is_kept: it has ended well.
     caller        the command line of who called it, b"" for a make or where nobody asks.
     caught        by what it is known whose caller catches what it says (engine/silence), or "".
     listens       and that caller waits for it.
@@ -130,6 +120,38 @@ class Command:
     def is_awaited(self) -> bool:
         """Whether its shim waits for the truth about it."""
         return bool(self.digest) or self.listens or self.proves
+
+    def rest_on(self, reads: Iterable[str], hazards: Hazards) -> None:
+        """The command is about to be issued: if it is small, makers of what it reads end with it.
+
+        A build that is interrupted is taken back to where its first unfinished command was issued.
+        Behind a compile whose recipe prints its dependency file into another one there would be an
+        object that make takes for the whole recipe's result, and nothing that makes the other file
+        again.  So the compile ends, as far as undoing goes, when the small commands have that read
+        its outputs.  `reads` are canonical paths.
+        """
+        if self.record.kind in _SMALL or self.prints:
+            makers = {job for path in reads for job in hazards.writers(path)}
+            self.rests_on = tuple(map(command_of, makers))
+            for each in self.rests_on:
+                each.carries += 1
+
+    def keep_promise(self, journal: UndoJournal) -> None:
+        """The command has done what was promised."""
+        self.is_kept = True
+        self._end_in(journal)
+
+    def release_makers(self, journal: UndoJournal) -> None:
+        """The command has ended; those that it rests on need not wait for it."""
+        below, self.rests_on = self.rests_on, ()
+        for each in below:
+            each.carries -= 1
+            each._end_in(journal)
+
+    def _end_in(self, journal: UndoJournal) -> None:
+        if self.is_kept and not self.carries:
+            journal.ended(self.record.number)
+            self.release_makers(journal)
 
 
 class OutputFile(NamedTuple):

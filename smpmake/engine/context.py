@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Final, NamedTuple
 
 from smpmake.commands import wmake
-from smpmake.commands.makes import MAKES, READ_BACK, options_of
+from smpmake.commands.makes import MAKES, READ_BACK
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
 from smpmake.decide.procfs import (
@@ -23,13 +22,11 @@ from smpmake.decide.procfs import (
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
-from smpmake.engine.environment import Environment
+from smpmake.engine.tools import wmake_options_above
 from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Inherited
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.names import is_product
-
-_MOST_ABOVE: Final = 6  # processes between a make and a command of its recipes
 
 
 class Context:
@@ -93,19 +90,19 @@ class Context:
         invoke = self._invoke
         if self._analysis.printed:
             return are_messages_captured(
-                self._processes, invoke.parent, invoke.err, self._build.driver_output
+                self._processes, invoke.parent, invoke.err, self._build.output.files
             )
         mine = (invoke.out, invoke.err)
-        if mine == self._build.driver_output:
+        if mine == self._build.output.files:
             return False
-        if self._analysis.speaks and mine[:1] != (self._build.driver_output or ())[:1]:
+        if self._analysis.speaks and mine[:1] != (self._build.output.files or ())[:1]:
             return True
         one_program = self._analysis.kind is Kind.LINK
         return is_captured(
             self._processes,
             invoke.parent,
             mine,
-            self._build.driver_output,
+            self._build.output.files,
             one_program=one_program,
         )
 
@@ -148,7 +145,7 @@ class Context:
         """See policy.Context."""
         reads = [path for path in self._analysis.reads[:4] if not is_product(path)]
         sources = [os.path.join(self._cwd, path) for path in reads]
-        build, undo = self._build, self._build.undo
+        build, undo = self._build, self._build.undoing.journal
         about = (self._processes, self._invoke.parent, sources, build.began, os.stat)
         return is_fresh(*about, undo.writer_of) if undo is not None else is_fresh(*about)
 
@@ -158,8 +155,8 @@ class Context:
 
     def can_be_checked(self) -> bool:
         """See policy.Context."""
-        real, undo = os.fsdecode(self._invoke.real), self._build.undo
-        if undo is None or not undo.is_whole or real in self._build.distrusted:
+        build, real = self._build, os.fsdecode(self._invoke.real)
+        if not build.undoing.reaches_back or real in build.tools.distrusted:
             return False
         return takes_guard(real) and not self.is_pending(real)
 
@@ -209,10 +206,14 @@ class Context:
         """See policy.Context."""
         build = self._build
         # Where everybody has a guard no wmake gets by our shim, which gives it what it needs.
-        if not build.wmakes and build.rules.guard and not self._invoke.unguarded:
+        if not build.tools.has_wmake and build.rules.guard and not self._invoke.unguarded:
             return ""
-        make = wmake_above(self._processes, self._invoke.parent)
-        return "" if make is None else make.looks_at_targets
+        options = wmake_options_above(self._processes, self._invoke.parent)
+        if options is None:
+            return ""
+        if not options & wmake.UNCHECKED:
+            return "no -c"
+        return "-j" if "j" in options else ""
 
     def is_pending(self, path: str) -> bool:
         """See policy.Context."""
@@ -242,84 +243,3 @@ class Context:
             and not hazards.is_written(name)
             and os.path.lexists(name)
         )
-
-
-class Wmake(NamedTuple):
-    """What a running wmake was told: its options."""
-
-    options: frozenset[str]
-
-    @property
-    def looks_at_targets(self) -> str:
-        """Why it wants each target to be there when its recipe ends; "" if it does not."""
-        if not self.options & wmake.UNCHECKED:
-            return "no -c"
-        return "-j" if "j" in self.options else ""
-
-    @property
-    def keeps_going(self) -> bool:
-        """Whether it goes on after a command that failed."""
-        return bool(self.options & {"i", "k"})
-
-
-def wmake_above(processes: Processes, pid: int) -> Wmake | None:
-    """The nearest make among a process and those above it, if it is a wmake."""
-    for caller in processes.above(pid, _MOST_ABOVE):
-        if caller.pid <= 1:
-            return None
-        if wmake.is_wmake(caller.name):
-            words = [os.fsdecode(word) for word in processes.command_line(caller.pid)]
-            return Wmake(wmake.options(words))
-        if caller.name in MAKES:
-            return None
-    return None
-
-
-_GNU_MAKES: Final = frozenset({"make", "gmake"})
-_WITH_VALUE: Final = "CEfIjloOW"  # make's letters whose rest of the word is a value
-
-
-def make_keeps_going(environment: Environment) -> bool:
-    """Whether the make that issued a command was told -k or -i."""
-    return _was_told(_makeflags(environment), "ki", ("--keep-going", "--ignore-errors"))
-
-
-def make_tells_folders(environment: Environment, processes: Processes, parent: int) -> bool:
-    """Whether the make that issued a command says which folder it enters: it was told -w, or -C, or
-    it is an inner one.
-
-    parent  the command's, by which the make is found.
-    """
-    flags = _makeflags(environment)
-    if _was_told(flags, "w", ("--print-directory",)):
-        return True
-    # GNU make 4.4 and newer writes there only what a person has said.
-    level = environment.get("MAKELEVEL") or ""
-    if level in ("", "0") or _was_told(flags, "s", ("--silent", "--no-print-directory")):
-        return False
-    for caller in processes.above(parent, _MOST_ABOVE):
-        if caller.name in _GNU_MAKES and level == "1":
-            words = [os.fsdecode(word) for word in processes.command_line(caller.pid)]
-            return _was_told(["", *words[1:]], "C", ("--directory",))
-        if caller.name in MAKES:
-            return caller.name in _GNU_MAKES
-    return False
-
-
-def _makeflags(environment: Environment) -> list[str]:
-    return options_of(environment.get("MAKEFLAGS") or "")
-
-
-def _was_told(words: list[str], letters: str, names: tuple[str, ...]) -> bool:
-    """Options are among the letters of the first word, or behind dashes, each a word."""
-    for at, word in enumerate(words):
-        if word.startswith("--"):
-            if word.partition("=")[0] in names:
-                return True
-        elif word.startswith("-") or (at == 0 and "=" not in word):
-            for letter in word.removeprefix("-"):
-                if letter in letters:
-                    return True
-                if letter in _WITH_VALUE:
-                    break
-    return False

@@ -101,6 +101,7 @@ class Elsewhere(Protocol):
 
     def close(self) -> None:
         """Nothing is sent any more."""
+        return
 
 
 class Nowhere(Elsewhere):

@@ -7,6 +7,7 @@ All of it runs in one thread, the event loop's.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 from collections.abc import Callable
@@ -16,24 +17,20 @@ from smpmake import native
 from smpmake.capacity.capacity import Capacity
 from smpmake.capacity.memory import Memory
 from smpmake.capacity.tokens import Tokens
-from smpmake.decide.procfs import Processes
-from smpmake.disk.disk import Disk
-from smpmake.engine import launcher_logs
 from smpmake.engine.build import Build
-from smpmake.engine.chaos import Chaos
-from smpmake.engine.clock import Clock
-from smpmake.engine.command import Reply, command_of
+from smpmake.engine.command import command_of
+from smpmake.engine.computer import Computer
 from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.execute import Executor
 from smpmake.engine.intake import Intake
 from smpmake.engine.issuing import Issuing
 from smpmake.engine.observer import Observer
+from smpmake.engine.outcome import Outcome
 from smpmake.engine.output import JobOutput
-from smpmake.engine.parallel import ParallelDrivers
-from smpmake.engine.pool import Workers
+from smpmake.engine.pool import Hire
 from smpmake.engine.priority import Priority
 from smpmake.engine.programs import Programs
-from smpmake.engine.silence import SilencePredictor
+from smpmake.engine.replies import Reply
 from smpmake.engine.sinks import Printer
 from smpmake.forecast import Forecast
 from smpmake.guard.pending import Pending
@@ -48,7 +45,6 @@ from smpmake.protocol import layout, wire
 from smpmake.protocol.wire import Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Scheduler
-from smpmake.undo.journal import UndoJournal
 
 log = logging.getLogger("smpmake")
 
@@ -58,147 +54,138 @@ _MOMENT: Final = 0.3  # s that a signal takes at most to its processes
 class Engine:
     """One per server.
 
-    disk, pool, clock  the computer that it works with; tests bring their own.
-    journal  what its builds change, as far as it can be undone.
-    board    the scoreboard, which guards look at from the driver's start.
-    reserve  bytes of memory to be left free, -1 not to look at memory at all.
+    board      the scoreboard, which guards look at from the driver's start.
+    hire       starts the workers.
+    reserve    bytes of memory to be left free, -1 not to look at memory at all.
     elsewhere  makes what sends jobs to other machines.
-    proofs   which programs are known to take a guard; without, those that this engine sees.
-
-    build_of tells whose build a command is; a server that knows callers may set it.
+    proofs     which programs are known to take a guard; without, those that this engine sees.
     """
 
     def __init__(
         self,
-        disk: Disk,
-        journal: UndoJournal,
+        computer: Computer,
         board: Scoreboard,
-        pool: Workers,
-        clock: Clock,
+        hire: Hire,
         slots: int,
         *,
-        processes: Processes | None = None,
-        chaos: Chaos | None = None,
         reserve: int = -1,
         tokens: Tokens | None = None,
         elsewhere: Callable[[Here], Elsewhere] = Nowhere,
         proofs: Proofs | None = None,
     ) -> None:
+        disk, clock, processes = computer.disk, computer.clock, computer.processes
         self.builds: dict[str, Build] = {}
-        self.build_of: Callable[[Invoke], Build | None] = lambda i: self.builds.get(i.build)
         self.printer = Printer()
-        self._disk = disk
-        self._pool = pool
-        self._clock = clock
-        self._chaos = chaos or Chaos()
-        self.priority = Priority(self._chaos)
-        processes = processes or Processes()
+        self.priority = Priority(computer.chaos)
         self.elsewhere = elsewhere(
             Here(
                 slots,
                 clock.now,
-                self.priority.work,
-                lambda job: self._executor.perform(self.scheduler.pause(job)),
-                lambda job: self._executor.perform(self.scheduler.resume(job)),
-                lambda: self._executor.dispatch(),
-                self._tell_all,
+                self.priority.work_of,
+                pause=lambda job: self._executor.perform(self.scheduler.pause(job)),
+                resume=lambda job: self._executor.perform(self.scheduler.resume(job)),
+                wake=self._dispatch,
+                say=self._tell_all,
             )
         )
         self.capacity = Capacity(
             slots,
-            Memory(slots, reserve, self.priority.needs),
+            Memory(slots, reserve, self.priority.memory_needed),
             tokens,
             disk.folder,
             board,
             processes,
             clock.later,
-            lambda: self._executor.dispatch(),
+            self._dispatch,
             self.elsewhere.waits,
         )
         self.scheduler = Scheduler(slots, self.priority.rank, self.capacity.room)
         hazards = self.scheduler.hazards
+        self._computer = computer
         self._pending = Pending(hazards, board)
         self._traces = Traces(disk.folder, self.elsewhere.litter)
         kept = VersionedPaths(board)
-        versions = Versions(
-            hazards,
-            disk.folder / "versions",
-            kept,
-            lambda job, path: job.slot is None or self._traces.has_opened(job.slot, path),
-        )
+        versions = Versions(hazards, disk.folder / "versions", kept, self._may_have_open)
+        snapshots = Snapshots(disk.paths, self._pending, versions, self._traces, computer.journal)
         self._questions = Questions(
-            self.scheduler,
-            disk.paths,
-            self._pending,
-            versions,
-            kept,
-            Snapshots(disk.paths, self._pending, versions, self._traces, journal),
-            disk.folder,
-            clock.now,
+            *(self.scheduler, disk.paths, self._pending, versions, kept, snapshots),
+            *(disk.folder, clock.now),
         )
-        silence = SilencePredictor(hazards, disk.paths)
-        self._output = JobOutput(self.printer)
-        self._proofs = proofs or Proofs(native.guard(), None)
-        observer = Observer(hazards, self._pending, self._traces, versions, self._proofs)
+        proofs = proofs or Proofs(native.guard(), None)
+        observer = Observer(hazards, self._pending, self._traces, versions, proofs)
         programs = Programs(disk.folder / "questions", disk.paths, hazards.is_written)
+        self._output = JobOutput(self.printer)
         self._executor = Executor(
+            computer,
+            hire,
             self.scheduler,
             self._pending,
             self._questions,
-            disk=disk,
-            journal=journal,
-            pool=pool,
-            clock=clock,
-            processes=processes,
+            outcome=Outcome(computer, self._output),
             output=self._output,
             observer=observer,
             priority=self.priority,
-            chaos=self._chaos,
             capacity=self.capacity,
             elsewhere=self.elsewhere,
-            silence=silence,
         )
+        self.workers = self._executor.workers
         issuing = Issuing(
+            computer,
             self._executor,
             hazards,
             self._pending,
-            disk=disk,
-            journal=journal,
-            clock=clock,
-            processes=processes,
             output=self._output,
             observer=observer,
-            chaos=self._chaos,
             elsewhere=self.elsewhere,
             programs=programs,
         )
         self._intake = Intake(
+            computer,
             issuing,
-            observer,
             hazards,
             self._pending,
-            disk.paths,
-            processes=processes,
-            workers=pool,
+            observer=observer,
+            workers=self.workers,
             elsewhere=self.elsewhere,
             programs=programs,
-            silence=silence,
         )
-        self._drivers = ParallelDrivers(processes, lambda: self.capacity.lending.has_external)
+
+    # ------------------------------------------------------------------ what its parts ask of it
+
+    def _dispatch(self) -> None:
+        self._executor.dispatch()
+
+    def _may_have_open(self, job: Job, path: str) -> bool:
+        return job.slot is None or self._traces.has_opened(job.slot, path)
 
     def _tell_all(self, text: str) -> None:
         for build in self.builds.values():
-            build.notices.append(text)
+            build.notice(text)
 
-    def invoke(self, invoke: Invoke, reply: Reply, out: int, err: int, shim: int = 0) -> None:
+    # ------------------------------------------------------------------ builds and their commands
+
+    def add_build(self, build: Build) -> None:
+        """A build begins: its commands may come."""
+        self.builds[build.id] = build
+
+    def build_of(self, invoke: Invoke) -> Build | None:
+        """The build that a shim names."""
+        return self.builds.get(invoke.build)
+
+    def invoke(
+        self, build: Build | None, invoke: Invoke, reply: Reply, out: int, err: int, shim: int = 0
+    ) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now.
 
-        shim  the process that brings it, if that is known.
+        build  whose it is, None where nobody knows.
+        shim   the process that brings it, if that is known.
         """
-        build = self.build_of(invoke)
         if build is not None:
-            self._drivers.look(build, invoke, shim)
-            self._intake.take(build, invoke, reply, out, err)
+            environment = build.tools.environment_of(invoke)
+            lends = self.capacity.lending.has_external
+            processes = self._computer.processes
+            build.parallel.look_at_callers(processes, invoke, environment, shim, lends=lends)
+            self._intake.take_command(build, invoke, reply, out, err)
             return
         log.warning("a shim of unknown build %r runs its real tool", invoke.build)
         os.close(out)
@@ -209,15 +196,15 @@ class Engine:
         """A guard asks.  Returns what to call if it goes away before the answer, which may have
         been given already (then None)."""
         build = self.builds.get(question.build)
-        job = self._pending.running(question.command)
+        job = self._pending.running_job(question.command)
         is_job = job is not None and job.mode is Mode.DEFERRED
         if question.kind == layout.ASK_ROOM:  # also where the asker's build has ended
-            build = next((each for each in self.builds.values() if each.undo is not None), None)
-        if build is not None and build.undo is not None:
+            build = next((b for b in self.builds.values() if b.undoing.journal is not None), None)
+        if build is not None and build.undoing.journal is not None:
             if question.kind == layout.ASK_COMMIT and is_job:  # it cannot wait for itself
-                build.undo.mark_incomplete()
-            build.undo.grow(wanted=question.kind == layout.ASK_ROOM)
-            if build.squashing and not is_job:
+                build.undoing.journal.mark_incomplete()
+            build.undoing.journal.grow(wanted=question.kind == layout.ASK_ROOM)
+            if build.undoing.squashed and not is_job:
                 return lambda: None  # it will not live to hear the answer
             if question.kind == layout.ASK_COMMIT and is_job:
                 settle(GO_ON)
@@ -228,23 +215,24 @@ class Engine:
         if question.kind == layout.ASK_TOKENS:
             fifo = self.capacity.lending.begin_process(question.pid)
             settle(wire.encode_guard_answer(layout.GUARD_ELSEWHERE, path=fifo) if fifo else GO_ON)
-            self._executor.dispatch()
+            self._dispatch()
             return None
 
         def answer(data: bytes) -> None:
-            if build is not None and build.squashing and not is_job:
+            if build is not None and build.undoing.squashed and not is_job:
                 return  # what it waited for has come to nothing, and so will it
             if build is not None and question.kind == layout.ASK_COMMIT:
-                self._executor.commit(build)
+                self._executor.make_final(build)
+            give = functools.partial(self._computer.chaos.later, lambda: settle(data))
             if build is not None and not is_job:
-                build.answer(lambda: self._chaos.later(lambda: settle(data)))
+                build.replies.answer_driver(give)
             else:
-                self._chaos.later(lambda: settle(data))
+                give()
 
         ignored = build.rules.without if build is not None else ()
         actions, waiter = self._questions.ask(question, answer, ignored)
         if waiter is not None and build is not None:
-            build.stalls.append(waiter.stall)
+            build.note_stall(waiter.stall)
         self._executor.perform(actions)
         return (lambda: self._executor.withdraw_waiter(waiter)) if waiter is not None else None
 
@@ -253,54 +241,41 @@ class Engine:
         if job.number >= 0:
             self._executor.lease_ended(job)
 
-    def stop(self, build: Build, number: int) -> None:
+    def stop_build(self, build: Build, number: int) -> None:
         """Ends a build: nothing more starts, what runs is ended, the first time gently."""
-        build.stopping = build.stopping or 128 + number
-        build.hold_replies()
-        self._clock.later(_MOMENT, build.flush_replies)
-        self._executor.stop(build)
+        build.replies.stop_build(number)
+        self._computer.clock.later(_MOMENT, build.replies.send_held)
+        self._executor.stop_build(build)
 
     def start_over(self, build: Build, *, whole: bool) -> None:
         """A build's driver is run again (Build.start_over)."""
         build.start_over(whole=whole)
         self._pending.unblock()
-        if build.owed:
+        if build.promises.owes_truth:
             self._pending.query_all()
 
-    def forget(self, build: Build) -> None:
-        """A build is over, and with it what was remembered for its sake."""
+    def forget_build(self, build: Build) -> None:
+        """A build is over: drops it, and all that was remembered for its sake."""
         self.builds.pop(build.id, None)
-        launcher_logs.close(build)
-        self._disk.paths.forget()
-        self._traces.forget()
+        build.tools.launcher_logs.close()
+        self._computer.disk.paths.forget()
+        self._traces.drop_names()
         if not any(each.rules.guard for each in self.builds.values()):
-            self._questions.forget()  # no make is left that could be reading a listing
+            self._questions.drop_listings()  # no make is left that could be reading a listing
 
-    def expect(self, forecast: Forecast) -> None:
-        """Earlier builds of the project have been looked at."""
-        self.priority.expect(forecast)
+    def take_forecast(self, forecast: Forecast) -> None:
+        """Takes in what earlier builds tell: which jobs go first, and how much memory they need."""
+        self.priority.take_forecast(forecast)
         self.capacity.memory.awaits_forecast = False
-        again = self.scheduler.dispatch if self._chaos.active else self.scheduler.reorder
+        again = self.scheduler.dispatch if self._computer.chaos.active else self.scheduler.reorder
         self._executor.perform(again())
-
-    def keep(self, keeper: int) -> None:
-        """A process is ours, though it is no worker."""
-        self._pool.keepers.add(keeper)
-
-    def end_strays(self) -> None:
-        """Kills all that was started, keepers included: the driver's own was killed."""
-        self._pool.end_strays(keep_keepers=False)
-
-    def rest(self) -> None:
-        """Keeps no process that has nothing to do."""
-        self._pool.rest()
 
     @property
     def counts(self) -> tuple[int, int, int]:
         """Commands that run, commands that wait, and those of them that wait for memory."""
         running = self.scheduler.busy
         held = self.scheduler.held if self.capacity.lacks_memory else 0
-        begun = running + self._executor.away
+        begun = running + self._executor.jobs_away
         return running, max(0, len(self.scheduler.hazards) - begun), held
 
     def close(self) -> list[str]:
@@ -313,10 +288,10 @@ class Engine:
         ]
         if self.scheduler.busy:
             leftovers.append(f"{self.scheduler.busy} slots are not free")
-        leftovers += self._pool.close()
+        leftovers += self.workers.close()
         self._output.close()
         self.printer.close()
-        self._disk.close()
+        self._computer.disk.let_go()
         self._pending.close()
         self._traces.close()
         return leftovers

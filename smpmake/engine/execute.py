@@ -16,21 +16,15 @@ from typing import Final
 
 from smpmake.capacity.capacity import Capacity
 from smpmake.commands.model import Divides, Kind
-from smpmake.decide.procfs import Processes
-from smpmake.disk.disk import Disk
-from smpmake.engine import diagnostics, settling
 from smpmake.engine.build import Build
-from smpmake.engine.chaos import Chaos
-from smpmake.engine.clock import Clock
 from smpmake.engine.command import Command, command_of
+from smpmake.engine.computer import Computer
 from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.observer import Observer
-from smpmake.engine.outcome import Outcome, refuse, tell
+from smpmake.engine.outcome import Outcome, former_results, tell_shim
 from smpmake.engine.output import JobOutput
-from smpmake.engine.pool import Workers, describe_exit
+from smpmake.engine.pool import Hire, describe_exit
 from smpmake.engine.priority import Priority
-from smpmake.engine.reusing import results_of
-from smpmake.engine.silence import SilencePredictor
 from smpmake.engine.worker_requests import worker_request
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
@@ -39,62 +33,60 @@ from smpmake.protocol.working import Result
 from smpmake.records import DIVIDED
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
-from smpmake.undo.journal import UndoJournal
 
 log = logging.getLogger("smpmake")
 _FEW_FILES: Final = 64  # a link that may have no more is not to have two taken from it
 
 
 class Executor:
-    """One per engine."""
+    """One per engine.
+
+    workers  who runs the jobs; `hire` starts them.
+    """
 
     def __init__(
         self,
+        computer: Computer,
+        hire: Hire,
         scheduler: Scheduler,
         pending: Pending,
         questions: Questions,
         *,
-        disk: Disk,
-        journal: UndoJournal,
-        pool: Workers,
-        clock: Clock,
-        processes: Processes,
+        outcome: Outcome,
         output: JobOutput,
         observer: Observer,
         priority: Priority,
-        chaos: Chaos,
         capacity: Capacity,
         elsewhere: Elsewhere,
-        silence: SilencePredictor,
     ) -> None:
+        self.workers = hire(self._on_result, self._on_lost)
+        self._disk = computer.disk
+        self._journal = computer.journal
+        self._clock = computer.clock
+        self._chaos = computer.chaos
         self._scheduler = scheduler
         self._pending = pending
         self._questions = questions
-        self._disk = disk
-        self._journal = journal
-        self._pool = pool
-        self._clock = clock
-        self._outcome = Outcome(disk, journal, output, processes, silence)
+        self._outcome = outcome
         self._output = output
         self._observer = observer
         self._priority = priority
-        self._chaos = chaos
         self._capacity = capacity
         self._elsewhere = elsewhere
         self._running: dict[int, Job] = {}  # by slot
         self._by_caller: dict[int, dict[Job, None]] = {}  # deferred ones, by the shim's parent
         self._todo: deque[Action] = deque()
         self._performing = False
-        pool.connect(self._on_result, self._on_lost)
 
     # ------------------------------------------------------------------ issuing
 
-    def issue(self, job: Job) -> list[Action]:
-        """A command enters; the actions are to be performed."""
+    def issue_job(self, job: Job) -> list[Action]:
+        """A command enters the engine; returns actions, which the caller is to have performed."""
         command = command_of(job)
-        command.build.entered()
+        command.build.commands.command_entered()
         made = Kind(command.record.kind)
-        command.build.headers += not job.operands.objects and made not in (Kind.LINK, Kind.ARCHIVE)
+        if not job.operands.objects and made not in (Kind.LINK, Kind.ARCHIVE):
+            command.build.tools.note_header()
         if command.is_awaited or (job.mode is Mode.FOREGROUND and not job.light):
             self._capacity.lending.issued(job, command.invoke.parent)
         if job.mode is Mode.DEFERRED:
@@ -106,7 +98,7 @@ class Executor:
         return [command_of(job) for job in self._by_caller.get(caller, ())]
 
     @property
-    def away(self) -> int:
+    def jobs_away(self) -> int:
         """Jobs that other machines have, and that need no slot."""
         return sum(command_of(job).record.sent > 0 for job in self._running.values())
 
@@ -133,8 +125,8 @@ class Executor:
             self._clock.later(0, functools.partial(_raise, error))
         finally:
             self._performing = False
-        self._pending.show()
-        self._observer.forget()
+        self._pending.show_counts()
+        self._observer.drop_versions()
         turn = self._scheduler
         self._capacity.settle(turn.busy, short=turn.short, held=turn.held > 0)
 
@@ -142,7 +134,7 @@ class Executor:
         job = action.job
         if isinstance(job.payload, Waiter):
             granted = isinstance(action, Grant)
-            answer = self._questions.granted if granted else self._questions.withdrawn
+            answer = self._questions.waiter_granted if granted else self._questions.waiter_withdrawn
             self._todo.extend(answer(job.payload))
             return
         command = command_of(job)
@@ -156,32 +148,32 @@ class Executor:
             case Start():
                 self._start(job, command)
             case Resume():
-                self._questions.resumed(job)
+                self._questions.job_resumed(job)
             case Grant():
                 self._grant(job, command)
             case Cancelled():
                 self._cancelled(job, command)
 
     def dispatch(self) -> None:
-        """There may be room for one more."""
+        """Starts what can start: there may be room for one more job."""
         self.perform(self._scheduler.dispatch())
 
     def _start(self, job: Job, command: Command) -> None:
         slot = job.slot
         assert slot is not None
-        result = results_of(job, command, self._clock.now())
+        result = former_results(job, command, self._clock.now())
         if result is not None:
             self._conclude(job, command, result)
             return
         self._running[slot] = job
         command.record.slot = slot
         command.record.started = self._clock.now()  # until the worker says it exactly
-        self._pending.runs(job)
-        trace = self._observer.started(slot, job, command) if command.guarded else b""
+        self._pending.job_runs(job)
+        trace = self._observer.job_starts(slot, job, command) if command.guarded else b""
         lent = self._lends(job, command)
         order = self._elsewhere.start(job, worker_request(job, trace, lent))
-        frame = order.frame(self._output.terminal(command), lent, self._pool.inherited)
-        self._chaos.later(functools.partial(self._pool.send, slot, frame))
+        frame = order.frame(self._output.terminal_for(command), lent, self.workers.inherited)
+        self._chaos.later(functools.partial(self.workers.send, slot, frame))
 
     def _lends(self, job: Job, command: Command) -> bytes:
         """The FIFO of a job that can divide its work, by which it is lent slots; b"" for others."""
@@ -198,9 +190,9 @@ class Executor:
         assert command.rename is not None
         record = command.record
         record.started = self._clock.now()
-        undo = command.build.undo
+        undo = command.build.undoing.journal
         try:
-            if not self._observer.renames(job, *command.rename):
+            if not self._observer.keep_renamed(job, *command.rename):
                 raise BlockingIOError  # mv will wait
             if undo is not None:
                 undo.renames(job.number, *command.rename)
@@ -210,15 +202,15 @@ class Executor:
             return
         record.ended = self._clock.now()
         record.state, record.status = "done", 0
-        command.build.done += 1
-        self._output.print(command, job.number, b"", b"")
-        settling.fulfilled(command, self._journal)
+        command.build.commands.job_ended()
+        self._output.print_result(command, job.number, b"", b"")
+        command.keep_promise(self._journal)
         self._retire(job, ok=True, now=record.ended)
 
     def _grant(self, job: Job, command: Command) -> None:
         """The shim becomes the real tool."""
         record = command.record
-        self._pending.runs(job)
+        self._pending.job_runs(job)
         record.started = self._clock.now()
         record.slot = job.slot if job.slot is not None else -1
         reply, command.reply = command.reply, None
@@ -244,23 +236,23 @@ class Executor:
         self.perform([*first, *actions])
 
     def _find_again(self, build: Build) -> None:
-        """What could not be written down is final as soon as nothing is pending any more."""
-        if build.undo is not None and build.undo.is_incomplete:
-            self.commit(build)
+        """Makes changes that could not be written down final as soon as nothing is pending."""
+        if build.undoing.journal is not None and build.undoing.journal.is_incomplete:
+            self.make_final(build)
 
     def _leave(self, job: Job) -> None:
         command = command_of(job)
-        command.build.left()
-        self._observer.left(job, command)
+        command.build.commands.command_left()
+        self._observer.command_left(job, command)
         self._capacity.ended(job)
-        self._pending.left(job)
-        self._priority.ended(job)
+        self._pending.job_left(job)
+        self._priority.job_left(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
             del mates[job]
             if not mates:
                 del self._by_caller[command.invoke.parent]
-        self._output.give_back(command)
+        self._output.give_back_descriptors(command)
         self._disk.remove(*command.private_texts)
         if command.group is not None and job.mode is Mode.FOREGROUND:
             self._disk.remove_folder(command.group.folder)
@@ -273,11 +265,11 @@ class Executor:
     def _ended(self, slot: int, result: Result) -> None:
         job = self._running.pop(slot)
         command = command_of(job)
-        if command.guarded and self._observer.ended(slot, job, command):
+        if command.guarded and self._observer.job_ended(slot, job, command):
             self.perform(self._scheduler.drop_assumed_blockers(self._clock.now()))
             self.perform(self._questions.look_again())
         if not self._elsewhere.holds(job, result):
-            self._outcome.remove(job, command)
+            self._outcome.remove_outputs(job, command)
             self.perform(self._scheduler.again(job))
             return
         self._conclude(job, command, result)
@@ -290,35 +282,35 @@ class Executor:
         record.minor_faults, record.major_faults = result.minor_faults, result.major_faults
         record.voluntary, record.involuntary = result.voluntary, result.involuntary
         record.status, why = describe_exit(result)
-        diagnostics.note(command.build, record, result)
+        command.build.output.note_complaints(record, result)
         record.state = "done" if result.ok else "failed"  # last: then it is written down
-        command.build.done += 1
+        command.build.commands.job_ended()
         now = self._clock.now()
         build = command.build
-        ok, stops = self._outcome.ended(job, command, result, why)
-        if not ok and build.failures:
+        ok, stops = self._outcome.job_ended(job, command, result, why)
+        if not ok and build.promises.failures:
             self._hold(build)
         stop = self._cancel_after(job, build, now) if stops else []
         self._retire(job, ok=ok, now=now, first=stop)
-        tell(command, result)
+        tell_shim(command, result)
 
     def _cancel_after(self, failed: Job, build: Build, now: int) -> list[Action]:
         """What was issued behind a wrong promise will not run, and ends where it runs already."""
         build.squash()
-        if build.squashing:
+        if build.undoing.squashed:
             self._pending.block_all()
             for slot, job in self._running.items():
                 command = command_of(job)
-                later = job.number > failed.number and command.build.undo is build.undo
+                later = job.number > failed.number and command.build.undoing is build.undoing
                 if later and not command.signalled:
                     command.signalled = True
-                    self._pool.signal(slot, signal.SIGTERM)
+                    self.workers.signal(slot, signal.SIGTERM)
         return self._scheduler.cancel(
             lambda j: j.number > failed.number and _is_of(j, build), now, failed
         )
 
     def _cancelled(self, job: Job, command: Command) -> None:
-        self._outcome.cancelled(job, command)
+        self._outcome.job_cancelled(job, command)
         self._leave(job)
         self._find_again(command.build)
         if command.reply is not None:
@@ -326,35 +318,34 @@ class Executor:
             if command.group is not None and command.group.status:
                 reply.leave(command.group.status, b"".join(command.group.output))
             else:
-                refuse(command.build, reply)
+                command.build.replies.refuse_shim(reply)
 
     # ------------------------------------------------------------------ from outside
 
-    def commit(self, build: Build) -> None:
-        """What was done so far becomes final, if every promise before has been kept."""
-        undo = build.undo
-        if undo is None or build.squashing:
+    def make_final(self, build: Build) -> None:
+        """Makes all that was done so far final, if every promise before has been kept."""
+        undo = build.undoing.journal
+        if undo is None or build.undoing.squashed:
             return
-        if self._scheduler.hazards.deferred or build.failures:
+        if self._scheduler.hazards.deferred or build.promises.failures:
             undo.mark_incomplete()
         else:
-            undo.commit()
-            build.finished.clear()
+            build.undoing.make_final()
 
     def _hold(self, build: Build) -> None:
         """Until all is taken back nothing is final that its driver still does."""
-        if build.undo is not None and build.outer is None:  # else nobody would release it
+        if build.undoing.journal is not None and build.outer is None:  # else nobody releases it
             self._pending.block_all()
 
-    def withdraw(self, job: Job) -> None:
+    def withdraw_job(self, job: Job) -> None:
         """A shim went away before it was answered."""
         self.perform(self._scheduler.cancel(lambda j: j is job, self._clock.now()))
 
     def withdraw_waiter(self, waiter: Waiter) -> None:
-        """Who asked went away before the answer."""
+        """A process that asked went away before the answer."""
         self.perform(self._scheduler.withdraw(waiter.carrier, self._clock.now()))
 
-    def stop(self, build: Build) -> None:
+    def stop_build(self, build: Build) -> None:
         """Ends what runs of a build, the first time gently; nothing more of it starts."""
         now = self._clock.now()
         self._hold(build)
@@ -364,16 +355,16 @@ class Executor:
             if command.build is build:
                 kind = signal.SIGKILL if command.signalled else signal.SIGTERM
                 command.signalled = True
-                self._pool.signal(slot, kind)
+                self.workers.signal(slot, kind)
 
     def _on_lost(self, slot: int) -> None:
         """A worker died under us: end what it ran, and run that again on a new one."""
-        self._pool.end_strays()
+        self.workers.end_strays()
         job = self._running.pop(slot, None)
         if job is None:
             return
         command = command_of(job)
-        self._outcome.remove(job, command)
+        self._outcome.remove_outputs(job, command)
         log.warning("the worker of slot %d died under: %s", slot, command.record.command)
         if command.restarted or command.signalled:
             self._running[slot] = job
@@ -390,6 +381,6 @@ def _raise(error: Exception) -> None:
 
 def _is_of(job: Job, build: Build) -> bool:
     """Whether a command goes when a build is to be undone (or, where it cannot be, to stop)."""
-    if not build.squashing:
+    if not build.undoing.squashed:
         return job.build == build.id
-    return isinstance(job.payload, Command) and job.payload.build.undo is build.undo
+    return isinstance(job.payload, Command) and job.payload.build.undoing is build.undoing

@@ -23,7 +23,7 @@ class Foresight:
         self._pending = pending
         self._paths = paths
 
-    def files(self, cwd: str) -> Files:
+    def files_foreseen(self, cwd: str) -> Files:
         """The disk for a command that is issued now in a folder (its canonical name)."""
         if not self._hazards.deferred:
             return FolderFiles(cwd)
@@ -57,7 +57,7 @@ class Foresight:
         """What is foretold of a canonical name, the name that a link leads to, or nothing."""
         if not self._hazards.is_written(name):
             return None
-        promise = self._pending.promise(name)
+        promise = self._pending.promise_at(name)
         if promise is None:
             return None
         if promise.absent:
@@ -68,4 +68,4 @@ class Foresight:
 
     def _is_rewritten(self, file: tuple[int, int]) -> bool:
         """Whether a pending command may write to a file, by whatever name."""
-        return any(map(self.is_to_come, self._pending.names(file)))
+        return any(map(self.is_to_come, self._pending.names_of(file)))

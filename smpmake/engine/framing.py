@@ -1,4 +1,8 @@
-"""What stands around the message of a job, which is printed when make is elsewhere by then."""
+"""What is printed of a job: what stands around its message, and whether it was printed before.
+
+A job's message is printed when make is elsewhere by then; and once more when the driver is run
+again, unless the user has seen it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import os
 import re
 import shlex
 import stat
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
 from smpmake.units import cut, one_line
 
@@ -17,12 +23,18 @@ _COLUMNS: Final = 80  # where nobody says how many there are
 _TOLD: Final = re.compile(rb"(?:libtool: (?:compile|link):(?! *(?:warning|error):)[^\n]*\n)*")
 
 
+def terminal_size(fd: int) -> os.terminal_size | None:
+    """The size of the terminal that a descriptor leads to; None where it is no terminal."""
+    try:
+        return os.get_terminal_size(fd)
+    except OSError:
+        return None
+
+
 def width_of(fd: int) -> int:
     """The columns of a terminal; of anything else those that most have."""
-    try:
-        return os.get_terminal_size(fd).columns or _COLUMNS
-    except OSError:
-        return _COLUMNS
+    size = terminal_size(fd)
+    return (size.columns if size is not None else 0) or _COLUMNS
 
 
 def has_open_line(fd: int) -> bool:
@@ -46,13 +58,8 @@ def fresh_line(fd: int, term: str) -> bytes:
     Blanks for a whole row: from its beginning they fill it, and the carriage returns to it; from
     anywhere else they end in the next one.  zsh's prompt begins so.
     """
-    if term == "dumb":
-        return b""
-    try:
-        columns = os.get_terminal_size(fd).columns
-    except OSError:
-        return b""
-    return b" " * columns + b"\r"
+    size = terminal_size(fd) if term != "dumb" else None
+    return b" " * size.columns + b"\r" if size is not None else b""
 
 
 def told(text: bytes, behind: bytes) -> tuple[bytes, bytes, bytes]:
@@ -105,3 +112,34 @@ def placed(text: bytes, folder: bytes, level: str | None) -> bytes:
         b"%b: %b directory '%b'\n" % (name, word, folder) for word in (b"Entering", b"Leaving")
     )
     return next(lines) + text + end + next(lines)
+
+
+class Shown:
+    """Of one build: what its commands have printed live, where the user has seen it."""
+
+    def __init__(self) -> None:
+        self._before: Counter[int] = Counter()
+        self._now: Counter[int] = Counter()
+        self._last = 0  # what a shim has been told to print, and has perhaps not printed yet
+
+    def start_over(self, *, killed: bool) -> None:
+        """The driver is run again, and comes to the same commands.
+
+        killed  so that the last of its shims may not have come to print.
+        """
+        if killed and self._last:
+            self._now[self._last] -= 1
+        self._before |= self._now
+        self._now = Counter()
+
+    def note_driver_went_on(self) -> None:
+        """The driver has gone on behind its last shim."""
+        self._last = 0
+
+    def is_new(self, invoke: Invoke, text: bytes, *, by_shim: bool = False) -> bool:
+        """Whether a command's text is to be printed: as often as one run of the driver has it."""
+        key = hash((invoke.cwd, invoke.argv, text))
+        self._now[key] += 1
+        if by_shim:
+            self._last = key
+        return self._now[key] > self._before[key]

@@ -12,22 +12,20 @@ from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
 from smpmake.decide.known_failures import digest_of
-from smpmake.decide.procfs import Processes
 from smpmake.disk.elf import is_script
-from smpmake.disk.paths import Paths
+from smpmake.engine import silence
 from smpmake.engine.build import Build
-from smpmake.engine.command import Reply
-from smpmake.engine.context import Context, make_tells_folders
+from smpmake.engine.computer import Computer
+from smpmake.engine.context import Context
 from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.environment import Environment
 from smpmake.engine.foresight import Foresight
 from smpmake.engine.issuing import Issuing, close_all
 from smpmake.engine.observer import Observer
-from smpmake.engine.outcome import refuse
 from smpmake.engine.pool import Workers
 from smpmake.engine.programs import Programs
 from smpmake.engine.recipes import Recipes
-from smpmake.engine.silence import SilencePredictor
+from smpmake.engine.replies import Reply
 from smpmake.guard.pending import Pending
 from smpmake.protocol.wire import Invoke
 from smpmake.schedule.hazards import Hazards
@@ -38,39 +36,36 @@ class Intake:
 
     def __init__(
         self,
+        computer: Computer,
         issuing: Issuing,
-        observer: Observer,
         hazards: Hazards,
         pending: Pending,
-        paths: Paths,
         *,
-        processes: Processes,
+        observer: Observer,
         workers: Workers,
         elsewhere: Elsewhere,
-        silence: SilencePredictor,
         programs: Programs,
     ) -> None:
+        self._paths = computer.disk.paths
+        self._processes = computer.processes
         self._issuing = issuing
-        self._observer = observer
-        self._programs = programs
         self._hazards = hazards
         self._pending = pending
-        self._paths = paths
-        self._processes = processes
+        self._observer = observer
         self._workers = workers
         self._elsewhere = elsewhere
-        self._silence = silence
-        self._foresight = Foresight(hazards, pending, paths)
-        self._recipes = Recipes(hazards, paths, processes)
+        self._programs = programs
+        self._foresight = Foresight(hazards, pending, self._paths)
+        self._recipes = Recipes(hazards, self._paths, self._processes)
 
-    def take(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
+    def take_command(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""
-        build.shown.heard()
-        if build.undo is not None and not build.squashing:
-            build.undo.grow()
-        if build.squashing or build.stopping or build.broken is not None:
+        build.output.shown.note_driver_went_on()
+        if build.undoing.journal is not None and not build.undoing.squashed:
+            build.undoing.journal.grow()
+        if build.undoing.squashed or build.replies.stopping or build.promises.broken is not None:
             close_all(out, err)
-            refuse(build, reply)
+            build.replies.refuse_shim(reply)
             return
         words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
         cwd = os.fsdecode(invoke.cwd)
@@ -78,11 +73,11 @@ class Intake:
         if is_line and not self._recipes.may_read(invoke, build.rules):
             _decline(reply, out, err)
             return
-        environment = build.environment_of(invoke)
-        if not build.tells_folders:
-            self._look_for_folders(build, environment, invoke)
+        environment = build.tools.environment_of(invoke)
+        build.tools.look_at_make(self._processes, environment, invoke)
         analysis = self._analyse(build, invoke, words, cwd, environment, out)
-        build.wmakes |= analysis.kind is Kind.BUILD
+        if analysis.kind is Kind.BUILD:
+            build.tools.note_wmake()
         context = Context(
             *(self._hazards, self._paths, self._processes, self._workers.inherited),
             *(build, invoke, cwd, analysis),
@@ -94,7 +89,7 @@ class Intake:
             or (self._elsewhere.compiles and analysis.kind is Kind.COMPILE)  # which comes by itself
             or self._is_run_by_unknown_scripts(analysis, environment)
         ):
-            build.awaited_digest(invoke, b"", deferred=False)
+            build.promises.awaited_digest(invoke, b"", deferred=False)
             _decline(reply, out, err)
             return
         shows = decision.deferred and rules.guard and not is_line
@@ -103,21 +98,23 @@ class Intake:
             decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
-            caught = self._silence.digest(build, invoke, cwd, analysis)
+            caught = silence.digest_of_command(
+                self._hazards, self._paths, build, invoke, cwd, analysis
+            )
         if caught:
             context.expect_silence()
-            silent = self._silence.was_silent(build, caught)
+            silent = silence.was_silent(build, caught)
             anyway = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
             listens = anyway.deferred and silent is None
             if anyway.deferred and silent:
                 decision = anyway
         caller = b""
-        if decision.deferred and build.undo is not None:
+        if decision.deferred and build.undoing.journal is not None:
             caller = context.calling_command()
-        digest = build.awaited_digest(invoke, caller, deferred=decision.deferred)
-        if not build.owed:
-            self._pending.heard()
-        if build.lost and decision.deferred and self._needs_lost(build, cwd, analysis):
+        digest = build.promises.awaited_digest(invoke, caller, deferred=decision.deferred)
+        if not build.promises.owes_truth:
+            self._pending.end_query()
+        if build.promises.lost and decision.deferred and self._needs_lost(build, cwd, analysis):
             digest = digest or digest_of(invoke.cwd, invoke.argv)  # it fails, as a rule
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
@@ -125,7 +122,7 @@ class Intake:
             decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
         waits_to_link = decision.reason is Reason.LINK_WAITS
         if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
-            self._issuing.split(build, invoke, cwd, analysis, decision, reply, out, err)
+            self._issuing.split_command(build, invoke, cwd, analysis, decision, reply, out, err)
             return
         awaited = bool(digest) or listens or shows
         if not (decision.deferred or awaited):
@@ -134,33 +131,26 @@ class Intake:
         bare = None
         if decision.deferred:
             bare = self._recipes.without_shell(invoke, analysis.only, environment)
-        command = self._issuing.command(build, bare or invoke, invoke.argv, cwd, analysis, decision)
+        command = self._issuing.make_command(
+            build, bare or invoke, invoke.argv, cwd, analysis, decision
+        )
         command.reply, command.digest, command.caller = reply, digest, caller
         command.caught, command.listens, command.proves = caught, listens, shows
         command.main, command.behind = analysis.main, analysis.behind.encode()
-        analysis = self._issuing.share(build, cwd, analysis)
         if bare is not None:
             self._issuing.replace_argv(command, lambda _: analysis.only)
-        elif analysis.said and build.transcript is None:
+        elif analysis.said and build.output.transcript is None:
             said = analysis.said.encode()
-            command.said = said if build.shown.is_new(invoke, said, by_shim=True) else b""
+            command.said = said if build.output.shown.is_new(invoke, said, by_shim=True) else b""
             self._issuing.replace_argv(command, lambda _: analysis.unsaid)
         elif analysis.argv is not None and (decision.deferred or analysis.kind is Kind.BUILD):
             self._issuing.replace_argv(command, analysis.argv)
-        if decision.light and build.undo is None:
+        if decision.light and build.undoing.journal is None:
             self._issuing.note_stamps(invoke, cwd, analysis)
         if decision.deferred or awaited:
-            self._issuing.defer(command, cwd, analysis, decision, out, err)
+            self._issuing.defer_command(command, cwd, analysis, decision, out, err)
         else:
-            self._issuing.in_foreground(command, cwd, analysis, decision)
-
-    def _look_for_folders(self, build: Build, environment: Environment, invoke: Invoke) -> None:
-        """A make has one environment for all that it calls: it is looked at once in each folder."""
-        make = hash((environment.blob, invoke.cwd))
-        if make not in build.makes:
-            build.makes.add(make)
-            parent = invoke.parent
-            build.tells_folders = make_tells_folders(environment, self._processes, parent)
+            self._issuing.run_in_place(command, cwd, analysis, decision)
 
     def _analyse(
         self,
@@ -172,10 +162,10 @@ class Intake:
         out: int,
     ) -> Analysis:
         """What its words mean, and what stands around it."""
-        files = self._foresight.files(cwd)
+        files = self._foresight.files_foreseen(cwd)
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
         if build.rules.takes_recipes and not invoke.unguarded:
-            analysis = self._recipes.seen(analysis, invoke, cwd, out)
+            analysis = self._recipes.seen_in_recipe(analysis, invoke, cwd, out)
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()
         return analysis
@@ -196,7 +186,7 @@ class Intake:
 
     def _is_run_by_unknown_scripts(self, analysis: Analysis, environment: Environment) -> bool:
         """The same of the tools in a recipe's line."""
-        scripts = self._programs.scripts(analysis.programs or (), environment)
+        scripts = self._programs.scripts_among(analysis.programs or (), environment)
         return any(self._may_write_more(os.fsencode(each), analysis.kind) for each in scripts)
 
     def _may_write_more(self, tool: bytes, kind: str) -> bool:
@@ -206,7 +196,7 @@ class Intake:
 
     def _needs_lost(self, build: Build, cwd: str, analysis: Analysis) -> bool:
         reads = (self._paths.canonical(cwd, path) for path in analysis.reads)
-        return any(path in build.lost and not os.path.lexists(path) for path in reads)
+        return any(path in build.promises.lost and not os.path.lexists(path) for path in reads)
 
 
 def _decline(reply: Reply, out: int, err: int) -> None:

@@ -12,14 +12,10 @@ from typing import Final
 
 from smpmake.commands.model import Analysis, Keep
 from smpmake.decide import policy
-from smpmake.decide.procfs import Processes
-from smpmake.disk.disk import Disk
 from smpmake.disk.elf import takes_guard
-from smpmake.engine import settling
 from smpmake.engine.build import Build
-from smpmake.engine.chaos import Chaos
-from smpmake.engine.clock import Clock
-from smpmake.engine.command import Command, Group, OutputFile, Reply, encoded, replaced
+from smpmake.engine.command import Command, Group, OutputFile, encoded, replaced
+from smpmake.engine.computer import Computer
 from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.environment import temporary_folder
 from smpmake.engine.execute import Executor
@@ -27,15 +23,14 @@ from smpmake.engine.observer import Observer
 from smpmake.engine.operands import OperandResolver
 from smpmake.engine.output import JobOutput, logs
 from smpmake.engine.programs import Programs
-from smpmake.engine.promises import promise_of
-from smpmake.engine.terminal import terminal_of
+from smpmake.engine.replies import Reply
+from smpmake.engine.worker_requests import terminal_of
 from smpmake.guard.pending import Pending
 from smpmake.protocol import frames
 from smpmake.protocol.wire import Invoke
 from smpmake.records import CommandRecord
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job, Mode, Operands
-from smpmake.undo.journal import UndoJournal
 
 #: Where tools are that no build replaces.
 _SYSTEM: Final = ("/usr/", "/bin/", "/sbin/", "/lib", "/opt/", "/nix/store/")
@@ -46,41 +41,33 @@ class Issuing:
 
     def __init__(
         self,
+        computer: Computer,
         executor: Executor,
         hazards: Hazards,
         pending: Pending,
         *,
-        disk: Disk,
-        journal: UndoJournal,
-        clock: Clock,
-        processes: Processes,
         output: JobOutput,
         observer: Observer,
-        chaos: Chaos,
         elsewhere: Elsewhere,
         programs: Programs,
     ) -> None:
+        self._disk = computer.disk
+        self._paths = computer.disk.paths
+        self._journal = computer.journal
+        self._clock = computer.clock
+        self._processes = computer.processes
+        self._chaos = computer.chaos
         self._executor = executor
         self._hazards = hazards
         self._pending = pending
-        self._disk = disk
-        self._journal = journal
-        self._paths = disk.paths
-        self._clock = clock
-        self._processes = processes
         self._output = output
         self._observer = observer
-        self._chaos = chaos
         self._elsewhere = elsewhere
         self._programs = programs
-        self._resolver = OperandResolver(hazards, disk)
+        self._resolver = OperandResolver(hazards, pending, computer.disk)
         self._count = 0
 
-    def share(self, build: Build, cwd: str, analysis: Analysis) -> Analysis:
-        """See OperandResolver.share."""
-        return self._resolver.share(build, cwd, analysis)
-
-    def command(
+    def make_command(
         self,
         build: Build,
         invoke: Invoke,
@@ -103,7 +90,7 @@ class Issuing:
             program=os.fsdecode(invoke.real),
         )
         self._count += 1
-        build.add(record)
+        build.commands.add_record(record)
         guarded = build.rules.guard and not invoke.unguarded
         if build.rules.guard and invoke.unguarded:
             caller = self._processes.caller(invoke.unguarded)
@@ -115,10 +102,12 @@ class Issuing:
             record.unguarded = os.path.basename(record.program)
         # While nothing is pending nobody need know, and configure asks a lot.
         if guarded and analysis.undeclared and (decision.deferred or self._hazards.deferred):
-            environment = build.environment_of(invoke)
+            environment = build.tools.environment_of(invoke)
             runs = analysis.programs
             if runs is not None:
-                command.programs = self._programs.of(record.program, runs, cwd, environment)
+                command.programs = self._programs.programs_of(
+                    record.program, runs, cwd, environment
+                )
         return command
 
     def replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:
@@ -148,7 +137,7 @@ class Issuing:
 
     # ------------------------------------------------------------------ issuing it
 
-    def defer(
+    def defer_command(
         self,
         command: Command,
         cwd: str,
@@ -161,11 +150,12 @@ class Issuing:
 
         out, err  descriptors for what it prints; ours now, also when this raises.
         """
-        environment = command.build.environment_of(command.invoke)
+        environment = command.build.tools.environment_of(command.invoke)
         places = (cwd, temporary_folder(environment, cwd))
         try:
+            analysis = self._resolver.share_outputs(command.build, cwd, analysis)
             self._make_folders(command, cwd, analysis)
-            operands, outputs, files = self._resolver.resolve(
+            operands, outputs, files = self._resolver.resolve_operands(
                 cwd, analysis, everything=False, places=places
             )
         except BaseException:
@@ -179,7 +169,7 @@ class Issuing:
         if command.caught:  # it goes to the shim, or is nothing: who waits for the end gets it
             close_all(out, err)
         elif out >= 0:
-            self._output.take(command, out, err)
+            self._output.take_descriptors(command, out, err)
         # One that is waited for runs: mv itself says how it went.
         if analysis.rename is not None and not command.is_awaited:
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
@@ -191,31 +181,26 @@ class Issuing:
         command.makes = tuple(output.name for output in outputs if output.made)
         command.perhaps = tuple(output.name for output in outputs if output.write.perhaps)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
-        command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
+        command.record.inputs = self._resolver.inputs_of(cwd, analysis, operands)
         build = command.build
-        build.promised.update(command.record.outputs)
-        promises = {
-            output.name: promise_of(command, output, job, self._hazards, self._pending, self._paths)
-            for output in outputs
-        }
-        if build.transcript is not None:
-            build.transcript.reserve(job.number)
-        if build.lost:
-            build.lost.difference_update(operands.writes)
-        settling.issued(command, operands.reads, self._hazards)
-        actions = self._executor.issue(job)
+        promises = self._resolver.promises_of(command, outputs, job)
+        build.promises.promise_outputs(command.record.outputs, operands.writes)
+        if build.output.transcript is not None:
+            build.output.transcript.reserve_place(job.number)
+        command.rest_on(operands.reads, self._hazards)
+        actions = self._executor.issue_job(job)
         asked = bool(build.rules.without)
         # What is updated through a link is what the link leads to.
         behind = {o.behind: promises[o.name] for o in outputs if o.behind and o.write.in_place}
         stale = replaced(outputs) + logs(command)
-        self._pending.entered(job, promises, stale, files, behind=behind, asked=asked)
+        self._pending.job_entered(job, promises, stale, files, behind=behind, asked=asked)
         if command.is_awaited:
             assert command.reply is not None
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
         elif command.reply is not None:
             reply, command.reply = command.reply, None
             if command.said:
-                self._output.said(command)
+                self._output.note_said(command)
             self._chaos.later(lambda: reply.leave(0, out=command.said))
         self._executor.perform(actions)
 
@@ -230,7 +215,7 @@ class Issuing:
 
     def _make_folders(self, command: Command, cwd: str, analysis: Analysis) -> None:
         """Done in the driver's own time, as mkdir is: whoever looks finds them."""
-        undo = command.build.undo
+        undo = command.build.undoing.journal
         for path in (self._paths.canonical(cwd, folder) for folder in analysis.folders):
             if not os.path.isdir(path):
                 if undo is not None:
@@ -270,23 +255,26 @@ class Issuing:
                 if output.before is not None and not output.stale:
                     self._journal.keeps(command.record.number, output.name, output.before)
         for fd, file in zip(sinks, (command.invoke.out, command.invoke.err), strict=True):
-            if fd >= 0 and file not in (command.build.driver_output or ()):
+            if fd >= 0 and not command.build.output.is_drivers(file):
                 info = os.fstat(fd)
                 if stat.S_ISREG(info.st_mode):
                     self._journal.grew(os.readlink(f"/proc/self/fd/{fd}"), info)
 
-    def in_foreground(
+    def run_in_place(
         self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
     ) -> None:
-        operands, outputs, _ = self._resolver.resolve(cwd, analysis, everything=decision.barrier)
+        analysis = self._resolver.share_outputs(command.build, cwd, analysis)
+        operands, outputs, _ = self._resolver.resolve_operands(
+            cwd, analysis, everything=decision.barrier
+        )
         job = self._job(command, Mode.FOREGROUND, operands, decision)
         if analysis.undeclared:
             job.issued_ns = self._resolver.issue_time([], cwd)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
-        command.record.inputs = self._resolver.inputs(cwd, analysis, operands)
-        self._executor.perform(self._executor.issue(job))
+        command.record.inputs = self._resolver.inputs_of(cwd, analysis, operands)
+        self._executor.perform(self._executor.issue_job(job))
         if command.reply is not None:
-            command.reply.wait(lambda: self._executor.withdraw(job))
+            command.reply.wait(lambda: self._executor.withdraw_job(job))
 
     def note_stamps(self, invoke: Invoke, cwd: str, analysis: Analysis) -> None:
         """A light command of a caller whose jobs are pending: does it say that they are done?"""
@@ -297,7 +285,7 @@ class Issuing:
                 source = write.same_as and self._paths.canonical(cwd, write.same_as)
                 self._journal.vouches([c.record.number for c in pending], path, source)
 
-    def split(
+    def split_command(
         self,
         build: Build,
         invoke: Invoke,
@@ -317,23 +305,22 @@ class Issuing:
         later = policy.Decision(None, exclusive=decision.exclusive)
         for part in parts[:-1] if waits else parts:
             argv = frames.join_strings(os.fsencode(word) for word in part.argv)
-            meaning = self._resolver.share(build, cwd, part.analysis)
-            command = self.command(build, invoke, argv, cwd, meaning, later)
+            command = self.make_command(build, invoke, argv, cwd, part.analysis, later)
             if waits:
                 command.group = group
-                self.defer(command, cwd, meaning, later)
+                self.defer_command(command, cwd, part.analysis, later)
             else:
-                self.defer(command, cwd, meaning, later, os.dup(out), os.dup(err))
+                self.defer_command(command, cwd, part.analysis, later, os.dup(out), os.dup(err))
         close_all(out, err)
         if not waits:
             reply.leave(0)
             return
         last = parts[-1]
         argv = frames.join_strings(os.fsencode(word) for word in last.argv)
-        command = self.command(build, invoke, argv, cwd, last.analysis, decision)
+        command = self.make_command(build, invoke, argv, cwd, last.analysis, decision)
         command.reply = reply
         command.group = group
-        self.in_foreground(command, cwd, last.analysis, decision)
+        self.run_in_place(command, cwd, last.analysis, decision)
 
 
 def close_all(*fds: int) -> None:

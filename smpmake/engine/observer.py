@@ -7,7 +7,7 @@ which asks nobody and cannot be shown older files: that is seen, not guessed.
 from __future__ import annotations
 
 import os
-from typing import Final, NamedTuple
+from typing import Final
 
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.command import Command, command_of
@@ -21,18 +21,6 @@ from smpmake.schedule.job import Job
 _MOST: Final = 256  # commands to look at; who is so far ahead of his turn asks
 _Tool = tuple[Identity | None, bytes, str]
 """A tool's file, its name, and the kind of its work: other parts of it do that."""
-
-
-class _Earlier(NamedTuple):
-    """Who was issued before a command, has not ended, and may read what it has not named.
-
-    newest_ns     when the newest was, at the latest; 0 for none.
-    is_any_blind  whether some are kept from what comes later by questions alone, of those that
-                  make it: they do not look at the age of what they find.
-    """
-
-    newest_ns: int
-    is_any_blind: bool
 
 
 class Observer:
@@ -68,7 +56,7 @@ class Observer:
         if command.programs is None:
             return self._has_guard.get(_tool_of(command), False)
         return command.programs not in self._doubted and all(
-            map(self._proofs.has, command.programs)
+            map(self._proofs.has_seen, command.programs)
         )
 
     def has_been_seen(self, tool: bytes, kind: str) -> bool:
@@ -76,46 +64,51 @@ class Observer:
         return _tool(tool, kind) in self._has_guard
 
     def writes_more(self, tool: bytes, kind: str) -> bool:
-        """Whether it has written then what its words do not say."""
+        """Whether a tool has written what its words do not say."""
         return _tool(tool, kind) in self._writes_more
 
-    def started(self, slot: int, job: Job, command: Command) -> bytes:
+    def job_starts(self, slot: int, job: Job, command: Command) -> bytes:
         """A job is about to start; returns the file in which its guards take notes, or b""."""
         watched = job.operands.undeclared and not command.is_awaited
         if job.operands.undeclared and not _can_be_watched(job):
             self._started_blind.add(job)
         anew = [path for path in job.operands.writes if not self._versions.has_past(path)]
         own = self._pending.checks_of(anew)
-        earlier = self._earlier(job)
-        trace = self._traces.begin(
+        newest_ns, is_any_blind = self._issued_before(job)
+        trace = self._traces.begin_trace(
             slot,
             job.issued_ns,
             watched=watched,
             own=own,
             inputs=self._pending.checks_of(job.operands.reads) if watched else (),
-            older_ns=earlier.newest_ns,
-            asks_own=earlier.is_any_blind,
+            older_ns=newest_ns,
+            asks_own=is_any_blind,
         )
         if not trace and self._traces.fault not in command.build.notices:
-            command.build.notices.append(self._traces.fault)
+            command.build.notice(self._traces.fault)
         return trace
 
-    def _earlier(self, job: Job) -> _Earlier:
+    def _issued_before(self, job: Job) -> tuple[int, bool]:
+        """Of those issued before a command that have not ended, and may read what they do not name:
+        when the newest was, at the latest (0: there is none), and whether any is blind.
+
+        Such a one is kept from what comes later by questions alone, of those that make it: it does
+        not look at the age of what it finds.
+        """
         newest_ns = 0
         for count, other in enumerate(self._hazards.undeclared(job.number)):
-            if count == _MOST:
-                return _Earlier(job.issued_ns, is_any_blind=True)
             newest_ns = other.issued_ns
-            if other in self._started_blind or not _can_be_watched(other):
-                return _Earlier(job.issued_ns, is_any_blind=True)
-        return _Earlier(newest_ns, is_any_blind=False)
+            is_blind = other in self._started_blind or not _can_be_watched(other)
+            if count == _MOST or is_blind:
+                return job.issued_ns, True
+        return newest_ns, False
 
-    def ended(self, slot: int, job: Job, command: Command) -> bool:
-        """What it did, beside what its command line said.
+    def job_ended(self, slot: int, job: Job, command: Command) -> bool:
+        """A job has ended: its record gets what it did beside what its command line said.
 
-        Returns whether it is known now of more commands that they ask for what they read.
+        Returns whether smpmake knows now of more commands that they ask for what they read.
         """
-        trace = self._traces.end(slot)
+        trace = self._traces.end_trace(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
@@ -123,7 +116,7 @@ class Observer:
         if command.perhaps:
             missing = {path for path in command.perhaps if not os.path.lexists(path)}
             command.record.outputs = tuple(o for o in command.record.outputs if o not in missing)
-        command.record.surprises = surprises(trace, job.operands, command.build.promised)
+        command.record.surprises = surprises(trace, job.operands, command.build.promises.promised)
         if not self._learn(job, command, trace):
             return False
         found = [
@@ -139,7 +132,7 @@ class Observer:
 
     def _learn(self, job: Job, command: Command, trace: Trace) -> bool:
         """Takes in what was seen; returns whether more is known than before."""
-        is_new = self._proofs.add(trace.programs, job.issued_ns)
+        is_new = self._proofs.add_programs(trace.programs, job.issued_ns)
         if not command.undeclared:
             return is_new
         if command.programs is not None:
@@ -153,26 +146,26 @@ class Observer:
             self._writes_more.add(tool)
         return is_new or self._has_guard[tool] is not before
 
-    def left(self, job: Job, command: Command) -> None:
-        """A command has ended, or will not run."""
+    def command_left(self, job: Job, command: Command) -> None:
+        """A command has ended, or will not run: its outputs are files of this build now."""
         self._started_blind.discard(job)
         declared = job.operands.writes
         shared = set(command.wrote).difference(declared)
-        self._versions.made(job.number, declared, shared)
+        self._versions.note_made(job.number, declared, shared)
 
-    def renames(self, job: Job, source: str, target: str) -> bool:
-        """We do a command's work ourselves: whether earlier ones will find what they may read."""
-        keep = self._versions.keep
+    def keep_renamed(self, job: Job, source: str, target: str) -> bool:
+        """smpmake renames for a command: whether earlier ones still find what they may read."""
+        keep = self._versions.keep_version
         waits = keep(source, job.number, Change.MOVED) | keep(target, job.number, Change.GONE)
         return not waits
 
-    def forget(self) -> None:
-        """What nobody is left to find need not be kept."""
-        self._versions.forget()
+    def drop_versions(self) -> None:
+        """Drops the older files that no pending command can look for any more."""
+        self._versions.drop_versions()
 
 
 def _can_be_watched(job: Job) -> bool:
-    """Whether what came into being behind its issue a command does not find unasked.
+    """Whether a command asks before it opens a file that came into being behind its issue.
 
     Who is waited for has nobody behind, and is to find what there is.
     """

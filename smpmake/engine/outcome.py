@@ -1,56 +1,46 @@
-"""What follows from how a command went: for its build, its shim, and what it was to make."""
+"""What follows from how a command went: for its build, its shim, and what it was to make.
+
+A job whose results are there from a run that was undone need not run at all.
+"""
 
 from __future__ import annotations
 
 import os
 
 from smpmake.commands.model import Reason
-from smpmake.decide.known_failures import digest_of
-from smpmake.decide.procfs import Processes
-from smpmake.disk.disk import Disk
-from smpmake.engine import settling
-from smpmake.engine.build import Build, Misprediction
-from smpmake.engine.command import Command, Reply
-from smpmake.engine.context import make_keeps_going, wmake_above
+from smpmake.engine.command import Command
+from smpmake.engine.computer import Computer
 from smpmake.engine.environment import Environment
 from smpmake.engine.output import JobOutput
-from smpmake.engine.silence import SilencePredictor
+from smpmake.engine.silence import check_prediction
+from smpmake.engine.tools import make_keeps_going, wmake_options_above
 from smpmake.protocol.working import Result
-from smpmake.records import Failure
+from smpmake.records import REUSED, CommandRecord, Failure
 from smpmake.schedule.job import Job, Mode
-from smpmake.undo.journal import UndoJournal
-from smpmake.undo.reuse import Finished, prints_of
+from smpmake.undo.reuse import Finished, key_of, prints_of
 
 
 class Outcome:
     """One per engine."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        journal: UndoJournal,
-        output: JobOutput,
-        processes: Processes,
-        silence: SilencePredictor,
-    ) -> None:
-        self._disk = disk
-        self._journal = journal
+    def __init__(self, computer: Computer, output: JobOutput) -> None:
+        self._disk = computer.disk
+        self._journal = computer.journal
+        self._processes = computer.processes
         self._output = output
-        self._processes = processes
-        self._silence = silence
 
-    def ended(self, job: Job, command: Command, result: Result, why: str) -> tuple[bool, bool]:
+    def job_ended(self, job: Job, command: Command, result: Result, why: str) -> tuple[bool, bool]:
         """A job has ended; `why` it failed, if so.
 
         Returns whether it did what was promised, and if not, whether what followed must stop.
         """
-        wrong = self._silence.ended(command, result)
+        wrong = check_prediction(command, result)
         if wrong:
             return False, self._guessed_wrong(job, command, result, wrong, Reason.MISPREDICTED)
         if result.ok and command.checked:
             wrong = self._unforetold(job, command, result)
         if wrong:
-            command.build.distrusted.add(os.fsdecode(command.invoke.real))
+            command.build.tools.distrust(os.fsdecode(command.invoke.real))
             return False, self._guessed_wrong(job, command, result, wrong, Reason.UNCHECKED)
         if not result.ok:
             return False, self._failed(job, command, result, why)
@@ -60,20 +50,19 @@ class Outcome:
     def _succeeded(self, job: Job, command: Command, result: Result) -> None:
         """A job did what was promised."""
         build = command.build
-        settling.fulfilled(command, self._journal)
+        command.keep_promise(self._journal)
         is_plain = not command.prints and not command.invoke.is_line
-        if build.undo is not None and build.undo.is_whole and is_plain:
-            build.finished.append(_finished(command, result))  # else nothing is reused
+        if build.undoing.reaches_back and is_plain:  # else nothing is reused
+            build.undoing.keep_results(_finished(command, result))
         if command.is_awaited:
-            if command.digest and build.known_failures is not None:
-                build.known_failures.discard(command.digest)
+            build.promises.note_success(command.digest)
             command.verdict = 0
-            self._output.skip(command, job.number)  # its shim prints it, behind that place
+            self._output.skip_job(command, job.number)  # its shim prints it, behind that place
         else:
-            self._output.print(command, job.number, result.out, result.err)
+            self._output.print_result(command, job.number, result.out, result.err)
         if result.missing:
             text = f"succeeded without making {result.missing} of its outputs"
-            build.notices.append(f"{command.record.command}: {text}")
+            build.notice(f"{command.record.command}: {text}")
 
     def _failed(self, job: Job, command: Command, result: Result, why: str) -> bool:
         """A job failed; the worker has removed what it made.
@@ -84,20 +73,20 @@ class Outcome:
         status = record.status or 0
         self._journal.withdraw(job.number)
         if os.WIFSIGNALED(result.wait_status) and not command.signalled:
-            self.remove(job, command)  # its own end: nobody may come to undo it
-        build.lost.update(command.makes)
+            self.remove_outputs(job, command)  # its own end: nobody may come to undo it
+        build.promises.lose_outputs(command.makes)
         promised = not (command.signalled or command.is_awaited or command.group)
-        if not promised or build.undo is None:
-            self._output.skip(command, job.number)  # else what comes behind is not to be shown
+        if not promised or build.undoing.journal is None:
+            self._output.skip_job(command, job.number)  # else what comes behind is not to be shown
         if command.signalled:  # we ended it ourselves
-            if build.undo is not None and build.undo.is_incomplete:
+            if build.undoing.journal is not None and build.undoing.journal.is_incomplete:
                 self._disk.remove(*command.makes)  # else what is older would be believed
             return False
         output = result.out + result.err
         if command.is_awaited or command.group is not None:
-            settling.fulfilled(command, self._journal)  # as it does serially
+            command.keep_promise(self._journal)  # as it does serially
         if command.digest:
-            build.reported.append(Failure(record, output, why))
+            build.promises.note_reported(Failure(record, output, why))
         if command.is_awaited:
             command.verdict = status
             return False
@@ -105,11 +94,11 @@ class Outcome:
             command.group.status = command.group.status or status
             command.group.output.append(output)
             return False
-        _was_wrong(command, Failure(record, output, why))
+        build.promises.note_wrong(command.invoke, command.caller, Failure(record, output, why))
         if build.rules.keep_going or self._make_keeps_going(command):
-            settling.release(command, self._journal)
+            command.release_makers(self._journal)
             return False
-        _breaks(build, job)
+        build.promises.stop_behind(job)
         return True
 
     def _unforetold(self, job: Job, command: Command, result: Result) -> str:
@@ -134,35 +123,37 @@ class Outcome:
         command.record.state = "failed"
         command.record.reason, command.record.detail = reason.value, why
         self._journal.withdraw(job.number)
-        build.lost.update(command.makes)
-        if build.undo is None:
-            self._output.skip(command, job.number)
+        build.promises.lose_outputs(command.makes)
+        if build.undoing.journal is None:
+            self._output.skip_job(command, job.number)
         failure = Failure(command.record, result.out + result.err, why)
-        _was_wrong(command, failure, guessed=True)
-        _breaks(build, job)
+        build.promises.note_wrong(command.invoke, command.caller, failure, guessed=True)
+        build.promises.stop_behind(job)
         return True
 
-    def remove(self, job: Job, command: Command) -> None:
+    def remove_outputs(self, job: Job, command: Command) -> None:
         """What a command has left half-made goes, and comes back if all is undone."""
         for path in command.makes:
-            if command.build.undo is not None:
-                command.build.undo.removes(job.number, path)
+            if command.build.undoing.journal is not None:
+                command.build.undoing.journal.removes(job.number, path)
             self._disk.remove(path)
 
-    def cancelled(self, job: Job, command: Command) -> None:
+    def job_cancelled(self, job: Job, command: Command) -> None:
         """A command will not run."""
         command.record.state = "cancelled"
         self._journal.withdraw(job.number)
         if job.mode is Mode.DEFERRED:
-            command.build.lost.update(command.makes)
-            self._output.skip(command, job.number)
+            command.build.promises.lose_outputs(command.makes)
+            self._output.skip_job(command, job.number)
 
     def _make_keeps_going(self, command: Command) -> bool:
         invoke = command.invoke
         if make_keeps_going(Environment(invoke.env)):
             return True
-        make = wmake_above(self._processes, invoke.parent) if command.build.wmakes else None
-        return make is not None and make.keeps_going
+        if not command.build.tools.has_wmake:
+            return False
+        options = wmake_options_above(self._processes, invoke.parent)
+        return options is not None and bool(options & {"i", "k"})
 
 
 def _finished(command: Command, result: Result) -> Finished:
@@ -177,21 +168,33 @@ def _finished(command: Command, result: Result) -> Finished:
     )
 
 
-def _was_wrong(command: Command, failure: Failure, *, guessed: bool = False) -> None:
-    """What was promised of a command does not hold."""
+def former_results(job: Job, command: Command, now: int) -> Result | None:
+    """How a job went before all was undone, if it has its results back; None: it is to be run."""
     build, invoke = command.build, command.invoke
-    build.failures.append(failure)
-    wrong = Misprediction(invoke.argv, command.caller, failure, guessed)
-    build.wrong[digest_of(invoke.cwd, invoke.argv)] = wrong
+    key = key_of(invoke, command.argv)
+    again = build.undoing.results_of(key, job.number, job.issued_ns)
+    if again is None:
+        return None
+    reuse_record(command.record, again.record)
+    command.wrote, command.traced = tuple(again.made), True
+    is_shown = build.output.transcript is None and not command.is_awaited
+    out, err = (
+        b"" if is_shown and build.output.is_drivers(file) else text
+        for file, text in ((invoke.out, again.result.out), (invoke.err, again.result.err))
+    )
+    return again.result._replace(
+        id=job.number, start_ns=now, end_ns=now, user_us=0, system_us=0, out=out, err=err
+    )
 
 
-def _breaks(build: Build, job: Job) -> None:
-    """Nothing behind a job is to go on; behind the first of them, if there are several."""
-    if build.broken is None or job.number < build.broken.number:
-        build.broken = job
+def reuse_record(record: CommandRecord, before: CommandRecord) -> None:
+    """A command gets the results that the same one had before all was undone."""
+    record.detail = REUSED
+    record.reads, record.surprises = before.reads, before.surprises
+    record.warnings, record.errors, record.said = before.warnings, before.errors, before.said
 
 
-def tell(command: Command, result: Result) -> None:
+def tell_shim(command: Command, result: Result) -> None:
     """The driver waited for the truth about this one, if there is a verdict.
 
     Not before nothing is pending of it any more: a make would be told of what was promised, and
@@ -199,27 +202,9 @@ def tell(command: Command, result: Result) -> None:
     """
     if command.verdict is None:
         return
-    command.build.owed.pop(command.digest, None)
     reply, command.reply = command.reply, None
     assert reply is not None
     verdict = command.verdict
-    command.build.is_told(command.digest)
-    command.build.answer(lambda: reply.leave(verdict, result.err, command.said + result.out))
-
-
-def refuse(build: Build, reply: Reply) -> None:
-    """A shim is told that nothing is run any more, so that its driver stops."""
-    if build.squashing:  # its driver is being ended, and is not to print anything about it
-        reply.wait(lambda: None)
-        return
-    if build.stopping:
-        reply.wait(lambda: None)
-        build.answer(lambda: reply.leave(build.stopping))
-        return
-    message = b""
-    if not build.refused:
-        build.refused = True
-        first = min(build.failures, key=lambda f: f.record.number, default=None)
-        what = first.record.brief if first is not None else "an earlier command"
-        message = f"smpmake: not run, because this failed: {what}\n".encode()
-    reply.leave(1, message)
+    out = command.said + result.out
+    command.build.promises.tell_driver(command.digest)
+    command.build.replies.answer_driver(lambda: reply.leave(verdict, result.err, out))

@@ -8,7 +8,7 @@ import stat
 from smpmake.engine import framing
 from smpmake.engine.command import Command
 from smpmake.engine.sinks import Printer, Sinks
-from smpmake.engine.terminal import terminal_of
+from smpmake.engine.worker_requests import terminal_of
 from smpmake.guard.files import File
 from smpmake.protocol.wire import FileId
 from smpmake.protocol.working import Terminal
@@ -21,23 +21,23 @@ class JobOutput:
         self._sinks = Sinks(printer)
         self._open: set[FileId] = set()  # where the last of us to print has left a line without end
 
-    def take(self, command: Command, out: int, err: int) -> None:
+    def take_descriptors(self, command: Command, out: int, err: int) -> None:
         """Keeps the descriptors that a job's output goes to; they are ours now."""
         pairs = [(command.invoke.out, out), (command.invoke.err, err)]
         if command.prints:
             os.close(out)
             del pairs[0]
         for sink, given in pairs:
-            behind, fd = command.build.behind.get(sink), given
+            behind, fd = command.build.output.behind.get(sink), given
             if behind is not None:
                 fd = os.dup(behind)
                 os.close(given)
             if command.guarded and stat.S_ISREG(os.fstat(fd).st_mode):
                 command.log_files += (sink,)
-            self._sinks.take(sink, fd)
+            self._sinks.take_descriptor(sink, fd)
             command.sinks += (sink,)
 
-    def terminal(self, command: Command) -> Terminal | None:
+    def terminal_for(self, command: Command) -> Terminal | None:
         """The terminal that a job prints to, if it does."""
         if command.group is not None:
             return command.group.terminal
@@ -46,19 +46,19 @@ class JobOutput:
         out, err = (self._sinks.descriptor(sink) for sink in (command.sinks[0], command.sinks[-1]))
         return terminal_of(command.invoke, out, err, printed=command.prints)
 
-    def give_back(self, command: Command) -> None:
-        """The job is over: who reads a pipe waits until all its writers are gone."""
+    def give_back_descriptors(self, command: Command) -> None:
+        """The job is over: closes its pipes, whose readers wait until all writers are gone."""
         for sink in command.sinks:
-            self._sinks.give_back(sink)
+            self._sinks.give_back_descriptor(sink)
 
-    def print(self, command: Command, number: int, out: bytes, err: bytes) -> None:
-        """A job ended, and this is what it said."""
-        transcript = command.build.transcript
+    def print_result(self, command: Command, number: int, out: bytes, err: bytes) -> None:
+        """A job ended: prints what it said, each message with the command's name before it."""
+        transcript = command.build.output.transcript
         if command.group is not None:
             command.group.output.append(out + err)
             out = err = b""  # its shim prints it
         if transcript is not None:
-            transcript.fill(number, out + err)
+            transcript.fill_place(number, out + err)
         elif out or err:
             self._write(command, out, err)
 
@@ -86,11 +86,11 @@ class JobOutput:
     def _is_new(command: Command, sink: FileId, text: bytes) -> bool:
         """What goes elsewhere than the driver's own output has been taken back with the rest."""
         build = command.build
-        is_seen = sink in (build.driver_output or ())
-        return build.shown.is_new(command.invoke, text) or not is_seen
+        is_new = build.output.shown.is_new(command.invoke, text)
+        return is_new or not build.output.is_drivers(sink)
 
-    def said(self, command: Command) -> None:
-        """The shim of a command prints for it, and has not ended the line perhaps."""
+    def note_said(self, command: Command) -> None:
+        """The shim of a command prints for it, and has perhaps not ended the line."""
         self._said(command.invoke.out, command.said)
 
     def _said(self, sink: FileId, text: bytes) -> None:
@@ -105,7 +105,7 @@ class JobOutput:
         What the driver has printed into a pipe nobody can tell.
         """
         fd = self._sinks.descriptor(sink)
-        environment = command.build.environment_of(command.invoke)
+        environment = command.build.tools.environment_of(command.invoke)
         fresh = framing.fresh_line(fd, environment.get("TERM") or "dumb")
         is_open = sink in self._open or framing.has_open_line(fd)
         return fresh or (b"\n" if is_open else b"")
@@ -115,13 +115,13 @@ class JobOutput:
         return framing.head(command.main or command.record.words, command.record, columns)
 
     @staticmethod
-    def skip(command: Command, number: int) -> None:
-        """A job ended without anything to be printed in its place."""
-        if command.build.transcript is not None:
-            command.build.transcript.fill(number, b"")
+    def skip_job(command: Command, number: int) -> None:
+        """A job ended, and nothing is printed in its place."""
+        if command.build.output.transcript is not None:
+            command.build.output.transcript.fill_place(number, b"")
 
     def close(self) -> None:
-        """Gives everything back."""
+        """Closes all descriptors."""
         self._sinks.close()
 
 
@@ -130,10 +130,10 @@ def _placed(command: Command, text: bytes, sink: FileId) -> bytes:
 
     Editors open files by what make says of the folders that it enters; `make -O` does the same.
     """
-    mine = command.build.driver_output
-    if not text or not command.build.tells_folders or (mine is not None and sink not in mine):
+    mine = command.build.output.files
+    if not text or not command.build.tools.tells_folders or (mine is not None and sink not in mine):
         return text  # what the build reads itself holds what it holds serially
-    environment = command.build.environment_of(command.invoke)
+    environment = command.build.tools.environment_of(command.invoke)
     return framing.placed(text, command.invoke.cwd, environment.get("MAKELEVEL"))
 
 
@@ -141,6 +141,6 @@ def logs(command: Command) -> list[File]:
     """Files that a job's output goes to: who reads such a log must find it there."""
     files: dict[File, None] = {}
     for sink in (command.invoke.out, command.invoke.err):
-        if sink not in (command.build.driver_output or ()) and sink in command.log_files:
+        if not command.build.output.is_drivers(sink) and sink in command.log_files:
             files[sink.device, sink.inode] = None
     return list(files)

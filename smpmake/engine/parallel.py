@@ -11,13 +11,12 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-from collections.abc import Callable
 from itertools import takewhile
 from typing import Final
 
 from smpmake.commands.makes import MAKES, PARALLEL, jobs_option, runs_in_parallel
 from smpmake.decide.procfs import KEEPER, LONGEST_CHAIN, SHELLS, Caller, Processes, in_background
-from smpmake.engine.build import Build
+from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Invoke
 
 log = logging.getLogger("smpmake")
@@ -31,62 +30,64 @@ _MOST_KNOWN: Final = 1000  # processes
 _DEBIAN: Final = frozenset({"dpkg-buildpackage", "debuild"})
 
 
-class ParallelDrivers:
-    """One per engine.
+class ParallelDriver:
+    """Of one build.
 
-    lends  whether somebody has a job server of ours: what is parallel by that is ours.
+    found  what runs commands in parallel by itself ("make -j2"), "" for nothing.
     """
 
-    def __init__(self, processes: Processes, lends: Callable[[], bool]) -> None:
-        self._processes = processes
-        self._lends = lends
+    def __init__(self) -> None:
+        self.found = ""
+        self._command: list[str] = []
+        self._looks = 0
+        self._together = 0  # times that commands were there at once
+        self._beside: set[int] = set()  # processes that were there beside one that brought one
+        self._brought: set[int] = set()  # those that brought one
 
-    def look(self, build: Build, invoke: Invoke, shim: int) -> None:
-        """A command has come, by a process `shim` (0: it is not known)."""
-        if build.parallel or self._lends():
+    def name_driver(self, command: list[str]) -> None:
+        """The driver's words are known."""
+        self._command = command
+
+    def look_at_callers(
+        self,
+        processes: Processes,
+        invoke: Invoke,
+        environment: Environment,
+        shim: int,
+        *,
+        lends: bool,
+    ) -> None:
+        """A command has come.
+
+        shim   the process that brings it, 0 where it is not known.
+        lends  somebody has a job server of ours: what is parallel by that is ours.
+        """
+        if self.found or lends:
             return
-        environment = build.environment_of(invoke)
         flags = environment.get("MAKEFLAGS")
         option = jobs_option(flags or "")
         if option:
-            chain = self._chain(invoke.parent)
+            chain = _chain(processes, invoke.parent)
             makes = [each.name for each in chain if each.name in MAKES]
             if makes:  # else it is of no use to anybody
-                self._found(build, f"{makes[0]} {option}", chain)
+                self._find(f"{makes[0]} {option}", chain)
             return
-        build.looks += 1
-        if not shim or not _is_looked_at(build.looks, of_make=flags is not None):
+        self._looks += 1
+        if not shim or not _is_looked_at(self._looks, of_make=flags is not None):
             return
-        chain = self._chain(invoke.parent)
-        known = next((each.name for each in chain if self._is_known(each)), "")
+        chain = _chain(processes, invoke.parent)
+        known = next((each.name for each in chain if _is_known(processes, each)), "")
         if known:
-            self._found(build, known, chain)
+            self._find(known, chain)
             return
-        together = self._beside(build, invoke, shim, chain)
+        together = self._caller_beside(processes, invoke, shim, chain)
         if together is not None:
-            build.together += 1
-            if build.together >= _ENOUGH:
-                self._found(build, together.name, chain)
+            self._together += 1
+            if self._together >= _ENOUGH:
+                self._find(together.name, chain)
 
-    def _chain(self, pid: int) -> list[Caller]:
-        """A process and those above it, up to the driver."""
-        above = self._processes.above(pid, LONGEST_CHAIN)
-        return list(takewhile(lambda each: each.name != KEEPER and each.pid > 1, above))
-
-    def _is_alive(self, pid: int) -> bool:
-        """Whether a process still runs; who started it may never ask for its end."""
-        usage = self._processes.usage(pid)
-        return usage is not None and not usage.is_over
-
-    def _is_known(self, caller: Caller) -> bool:
-        """Whether it is a program that runs its commands in parallel."""
-        if caller.name not in PARALLEL:
-            return False
-        words = [os.fsdecode(word) for word in self._processes.command_line(caller.pid)]
-        return not words or runs_in_parallel(words)
-
-    def _beside(
-        self, build: Build, invoke: Invoke, shim: int, chain: list[Caller]
+    def _caller_beside(
+        self, processes: Processes, invoke: Invoke, shim: int, chain: list[Caller]
     ) -> Caller | None:
         """Who runs this command beside another one; None: nobody is seen to."""
         found = None
@@ -94,21 +95,42 @@ class ParallelDrivers:
         for caller in chain:
             is_shell = caller.name in SHELLS
             if not is_shell or (caller is chain[-1] and in_background(invoke.ignored)):
-                others = set(filter(self._is_alive, self._processes.children(caller.pid) - {own}))
-                if own in build.beside or not others.isdisjoint(build.brought):
+                children = processes.children(caller.pid) - {own}
+                others = {pid for pid in children if _is_alive(processes, pid)}
+                if own in self._beside or not others.isdisjoint(self._brought):
                     found = found or caller
-                build.beside |= others
-                build.brought.add(own)
+                self._beside |= others
+                self._brought.add(own)
             own = caller.pid
-        if len(build.beside) + len(build.brought) > _MOST_KNOWN:
-            build.beside.clear()
-            build.brought.clear()
+        if len(self._beside) + len(self._brought) > _MOST_KNOWN:
+            self._beside.clear()
+            self._brought.clear()
         return found
 
-    def _found(self, build: Build, what: str, chain: list[Caller]) -> None:
-        build.parallel = what
+    def _find(self, what: str, chain: list[Caller]) -> None:
+        self.found = what
         debian = any(each.name == "dh" or each.name.startswith("dh_") for each in chain)
-        log.warning("%s", advice(build.driver, what, debian=debian))
+        log.warning("%s", advice(self._command, what, debian=debian))
+
+
+def _chain(processes: Processes, pid: int) -> list[Caller]:
+    """A process and those above it, up to the driver."""
+    above = processes.above(pid, LONGEST_CHAIN)
+    return list(takewhile(lambda each: each.name != KEEPER and each.pid > 1, above))
+
+
+def _is_alive(processes: Processes, pid: int) -> bool:
+    """Whether a process still runs; who started it may never ask for its end."""
+    usage = processes.usage(pid)
+    return usage is not None and not usage.is_over
+
+
+def _is_known(processes: Processes, caller: Caller) -> bool:
+    """Whether it is a program that runs its commands in parallel."""
+    if caller.name not in PARALLEL:
+        return False
+    words = [os.fsdecode(word) for word in processes.command_line(caller.pid)]
+    return not words or runs_in_parallel(words)
 
 
 def _is_looked_at(number: int, *, of_make: bool) -> bool:

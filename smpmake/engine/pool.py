@@ -40,9 +40,6 @@ class Workers(Protocol):
     keepers: set[int]
     inherited: Inherited
 
-    def connect(self, on_result: OnResult, on_lost: OnLost) -> None:
-        """Whom results go to, and who is told of a slot whose worker died."""
-
     def send(self, slot: int, frame: bytes) -> None:
         """Gives the worker of a slot a job."""
 
@@ -52,11 +49,15 @@ class Workers(Protocol):
     def end_strays(self, *, keep_keepers: bool = True) -> None:
         """Kills descendants that nobody holds any more: their worker or keeper was killed."""
 
-    def rest(self) -> None:
+    def end_idle(self) -> None:
         """Ends workers that have nothing to do; they are started again when they are needed."""
 
     def close(self) -> list[str]:
         """Ends all workers; returns complaints about those that had to be killed."""
+
+
+#: Makes the workers, by whom results go to, and who is told of a slot whose worker died.
+Hire = Callable[[OnResult, OnLost], Workers]
 
 
 class Worker:
@@ -98,7 +99,7 @@ class Worker:
         self._socket = ours
         loop.add_reader(ours.fileno(), self._readable)
 
-    def hear(self) -> Inherited:
+    def first_words(self) -> Inherited:
         """Waits for a worker's first words; nothing is known of one that has none."""
         self._socket.settimeout(_FIRST_WORDS)
         try:
@@ -174,6 +175,8 @@ class Pool:
 
     def __init__(
         self,
+        on_result: OnResult,
+        on_lost: OnLost,
         slots: int,
         *,
         niceness: int = 0,
@@ -189,14 +192,10 @@ class Pool:
         self._retry: asyncio.TimerHandle | None = None
         self._is_short = False
         self._slots = slots
-        self._on_result: OnResult
-        self._on_lost: OnLost
+        self._on_result = on_result
+        self._on_lost = on_lost
         self._niceness = niceness
         self._alive = alive
-
-    def connect(self, on_result: OnResult, on_lost: OnLost) -> None:
-        """See Workers."""
-        self._on_result, self._on_lost = on_result, on_lost
 
     def start(self, slots: int) -> None:
         """Starts the first `slots` workers, or as many as can be; raises OSError for none."""
@@ -208,7 +207,7 @@ class Pool:
                     raise
                 self._complain(error)
                 break
-        self.inherited = next(iter(self._workers.values())).hear()
+        self.inherited = next(iter(self._workers.values())).first_words()
 
     def send(self, slot: int, frame: bytes) -> None:
         """See Workers."""
@@ -237,7 +236,7 @@ class Pool:
         workers = {worker.process.pid for worker in self._workers.values()}
         _end_strays(workers | (self.keepers if keep_keepers else set()))
 
-    def rest(self) -> None:
+    def end_idle(self) -> None:
         """See Workers."""
         idle = [self._workers.pop(slot) for slot in set(self._workers) - self._busy]
         for worker in idle:
@@ -260,7 +259,7 @@ class Pool:
         return complaints
 
     def _worker(self, slot: int) -> Worker | None:
-        """Who is to run a slot's job: its own worker, or else one that has nothing to do."""
+        """The worker for a slot's job: its own, or else one that has nothing to do."""
         worker = self._workers.get(slot)
         if worker is not None:
             return worker

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from smpmake.engine.chaos import Chaos
 from smpmake.engine.command import command_of
+from smpmake.engine.computer import Chaos
 from smpmake.forecast import Forecast
 from smpmake.schedule.job import Job
 
@@ -21,52 +21,50 @@ _STEP: Final = math.log(1.5)
 
 
 class Priority:
-    """One per engine."""
+    """One per engine.
+
+    forecast  what earlier builds tell.
+    """
 
     def __init__(self, chaos: Chaos) -> None:
         self._chaos = chaos
-        self._forecast = Forecast()
+        self.forecast = Forecast()
         self._usual_tail = 0.0
         self._usual = _SHORTEST
         self._seen: dict[str, tuple[int, int]] = {}  # by tool: how many, bytes of all together
 
-    def expect(self, forecast: Forecast) -> None:
-        """Earlier builds of the project have been looked at."""
-        self._forecast = forecast
+    def take_forecast(self, forecast: Forecast) -> None:
+        """Takes in what earlier builds of the project tell."""
+        self.forecast = forecast
         self._usual_tail = _median(forecast.tails.values())
         self._usual = max(_SHORTEST, _median(seconds for _, seconds in forecast.sequel))
-
-    @property
-    def sequel(self) -> tuple[tuple[str, float], ...]:
-        """The jobs that an earlier build had (Forecast.sequel)."""
-        return self._forecast.sequel
 
     def rank(self, job: Job) -> float:
         """What the queue is ordered by, least first: the order of issue, if nothing is known."""
         if self._chaos.active:
             return self._chaos.rank(job)
-        if not self._forecast.tails:
+        if not self.forecast.tails:
             return job.number
         output = _output(job)
-        tail = self._forecast.tail(output) if output else None
+        tail = self.forecast.tail(output) if output else None
         return 0.0 if tail is None else -_step((tail - self._usual_tail) / self._usual)
 
-    def needs(self, job: Job) -> int:
+    def memory_needed(self, job: Job) -> int:
         """Bytes that a job will need."""
         output = _output(job)
-        known = self._forecast.memory(output) if output else None
+        known = self.forecast.memory(output) if output else None
         if known is not None:
             return known * _KIB
         count, total = self._seen.get(command_of(job).record.tool, (0, 0))
         return total // count if count else 0
 
-    def work(self, job: Job) -> float | None:
+    def work_of(self, job: Job) -> float | None:
         """Seconds of work that a job took in an earlier build, None if it is new."""
         output = _output(job)
-        return self._forecast.work(output) if output else None
+        return self.forecast.work(output) if output else None
 
-    def ended(self, job: Job) -> None:
-        """A job has left."""
+    def job_left(self, job: Job) -> None:
+        """A job has left the engine; its memory tells of others by its tool."""
         record = command_of(job).record
         if record.max_rss:
             count, total = self._seen.get(record.tool, (0, 0))

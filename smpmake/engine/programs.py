@@ -52,7 +52,7 @@ class Programs:
         self._ask = ask or _asked
         self._answers: dict[tuple[str, ...], Answer | None] = {}
 
-    def of(
+    def programs_of(
         self, real: str, programs: Iterable[Program], cwd: str, environment: Environment
     ) -> tuple[str, ...] | None:
         """The paths of all that a command runs; UNKNOWN where one of them cannot be told, and None
@@ -76,7 +76,7 @@ class Programs:
             found |= dict.fromkeys(more)
         return UNKNOWN if any(map(self._is_pending, found)) else tuple(found)
 
-    def scripts(self, programs: Iterable[Program], environment: Environment) -> list[str]:
+    def scripts_among(self, programs: Iterable[Program], environment: Environment) -> list[str]:
         """Those of a command's programs that are scripts, but for its tool itself."""
         path = environment.get("PATH") or ""
         named = (self._launched(path, each.name)[0] for each in programs if each.name)

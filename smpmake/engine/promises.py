@@ -1,87 +1,204 @@
-"""What a make is told of an output while it is pending."""
+"""What the driver of one build was promised, where that was wrong, and whom smpmake makes wait."""
 
 from __future__ import annotations
 
-import os
-import stat
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
-from smpmake.commands.model import Kind
-from smpmake.disk.paths import Paths
-from smpmake.engine.command import Command, OutputFile
-from smpmake.guard.pending import Pending, Promise
-from smpmake.schedule.hazards import Hazards
-from smpmake.schedule.job import Job
+from smpmake.commands.model import Reason
+from smpmake.decide.known_failures import KnownFailures, digest_of
 
-
-def promise_of(
-    command: Command,
-    output: OutputFile,
-    job: Job,
-    hazards: Hazards,
-    pending: Pending,
-    paths: Paths,
-) -> Promise:
-    """What an output will be, with mode and time as a serial build would show them."""
-    write = output.write
-    if write.removed:
-        return Promise(None, absent=True)
-    if write.perhaps:
-        return Promise(None, perhaps=True)
-    if write.symbolic:  # who looks, looks through it
-        target = paths.canonical(command.record.cwd, write.same_as)
-        return _of_source(target, pending)._replace(leads_to=target, absent=False)
-    promise = _of_file(command, output, job, hazards, pending, paths)
-    unsure = not write.is_sure or _may_be_a_link(command, pending)
-    return promise._replace(leads_to="", unsure=unsure)
+if TYPE_CHECKING:
+    from smpmake.decide.known_silence import KnownSilence
+    from smpmake.protocol.wire import Invoke
+    from smpmake.records import Failure
+    from smpmake.schedule.job import Job
 
 
-def _of_file(
-    command: Command,
-    output: OutputFile,
-    job: Job,
-    hazards: Hazards,
-    pending: Pending,
-    paths: Paths,
-) -> Promise:
-    """Nothing where it cannot be told."""
-    write = output.write
-    if write.kept:
-        written = hazards.writers(output.name)
-        if written or os.path.lexists(output.name):
-            return Promise(None)
-    if write.timed:
-        mode = 0o755 if command.record.kind == Kind.LINK else 0o644
-        anew = command.record.kind != Kind.FILE and not write.in_place and not write.printed
-        return Promise(job.issued_ns, mode & ~command.invoke.mask, anew=anew)
-    if command.rename is not None:
-        return _of_source(command.rename[0], pending)
-    if write.same_as:
-        return _of_source(paths.canonical(command.record.cwd, write.same_as), pending)
-    return Promise(None)
+class Misprediction(NamedTuple):
+    """A promise that was not kept.
+
+    argv     the command's words.
+    caller   see Command.caller.
+    failure  how it failed.
+    guessed  it did not fail, but was not silent as before (engine/silence), or did something else
+             than its words say.
+    """
+
+    argv: bytes
+    caller: bytes
+    failure: Failure
+    guessed: bool = False
+
+    @property
+    def told(self) -> str:
+        """What went wrong, for people."""
+        command = self.failure.record.brief
+        if self.guessed:
+            if self.failure.record.reason == Reason.UNCHECKED:
+                return f"did not do what its words say ({self.failure.why}): {command}"
+            return f"{self.failure.why}, unlike in an earlier build: {command}"
+        return f"failed after its success was promised: {command}"
 
 
-def _of_source(source: str, pending: Pending) -> Promise:
-    """What a file has of another one that is moved or linked there."""
-    known = pending.promise(source)
-    if known is not None:
-        return known
-    try:
-        info = os.stat(source)
-    except OSError:
-        return Promise(None)
-    return Promise(info.st_mtime_ns, stat.S_IMODE(info.st_mode))
+class Promises:
+    """Of one build.  One inside another waits for the same commands as that.
 
+    failures        promises of success that were wrong.
+    reported        other failures: the driver learned of them.
+    broken          the first command whose promised success was wrong.
+    lost            outputs of commands that have failed: who needs one is waited for.
+    promised        what deferred commands were to write, so far.
+    known_failures  the commands whose status is known to matter.
+    silence         the commands that said nothing in earlier builds; None: nothing is predicted.
+    """
 
-def _may_be_a_link(command: Command, pending: Pending) -> bool:
-    """Whether what a command moves or copies is a symbolic link, or may be: such a one leads from
-    another folder somewhere else."""
-    if command.record.kind != Kind.FILE:
-        return False
-    for path in command.record.inputs:
-        promise = pending.promise(path)
-        if promise is None:
-            if os.path.islink(path):
-                return True
-        elif promise.leads_to or promise.unsure or promise.perhaps:
-            return True
-    return False
+    def __init__(self, outer: Promises | None) -> None:
+        self.failures: list[Failure] = []
+        self.reported: list[Failure] = []
+        self.broken: Job | None = None
+        self.lost: set[str] = set()
+        self.promised: set[str] = set()
+        self.known_failures: KnownFailures | None = (
+            outer.known_failures if outer is not None else None
+        )
+        self.silence: KnownSilence | None = None
+        self._outer = outer
+        self._wrong: dict[str, Misprediction] = {}  # by the commands' digests
+        # Callers whose commands are all waited for, because a promise to one was wrong.
+        self._awaited: set[bytes] = outer._awaited if outer is not None else set()
+        # Failures whose very command is still to be told, or to succeed.
+        self._owed: dict[str, Failure] = outer._owed if outer is not None else {}
+        self._waits_for_all: bool = outer is not None and outer._waits_for_all
+        self._news: set[str] = set()  # digests of failures that the driver does not know
+        self._on_news: Callable[[], None] | None = None
+
+    def remember(self, failures: KnownFailures, silence: KnownSilence | None = None) -> None:
+        """Takes in what earlier builds have learned."""
+        self.known_failures, self.silence = failures, silence
+
+    # ------------------------------------------------------------------ what becomes of them
+
+    def promise_outputs(self, outputs: Iterable[str], writes: Iterable[str]) -> None:
+        """A deferred command is to make `outputs`; `writes` has their other names, too."""
+        self.promised.update(outputs)
+        if self.lost:
+            self.lost.difference_update(writes)
+
+    def lose_outputs(self, paths: Iterable[str]) -> None:
+        """A command has failed, or will not run: nobody makes its outputs."""
+        self.lost.update(paths)
+
+    def note_success(self, digest: str) -> None:
+        """A command whose status matters has succeeded."""
+        if digest and self.known_failures is not None:
+            self.known_failures.discard(digest)
+
+    def note_reported(self, failure: Failure) -> None:
+        """A command has failed, and its driver learns of it."""
+        self.reported.append(failure)
+
+    def note_wrong(
+        self, invoke: Invoke, caller: bytes, failure: Failure, *, guessed: bool = False
+    ) -> None:
+        """What was promised of a command does not hold (see Misprediction)."""
+        self.failures.append(failure)
+        wrong = Misprediction(invoke.argv, caller, failure, guessed)
+        self._wrong[digest_of(invoke.cwd, invoke.argv)] = wrong
+
+    def stop_behind(self, job: Job) -> None:
+        """Nothing behind a job goes on; behind the first of them, if there are several."""
+        if self.broken is None or job.number < self.broken.number:
+            self.broken = job
+
+    def tell_outer(self) -> None:
+        """What was wrong in a build inside another was wrong in that."""
+        if self._outer is not None:
+            told = self._outer.failures
+            told += [failure for failure in self.failures if failure not in told]
+            self._outer._wrong |= self._wrong
+
+    @property
+    def first_failure(self) -> Failure | None:
+        """The wrong promise whose command was issued first."""
+        return min(self.failures, key=lambda f: f.record.number, default=None)
+
+    # ------------------------------------------------------------------ whom the driver waits for
+
+    def awaited_digest(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
+        """The digest of a command whose driver is to be told how it went, "" of others.
+
+        One that is not deferred tells it by itself.
+        """
+        if not (self.known_failures or self._waits_for_all or self._awaited or self._owed):
+            return ""
+        digest = digest_of(command.cwd, command.argv)
+        if not deferred:
+            self.tell_driver(digest)
+            return ""
+        known = self.known_failures is not None and digest in self.known_failures
+        is_awaited = known or self._waits_for_all or caller in self._awaited
+        return digest if is_awaited else ""
+
+    def tell_driver(self, digest: str) -> None:
+        """The driver is about to hear how a command went."""
+        self._owed.pop(digest, None)
+        whole = self._outer or self
+        if digest in whole._news and whole._on_news is not None:
+            whole._on_news()
+
+    def on_news(self, action: Callable[[], None]) -> None:
+        """`action` is called when the driver hears of a failure that it did not know."""
+        self._on_news = action
+
+    @property
+    def owes_truth(self) -> bool:
+        """Whether the driver has still to hear of a failure."""
+        return bool(self._owed)
+
+    def give_up_owed(self) -> None:
+        """The driver has ended without having come to what it was to be told."""
+        self.failures += self._owed.values()
+        self._owed.clear()
+
+    def start_over(self, *, whole: bool, again: bool) -> None:
+        """The driver is run again, and waits for the truth of what failed.
+
+        whole  see Build.start_over.
+        again  it was run again before: its callers' commands were waited for, in vain.
+        """
+        wrong = self._wrong.values()
+        if not whole:
+            self._owed |= {d: each.failure for d, each in self._wrong.items() if not each.guessed}
+        self._news = set(self._wrong)
+        self.broken = None
+        self.lost.clear()
+        guessed = [each.failure for each in wrong if each.guessed]
+        self.reported += [failure for failure in self.failures if failure not in guessed]
+        if self.silence is not None:
+            self.silence.forget_new()
+        self._waits_for_all |= again
+        self._awaited.update(each.caller for each in wrong if each.caller)
+        self.failures.clear()
+        self._wrong.clear()
+
+    # ------------------------------------------------------------------ what later builds know
+
+    def learn_failures(self) -> list[str]:
+        """Has this and later builds wait for what was promised wrongly; returns that, in words."""
+        if self.known_failures is None:  # nothing was asked
+            return []
+        self.known_failures.learn({d: w.argv for d, w in self._wrong.items() if not w.guessed})
+        self.known_failures.save()
+        if self.silence is not None:
+            self.silence.save()
+        return [wrong.told for wrong in self._wrong.values()]
+
+    def save_learned(self, *, succeeded: bool) -> None:
+        """The build is over: what it has learned is written down."""
+        if self.known_failures is not None:
+            self.known_failures.save()
+        if self.silence is not None:
+            if succeeded:
+                self.silence.keep()
+            self.silence.save()

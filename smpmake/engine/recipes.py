@@ -72,7 +72,7 @@ class Recipes:
         real = os.fsencode(program)
         return dataclasses.replace(invoke, real=real, env=handed_on, is_line=False)
 
-    def seen(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
+    def seen_in_recipe(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
         """The analysis as the recipe around the command lets it be.
 
         out: its stdout, as a descriptor of ours.
@@ -83,8 +83,8 @@ class Recipes:
             analysis.checks and analysis.refusal is Reason.WRITES_NOTHING
         ):
             return analysis
-        # It is taken back together with who makes what it reads (settling): the shell's opening
-        # of its file lies in between.
+        # It is taken back together with who makes what it reads (Command.rest_on): the shell's
+        # opening of its file lies in between.
         reads = self._reads_if_pending(analysis, cwd)
         if not reads:
             return analysis

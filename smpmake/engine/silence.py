@@ -25,56 +25,50 @@ _MOST: Final = 4  # sources that are looked at
 _LONGEST: Final = 1 << 20  # bytes of each
 
 
-class SilencePredictor:
-    """One per engine."""
+def digest_of_command(
+    hazards: Hazards, paths: Paths, build: Build, invoke: Invoke, cwd: str, analysis: Analysis
+) -> str:
+    """What a command is known by; "" where nothing is predicted of it.
 
-    def __init__(self, hazards: Hazards, paths: Paths) -> None:
-        self._hazards = hazards
-        self._paths = paths
-
-    def digest(self, build: Build, invoke: Invoke, cwd: str, analysis: Analysis) -> str:
-        """What a command is known by; "" where nothing is predicted of it.
-
-        Its status is an answer about its source, so another source makes another command.
-        """
-        undo = build.undo
-        if build.silence is None or undo is None or not undo.is_whole or invoke.unguarded:
-            return ""
-        known_by = digest_in_environment(invoke.cwd, invoke.argv, invoke.env)
-        whole = hashlib.sha256(known_by.encode())
-        for path in analysis.reads[:_MOST]:
-            name = self._paths.canonical(cwd, path)
-            if is_product(name):
-                continue
-            if self._hazards.is_written(name):
-                return ""
-            try:
-                with open(name, "rb") as file:
-                    whole.update(file.read(_LONGEST))
-            except OSError:
-                return ""
-        return whole.hexdigest()[:32]
-
-    @staticmethod
-    def was_silent(build: Build, digest: str) -> bool | None:
-        """Whether it printed nothing and succeeded in earlier builds; None: not known yet."""
-        assert build.silence is not None
-        known = build.silence.was_silent(digest)
-        return False if known and build.repeats else known
-
-    @staticmethod
-    def ended(command: Command, result: Result) -> str:
-        """What it did against the prediction, in words; "" where nothing was predicted, or it held.
-
-        What a caller has waited for is remembered.
-        """
-        silence = command.build.silence
-        if not command.caught or silence is None or command.signalled:
-            return ""
-        silent = result.ok and not result.out and not result.err
-        if command.listens:
-            silence.heard(command.caught, silent=silent)
-        elif result.ok and not silent and not command.is_awaited:
-            silence.distrust(command.caught)
-            return "printed something"
+    Its status is an answer about its source, so another source makes another command.
+    """
+    if build.promises.silence is None or not build.undoing.reaches_back or invoke.unguarded:
         return ""
+    known_by = digest_in_environment(invoke.cwd, invoke.argv, invoke.env)
+    whole = hashlib.sha256(known_by.encode())
+    for path in analysis.reads[:_MOST]:
+        name = paths.canonical(cwd, path)
+        if is_product(name):
+            continue
+        if hazards.is_written(name):
+            return ""
+        try:
+            with open(name, "rb") as file:
+                whole.update(file.read(_LONGEST))
+        except OSError:
+            return ""
+    return whole.hexdigest()[:32]
+
+
+def was_silent(build: Build, digest: str) -> bool | None:
+    """Whether it printed nothing and succeeded in earlier builds; None: not known yet."""
+    assert build.promises.silence is not None
+    known = build.promises.silence.was_silent(digest)
+    return False if known and build.undoing.repeats else known
+
+
+def check_prediction(command: Command, result: Result) -> str:
+    """What it did against the prediction, in words; "" where nothing was predicted, or it held.
+
+    What a caller has waited for is remembered.
+    """
+    silence = command.build.promises.silence
+    if not command.caught or silence is None or command.signalled:
+        return ""
+    silent = result.ok and not result.out and not result.err
+    if command.listens:
+        silence.heard(command.caught, silent=silent)
+    elif result.ok and not silent and not command.is_awaited:
+        silence.distrust(command.caught)
+        return "printed something"
+    return ""

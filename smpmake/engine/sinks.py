@@ -100,8 +100,8 @@ class Sinks:
         self._printer = printer
         self._open: dict[FileId, tuple[int, int]] = {}  # descriptor, users
 
-    def take(self, file: FileId, fd: int) -> None:
-        """A job needs `file`; `fd` stands for it and is ours now."""
+    def take_descriptor(self, file: FileId, fd: int) -> None:
+        """A job prints to `file`; `fd` leads there and is ours now."""
         known = self._open.get(file)
         if known is None:
             self._open[file] = (fd, 1)
@@ -109,8 +109,8 @@ class Sinks:
             self._open[file] = (known[0], known[1] + 1)
             os.close(fd)
 
-    def give_back(self, file: FileId) -> None:
-        """A job needs `file` no more."""
+    def give_back_descriptor(self, file: FileId) -> None:
+        """A job prints to `file` no more; the last one closes its descriptor."""
         fd, users = self._open[file]
         if users > 1:
             self._open[file] = (fd, users - 1)
@@ -119,7 +119,7 @@ class Sinks:
             self._printer.discard(fd)
 
     def descriptor(self, file: FileId) -> int:
-        """What stands for a file that some job needs; still ours."""
+        """The descriptor of a file that some job prints to; it stays ours."""
         return self._open[file][0]
 
     def write(self, file: FileId, data: bytes, *, at_once: bool = False) -> None:
@@ -131,7 +131,7 @@ class Sinks:
             self._printer.write(self._open[file][0], data)
 
     def close(self) -> None:
-        """Gives everything back."""
+        """Closes all descriptors."""
         for fd, _ in self._open.values():
             self._printer.discard(fd)
         self._open.clear()
@@ -146,7 +146,7 @@ class Transcript:
     """
 
     def __init__(self, printer: Printer, fd: int, drain: Callable[[], bytes | None]) -> None:
-        self._printer = printer
+        self.printer = printer
         self._fd = fd
         self._drain = drain
         self._pieces: list[bytes | None] = []  # None: kept free for a job that still runs
@@ -156,35 +156,30 @@ class Transcript:
         self._again = b""  # what had been printed when the driver was run again,
         self._repeated = 0  # and how much of that has come once more
 
-    @property
-    def fault(self) -> str:
-        """Why something could not be written (Printer.fault)."""
-        return self._printer.fault
-
     def start_over(self) -> None:
-        """The driver is run again: what was held back is dropped, what was printed not repeated."""
+        """The driver runs again: drops what was held back, and will not repeat what was printed."""
         self._drain()
         self._pieces.clear()
         self._positions.clear()
         self._first = 0
         self._again, self._repeated = bytes(self._sent), 0
 
-    def add(self, data: bytes) -> None:
-        """Output of the driver."""
+    def add_output(self, data: bytes) -> None:
+        """The driver has printed something."""
         self._pieces.append(data)
         self._flush()
 
-    def reserve(self, number: int) -> None:
+    def reserve_place(self, number: int) -> None:
         """Keeps room for a job's output: after all that the driver has written so far."""
         self._pieces.append(self._drain() or b"")
         self._positions[number] = self._first + len(self._pieces)
         self._pieces.append(None)
 
-    def fill(self, number: int, data: bytes) -> None:
-        """A job ended (with or without output)."""
+    def fill_place(self, number: int, data: bytes) -> None:
+        """A job ended, with or without output, which gets the place kept for it."""
         position = self._positions.pop(number, None)
         if position is None:
-            self.add(data)
+            self.add_output(data)
             return
         self._pieces[position - self._first] = data
         self._flush()
@@ -192,7 +187,7 @@ class Transcript:
     def finish(self) -> None:
         """The driver has ended: takes what is still in the pipe (others may hold it open)."""
         self._pieces = [piece or b"" for piece in self._pieces]
-        self.add(self._drain() or b"")
+        self.add_output(self._drain() or b"")
 
     def _flush(self) -> None:
         done = 0
@@ -219,7 +214,7 @@ class Transcript:
                 piece = b"smpmake: what was printed so far was undone in part\n" + piece
         if len(self._sent) < _MOST_REMEMBERED:
             self._sent += piece
-        self._printer.write(self._fd, piece)
+        self.printer.write(self._fd, piece)
 
 
 def _same(one: bytes, other: bytes) -> int:

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from smpmake import variables
 from smpmake.commands.families import mark_of_alone
 from smpmake.disk.elf import is_static
-from smpmake.engine import launcher_logs
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import changed, serial
-from smpmake.protocol import frames
+from smpmake.engine.framing import terminal_size
+from smpmake.protocol import frames, layout
 from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Inherited, Terminal, encode_job
 from smpmake.schedule.job import Job
@@ -54,7 +54,7 @@ class Order(NamedTuple):
         inherited  what it gets from its worker.
         """
         command = command_of(self.job)
-        undo = command.build.undo
+        undo = command.build.undoing.journal
         return encode_job(
             self.job.number,
             self.job.issued_ns,
@@ -88,9 +88,29 @@ def _environment(job: Job, command: Command, trace: bytes) -> bytes:
     mark = mark_of_alone(real)
     if mark and is_static(real, mark):
         return serial(command.invoke.env)
-    parts = [command.invoke.env, launcher_logs.environment(command)]
+    parts = [command.invoke.env, command.build.tools.launcher_logs.variable_for(command.invoke)]
     if command.build.rules.guard:  # its caller may have none, and the tool may have one
         parts.append(b"%b=%d\0" % (_COMMAND, job.number + 1))
     if trace:
         parts.append(b"%b=%b\0" % (_TRACE, trace))
     return b"".join(parts)
+
+
+def terminal_of(invoke: Invoke, out: int, err: int, *, printed: bool = False) -> Terminal | None:
+    """What a tool would see of a terminal; `out` and `err` are what it would print to.
+
+    On a terminal tools print in colours, and cut long lines.  A job's output is caught, so it gets
+    a terminal of its own, and what that says goes to the user's.
+
+    Two different ones are one too many: then it is that of stderr, where messages go.
+    printed: stdout is an output of its own, and no terminal.
+    """
+    of_err = terminal_size(err)
+    of_out = of_err if invoke.out == invoke.err else terminal_size(out)
+    size = of_err or of_out
+    if size is None:
+        return None
+    flags = layout.JOB_TERMINAL_ERR if of_err else layout.JOB_TERMINAL_OUT
+    if invoke.out == invoke.err and not printed:
+        flags |= layout.JOB_TERMINAL_OUT
+    return Terminal(flags, size.lines, size.columns)

@@ -52,7 +52,7 @@ class Files:
         self._file: dict[str, File] = {}
         self._names: dict[File, dict[str, None]] = {}
 
-    def entered(self, paths: Iterable[str], known: Mapping[str, File]) -> None:
+    def names_entered(self, paths: Iterable[str], known: Mapping[str, File]) -> None:
         """A command uses names; `known` says which file they lead to, where there is one."""
         for path in paths:
             self._uses[path] += 1
@@ -60,8 +60,8 @@ class Files:
                 self._drop(path)
                 self._put(path, known[path])
 
-    def left(self, written: Iterable[str], paths: Iterable[str]) -> None:
-        """It uses `paths` no more, and has written `written`."""
+    def names_left(self, written: Iterable[str], paths: Iterable[str]) -> None:
+        """A command uses `paths` no more, and has written `written`."""
         for path in paths:
             self._uses[path] -= 1
             if self._uses[path] == 0:
@@ -74,7 +74,7 @@ class Files:
                 if file is not None:
                     self._put(path, file)
 
-    def names(self, file: File) -> Iterable[str]:
+    def names_of(self, file: File) -> Iterable[str]:
         """The names in use that lead to a file."""
         return self._names.get(file, ())
 

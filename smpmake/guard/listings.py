@@ -20,7 +20,7 @@ class Listings:
         self._known: dict[str, tuple[int, frozenset[str], frozenset[str], str]] = {}
         self._count = 0
 
-    def of(self, folder: str, come: set[str], go: set[str]) -> str:
+    def listing_of(self, folder: str, come: set[str], go: set[str]) -> str:
         """A folder with the names in `folder`, those that will come added, those that will go left
         out.  Raises OSError."""
         changed = os.stat(folder).st_mtime_ns
@@ -29,16 +29,18 @@ class Listings:
         if known is not None and known[:3] == state:
             return known[3]
         with os.scandir(folder) as entries:
-            listing = self.of_entries(entries, come, go)
+            listing = self.listing_of_entries(entries, come, go)
         self._known[folder] = (*state, listing)
         return listing
 
-    def forget(self) -> None:
-        """Removes them all: nobody reads one."""
+    def drop_listings(self) -> None:
+        """Removes all listings: no process reads one."""
         self._known.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def of_entries(self, entries: Iterable[os.DirEntry[str]], come: set[str], go: set[str]) -> str:
+    def listing_of_entries(
+        self, entries: Iterable[os.DirEntry[str]], come: set[str], go: set[str]
+    ) -> str:
         """The same of a folder's entries as they were at one moment.  Raises OSError."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         file = self._folder / "file"

@@ -100,7 +100,7 @@ class Pending:
 
     # ------------------------------------------------------------------ commands come and go
 
-    def entered(
+    def job_entered(
         self,
         job: Job,
         promises: Mapping[str, Promise],
@@ -121,24 +121,24 @@ class Pending:
         for key in keys:
             self._stale.setdefault(key, {})[job] = None
         entry = self._entries[job] = _Entry((*promises.items(), *behind.items()), keys)
-        self._files.entered(_operands(job), files)
+        self._files.names_entered(_operands(job), files)
         self._note_libraries(job, come=True)
         for folder in _folders(job):
             self._folders[folder] += 1
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
         self._put_outputs(job, entry, {} if asked else {**behind, **promises})
-        self._board.publish(job.number, [*_claims(job, entry), *self._unkeyed(job)])
+        self._board.publish_claims(job.number, [*_claims(job, entry), *self._unkeyed(job)])
         for path, promise in promises.items():
             if promise.absent or promise.anew or path not in files:
                 self._folder_changes(os.path.dirname(path), job)
-        self.show()
+        self.show_counts()
 
-    def left(self, job: Job) -> None:
+    def job_left(self, job: Job) -> None:
         """A command has ended, or will not run."""
         self._running.pop(job.number, None)
         entry = self._entries.pop(job, None)
-        self._files.left(job.operands.writes, _operands(job) if entry is not None else ())
+        self._files.names_left(job.operands.writes, _operands(job) if entry is not None else ())
         if entry is None:
             return
         self._note_libraries(job, come=False)
@@ -153,21 +153,21 @@ class Pending:
             del self._stale[key][job]
             if not self._stale[key]:
                 del self._stale[key]
-        self._board.retract(job.number, _claims(job, entry))
+        self._board.retract_claims(job.number, _claims(job, entry))
         if self._replaced and not self._entries:
             self._replaced = 0
             self._show_unknown()
 
-    def runs(self, job: Job) -> None:
+    def job_runs(self, job: Job) -> None:
         """A command's process is about to be started."""
         self._running[job.number] = job
 
-    def running(self, number: int) -> Job | None:
+    def running_job(self, number: int) -> Job | None:
         """The command of that number, if its process may be there."""
         return self._running.get(number)
 
     def checks_of(self, paths: Iterable[str]) -> tuple[int, ...]:
-        """By which guards know outputs of commands that have entered."""
+        """The numbers by which guards know outputs of commands that have entered."""
         splits = map(os.path.split, paths)
         known = ((self._listed.get(folder), name) for folder, name in splits)
         return tuple(
@@ -180,31 +180,31 @@ class Pending:
         """Deferred commands whose processes may be there."""
         return [job for job in self._running.values() if job in self._entries]
 
-    def show(self) -> None:
+    def show_counts(self) -> None:
         """Brings the board's counts up to date."""
         hazards = self._hazards
         pending = hazards.deferred + self._held
-        self._board.show(pending, hazards.newest_undeclared_ns, hazards.blind)
+        self._board.show_counts(pending, hazards.newest_undeclared_ns, hazards.blind)
 
     def block_all(self) -> None:
-        """Guards are to take something for pending until `release`."""
+        """Has guards take something for pending until `unblock`."""
         self._held = 1
-        self.show()
+        self.show_counts()
 
     def query_all(self) -> None:
-        """That may be any file, so that no command runs unasked, until `release`."""
+        """Has guards take any file for pending until `unblock`, so that no command runs unasked."""
         self._board.set_query_all(on=True)
         self.block_all()
 
     def unblock(self) -> None:
-        """The inverse of both."""
+        """Ends `block_all` and `query_all`."""
         self._held = 0
         if self._board.asks_all:
             self._board.set_query_all(on=False)
-        self.show()
+        self.show_counts()
 
-    def heard(self) -> None:
-        """Who was to be heard has been."""
+    def end_query(self) -> None:
+        """Ends `query_all`: the driver has come to all that it was to be told."""
         if self._board.asks_all:
             self.unblock()
 
@@ -216,13 +216,13 @@ class Pending:
             if not jobs:
                 del self._libraries[name]
         if found:
-            self._board.libraries(len(self._libraries))
+            self._board.count_libraries(len(self._libraries))
 
     def _folder_entered(self, folder: str) -> None:
         for name in _parts(folder):
             self._above[name] += 1
             if self._above[name] == 1:
-                self._board.publish(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
+                self._board.publish_claims(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
         itself = file_of(folder)
         if itself is not None:
             self._listed[folder] = itself, self._board.folder_entered(file_hash(*itself))
@@ -241,7 +241,7 @@ class Pending:
             called = os.fsencode(name)
             value = output_hash(listed[0], called)
             check = output_check(listed[0], called)
-            self._board.promise(job.number, value, check, _told(promises.get(path)))
+            self._board.show_promise(job.number, value, check, _told(promises.get(path)))
             entry.outputs += ((value, ROLE_OUTPUT),)
 
     def _unkeyed(self, job: Job) -> list[Claim]:
@@ -277,7 +277,7 @@ class Pending:
             self._above[name] -= 1
             if self._above[name] == 0:
                 del self._above[name]
-                self._board.retract(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
+                self._board.retract_claims(_FOLDERS, [(path_hash(name), ROLE_ABOVE)])
         listed = self._listed.pop(folder)
         if listed is not None:
             itself, number = listed
@@ -300,10 +300,10 @@ class Pending:
 
     @property
     def replaces_folders(self) -> bool:
-        """Whether one of these may not be there for a moment."""
+        """Whether a command is about to replace such a folder, which may be gone for a moment."""
         return self._replaced > 0
 
-    def promise(self, path: str) -> Promise | None:
+    def promise_at(self, path: str) -> Promise | None:
         """What the last pending command to write a path will leave there."""
         writers = self._hazards.writers(path)
         if not writers:
@@ -315,9 +315,9 @@ class Pending:
         entry = self._entries.get(job)
         return entry.promise(path) if entry is not None else Promise(None, unsure=True)
 
-    def names(self, file: File) -> Iterable[str]:
+    def names_of(self, file: File) -> Iterable[str]:
         """The operands of pending commands that lead to a file."""
-        return self._files.names(file)
+        return self._files.names_of(file)
 
     def is_to_come(self, path: str, before: int) -> bool:
         """Whether a command that was issued before a number is still to write a path."""
@@ -330,26 +330,26 @@ class Pending:
             entry = self._entries.get(job)
             if entry is not None and claim not in _claims(job, entry):
                 entry.aliases += (claim,)
-                self._board.publish(job.number, [claim])
+                self._board.publish_claims(job.number, [claim])
 
     def making_library(self, name: str, before: int) -> set[Job]:
-        """Who will write a shared library of that name, in whatever folder."""
+        """The commands that will write a shared library of that name, in whatever folder."""
         return {job for job in self._libraries.get(name, ()) if job.number < before}
 
     # ------------------------------------------------------------------ files by their inode
 
-    def replacing(self, file: File) -> Iterable[Job]:
-        """Who will replace an older file."""
+    def writers_replacing(self, file: File) -> Iterable[Job]:
+        """The commands that will replace an older file."""
         return self._stale.get(file, ())
 
     def replaces_any(self) -> bool:
         """Whether any older file is to be replaced."""
         return bool(self._stale)
 
-    def using(self, file: File, before: int) -> set[Job]:
-        """Who reads or writes a file, under whatever name, and was issued before a number."""
+    def users_of_file(self, file: File, before: int) -> set[Job]:
+        """The commands issued before a number that read or write a file, under whatever name."""
         waits: set[Job] = set()
-        for name in self._files.names(file):
+        for name in self._files.names_of(file):
             waits |= self._hazards.users(name, before)
         for job in self._running.values():  # what it writes may be there by now
             if job.number >= before or job not in self._entries:

@@ -51,12 +51,12 @@ class Proofs:
         self._file = file
         self._seen: set[Identity] | None = None
 
-    def has(self, program: str) -> bool:
+    def has_seen(self, program: str) -> bool:
         """Whether a program, as it is now, has been seen with a guard."""
         itself = identity(program)
         return itself is not None and itself in self._known()
 
-    def add(self, programs: Iterable[str], begun_ns: int) -> bool:
+    def add_programs(self, programs: Iterable[str], begun_ns: int) -> bool:
         """Programs have run with a guard.  Returns whether any of them is new.
 
         begun_ns  before which time: a file that has changed since may be another one.

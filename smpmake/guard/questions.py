@@ -109,9 +109,9 @@ class Questions:
         self._waits: Counter[Job] = Counter()
         self._held: dict[Job, list[Waiter]] = {}
 
-    def forget(self) -> None:
-        """Nobody is building: listings may go."""
-        self._listings.forget()
+    def drop_listings(self) -> None:
+        """Removes all listings: no process of a build is left that could read one."""
+        self._listings.drop_listings()
         self._kept.forget_folders()
 
     # ------------------------------------------------------------------ questions
@@ -123,7 +123,7 @@ class Questions:
 
         ignored  causes (see CAUSES) that nobody waits for: to show in tests what they are for.
         """
-        job = self._pending.running(question.command) if question.command >= 0 else None
+        job = self._pending.running_job(question.command) if question.command >= 0 else None
         before = question.command if question.command >= 0 else EVERYBODY
         if CAUSES[question.kind] in ignored:
             answer(GO_ON)
@@ -134,7 +134,7 @@ class Questions:
             answer(GO_ON)
             return [], None
         if question.kind == layout.ASK_READ and job is not None and job.mode is Mode.DEFERRED:
-            view = self._views.of(question, job)
+            view = self._views.snapshot_for(question, job)
             if view is not None:
                 answer(view)
                 return [], None
@@ -179,7 +179,7 @@ class Questions:
         return actions, waiter
 
     def look_again(self) -> list[Action]:
-        """It is known now what more commands read: who waited because it was not may wait less."""
+        """smpmake knows of more commands what they read: processes that wait may wait for fewer."""
         now, actions = self._now(), []
         for carrier in self._scheduler.waiting():
             waiter = carrier.payload
@@ -190,8 +190,8 @@ class Questions:
                 actions += self._scheduler.wait_less(carrier, blockers, now)
         return actions
 
-    def granted(self, waiter: Waiter) -> list[Action]:
-        """What a waiter waited for has ended."""
+    def waiter_granted(self, waiter: Waiter) -> list[Action]:
+        """Answers a process: the commands that it waited for have ended."""
         waiter.stall.ended = self._now()
         if waiter.question.kind in _CHANGES_NAME:
             self._folders_go(waiter.question)  # meanwhile more may be kept of what is in it
@@ -202,8 +202,8 @@ class Questions:
         self._held.setdefault(job, []).append(waiter)
         return self._one_less(job)
 
-    def withdrawn(self, waiter: Waiter) -> list[Action]:
-        """A waiter's process has gone."""
+    def waiter_withdrawn(self, waiter: Waiter) -> list[Action]:
+        """A process went away before it was answered."""
         waiter.stall.ended = self._now()
         return self._one_less(waiter.job) if waiter.job is not None else []
 
@@ -218,8 +218,8 @@ class Questions:
         paths = (question.path, question.other)
         self._kept.folders_go(self._paths.canonical("/", path) for path in paths if path)
 
-    def resumed(self, job: Job) -> None:
-        """A paused command has its slot again."""
+    def job_resumed(self, job: Job) -> None:
+        """A paused command has its slot again: its process may go on."""
         for waiter in self._held.pop(job, []):
             waiter.answer(_over(waiter.question))
 
@@ -241,21 +241,21 @@ class Questions:
         if kind in (layout.ASK_READ, layout.ASK_STAT):
             return self._writers(path, before)
         if kind == layout.ASK_FOLDER:
-            return self._named(path, before) | self._searches.looking(path, before)
+            return self._named(path, before) | self._searches.jobs_looking_at(path, before)
         if asker is not None and path not in asker.operands.writes and kind != layout.ASK_MOVE:
             return self._sharers(path, before)
         maker = asker if asker is not None and path in asker.operands.writes else None
         waits = self._users(path, before, _CHANGES[kind], maker)
         if kind == layout.ASK_REMOVE and os.path.isdir(path) and not os.path.islink(path):
-            return waits | self._searches.through((path,), before)
+            return waits | self._searches.jobs_searching((path,), before)
         if kind in (layout.ASK_WRITE, layout.ASK_REMOVE):
-            return waits | self._searches.linked(question.other, path, before)
+            return waits | self._searches.jobs_searching_link(question.other, path, before)
         other = self._paths.canonical("/", question.other)
         waits |= self._users(other, before, Change.GONE)
         if kind == layout.ASK_MOVE and os.path.isdir(path):
             self._paths.forget()
-            waits |= self._searches.through((path, other), before)
-            waits |= self._searches.moved(path, other, before)
+            waits |= self._searches.jobs_searching((path, other), before)
+            waits |= self._searches.jobs_reading_moved(path, other, before)
         return waits
 
     def _writers(self, path: str, before: int) -> set[Job]:
@@ -293,7 +293,7 @@ class Questions:
             return waits
         if self._writers(path, before):  # what those behind them are to read has still to come
             return waits | hazards.may_read(before)
-        return waits | self._versions.keep(path, before, change, by)
+        return waits | self._versions.keep_version(path, before, change, by)
 
     def _sharers(self, path: str, before: int) -> set[Job]:
         """Who stands in the way of what a job does without having said so.
@@ -321,13 +321,13 @@ class Questions:
         if stat.S_ISLNK(info.st_mode):
             waits |= hazards.users(os.path.realpath(path), before)
         if stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
-            waits |= self._pending.using((info.st_dev, info.st_ino), before)
+            waits |= self._pending.users_of_file((info.st_dev, info.st_ino), before)
         return waits | self._replacing(path, before) | hazards.in_other_case(path, before)
 
     def _replacing(self, path: str, before: int) -> set[Job]:
         """Who will replace the older file that a hard link leads to."""
         file = file_of(path) if self._pending.replaces_any() else None
-        jobs = self._pending.replacing(file) if file is not None else ()
+        jobs = self._pending.writers_replacing(file) if file is not None else ()
         return {job for job in jobs if job.number < before}
 
     # ------------------------------------------------------------------ what a make is shown
@@ -343,7 +343,7 @@ class Questions:
             return self._folder(self._paths.folder(path))
         if question.command >= 0:
             return None
-        promise = self._pending.promise(path) or self._pending.promise(os.path.realpath(path))
+        promise = self._pending.promise_at(path) or self._pending.promise_at(os.path.realpath(path))
         if promise is None:
             return None
         if promise.absent:
@@ -384,9 +384,9 @@ class Questions:
                 entries = list(os.scandir(folder))
                 go |= self._views.made_since(entries, question, job)
                 come |= self._versions.deleted_entries(folder, job) - go
-                listing = self._listings.of_entries(entries, come, go)
+                listing = self._listings.listing_of_entries(entries, come, go)
             elif come or go:
-                listing = self._listings.of(folder, come, go)
+                listing = self._listings.listing_of(folder, come, go)
             else:
                 listing = folder
             if self._views.has_more(listing, folder, present):

@@ -187,7 +187,7 @@ class Scoreboard:
         for number, folder in enumerate(islice(folders, BOARD_STANDING)):
             _KEY.pack_into(self._map, _FIRST_STANDING + number * _KEY.size, *folder)
 
-    def show(self, pending: int, undeclared_ns: int = 0, blind: int = 0) -> None:
+    def show_counts(self, pending: int, undeclared_ns: int = 0, blind: int = 0) -> None:
         """How many commands are pending, and the newest issue of one that may read anything.
 
         blind  how many of these nobody is sure to hear.
@@ -219,11 +219,11 @@ class Scoreboard:
         """Whether folders of pending outputs may be others now than those that were there."""
         self._halves[_NAMES] = tell
 
-    def versions(self, count: int) -> None:
+    def count_versions(self, count: int) -> None:
         """How many names there are of files that were changed, or made, under commands."""
         self._halves[_VERSIONS] = count
 
-    def libraries(self, count: int) -> None:
+    def count_libraries(self, count: int) -> None:
         """How many names of shared libraries are pending."""
         self._halves[_LIBRARIES] = count
 
@@ -232,7 +232,7 @@ class Scoreboard:
         number = self._free.pop() if self._free else BOARD_FOLDERS
         if number < BOARD_FOLDERS:
             self._times[_FIRST_FOLDER_TIME + number] = 0
-        self.publish(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
+        self.publish_claims(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
         return number
 
     def folder_changes(self, number: int, issued_ns: int) -> None:
@@ -242,11 +242,11 @@ class Scoreboard:
 
     def folder_left(self, key: int, number: int) -> None:
         """Nothing is pending in the folder any more."""
-        self.retract(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
+        self.retract_claims(_FIRST_FOLDER + number, [(key, ROLE_LISTED)])
         if number < BOARD_FOLDERS:
             self._free.append(number)
 
-    def publish(self, owner: int, claims: Iterable[Claim]) -> None:
+    def publish_claims(self, owner: int, claims: Iterable[Claim]) -> None:
         """Claims of the command `owner`."""
         turns = 0
         for value, role in claims:
@@ -267,7 +267,7 @@ class Scoreboard:
         if turns & (ROLE_STALE | ROLE_KEPT):
             self._turn()
 
-    def promise(self, owner: int, value: int, check: int, what: Promised | None) -> None:
+    def show_promise(self, owner: int, value: int, check: int, what: Promised | None) -> None:
         """What a make may be told of an output, by its hashes; None: it has to ask.
 
         Before its claim is put up, so that nobody finds an older one.
@@ -280,7 +280,7 @@ class Scoreboard:
         self._times[at + 2] = what.mtime_ns
         self._words[at] = (owner + 1) << 24 | what.state << 16 | what.mode
 
-    def retract(self, owner: int, claims: Iterable[Claim]) -> None:
+    def retract_claims(self, owner: int, claims: Iterable[Claim]) -> None:
         """The inverse, at the command's end."""
         for value, role in claims:
             if role & (ROLE_STALE | ROLE_KEPT):

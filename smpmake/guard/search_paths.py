@@ -22,12 +22,14 @@ class SearchPaths:
         self._paths = paths
         self._versions = versions
 
-    def looking(self, folder: str, before: int) -> set[Job]:
-        """Who looks whether a folder is there, and not only for what it has in it."""
-        return self.through((folder,), before, unsaid=False)
+    def jobs_looking_at(self, folder: str, before: int) -> set[Job]:
+        """The commands that look whether a folder is there, and not only for files in it."""
+        return self.jobs_searching((folder,), before, unsaid=False)
 
-    def through(self, folders: tuple[str, ...], before: int, *, unsaid: bool = True) -> set[Job]:
-        """Who searches folders, or others below them: a compiler drops those that are not there.
+    def jobs_searching(
+        self, folders: tuple[str, ...], before: int, *, unsaid: bool = True
+    ) -> set[Job]:
+        """The commands that search folders, or others below: compilers drop those that are missing.
 
         unsaid  those, too, who do not say where they look.
         """
@@ -46,25 +48,25 @@ class SearchPaths:
 
         return self._hazards.searching(comes_near, before, unsaid=unsaid)
 
-    def moved(self, folder: str, other: str, before: int) -> set[Job]:
-        """Who may read, or look for, a file that goes with its folder to another name."""
+    def jobs_reading_moved(self, folder: str, other: str, before: int) -> set[Job]:
+        """The commands that may read, or look for, a file whose folder gets another name."""
         waits: set[Job] = set()
         for below in self._below(folder):
             if below is None:
                 return waits | self._hazards.may_read(before)
-            waits |= self._versions.keep(f"{folder}/{below}", before, Change.MOVED)
-            waits |= self._versions.keep(f"{other}/{below}", before, Change.GONE)
+            waits |= self._versions.keep_version(f"{folder}/{below}", before, Change.MOVED)
+            waits |= self._versions.keep_version(f"{other}/{below}", before, Change.GONE)
         return waits
 
-    def linked(self, target: str, link: str, before: int) -> set[Job]:
-        """Who may look for a file in a folder to which a new link leads."""
+    def jobs_searching_link(self, target: str, link: str, before: int) -> set[Job]:
+        """The commands that may look for a file in a folder to which a new link leads."""
         if not target or not os.path.isdir(target) or self._hazards.next_number == 0:
             return set()
-        waits = self.through((link,), before)
+        waits = self.jobs_searching((link,), before)
         for below in self._below(target):
             if below is None:
                 return waits | self._hazards.may_read(before)
-            waits |= self._versions.keep(f"{link}/{below}", before, Change.MOVED)
+            waits |= self._versions.keep_version(f"{link}/{below}", before, Change.MOVED)
         return waits
 
     @staticmethod

@@ -35,7 +35,7 @@ class _Seen:
         known = self._known.get(job)
         if known is None:
             nothing = Trace((), (), whole=False)
-            known = self._traces.end(job.slot) if job.slot is not None else nothing
+            known = self._traces.end_trace(job.slot) if job.slot is not None else nothing
             self._known[job] = known
         return known
 
@@ -68,15 +68,15 @@ class Snapshots:
         self._read_to = (0, 0)
         self._makers: dict[str, set[int]] = {}
 
-    def of(self, question: Question, job: Job) -> bytes | None:
+    def snapshot_for(self, question: Question, job: Job) -> bytes | None:
         """The answer to a job that is about to read something; None: what is there."""
         return self._view(question, job, _Seen(self._pending, self._traces))
 
     def _view(self, question: Question, job: Job, seen: _Seen) -> bytes | None:
         path = self._paths.canonical("/", question.path)
-        kept = self._versions.of(job, path)
+        kept = self._versions.version_for(job, path)
         if kept is None:  # by a link to a folder that was not there
-            kept = self._versions.of(job, os.path.normpath(question.path))
+            kept = self._versions.version_for(job, os.path.normpath(question.path))
         if (
             kept is None
             and question.other == MADE_SINCE

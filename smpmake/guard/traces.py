@@ -59,7 +59,7 @@ class Traces:
         self._maps: dict[int, mmap.mmap] = {}
         self._names: dict[str, str] = {}
 
-    def begin(
+    def begin_trace(
         self,
         slot: int,
         issued_ns: int,
@@ -99,7 +99,7 @@ class Traces:
         known[_BEGIN.size : end] = struct.pack(f"<{len(table)}Q", *table)
         return os.fsencode(path)
 
-    def end(self, slot: int) -> Trace:
+    def end_trace(self, slot: int) -> Trace:
         """What was noted since `begin`; the job may still be at work."""
         known = self._maps.get(slot)
         if known is None:
@@ -126,8 +126,8 @@ class Traces:
         name = os.fsencode(path[path.rfind("/") :]) + b"\0"
         return bool(lost) or path.startswith(_FOREIGN) or known.find(name, _HEAD, end) >= 0
 
-    def forget(self) -> None:
-        """Builds are over: their names need not be shared with those of the next."""
+    def drop_names(self) -> None:
+        """Drops the names that all notes share: the builds that had them are over."""
         self._names.clear()
 
     def close(self) -> None:

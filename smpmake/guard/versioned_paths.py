@@ -32,7 +32,7 @@ class VersionedPaths:
         self._marks: dict[str, tuple[int, int] | None] = {}  # hash and owner; None: its name alone
         self._gone: set[str] = set()
 
-    def version(self, path: str, limit: int, *, linked: bool = False) -> None:
+    def version_path(self, path: str, limit: int, *, linked: bool = False) -> None:
         """Commands below the number `limit` are to find something else at a path.  It may have
         been known of fewer.
 
@@ -42,30 +42,32 @@ class VersionedPaths:
         if path in self._marks:
             self._raise(path, LIMITS + limit)
             if linked:
-                self._board.publish(_VERSIONS, [(name, ROLE_ANYWHERE)])
+                self._board.publish_claims(_VERSIONS, [(name, ROLE_ANYWHERE)])
             return
         self._names[name] += 1
         mark = self._marks[path] = None if linked else self._mark(path, limit)
         if mark is not None:  # first: who finds the name looks for it
-            self._board.publish(mark[1], [(mark[0], ROLE_KEPT)])
-        self._board.publish(_VERSIONS, [(name, ROLE_KEPT | (ROLE_ANYWHERE if mark is None else 0))])
-        self._board.versions(len(self._names))
+            self._board.publish_claims(mark[1], [(mark[0], ROLE_KEPT)])
+        self._board.publish_claims(
+            _VERSIONS, [(name, ROLE_KEPT | (ROLE_ANYWHERE if mark is None else 0))]
+        )
+        self._board.count_versions(len(self._names))
 
     def _raise(self, path: str, owner: int) -> None:
         mark = self._marks[path]
         if mark is not None and mark[1] < owner:
             self._marks[path] = mark[0], owner
-            self._board.publish(owner, [(mark[0], ROLE_KEPT)])
-            self._board.retract(mark[1], [(mark[0], ROLE_KEPT)])
+            self._board.publish_claims(owner, [(mark[0], ROLE_KEPT)])
+            self._board.retract_claims(mark[1], [(mark[0], ROLE_KEPT)])
 
-    def forget(self, path: str) -> None:
+    def forget_paths(self, path: str) -> None:
         """All find what is there."""
         name, mark = path_hash(path), self._marks.pop(path)
         if _one_less(self._names, name):
-            self._board.retract(_VERSIONS, [(name, ROLE_KEPT)])
+            self._board.retract_claims(_VERSIONS, [(name, ROLE_KEPT)])
         if mark is not None:
-            self._board.retract(mark[1], [(mark[0], ROLE_KEPT)])
-        self._board.versions(len(self._names))
+            self._board.retract_claims(mark[1], [(mark[0], ROLE_KEPT)])
+        self._board.count_versions(len(self._names))
 
     def folders_go(self, folders: Iterable[str]) -> None:
         """Folders are about to go, or to get other names: others may come in their place."""
@@ -73,19 +75,19 @@ class VersionedPaths:
             self._gone.add(folder)
             for path, mark in self._marks.items():
                 if mark is not None and path.startswith(f"{folder}/"):
-                    self._board.publish(_VERSIONS, [(path_hash(path), ROLE_ANYWHERE)])
+                    self._board.publish_claims(_VERSIONS, [(path_hash(path), ROLE_ANYWHERE)])
 
-    def made(self, path: str) -> None:
+    def note_made(self, path: str) -> None:
         """A file is a command's work, and may not be changed unasked."""
         name = path_hash(path)
         self._products[name] += 1
-        self._board.publish(_PRODUCTS, [(name, ROLE_INPUT)])
+        self._board.publish_claims(_PRODUCTS, [(name, ROLE_INPUT)])
 
     def forget_made(self, path: str) -> None:
         """The inverse."""
         name = path_hash(path)
         if _one_less(self._products, name):
-            self._board.retract(_PRODUCTS, [(name, ROLE_INPUT)])
+            self._board.retract_claims(_PRODUCTS, [(name, ROLE_INPUT)])
 
     def forget_folders(self) -> None:
         """Nobody is building: folders that went matter no more."""

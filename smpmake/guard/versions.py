@@ -90,7 +90,9 @@ class Versions:
         self._count = 0
         self._themselves: dict[File, str] = {}
 
-    def keep(self, path: str, before: int, change: Change, by: Job | None = None) -> set[Job]:
+    def keep_version(
+        self, path: str, before: int, change: Change, by: Job | None = None
+    ) -> set[Job]:
         """A path is about to be changed, and some commands may still read what is there.
 
         before  the number of the command that changes it; EVERYBODY for the driver.
@@ -143,7 +145,7 @@ class Versions:
                     if older.path != path:
                         self._add(older._replace(path=path, file=None, private=False))
 
-    def of(self, job: Job, path: str) -> str | None:
+    def version_for(self, job: Job, path: str) -> str | None:
         """What a command is to find at a path: another path, ABSENT, or None for what is there."""
         found = self._of(job, path)
         for _ in range(8):  # a link that was changed, to a file that was
@@ -185,7 +187,7 @@ class Versions:
             if os.path.dirname(path) == folder and self._of(job, path)
         }
 
-    def made(self, number: int, paths: Iterable[str], shared: Iterable[str]) -> None:
+    def note_made(self, number: int, paths: Iterable[str], shared: Iterable[str]) -> None:
         """Command `number` has made files.
 
         shared  files that it has written without having said so: several commands may keep common
@@ -197,7 +199,7 @@ class Versions:
         for path in paths if limit > number + 1 else ():  # somebody was issued behind it
             self._made[path] = number, limit
             self._products.append((limit, path))
-            self._kept_names.made(path)
+            self._kept_names.note_made(path)
 
     def _maker(self, path: str) -> int:
         """The number of the command that has made a file while others waited."""
@@ -215,8 +217,8 @@ class Versions:
         """Whether something else was at a path, or nothing, for commands that may be pending."""
         return path in self._made or path in self._by_path
 
-    def forget(self) -> None:
-        """What nobody is left to find need not be kept."""
+    def drop_versions(self) -> None:
+        """Drops the older files that no pending command can look for any more."""
         oldest = self._hazards.oldest_undeclared
         while self._products and (oldest is None or self._products[0][0] <= oldest):
             limit, path = self._products.popleft()
@@ -231,14 +233,14 @@ class Versions:
             if version.file is not None:
                 _drop(self._by_file, version.file, version)
             if version.path not in self._by_path:
-                self._kept_names.forget(version.path)
+                self._kept_names.forget_paths(version.path)
             if version.private:
                 with contextlib.suppress(OSError):
                     self._themselves.pop(_file(os.stat(version.kept)), None)
                 remove_whole(version.kept)
 
     def _add(self, version: _Version, *, linked: bool = False) -> None:
-        self._kept_names.version(version.path, version.limit, linked=linked)
+        self._kept_names.version_path(version.path, version.limit, linked=linked)
         self._by_path.setdefault(version.path, []).append(version)
         if version.file is not None:
             self._by_file.setdefault(version.file, []).append(version)

@@ -30,7 +30,10 @@ _Table = dict[str, Job | dict[Job, None]]
 
 
 class Hazards:
-    """The table.  `enter` says what a command waits for; `leave` forgets it."""
+    """The table.  `enter` says what a command waits for; `leave` forgets it.
+
+    deferred  how many deferred commands have entered and not left.
+    """
 
     def __init__(self) -> None:
         self._writers: _Table = {}
@@ -49,12 +52,7 @@ class Hazards:
         self._alone: _Table = {}
         self._folders: _Table = {}
         self._any_case: _Table = {}
-        self._deferred = 0
-
-    @property
-    def deferred(self) -> int:
-        """How many deferred commands have entered and not left."""
-        return self._deferred
+        self.deferred = 0
 
     @property
     def newest_undeclared_ns(self) -> int:
@@ -199,7 +197,7 @@ class Hazards:
                 self._blind[job] = None
         self._present[job] = None
         if job.mode is Mode.DEFERRED:
-            self._deferred += 1
+            self.deferred += 1
             _add(self._folders, _listed(operands), job)
             _add(self._any_case, map(_in_any_case, operands.writes), job)
 
@@ -216,7 +214,7 @@ class Hazards:
             return
         del self._present[job]
         if job.mode is Mode.DEFERRED:
-            self._deferred -= 1
+            self.deferred -= 1
             _drop(self._folders, _listed(job.operands), job)
             _drop(self._any_case, map(_in_any_case, job.operands.writes), job)
 

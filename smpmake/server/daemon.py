@@ -127,9 +127,8 @@ class Service:
                 raise
             held.callback(lambda: leftovers.extend(engine.close()))
             guests = ImplicitBuilds(engine, self._settings, self._note, self._look)
-            engine.build_of = guests.build_of
             requests = Requests(engine, self._path, shims, guests, self._stopped.set)
-            server = Server(listener, engine, requests)
+            server = Server(listener, engine, requests, guests.build_of)
             held.callback(server.close)
             held.callback(requests.close)
             for number in _STOP_SIGNALS:
@@ -138,7 +137,7 @@ class Service:
             held.callback(turns.cancel)
             ready(self._path / "socket", slots)
             await self._stopped.wait()
-            while pending := [each for each in engine.builds.values() if each.present]:
+            while pending := [b.commands for b in engine.builds.values() if b.commands.present]:
                 await pending[0].empty.wait()
             server.close()  # who comes now is its own tool
             await guests.close()
@@ -221,5 +220,5 @@ class Service:
 
     def _end_at_once(self, number: int) -> None:
         for build in self._engine.builds.values():
-            self._engine.stop(build, number)
+            self._engine.stop_build(build, number)
         self._stopped.set()

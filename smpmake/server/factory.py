@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import logging
 import os
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from smpmake import folders, native
 from smpmake.capacity.memory import reserve_of
 from smpmake.capacity.tokens import Tokens
 from smpmake.config import Settings
+from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
-from smpmake.engine.chaos import Chaos
-from smpmake.engine.clock import LoopClock
+from smpmake.engine.computer import Chaos, Computer, LoopClock
 from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.engine import Engine
-from smpmake.engine.pool import Pool
+from smpmake.engine.pool import OnLost, OnResult, Pool
 from smpmake.errors import SmpmakeError
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
@@ -53,26 +53,32 @@ def create_engine(
     Raises ClusterError, EngineError or NativeMissingError; nothing is left then, and the board is
     the caller's.
     """
-    pool = Pool(slots, niceness=settings.nice, alive=alive)
-    pool.keepers.add(keeper)
-    chaos, reserve = Chaos(settings.chaos), reserve_of(settings)
-    disk = Disk(folder)
-    try:
-        engine = Engine(
-            *(disk, journal, board, pool, LoopClock(), slots),
-            chaos=chaos,
-            reserve=reserve,
-            tokens=tokens,
-            elsewhere=_elsewhere(settings, folder),
-            proofs=_proofs(),
-        )
+
+    def hire(on_result: OnResult, on_lost: OnLost) -> Pool:
+        pool = Pool(on_result, on_lost, slots, niceness=settings.nice, alive=alive)
+        held.callback(pool.close)
+        pool.keepers.add(keeper)
         pool.start(min(slots, _AT_ONCE))
-    except BaseException as error:
-        disk.close()
-        pool.close()
-        if isinstance(error, OSError):
+        return pool
+
+    with contextlib.ExitStack() as held:
+        disk = Disk(folder)
+        held.callback(disk.let_go)
+        computer = Computer(disk, journal, LoopClock(), Processes(), Chaos(settings.chaos))
+        try:
+            engine = Engine(
+                computer,
+                board,
+                hire,
+                slots,
+                reserve=reserve_of(settings),
+                tokens=tokens,
+                elsewhere=_elsewhere(settings, folder),
+                proofs=_proofs(),
+            )
+        except OSError as error:
             raise EngineError(f"no worker can be started: {error.strerror}") from None
-        raise
+        held.pop_all()
     return engine
 
 
@@ -95,9 +101,16 @@ def _elsewhere(settings: Settings, folder: Path) -> Callable[[Here], Elsewhere]:
     found = discover(settings.engine, os.environ.get("PATH", os.defpath), settings.guard)
     if found is None:
         return Nowhere
-    try:
-        cluster = Cluster(found.client, found.hosts, settings.remote, folder / FOLDER)
-    except OSError as error:
-        log.warning("%s cannot be watched: %s", found.client.name, error.strerror)
-        return Nowhere
-    return functools.partial(Distribution, cluster)
+
+    def distribute(here: Here) -> Elsewhere:
+        try:
+            cluster = Cluster(
+                *(found.client, found.hosts, settings.remote, folder / FOLDER),
+                *(here.wake, here.say),
+            )
+        except OSError as error:
+            log.warning("%s cannot be watched: %s", found.client.name, error.strerror)
+            return Nowhere(here)
+        return Distribution(cluster, here)
+
+    return distribute

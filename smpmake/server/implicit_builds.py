@@ -21,7 +21,6 @@ from smpmake.config import Settings
 from smpmake.cpus import own_cpu_us
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.procfs import Processes
-from smpmake.engine import launcher_logs
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
 from smpmake.forecast import Forecast
@@ -144,11 +143,12 @@ class ImplicitBuilds:
         for guest in self._guests:
             if guest.is_full or not guest.origin.is_same(origin):
                 continue
-            if len(guest.build.records) >= _MOST_RECORDS and guest.build.broken is None:
+            build = guest.build
+            if len(build.commands.records) >= _MOST_RECORDS and build.promises.broken is None:
                 guest.is_full = True  # it ends as soon as nothing of it runs
                 continue
             guest.quiet = 0
-            return guest.build
+            return build
         if len(self._guests) >= _MOST_GUESTS:  # nobody builds in so many folders at once
             return self._guests[-1].build
         return self._begin(origin, invoke).build
@@ -174,18 +174,14 @@ class ImplicitBuilds:
             f"{SHELL_BUILD}-{self._ids}",
             settings,
             self._processes.output_ids(origin.driver.pid) if origin.driver is not None else None,
-            began=record.wall_clock,
-            wmakes=True,  # its driver may be one
-            known_failures=KnownFailures(folder, secrets=settings.redact),
-            driver=words,
+            has_wmake=True,  # its driver may be one
         )
-        record.commands, record.failures = build.records, build.failures
-        record.reported = build.reported
-        record.notices, record.stalls = build.notices, build.stalls
+        build.promises.remember(KnownFailures(folder, secrets=settings.redact))
+        build.begin(record)
         guest = ImplicitBuild(build, record, origin, self._note(record))
         self._watch(guest)
         self._guests.append(guest)
-        self._engine.builds[build.id] = build
+        self._engine.add_build(build)
         self._later(self._load_history(guest))
         log.info("a build begins: %s, in %s", " ".join(words[:8]), folder)
         return guest
@@ -194,7 +190,7 @@ class ImplicitBuilds:
         with contextlib.suppress(OSError, RuntimeError):  # no thread is left: then without
             known = await run_in_thread(guest.notebook.past)
             if known is not None:
-                self._engine.expect(known)
+                self._engine.take_forecast(known)
 
     def _watch(self, guest: ImplicitBuild) -> None:
         """Its driver's end is to be seen."""
@@ -260,7 +256,7 @@ class ImplicitBuilds:
                     at,
                     state.cpu,
                     state.memory,
-                    guest.build.done,
+                    guest.build.commands.done,
                     running,
                     queued,
                     held,
@@ -274,7 +270,7 @@ class ImplicitBuilds:
             self._end_if_over(guest)
 
     def _end_if_over(self, guest: ImplicitBuild) -> None:
-        if not guest.build.empty.is_set():
+        if not guest.build.commands.empty.is_set():
             guest.quiet = 0
         elif guest.gone or guest.is_full:
             self._end(guest)
@@ -288,7 +284,7 @@ class ImplicitBuilds:
         """Not a make; and a driver to whom success was promised wrongly is refused till its end."""
         if guest.origin.driver is None:
             return True
-        return not guest.origin.is_make and guest.build.broken is None
+        return not guest.origin.is_make and guest.build.promises.broken is None
 
     def _end(self, guest: ImplicitBuild) -> None:
         """Nothing of it is pending.  What is left to do is done in a thread."""
@@ -296,20 +292,17 @@ class ImplicitBuilds:
         self._unreported(guest.origin.session)  # who waits there knows of it from now on
         self._unwatch(guest)
         record = guest.record
-        record.launchers = launcher_logs.read(guest.build)
-        record.parallel = guest.build.parallel
-        self._engine.forget(guest.build)
+        record.launchers = guest.build.tools.launcher_logs.counts()
+        record.parallel = guest.build.parallel.found
+        self._engine.forget_build(guest.build)
         last = max((max(c.ended, c.issued) for c in record.commands), default=0)
         record.driver_ended = guest.gone
         record.ended = max(last, guest.gone, record.started + 1)
-        first = min(record.failures, key=lambda f: f.record.number, default=None)
-        record.status = (first.record.status or 1) if first is not None else guest.build.stopping
+        first, status = guest.build.promises.first_failure, guest.build.replies.stopping
+        record.status = (first.record.status or 1) if first is not None else status
         record.server_cpu_us = own_cpu_us() - guest.spent_us  # for all that run at once
         record.notices.append(_NOT_KNOWN.format(os.path.basename(record.command[0])))
-        known = guest.build.known_failures
-        assert known is not None
-        known.learn({digest: wrong.argv for digest, wrong in guest.build.wrong.items()})
-        known.save()
+        guest.build.promises.learn_failures()
         self._later(self._conclude(guest))
 
     def _later(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -347,7 +340,7 @@ class ImplicitBuilds:
         is_known = bool(mine) or session in self._untold
         told = Outcomes()
         for guest in mine if is_known else self._guests[:]:
-            await guest.build.empty.wait()
+            await guest.build.commands.empty.wait()
             if guest not in self._guests:
                 continue
             driver = guest.origin.driver

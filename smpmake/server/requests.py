@@ -115,7 +115,7 @@ class Requests:
             task.cancel()
         build = self._owners.pop(client, None)
         if build is not None:
-            self._engine.stop(build, signal.SIGKILL)
+            self._engine.stop_build(build, signal.SIGKILL)
             if client not in self._ending:
                 self._later(self._forget(build))
 
@@ -136,17 +136,16 @@ class Requests:
             raise RequestError("this connection has begun a build already")
         ids = [FileId(*map(int, pair)) for pair in message["output"]]
         self._ids += 1
+        builds = self._engine.builds.values()
         build = Build(
             f"build-{self._ids}",
             received(message["settings"]),
             (ids[0], ids[1]),
             began=time.time(),
-            wmakes=True,  # its driver may be one
+            has_wmake=True,  # its driver may be one
+            outer=next((each for each in builds if each.undoing.journal is not None), None),
         )
-        outer = next((each for each in self._engine.builds.values() if each.undo), None)
-        if outer is not None:
-            build.join(outer)
-        self._engine.builds[build.id] = build
+        self._engine.add_build(build)
         self._owners[client] = build
         slots = self._engine.scheduler.slots
         request.reply(build=build.id, slots=slots, **self._addresses())
@@ -163,7 +162,7 @@ class Requests:
 
     def _counts(self, request: Request) -> None:
         build = self._build_of(request.client)
-        request.reply(counts=[build.done, *self._engine.counts])
+        request.reply(counts=[build.commands.done, *self._engine.counts])
 
     def _state(self, request: Request) -> None:
         running, queued, _ = self._engine.counts
@@ -192,18 +191,18 @@ class Requests:
                     "command": guest.record.command,
                     "folder": guest.record.cwd,
                     "began": guest.record.wall_clock,
-                    "done": guest.build.done,
-                    "pending": guest.build.present,
+                    "done": guest.build.commands.done,
+                    "pending": guest.build.commands.present,
                 }
             )
         for build in self._owners.values():
             words = {"command": [], "folder": "", "began": build.began}
-            found.append({**words, "done": build.done, "pending": build.present})
+            found.append({**words, "done": build.commands.done, "pending": build.commands.present})
         request.reply(builds=found, slots=self._engine.scheduler.slots)
 
     def _interrupt(self, request: Request) -> None:
         build = self._build_of(request.client)
-        self._engine.stop(build, int(request.message["signal"]))
+        self._engine.stop_build(build, int(request.message["signal"]))
         request.reply()
 
     def _end(self, request: Request) -> None:
@@ -239,8 +238,8 @@ class Requests:
         return task
 
     async def _forget(self, build: Build) -> None:
-        await build.empty.wait()
-        self._engine.forget(build)
+        await build.commands.empty.wait()
+        self._engine.forget_build(build)
 
     async def _answer_end(self, request: Request, build: Build) -> None:
         try:
@@ -251,7 +250,7 @@ class Requests:
             self._owners.pop(request.client, None)
 
     async def _answer_wait(self, request: Request, build: Build) -> None:
-        await build.empty.wait()
+        await build.commands.empty.wait()
         self._no_longer_waits(request.client)  # from here on an outcome could be lost
         await self._send(request, _outcome_of(build))
 
@@ -285,7 +284,7 @@ class Requests:
 
     async def _answer_stop(self, request: Request, on_stop: Callable[[], None]) -> None:
         for build in list(self._engine.builds.values()):
-            await build.empty.wait()
+            await build.commands.empty.wait()
         others = self._tasks - {asyncio.current_task()}
         if others:  # who is being told an outcome is told the whole of it
             await asyncio.wait(others, timeout=_PATIENCE)
@@ -297,11 +296,11 @@ class Requests:
 def _outcome_of(build: Build) -> Outcome:
     """How a build went so far, whatever becomes of it meanwhile."""
     return Outcome(
-        list(build.records),
-        list(build.failures),
+        list(build.commands.records),
+        list(build.promises.failures),
         list(build.notices),
         list(build.stalls),
-        build.parallel,
+        build.parallel.found,
     )
 
 

@@ -18,8 +18,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
 from smpmake.protocol import frames, layout, wire
+from smpmake.protocol.wire import Invoke
 from smpmake.schedule.job import Job
 from smpmake.server.leases import Leases
 from smpmake.server.listener import Listener
@@ -43,17 +45,26 @@ class RequestHandler(Protocol):
 
 
 class Server:
-    """Serves a socket that listens already (rundir.listen)."""
+    """Serves a socket that listens already (rundir.listen).
+
+    build_of  tells whose build a command is.
+    door      lets callers in; `leases` watches what their shims became.
+    """
 
     def __init__(
-        self, listener: socket.socket, engine: Engine, requests: RequestHandler | None = None
+        self,
+        listener: socket.socket,
+        engine: Engine,
+        requests: RequestHandler,
+        build_of: Callable[[Invoke], Build | None],
     ) -> None:
-        self._engine = engine
+        self.engine = engine
+        self._build_of = build_of
         self._requests = requests
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._open: set[Connection] = set()
-        self._leases = Leases(engine.lease_ended)
-        self._door = Listener(listener, self._welcome)
+        self.leases = Leases(engine.lease_ended)
+        self.door = Listener(listener, self._welcome)
         self._is_closed = False
 
     def close(self) -> None:
@@ -61,10 +72,10 @@ class Server:
         if self._is_closed:
             return
         self._is_closed = True
-        path = self._door.close()
+        path = self.door.close()
         for connection in list(self._open):
             connection.close()
-        self._leases.close()
+        self.leases.close()
         with contextlib.suppress(OSError):
             os.unlink(path)
 
@@ -72,15 +83,7 @@ class Server:
         # What the shim sent is usually there already; then no reader is ever registered.
         Connection(self, accepted, pid).readable()
 
-    def has_pending(self) -> bool:
-        """Whether somebody has called who has not been heard yet."""
-        return self._door.has_pending()
-
     # ------------------------------------------------------------------ for connections
-
-    def complain(self, error: OSError) -> None:
-        """Says what is short, once."""
-        self._door.complain(error)
 
     def opened(self, connection: Connection) -> None:
         """A connection that will be heard of again."""
@@ -100,10 +103,11 @@ class Server:
                 raise frames.WireError(f"an invocation with {len(fds)} descriptors")
             out, err = fds
             fds.clear()  # the engine's now
-            self._engine.invoke(invoke, connection, out, err, connection.pid)
+            build = self._build_of(invoke)
+            self.engine.invoke(build, invoke, connection, out, err, connection.pid)
         elif kind == layout.WIRE_QUESTION:
             connection.ask(wire.decode_question(payload))
-        elif kind == layout.WIRE_REQUEST and self._requests is not None:
+        elif kind == layout.WIRE_REQUEST:
             connection.is_client = True
             self._requests.request(connection, frames.decode_json(payload))
         else:
@@ -111,22 +115,8 @@ class Server:
 
     def gone(self, connection: Connection) -> None:
         """The other side closed."""
-        if connection.is_client and self._requests is not None:
+        if connection.is_client:
             self._requests.gone(connection)
-
-    def watch_lease(self, job: Job, pid: int) -> bool:
-        """Tells the engine when the process that a shim became has ended."""
-        return self._leases.watch(job, pid)
-
-    @property
-    def engine(self) -> Engine:
-        """Where invocations go."""
-        return self._engine
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop that everything here runs in."""
-        return self._loop
 
 
 class Connection:
@@ -184,7 +174,7 @@ class Connection:
             self._take_descriptors(control)
         if flags & socket.MSG_CTRUNC:
             if len(self._fds) < 2:  # there was no room for more
-                self._server.complain(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+                self._server.door.complain(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
             else:
                 log.warning("refused: process %d sent too many descriptors", self.pid)
             self._end()
@@ -273,7 +263,7 @@ class Connection:
     def become(self, job: Job, argv: bytes = b"", message: bytes = b"") -> None:
         """See command.Reply."""
         self._waiting = None
-        watched = job.light or self._server.watch_lease(job, self.pid)
+        watched = job.light or self._server.leases.watch(job, self.pid)
         self._send(wire.answer_exec(argv, message, keep_open=not watched, command=job.number))
         if watched:
             self._leave()

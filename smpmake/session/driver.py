@@ -20,15 +20,10 @@ class Driver:
         loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[DriverEvent | None] = loop.create_future()
         self.alone: asyncio.Future[None] = loop.create_future()
-        self.pid = -1
         self.keeper = keeper
         self._loop = loop
         self._splitter = frames.Splitter()
         loop.add_reader(keeper.control.fileno(), self._readable)
-
-    def signal(self, number: int) -> None:
-        """Signals the driver and everything that it started."""
-        self.keeper.signal(number)
 
     def _readable(self) -> None:
         try:
@@ -44,12 +39,10 @@ class Driver:
                     what.set_result(None)
             return
         for event in keeping.driver_events(self._splitter.feed(data)):
-            if event.event == layout.DRIVER_STARTED:
-                self.pid = event.status
-            elif event.event == layout.DRIVER_ALONE:
+            if event.event == layout.DRIVER_ALONE:
                 if not self.alone.done():
                     self.alone.set_result(None)
-            elif not self.ended.done():
+            elif event.event != layout.DRIVER_STARTED and not self.ended.done():
                 self.ended.set_result(event)
 
     def close(self) -> None:

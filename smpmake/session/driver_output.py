@@ -58,7 +58,7 @@ class DriverOutput:
         if data is None:
             self._loop.remove_reader(self._pipe)
         else:
-            self.transcript.add(data)
+            self.transcript.add_output(data)
 
     def _drain(self) -> bytes | None:
         """What the pipe holds now; None at its end."""

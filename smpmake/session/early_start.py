@@ -86,7 +86,7 @@ class EarlyStart:
                 if ready or said & select.EPOLLHUP or (said and self._ended() is not None):
                     return
 
-    def load(self, modules: Iterable[str]) -> bool:
+    def load_modules(self, modules: Iterable[str]) -> bool:
         """Loads what a session needs; returns whether none is needed any more."""
         for module in modules:
             if self.is_over():

@@ -35,18 +35,18 @@ class Interrupts:
         self._driver: Driver | None = None
         self._is_stopped = False
 
-    def stand_by(self) -> None:
-        """A driver is about to be started, which may be interrupted as soon as it says anything."""
+    def hear_signals(self) -> None:
+        """Hears signals: a driver is about to start, and may be interrupted from then on."""
         loop = asyncio.get_running_loop()
         for number in self._heard:
             loop.add_signal_handler(number, self._interrupted, number)
 
-    def concern(self, driver: Driver) -> None:
-        """It is this one, from now on."""
+    def concern_driver(self, driver: Driver) -> None:
+        """Signals go to this driver from now on."""
         self._driver = driver
 
     def defer_signals(self) -> None:
-        """What is left to do takes a moment and must be done."""
+        """Notes signals for later: the driver has ended, and smpmake must finish its own work."""
         loop = asyncio.get_running_loop()
         for number in self._heard:
             loop.add_signal_handler(number, self._interrupted_late, number)
@@ -56,7 +56,7 @@ class Interrupts:
         assert driver is not None  # the loop first turns when the driver has been started
         if self.by is not None:
             self._stop()
-            driver.signal(signal.SIGKILL)
+            driver.keeper.signal(signal.SIGKILL)
             return
         self.by = number
         driver.ended.add_done_callback(lambda _: self._stop_once())
@@ -70,12 +70,12 @@ class Interrupts:
     def _pass_on(self, driver: Driver) -> None:
         assert self.by is not None
         if not driver.ended.done():
-            driver.signal(self.by)
+            driver.keeper.signal(self.by)
         self._stop_once()
 
     def _escalate(self, driver: Driver) -> None:
         if not driver.ended.done():
-            driver.signal(signal.SIGKILL)
+            driver.keeper.signal(signal.SIGKILL)
         self._stop()
 
     def _stop_once(self) -> None:
@@ -85,7 +85,7 @@ class Interrupts:
     def _stop(self) -> None:
         assert self.by is not None
         self._is_stopped = True
-        self._backend.stop(self.by)
+        self._backend.stop_build(self.by)
 
 
 def _has_terminal() -> bool:

@@ -70,7 +70,7 @@ class JobServer:
             self.close()
             raise
 
-    def most(self, wanted: int) -> int:
+    def most_slots(self, wanted: int) -> int:
         """How many slots may be used now; takes tokens for `wanted`, the first needs none."""
         while len(self.held) < wanted - 1:
             try:
@@ -85,7 +85,7 @@ class JobServer:
             self._note()
         return len(self.held) + 1
 
-    def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
+    def settle_tokens(self, busy: int, wake: Callable[[], None] | None) -> None:
         """Gives back what `busy` slots do not need; `wake` is called when there is a token to be
         had, None where nobody wants one."""
         while len(self.held) > max(0, busy - 1):
@@ -107,7 +107,7 @@ class JobServer:
 
     def close(self) -> None:
         """Gives everything back; once."""
-        self.settle(0, None)
+        self.settle_tokens(0, None)
         for fd in (self._read, self._write):
             if fd >= 0:
                 os.close(fd)

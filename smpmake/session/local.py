@@ -22,7 +22,7 @@ from smpmake.engine.build import Build
 from smpmake.engine.sinks import Printer
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.records import BuildRecord
-from smpmake.session.backend import STARTUP_DELAY, TakenBack
+from smpmake.session.backend import STARTUP_DELAY, Backend, TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.driver_environment import output_ids
 from smpmake.session.limits import SHORT
@@ -54,7 +54,7 @@ _SERVER: Final = tuple(
 )
 
 
-class LocalBackend:
+class LocalBackend(Backend):
     """A server for one build (see Backend).  `program` is the driver's."""
 
     def __init__(
@@ -74,25 +74,21 @@ class LocalBackend:
         self._driver_output: DriverOutput | None = None
         self._printer: Printer | None = None  # without an engine, which has its own
         self._own_output = output_ids()
-        self._build = Build(BUILD, settings, self._own_output)
-        self._build.wmakes = wmake.is_wmake(os.path.basename(program))
-        self.output: int | None = None
-        self.errors: int | None = None
+        is_wmake = wmake.is_wmake(os.path.basename(program))
+        self._build = Build(BUILD, settings, self._own_output, has_wmake=is_wmake)
         self._repeated: Repeated | None = None
-        self.on_squash: Callable[[], None] = lambda: None
-        self.is_repeatable = False
+        self._is_repeatable = False
         self.environment: dict[str, str] = {}
-        self.alive = -1
         self._stopped = 0  # the signal by which
 
-    async def open(self, record: BuildRecord) -> None:
+    async def open(
+        self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool
+    ) -> None:
         """See Backend."""
         build = self._build
         self._spent_before = own_cpu_us()  # before the build began
-        record.commands, record.failures = build.records, build.failures
-        record.reported = build.reported
-        record.notices, record.stalls = build.notices, build.stalls
-        self._record = record
+        build.begin(record)
+        self._record, self._is_repeatable = record, is_repeatable
         if self._stage is None:
             self._stage = SessionSetup(self._program, setup_options(self._settings))
         stage = self._stage
@@ -101,17 +97,16 @@ class LocalBackend:
         self.folder, self.environment = stage.path, stage.environment
         self.alive, self.output = stage.alive, stage.output
         if stage.journal is not None and stage.journal.undoes:
-            build.undo = stage.journal
-            build.on_squash = self.on_squash
-        build.notices += [text for text in (stage.doubt, stage.alone) if text]
-        build.began, build.driver = record.wall_clock, record.command
+            build.undoing.begin(stage.journal, on_squash)
+        for text in filter(None, (stage.doubt, stage.alone)):
+            build.notice(text)
 
-    async def adopt(self, driver: Driver) -> None:
+    async def serve_driver(self, driver: Driver) -> None:
         """See Backend."""
         if self._engine is not None:
             if self._repeated is not None:
-                self._repeated.started()
-            self._engine.keep(driver.keeper.pid)
+                self._repeated.driver_started()
+            self._engine.workers.keepers.add(driver.keeper.pid)
         elif await self._is_needed(driver):
             self._serve(driver)
 
@@ -164,22 +159,25 @@ class LocalBackend:
             keeper=driver.keeper.pid,
             tokens=self._stage.jobserver or self._neighbours,
         )
-        self._build.known_failures = KnownFailures(os.getcwd(), secrets=self._settings.redact)
-        if self.is_repeatable and self._build.undo is not None:
-            self._build.silence = KnownSilence(os.getcwd())
-        engine.builds[BUILD] = self._build
+        cwd = os.getcwd()
+        is_undone_whole = self._is_repeatable and self._build.undoing.journal is not None
+        self._build.promises.remember(
+            KnownFailures(cwd, secrets=self._settings.redact),
+            KnownSilence(cwd) if is_undone_whole else None,
+        )
+        engine.add_build(self._build)
         if self._stopped:
-            engine.stop(self._build, self._stopped)
+            engine.stop_build(self._build, self._stopped)
         if self.output is not None:
             self._transcribe(engine.printer, self._stage)
         requests = Requests(engine, self.folder, self._stage.shims)
-        self._server = Server(self._listener, engine, requests)
+        self._server = Server(self._listener, engine, requests, engine.build_of)
         if self._settings.history:
             engine.capacity.memory.awaits_forecast = True
             loop = asyncio.get_running_loop()
-            loop.call_later(STARTUP_DELAY, self._begin_to_look_back, loop, os.getcwd())
+            loop.call_later(STARTUP_DELAY, self._begin_to_look_back, loop, cwd)
 
-    def abandon(self) -> None:
+    def serve_nobody(self) -> None:
         """See Backend."""
         if self._listener is not None:
             self._listener.close()
@@ -207,120 +205,104 @@ class LocalBackend:
 
     def _expect(self, known: Forecast) -> None:
         if self._engine is not None:
-            self._engine.expect(known)
+            self._engine.take_forecast(known)
 
     def driver_lost(self) -> None:
         """See Backend."""
         if self._engine is not None:
-            self._engine.end_strays()
+            self._engine.workers.end_strays(keep_keepers=False)
 
-    def give_up(self) -> None:
+    def stop_waiting(self) -> None:
         """See Backend."""
         for each in self._builds():
-            each.empty.set()
+            each.commands.give_up_waiting()
 
     def _builds(self) -> list[Build]:
         """This one, and those within."""
         inner = self._engine.builds.values() if self._engine is not None else ()
         return [self._build, *inner]
 
-    def stop(self, number: int) -> None:
+    def stop_build(self, number: int) -> None:
         """See Backend."""
         self._stopped = number
         if self._engine is not None:
-            self._engine.stop(self._build, number)
+            self._engine.stop_build(self._build, number)
 
     def counts(self) -> tuple[int, int, int, int]:
         """See Backend."""
-        return (self._build.done, *(self._engine.counts if self._engine else (0, 0, 0)))
+        return (self._build.commands.done, *(self._engine.counts if self._engine else (0, 0, 0)))
 
     def sequel(self) -> tuple[tuple[str, float], ...]:
         """See Backend."""
-        return self._engine.priority.sequel if self._engine else ()
+        return self._engine.priority.forecast.sequel if self._engine else ()
 
     @property
     def reaches_back(self) -> bool:
         """See Backend."""
-        return self._build.undo is not None and self._build.undo.is_whole
+        return self._build.undoing.reaches_back
 
-    async def settled(self) -> None:
+    async def commands_ended(self) -> None:
         """See Backend."""
         while True:
             for each in self._builds():
-                await each.empty.wait()
-            if self._server is None or not self._server.has_pending():
+                await each.commands.empty.wait()
+            if self._server is None or not self._server.door.has_pending():
                 return
             await asyncio.sleep(0)  # the driver may be over before its last callers are heard
 
-    async def drained(self, record: BuildRecord) -> None:
+    async def jobs_ended(self, record: BuildRecord) -> None:
         """See Backend."""
         build = self._build
-        await self.settled()
+        await self.commands_ended()
         if self._repeated is not None:
             self._repeated.close()
-            self._repeated, build.on_told = None, None
-        if not build.squashing:
-            build.failures += build.owed.values()
-            build.owed.clear()
-        if build.transcript is not None and not build.failures:
-            build.transcript.finish()
+            self._repeated = None
+        if not build.undoing.squashed:
+            build.promises.give_up_owed()
+        if build.output.transcript is not None and not build.promises.failures:
+            build.output.transcript.finish()
         record.parallel = record.parallel or next(
-            (each.parallel for each in self._builds() if each.parallel), ""
+            (each.parallel.found for each in self._builds() if each.parallel.found), ""
         )
         if self._engine is not None:
-            from smpmake.engine import launcher_logs
-
-            record.launchers = launcher_logs.read(build)
+            record.launchers = build.tools.launcher_logs.counts()
             report = self._engine.elsewhere.report()
             record.unused = report.unused
             if record.unused:  # it says what they say
-                build.notices[:] = [n for n in build.notices if n not in report.complaints]
-            if build.failures or self._stopped:  # to undo takes a process: there may be few
-                self._engine.rest()
+                build.drop_notices(report.complaints)
+            if build.promises.failures or self._stopped:  # there may be no process to undo it
+                self._engine.workers.end_idle()
         if self._settings.memo == "check" and self._stage is not None:
             from smpmake.session import memo
 
             found = list(memo.notices(memo.told_in(self._stage.path)))
-            build.notices += found
-            for notice in found if not build.records else ():  # such a build has no summary
+            for notice in found:
+                build.notice(notice)
+            for notice in (
+                found if not build.commands.records else ()
+            ):  # such a build has no summary
                 say(notice)
         others = self._neighbours
         if others is not None and others.shared and SHARED not in build.notices:
-            build.notices.append(SHARED)
+            build.notice(SHARED)
         record.server_cpu_us = own_cpu_us() - self._spent_before
 
-    def learn(self) -> list[str]:
+    def learn_failures(self) -> list[str]:
         """See Backend."""
-        build = self._build
-        if build.known_failures is None:  # nothing was asked
-            return []
-        failed = {digest: w.argv for digest, w in build.wrong.items() if not w.guessed}
-        build.known_failures.learn(failed)
-        build.known_failures.save()
-        if build.silence is not None:
-            build.silence.save()
-        return [wrong.told for wrong in build.wrong.values()]
+        return self._build.promises.learn_failures()
 
     def take_back(self, *, everything: bool) -> TakenBack:
         """See Backend."""
-        undo = self._build.undo
-        if undo is None or undo.is_incomplete:
+        undoing, journal = self._build.undoing, self._build.undoing.journal
+        if journal is None or journal.is_incomplete:
             return TakenBack(done=False)
-        from smpmake.undo.reuse import Reusable
-
-        whole = everything and undo.is_whole
+        whole = everything and journal.is_whole
         if not everything:
-            undo.stays(self._staying(undo))
-        reusable = None
-        if whole:
-            reusable = self._build.reusable = self._build.reusable or Reusable(undo.shelf)
-            reusable.collect(self._build.finished, undo.changes())
+            journal.stays(self._staying(journal))
         try:
-            complaints = undo.take_back(everything=everything)
+            complaints = undoing.take_back(everything=everything)
         except OSError as error:
             return TakenBack(done=False, complaints=(f"no process for it: {error.strerror}",))
-        if reusable is not None:
-            reusable.undone()
         return TakenBack(done=True, whole=whole, complaints=tuple(complaints))
 
     def _staying(self, undo: UndoJournal) -> list[int]:
@@ -329,25 +311,25 @@ class LocalBackend:
 
         read = {
             record.number: record.reads + record.inputs
-            for record in self._build.records
+            for record in self._build.commands.records
             if record.state == "done"
             and record.verdict == "deferred"
             and (record.reads or record.kind == Kind.FILE)  # a rename of ours opens nothing
         }
-        failed = sorted(failure.record.number for failure in self._build.failures)
+        failed = sorted(failure.record.number for failure in self._build.promises.failures)
         return retained_changes(undo.changes(), read) + failed[:1]
 
     def start_over(self, *, whole: bool, quietly: bool) -> None:
         """See Backend."""
         assert self._engine is not None
-        if self._build.transcript is None:
+        if self._build.output.transcript is None:
             self.output = self.errors = None
-            self._build.driver_output, self._build.behind = self._own_output, {}
+            self._build.output.redirect(self._own_output, {})
             if whole and quietly:
                 self._hold_back(self._engine.printer)
         self._engine.start_over(self._build, whole=whole)
-        if self._build.transcript is not None:
-            self._build.transcript.start_over()
+        if self._build.output.transcript is not None:
+            self._build.output.transcript.start_over()
 
     def _hold_back(self, printer: Printer) -> None:
         """Where no other terminal or pipe can be had it prints what it prints."""
@@ -359,8 +341,8 @@ class LocalBackend:
         with contextlib.suppress(OSError):
             repeated = self._repeated = Repeated(printer)
             self.output, self.errors = repeated.out, repeated.err
-            build.driver_output, build.behind = repeated.files, repeated.behind
-            build.on_told = repeated.go_on
+            build.output.redirect(repeated.files, repeated.behind)
+            build.promises.on_news(repeated.show_what_follows)
 
     async def close(self) -> list[str]:
         """See Backend."""
@@ -370,15 +352,11 @@ class LocalBackend:
             server.close()
         elif self._listener is not None:
             self._listener.close()
-        if self._build.known_failures is not None:
-            self._build.known_failures.save()
-        if self._build.silence is not None and self._record is not None:
-            if not (self._record.driver_status or self._record.failures or self._stopped):
-                self._build.silence.keep()
-            self._build.silence.save()
+        went_wrong = self._record is None or self._record.driver_status or self._record.failures
+        self._build.promises.save_learned(succeeded=not (went_wrong or self._stopped))
         leftovers: list[str] = []
-        if self._build.transcript is not None:
-            self._build.transcript.finish()  # with what came behind a failure that nobody mends
+        if self._build.output.transcript is not None:
+            self._build.output.transcript.finish()  # with what came behind a lasting failure
         stage, self._stage = self._stage, None
         if self._repeated is not None:
             self._repeated.close()
@@ -387,15 +365,13 @@ class LocalBackend:
         if self._printer is not None:
             self._printer.close()
         if engine is not None:
-            from smpmake.engine import launcher_logs
-
             leftovers = engine.close()
-            launcher_logs.close(self._build)
+            self._build.tools.launcher_logs.close()
         elif self._board is not None:
             self._board.close()
-        transcript = self._build.transcript
-        if transcript is not None and transcript.fault:
-            leftovers.append(f"output that could not be written: {transcript.fault}")
+        transcript = self._build.output.transcript
+        if transcript is not None and transcript.printer.fault:
+            leftovers.append(f"output that could not be written: {transcript.printer.fault}")
         if self._neighbours is not None:
             self._neighbours.close()
         if stage is not None:
@@ -407,5 +383,4 @@ class LocalBackend:
         from smpmake.session.driver_output import DriverOutput
 
         output = self._driver_output = DriverOutput(printer, stage.take_pipe())
-        self._build.transcript = output.transcript
-        self._build.driver_output = (output.file,) * 2
+        self._build.output.transcribe(output.transcript, output.file)

@@ -16,7 +16,7 @@ from smpmake.status.template import Wording
 
 
 class Watch:
-    """Of one build, from `begin` to `end`; a driver that is run again has another turn.
+    """Of one build, from `watch_driver` to `stop_watching`; each run of the driver has a turn.
 
     sampler  has looked at the machine since the build began.  turn  called with each sample.
     """
@@ -39,19 +39,19 @@ class Watch:
         self._display: Display
         self._task: asyncio.Task[None]
 
-    def begin(self) -> None:
-        """A driver runs."""
+    def watch_driver(self) -> None:
+        """A driver runs: the status line and the samples begin."""
         record, settings = self._record, self._settings
         record.watched, record.memory = self._sampler.watched, self._sampler.memory
         self._display = display(Wording(settings.status), quiet=settings.verbosity < 0)
-        self._task = asyncio.create_task(self._sampler.run(self._sampled))
+        self._task = asyncio.create_task(self._sampler.take_samples(self._sampled))
 
-    async def end(self) -> None:
-        """All that it issued has ended."""
+    async def stop_watching(self) -> None:
+        """All that the driver issued has ended: the status line goes."""
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
-        self._sampler.take()
+        self._sampler.take_sample()
         self._display.close()
 
     def _sampled(self, sample: Sample) -> None:

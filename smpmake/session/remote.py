@@ -16,24 +16,18 @@ from smpmake.config import Settings, sent
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
 from smpmake.records import BuildRecord
 from smpmake.server.rundir import FolderError, SessionFolder
-from smpmake.session.backend import TakenBack
-from smpmake.session.driver import Driver
+from smpmake.session.backend import Backend
 from smpmake.session.driver_environment import driver_environment, output_ids
 
 
-class RemoteBackend:
+class RemoteBackend(Backend):
     """A build on somebody else's server (see Backend).  `program` is the driver's."""
 
     def __init__(self, settings: Settings, client: Client, program: str) -> None:
         self._settings = settings
         self._program = program
         self._blocking = client
-        self.output: int | None = None
-        self.errors: int | None = None
-        self.on_squash: Callable[[], None] = lambda: None
-        self.is_repeatable = False
         self.environment: dict[str, str] = {}
-        self.alive = -1
         self._lost = ""
         self._counts = (0, 0, 0, 0)
         self._counting: asyncio.Future[dict[str, Any]] | None = None
@@ -42,7 +36,9 @@ class RemoteBackend:
         self._addresses = client.ask("begin", settings=sent(settings), output=output_ids())
         self.slots = int(self._addresses["slots"])
 
-    async def open(self, record: BuildRecord) -> None:
+    async def open(
+        self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool
+    ) -> None:
         """See Backend."""
         self._client = AsyncClient(self._blocking)
         addresses = self._addresses
@@ -62,19 +58,7 @@ class RemoteBackend:
             raise FolderError(f"no pipe for the session: {error.strerror}") from None
         os.close(other_end)
 
-    async def adopt(self, driver: Driver) -> None:
-        """See Backend."""
-
-    def abandon(self) -> None:
-        """See Backend.  Nothing of ours can fail when a driver is adopted."""
-
-    def driver_lost(self) -> None:
-        """See Backend."""
-
-    def give_up(self) -> None:
-        """See Backend.  The server sees to its commands itself."""
-
-    def stop(self, number: int) -> None:
+    def stop_build(self, number: int) -> None:
         """See Backend."""
         if self._client is not None:
             self._client.request("interrupt", signal=int(number))
@@ -89,19 +73,7 @@ class RemoteBackend:
             self._counting = self._client.request("counts")
         return self._counts
 
-    def sequel(self) -> tuple[tuple[str, float], ...]:
-        """See Backend.  A server that several builds share looks at no history."""
-        return ()
-
-    @property
-    def reaches_back(self) -> bool:
-        """See Backend."""
-        return False
-
-    async def settled(self) -> None:
-        """See Backend.  The server goes on, and hears who comes late."""
-
-    async def drained(self, record: BuildRecord) -> None:
+    async def jobs_ended(self, record: BuildRecord) -> None:
         """See Backend.  A server that went away is noticed in the record."""
         assert self._client is not None
         try:
@@ -111,17 +83,6 @@ class RemoteBackend:
             return
         record.commands, record.failures, record.notices, record.stalls, parallel = outcome
         record.parallel = record.parallel or parallel
-
-    def learn(self) -> list[str]:
-        """See Backend.  A server that several builds share remembers nothing of one."""
-        return []
-
-    def take_back(self, *, everything: bool) -> TakenBack:
-        """See Backend.  What a server's builds do is not written down."""
-        return TakenBack(done=False)
-
-    def start_over(self, *, whole: bool, quietly: bool) -> None:
-        """See Backend."""
 
     async def close(self) -> list[str]:
         """See Backend."""

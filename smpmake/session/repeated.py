@@ -45,13 +45,13 @@ class Repeated:
         self.files: tuple[FileId, FileId] = (file_id(self.out), file_id(self.err))
         self.behind = {file_id(stream.theirs): stream.real for stream in self._streams}
 
-    def started(self) -> None:
+    def driver_started(self) -> None:
         """The make has them."""
         for stream in self._streams:
             stream.started()
         self._timer = asyncio.get_running_loop().call_later(_LONGEST, self._give_up)
 
-    def go_on(self) -> None:
+    def show_what_follows(self) -> None:
         """It has come to what is new."""
         for stream in self._streams:
             stream.go_on()

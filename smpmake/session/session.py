@@ -98,12 +98,8 @@ class Session:
         self._ahead = ahead
         self._settings = settings
         self._backend = backend
-        backend.on_squash = self._squash
         self._faults: list[str] = []
         self._input = ahead.input if ahead is not None else Input()
-        backend.is_repeatable = can_be_repeated(
-            command, self._input, keep_going=settings.keep_going
-        )
         self._interrupts = Interrupts(backend)
         self._killed = False
         self._refused = 0
@@ -134,12 +130,12 @@ class Session:
         spare_the_collector()
         record.started = self._began or time.monotonic_ns()
         self._sampler = Sampler(record.samples, backend.counts, record.started)
-        self._interrupts.stand_by()
+        self._interrupts.hear_signals()
         if self._ahead is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._ahead.mask)  # those since have waited
         faults: list[str] = []
         try:
-            await backend.open(record)
+            await backend.open(record, self._squash, is_repeatable=self._can_be_repeated())
             faults += await self._drive(soft, get_ready)
         except BaseException:
             restore_descriptor_limit(soft)  # the plain build may follow in this very process
@@ -150,7 +146,9 @@ class Session:
             finally:
                 if self._driver is not None:
                     if self._interrupts.by is not None or sys.exc_info()[0] is not None:
-                        self._driver.signal(signal.SIGKILL)  # what outlived it has had its time
+                        self._driver.keeper.signal(
+                            signal.SIGKILL
+                        )  # what outlived it has had its time
                     self._driver.close()
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
@@ -162,28 +160,28 @@ class Session:
         """Runs the driver, again if need be, until it and all that it issued has ended."""
         driver = self._start(soft)
         try:
-            await self._backend.adopt(driver)
+            await self._backend.serve_driver(driver)
         except (SmpmakeError, *SHORT) as error:
             say(f"{error}; the build goes on plainly")
-            self._backend.abandon()
+            self._backend.serve_nobody()
             return self._note_driver(await driver.ended)
         ready = asyncio.create_task(self._in_time(driver, get_ready))
         faults = await self._see_through(driver)
         while not faults and await self._is_to_be_repeated(driver):
             driver.close()
             self._input.rewind()
-            self._interrupts.stand_by()
+            self._interrupts.hear_signals()
             driver = self._start(soft)
             self.record.again_at = driver.keeper.started
-            await self._backend.adopt(driver)
+            await self._backend.serve_driver(driver)
             faults = await self._see_through(driver)
         await ready
         if faults:
-            driver.signal(signal.SIGKILL)
+            driver.keeper.signal(signal.SIGKILL)
             await driver.alone
             await self._take_back()
         else:
-            await self._backend.settled()
+            await self._backend.commands_ended()
         return faults
 
     async def _in_time(self, driver: Driver, get_ready: Callable[[], None]) -> None:
@@ -211,7 +209,7 @@ class Session:
                 errors=backend.errors,
             )
         driver = self._driver = Driver(keeper)
-        self._interrupts.concern(driver)
+        self._interrupts.concern_driver(driver)
         self.is_begun = True
         self._driver_signal = 0
         self.record.driver_started = self.record.driver_started or keeper.started
@@ -221,7 +219,7 @@ class Session:
         """A promise was wrong: the driver must not go on by it."""
         assert self._driver is not None
         self._killed = True
-        self._driver.signal(signal.SIGKILL)
+        self._driver.keeper.signal(signal.SIGKILL)
 
     def _command(self) -> list[str]:
         """What is run: a wmake gets options of ours (commands/wmake.py)."""
@@ -245,15 +243,14 @@ class Session:
         if not record.failures and self._interrupts.by is None:
             return False
         backend = self._backend
-        driver.signal(signal.SIGKILL)  # what it left behind goes by what is not true
+        driver.keeper.signal(signal.SIGKILL)  # what it left behind goes by what is not true
         await driver.alone
-        wrong = backend.learn()
+        wrong = backend.learn_failures()
         if self._interrupts.by is not None:
             await self._take_back()
             return False
         is_make = can_run_again(record.command)
-        again = can_be_repeated(record.command, self._input, keep_going=self._settings.keep_going)
-        again = again and bool(wrong) and (is_make or backend.reaches_back)
+        again = self._can_be_repeated() and bool(wrong) and (is_make or backend.reaches_back)
         taken_back = await self._take_back(everything=again)
         if not again or not (taken_back.done or is_make):
             if self._killed:
@@ -276,6 +273,10 @@ class Session:
         undone = "what followed is undone, and " if taken_back.done else ""
         log.info("%s; %s%s is run again, to let it decide", self._why, undone, self._name)
         return True
+
+    def _can_be_repeated(self) -> bool:
+        keep_going = self._settings.keep_going
+        return can_be_repeated(self.record.command, self._input, keep_going=keep_going)
 
     @property
     def _name(self) -> str:
@@ -310,13 +311,13 @@ class Session:
             return await end
         finally:
             if watch is not None:
-                await watch.end()
+                await watch.stop_watching()
             self._interrupts.defer_signals()
 
     async def _end_of(self, driver: Driver) -> list[str]:
         faults = self._note_driver(await driver.ended)
         self.record.driver_ended = time.monotonic_ns()
-        await self._backend.drained(self.record)
+        await self._backend.jobs_ended(self.record)
         return faults + self._faults
 
     def _watch(self) -> Watch | None:
@@ -328,7 +329,7 @@ class Session:
             self._watching = self._watching or Watch(
                 self.record, self._backend, self._settings, self._sampler, self._turn
             )
-            self._watching.begin()
+            self._watching.watch_driver()
         except SHORT as error:
             self.record.notices.append(f"CPU and memory were not watched: {error}")
             return None
@@ -341,7 +342,7 @@ class Session:
     def _note_driver(self, event: DriverEvent | None) -> list[str]:
         record = self.record
         if event is None:
-            self._backend.stop(signal.SIGKILL)
+            self._backend.stop_build(signal.SIGKILL)
             self._backend.driver_lost()
             return ["the process that keeps the driver was killed"]
         record.driver_user_us += event.user_us
@@ -362,14 +363,14 @@ class Session:
         error = context.get("exception")
         log.error("internal error: %s", context.get("message"), exc_info=error)
         self._faults.append(f"internal error: {error!r}")
-        self._backend.stop(signal.SIGTERM)
-        driver.signal(signal.SIGTERM)
+        self._backend.stop_build(signal.SIGTERM)
+        driver.keeper.signal(signal.SIGTERM)
         asyncio.get_running_loop().call_later(PATIENCE, self._give_up, driver)
 
     def _give_up(self, driver: Driver) -> None:
         if not driver.ended.done():
-            driver.signal(signal.SIGKILL)
-        self._backend.give_up()
+            driver.keeper.signal(signal.SIGKILL)
+        self._backend.stop_waiting()
 
     def _status(self, faults: list[str]) -> int:
         """Signals first, then our own faults, then the driver's word, then the jobs'."""

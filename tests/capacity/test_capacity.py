@@ -29,11 +29,11 @@ class FakeTokens:
     asked: list[int] = field(default_factory=list)
     wake: Callable[[], None] | None = None
 
-    def most(self, wanted: int) -> int:
+    def most_slots(self, wanted: int) -> int:
         self.asked.append(wanted)
         return min(wanted, self.slots)
 
-    def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
+    def settle_tokens(self, busy: int, wake: Callable[[], None] | None) -> None:
         self.wake = wake
 
 

@@ -58,7 +58,7 @@ class Link(Borrower):
 
     def __init__(self, bench: Bench, line: str = LINK) -> None:
         bench.run(line)
-        self.number = bench.build.records[-1].number
+        self.number = bench.build.commands.records[-1].number
         super().__init__(bench.folder.parent / "session" / f"lent-{self.number}")
 
 
@@ -81,7 +81,7 @@ def test_what_is_idle_is_lent_and_is_a_slot_again_when_it_is_wanted(tmp_path: Pa
             bench.run(f"gcc -c {name}.c")
         assert len(bench.workers.running) == 3
         assert not link.take()
-        first, second = (record.number for record in bench.build.records[1:])
+        first, second = (record.number for record in bench.build.commands.records[1:])
         bench.workers.end(first)
         bench.workers.end(second)
         assert link.takes() == 2
@@ -194,7 +194,7 @@ def test_what_is_remembered(tmp_path: Path, line: str, detail: str) -> None:
     def play(bench: Bench) -> None:
         Link(bench, line).close()
 
-    assert played(tmp_path, 2, play).build.records[0].detail == detail
+    assert played(tmp_path, 2, play).build.commands.records[0].detail == detail
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_link_that_may_have_few_files_open_keeps_them(tmp_path: Path) -> None:
         limits = [(1 << 20, 1 << 20)] * 16
         limits[resource.RLIMIT_NOFILE] = (16, 16)
         invocation.limits = b"".join(struct.pack("<QQ", *limit) for limit in limits)
-        bench.engine.invoke(invocation, Shim(), -1, -1)
+        bench.engine.invoke(bench.build, invocation, Shim(), -1, -1)
         assert len(bench.workers.running) == 1
         assert not list((bench.folder.parent / "session").glob("lent-*"))
 

@@ -11,8 +11,8 @@ import pytest
 from smpmake.capacity.memory import Memory, available
 from smpmake.config import Settings
 from smpmake.engine.build import Build
-from smpmake.engine.chaos import Chaos
 from smpmake.engine.command import Command
+from smpmake.engine.computer import Chaos
 from smpmake.engine.priority import Priority
 from smpmake.forecast import Forecast
 from smpmake.history import History
@@ -226,13 +226,13 @@ def deferred(count: int) -> list[Job]:
 def test_what_runs_already_needs_what_the_past_says() -> None:
     """The first starts before earlier builds have been looked at."""
     priority = Priority(Chaos(None))
-    found = Memory(2, 0, priority.needs, free=lambda: GIB)
+    found = Memory(2, 0, priority.memory_needed, free=lambda: GIB)
     jobs = deferred(2)
     found.awaits_forecast = True
     assert found.fits(jobs[0], alone=True)
     assert not found.fits(jobs[1], alone=False)
     known = {f"/src/{n}.o": Past(1.0, 1.0, 600 * 1024) for n in range(2)}
-    priority.expect(Forecast(known))
+    priority.take_forecast(Forecast(known))
     found.awaits_forecast = False
     assert not found.fits(jobs[1], alone=False)
     found.ended(jobs[0])
@@ -247,7 +247,7 @@ def test_only_those_on_which_clearly_more_hangs_go_ahead() -> None:
     priority = Priority(Chaos(None))
     jobs = deferred(len(seconds) + 1)
     assert sorted(jobs, key=priority.rank) == jobs
-    priority.expect(known)
+    priority.take_forecast(known)
     order = [job.number for job in sorted(jobs, key=lambda job: (priority.rank(job), job.number))]
     assert order == [5, 6, 0, 1, 2, 3, 4, 7]
 

@@ -26,8 +26,8 @@ import sys
 from pathlib import Path
 from smpmake.capacity.neighbours import SharedSlots
 other = SharedSlots(Path(sys.argv[1]), 4)
-other.most(2)
-other.settle(2, None)
+other.most_slots(2)
+other.settle_tokens(2, None)
 print(len(other.held), flush=True)
 sys.stdin.read()
 """
@@ -72,11 +72,11 @@ class Build:
         self.busy = min(self.busy, self.wants)
         is_short = False
         while self.busy < self.wants and not is_short:
-            if self.busy and self.tokens.most(self.busy + 1) <= self.busy:
+            if self.busy and self.tokens.most_slots(self.busy + 1) <= self.busy:
                 is_short = True
             else:
                 self.busy += 1
-        self.tokens.settle(self.busy, self.go_on if is_short else None)
+        self.tokens.settle_tokens(self.busy, self.go_on if is_short else None)
         self.on_change()
 
 
@@ -110,7 +110,7 @@ def test_p6_alone_it_has_all_and_the_file_goes_with_it(tmp_path: Path) -> None:
         one.want(3)
         assert one.busy == len(one.tokens.held) == 3
         assert not one.tokens.shared
-        assert one.tokens.most(4) == 3
+        assert one.tokens.most_slots(4) == 3
         assert (tmp_path / "slots").stat().st_mode & 0o777 == 0o600
     assert not os.listdir(tmp_path)
 
@@ -247,8 +247,8 @@ def test_a_file_that_goes_while_it_is_opened_is_not_used(
     monkeypatch.setattr(fcntl, "flock", leaves)
     one = SharedSlots(path, 2)
     two = SharedSlots(path, 2)
-    one.settle(2, None)
-    assert two.most(2) < 2
+    one.settle_tokens(2, None)
+    assert two.most_slots(2) < 2
     one.close()
     assert path.exists()
     two.close()
@@ -325,7 +325,7 @@ def full(space: Space, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("XDG_CACHE_HOME", space.environment["XDG_CACHE_HOME"])
     found = neighbours(1)
     assert found is not None
-    found.settle(cpus.usable().count, None)
+    found.settle_tokens(cpus.usable().count, None)
     yield
     found.close()
 

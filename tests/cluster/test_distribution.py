@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,9 +49,6 @@ class FakeCluster:
     def has_room(self) -> bool:
         return len(self.taken) < self.total
 
-    def connect(self, wake: Callable[[], None], say: Callable[[str], None]) -> None:
-        self.wake, self.say = wake, say
-
     def state(self) -> list[HostState]:
         return []
 
@@ -98,7 +94,11 @@ class FakeCluster:
 
 
 def elsewhere(cluster: FakeCluster) -> Callable[[Here], Elsewhere]:
-    return functools.partial(Distribution, cast("Cluster", cluster))
+    def distribute(here: Here) -> Elsewhere:
+        cluster.wake, cluster.say = here.wake, here.say
+        return Distribution(cast("Cluster", cluster), here)
+
+    return distribute
 
 
 def unused(bench: Bench) -> str:
@@ -152,8 +152,8 @@ def test_what_is_sent_needs_no_slot(bench: Bench, cluster: FakeCluster) -> None:
     assert not is_away(bench, 2)
     end_all(bench)
     assert bench.states() == ["done"] * 3
-    assert [record.host for record in bench.build.records] == ["far", "far", ""]
-    assert [bool(record.sent) for record in bench.build.records] == [True, True, False]
+    assert [record.host for record in bench.build.commands.records] == ["far", "far", ""]
+    assert [bool(record.sent) for record in bench.build.commands.records] == [True, True, False]
 
 
 def test_that_nothing_was_compiled_elsewhere_is_told_with_the_reason(
@@ -179,7 +179,7 @@ def test_that_nothing_was_compiled_elsewhere_is_told_with_the_reason(
 
 
 def test_compiles_that_are_too_short_to_be_sent_are_told_of(bench: Bench) -> None:
-    bench.engine.expect(Forecast({str(bench.folder / "a.o"): Past(0.05, 0.05, 1000)}))
+    bench.engine.take_forecast(Forecast({str(bench.folder / "a.o"): Past(0.05, 0.05, 1000)}))
     compile_all(bench, "a")
     end_all(bench)
     assert "too short to be sent; leave out --engine=far" in unused(bench)
@@ -236,15 +236,15 @@ def test_what_is_of_no_use_is_done_here(
     assert runs(bench) == [0]
     assert not is_away(bench, 0)
     bench.workers.end(0, 1 << 8, err=b"the truth\n")
-    record = bench.build.records[0]
+    record = bench.build.commands.records[0]
     assert (record.state, record.status, record.host, record.sent) == ("failed", 1, "", 0)
-    assert bench.build.failures[0].output == b"the truth\n"
+    assert bench.build.promises.failures[0].output == b"the truth\n"
 
 
 def test_what_we_end_is_not_done_again(bench: Bench, cluster: FakeCluster) -> None:
     compile_all(bench, "a")
     cluster.send(0)
-    bench.engine.stop(bench.build, 130)
+    bench.engine.stop_build(bench.build, 130)
     assert bench.workers.signals
     bench.workers.end(0, 15)
     assert runs(bench) == []
@@ -258,7 +258,7 @@ def test_a_lost_worker_gives_its_place_back(bench: Bench, cluster: FakeCluster) 
     bench.workers.lose(0)
     assert runs(bench) == [0]
     assert not cluster.taken
-    assert (bench.build.records[0].host, bench.build.records[0].sent) == ("", 0)
+    assert (bench.build.commands.records[0].host, bench.build.commands.records[0].sent) == ("", 0)
     assert bench.engine.counts == (1, 0, 0)
     end_all(bench)
     assert bench.states() == ["done"]
@@ -271,7 +271,7 @@ def test_what_is_compiled_here_after_all_needs_a_slot(bench: Bench, cluster: Fak
     cluster.bring_back(0)
     bench.workers.end(1)
     assert runs(bench) == [0]  # its slot is the one that became free
-    assert (bench.build.records[0].host, bench.build.records[0].sent) == ("", 0)
+    assert (bench.build.commands.records[0].host, bench.build.commands.records[0].sent) == ("", 0)
     bench.workers.end(0)
     assert runs(bench) == [2]
     cluster.bring_back(1)
@@ -302,7 +302,7 @@ def test_what_is_known_to_be_little_stays_here(
 ) -> None:
     """Work, that is: a compile that has gone before took little CPU time here in any case."""
     output = str(bench.folder / "a.o")
-    bench.engine.expect(Forecast({output: Past(1.0, cpu, 1024, elsewhere)}))
+    bench.engine.take_forecast(Forecast({output: Past(1.0, cpu, 1024, elsewhere)}))
     compile_all(bench, "ab")
     assert is_away(bench, 0) == goes
     end_all(bench)

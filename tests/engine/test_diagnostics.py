@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from smpmake.config import Settings
-from smpmake.engine import diagnostics
-from smpmake.engine.build import Build
+from smpmake.engine.build import BuildOutput
+from smpmake.engine.outcome import reuse_record
 from smpmake.protocol.working import failed_result
 from tests.support.made import command
 
 
 def test_only_what_complains_is_kept_and_not_without_end() -> None:
-    build = Build("b", Settings())
+    output = BuildOutput(None, None)
     result = failed_result(0, 0)
     quiet, loud = command(0), command(1)
     assert quiet.warnings == -1
-    diagnostics.note(build, quiet, result._replace(out=b"done\n", err=b""))
+    output.note_complaints(quiet, result._replace(out=b"done\n", err=b""))
     assert (quiet.warnings, quiet.errors, quiet.said) == (0, 0, "")
     text = b"a.c:1: warning: \xff\n" + b"x" * 100_000
-    diagnostics.note(build, loud, result._replace(out=b"", err=text))
+    output.note_complaints(loud, result._replace(out=b"", err=text))
     assert (loud.warnings, loud.errors) == (1, 0)
     assert loud.said.startswith("a.c:1: warning: \N{REPLACEMENT CHARACTER}\n")
-    assert len(loud.said) == 32 << 10 == build.said
+    assert len(loud.said) == 32 << 10 == output.said
     for number in range(2, 300):
-        diagnostics.note(build, command(number), result._replace(out=text, err=b""))
-    assert build.said == 4 << 20
+        output.note_complaints(command(number), result._replace(out=text, err=b""))
+    assert output.said == 4 << 20
     last = command(300)
-    diagnostics.note(build, last, result._replace(out=text, err=b""))
+    output.note_complaints(last, result._replace(out=text, err=b""))
     assert (last.warnings, last.said) == (1, "")
 
 
 def test_what_is_reused_keeps_what_was_said() -> None:
-    build = Build("b", Settings())
+    output = BuildOutput(None, None)
     before, after = command(0), command(0)
     before.reads = ("/src/a.h",)
     result = failed_result(0, 0)._replace(err=b"a.c:1: warning: x\n")
-    diagnostics.note(build, before, result)
-    diagnostics.reuse(after, before)
-    diagnostics.note(build, after, result._replace(err=b""))  # it was printed before
+    output.note_complaints(before, result)
+    reuse_record(after, before)
+    output.note_complaints(after, result._replace(err=b""))  # it was printed before
     assert (after.warnings, after.said, after.reads) == (1, "a.c:1: warning: x\n", before.reads)

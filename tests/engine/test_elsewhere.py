@@ -81,7 +81,7 @@ def test_it_changes_the_orders_of_what_it_takes(bench: Bench) -> None:
 def test_what_does_not_hold_runs_again_here(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     bench.workers.end(0, 1 << 8, err=b"no such host\n")
-    assert bench.build.failures == []
+    assert bench.build.promises.failures == []
     assert list(bench.workers.running.values()) == [0]
     assert not is_remote(bench, 0)
     bench.workers.end(0)

@@ -14,7 +14,7 @@ from smpmake.decide.known_failures import digest_of
 from smpmake.disk.disk import Disk
 from smpmake.guard.traces import Trace, Traces
 from smpmake.protocol import layout
-from tests.support.bench import Bench
+from tests.support.bench import RULES, Bench
 
 FAILED = 1 << 8  # as wait(2) gives exit status 1
 
@@ -35,9 +35,9 @@ def test_a_compile_is_promised_and_the_link_waits_for_it(bench: Bench) -> None:
     assert bench.workers.running == {0: 0}
     bench.workers.end(0)
     assert bench.workers.running == {0: 2}
-    assert not bench.build.empty.is_set()
+    assert not bench.build.commands.empty.is_set()
     bench.workers.end(2, out=b"linked\n")
-    assert bench.build.empty.is_set()
+    assert bench.build.commands.empty.is_set()
     assert bench.states() == ["done"] * 3
     assert bench.log.read_text() == "linked\n"
 
@@ -51,7 +51,7 @@ def test_p2_a_failure_in_the_middle_stops_what_comes_after_it(tmp_path: Path) ->
     bench.workers.end(1, FAILED, err=b"b.c: wrong\n")
     assert bench.states() == ["done", "failed", "cancelled", "cancelled"]
     assert bench.workers.running == {}
-    (failure,) = bench.build.failures
+    (failure,) = bench.build.promises.failures
     assert (failure.record.command, failure.output) == ("gcc -c b.c", b"b.c: wrong\n")
     first, second = bench.run("gcc -c a.c"), bench.run("gcc -c c.c")
     assert (first.status, second.status) == (1, 1)
@@ -70,7 +70,7 @@ def test_p2_what_came_before_a_failure_runs_to_its_end(bench: Bench) -> None:
 
 
 def test_keep_going_cancels_only_what_needs_what_failed(bench: Bench) -> None:
-    bench.build.rules = bench.build.rules._replace(keep_going=True)
+    bench.build = bench.begin("b", RULES._replace(keep_going=True))
     for line in ("gcc -c a.c", "gcc -c b.c", "gcc -o p a.o", "gcc -o q b.o"):
         assert bench.run(line).status == 0
     bench.workers.end(0, FAILED)
@@ -83,12 +83,12 @@ def test_keep_going_cancels_only_what_needs_what_failed(bench: Bench) -> None:
     bench.workers.end(4, FAILED, err=b"no a.o\n")
     assert (needs.status, needs.message) == (1, b"no a.o\n")
     bench.workers.end(5)
-    assert bench.build.empty.is_set()
+    assert bench.build.commands.empty.is_set()
 
 
 def test_what_uses_what_failed_runs_where_the_driver_was_told(bench: Bench) -> None:
     """It fails with words of its own, or does not mind, as it does serially."""
-    known = bench.build.known_failures
+    known = bench.build.promises.known_failures
     assert known is not None
     each = bench.invocation("gcc -c a.c")
     known.add(digest_of(each.cwd, each.argv), each.argv)
@@ -102,7 +102,7 @@ def test_what_uses_what_failed_runs_where_the_driver_was_told(bench: Bench) -> N
     bench.workers.end(2, FAILED, err=b"no a.o\n")
     assert (needs.status, needs.message) == (1, b"no a.o\n")
     assert bench.states() == ["failed", "done", "failed"]
-    assert not bench.build.failures
+    assert not bench.build.promises.failures
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_make_that_was_told_to_keep_going_is_believed(
     for environment in (f"MAKEFLAGS={flags}", f"A=1|MAKEFLAGS={flags}|B=k"):
         for name in ("a", "b", "c"):
             bench.run(f"gcc -c {name}.c", environment=environment.split("|"))
-        first, second, third = bench.build.records[-3:]
+        first, second, third = bench.build.commands.records[-3:]
         bench.workers.end(first.number, FAILED)
         assert third.state == ("" if goes_on else "cancelled")
         bench.workers.end(second.number)
@@ -145,19 +145,19 @@ def test_a_stop_cancels_what_waits_and_ends_what_runs(tmp_path: Path) -> None:
     bench.write("a.c", "b.c")
     bench.run("gcc -c a.c")
     bench.run("gcc -c b.c")
-    bench.engine.stop(bench.build, signal.SIGINT)
+    bench.engine.stop_build(bench.build, signal.SIGINT)
     assert bench.states() == ["", "cancelled"]
     assert bench.workers.signals == [(0, signal.SIGTERM)]
-    bench.engine.stop(bench.build, signal.SIGINT)
+    bench.engine.stop_build(bench.build, signal.SIGINT)
     assert bench.workers.signals[1:] == [(0, signal.SIGKILL)]
     bench.workers.end(0, signal.SIGTERM)
-    assert bench.build.failures == []
+    assert bench.build.promises.failures == []
     refused = bench.run("gcc -c a.c")
     assert refused.status is None  # its driver, that is being told, would go on by it
     bench.clock.ring()
     assert refused.status == 130
     assert bench.run("gcc -c a.c").status == 130
-    assert bench.build.empty.is_set()
+    assert bench.build.commands.empty.is_set()
     assert bench.close() == []
 
 
@@ -165,11 +165,11 @@ def test_a_stop_is_one_builds(bench: Bench) -> None:
     other = bench.begin("other")
     bench.run("gcc -c a.c")
     bench.run("gcc -c b.c", "other")
-    bench.engine.stop(bench.build, signal.SIGTERM)
+    bench.engine.stop_build(bench.build, signal.SIGTERM)
     assert bench.workers.signals == [(0, signal.SIGTERM)]
     bench.workers.end(1)
     bench.workers.end(0, signal.SIGTERM)
-    assert [record.state for record in other.records] == ["done"]
+    assert [record.state for record in other.commands.records] == ["done"]
 
 
 def test_p3_a_job_whose_worker_died_runs_again_once(bench: Bench) -> None:
@@ -189,7 +189,7 @@ def test_p3_a_job_whose_worker_dies_twice_has_failed(bench: Bench) -> None:
     bench.workers.lose(0)
     bench.workers.lose(0)
     assert bench.states() == ["failed", "cancelled"]
-    (failure,) = bench.build.failures
+    (failure,) = bench.build.promises.failures
     assert os.strerror(errno.ECHILD) in failure.why
 
 
@@ -197,30 +197,27 @@ def test_a_known_failure_is_told_to_the_driver(bench: Bench) -> None:
     """Recovery: the second run's driver waits for the truth, and decides."""
     bench.run("gcc -c a.c")
     bench.workers.end(0, FAILED, err=b"no\n")
-    known = bench.build.known_failures
-    assert known is not None
-    for digest, wrong in bench.build.wrong.items():
-        known.add(digest, wrong.argv)
+    bench.build.promises.learn_failures()
     bench.build.start_over(whole=True)
-    assert bench.build.failures == []
+    assert bench.build.promises.failures == []
 
     shim = bench.run("gcc -c a.c")
     assert not shim.is_answered
-    assert bench.build.records[-1].reason == "status-matters"
+    assert bench.build.commands.records[-1].reason == "status-matters"
     assert bench.run("gcc -c b.c").status == 0
     bench.workers.end(1, FAILED, err=b"no\n")
     assert (shim.status, shim.message) == (1, b"no\n")
     bench.workers.end(2)
-    assert bench.build.broken is None
-    assert bench.build.failures == []
-    assert [failure.record.number for failure in bench.build.reported] == [0, 1]
+    assert bench.build.promises.broken is None
+    assert bench.build.promises.failures == []
+    assert [failure.record.number for failure in bench.build.promises.reported] == [0, 1]
 
 
 def test_what_the_driver_waits_for_goes_first_with_all_that_it_needs(tmp_path: Path) -> None:
     """Its driver issues nothing meanwhile: behind a long queue it would stand for as long."""
     bench = Bench(tmp_path, slots=1)
     bench.write("a.c", "b.c", "c.c", "d.c")
-    known = bench.build.known_failures
+    known = bench.build.promises.known_failures
     assert known is not None
     awaited = [bench.invocation(line) for line in ("gcc -o p d.o", "gcc -c a.c -o e.o")]
     for each in awaited:
@@ -242,7 +239,7 @@ def test_whose_truth_is_waited_for_is_told_it_when_nothing_of_it_is_pending(
     bench: Bench, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A make that looks at the older target before would take it for a new one."""
-    known = bench.build.known_failures
+    known = bench.build.promises.known_failures
     assert known is not None
     invocation = bench.invocation("gcc -c a.c")
     known.add(digest_of(invocation.cwd, invocation.argv), invocation.argv)
@@ -263,10 +260,9 @@ def test_whose_truth_is_waited_for_is_told_it_when_nothing_of_it_is_pending(
 def test_a_known_failure_that_succeeds_is_forgotten(bench: Bench) -> None:
     bench.run("gcc -c a.c")
     bench.workers.end(0, FAILED)
-    known = bench.build.known_failures
+    known = bench.build.promises.known_failures
     assert known is not None
-    for digest, wrong in bench.build.wrong.items():
-        known.add(digest, wrong.argv)
+    bench.build.promises.learn_failures()
     bench.build.start_over(whole=True)
     shim = bench.run("gcc -c a.c")
     bench.workers.end(1, out=b"well\n")
@@ -276,7 +272,7 @@ def test_a_known_failure_that_succeeds_is_forgotten(bench: Bench) -> None:
 
 def test_a_move_whose_status_is_waited_for_is_answered(bench: Bench) -> None:
     """It is mv itself that says how it went, so it runs."""
-    known = bench.build.known_failures
+    known = bench.build.promises.known_failures
     assert known is not None
     move = bench.invocation("mv a.o b.o")
     known.add(digest_of(move.cwd, move.argv), move.argv)
@@ -301,19 +297,19 @@ def test_ten_thousand_renames_in_a_row(bench: Bench) -> None:
     bench.workers.end(0)
     assert (bench.folder / "10000.o").read_text() == "object"
     assert set(bench.states()) == {"done"}
-    assert bench.build.empty.is_set()
+    assert bench.build.commands.empty.is_set()
 
 
 @pytest.mark.chaos
 @pytest.mark.slow
 def test_ten_thousand_that_need_what_failed(bench: Bench) -> None:
-    bench.build.rules = bench.build.rules._replace(keep_going=True)
+    bench.build = bench.begin("b", RULES._replace(keep_going=True))
     bench.run("gcc -c -o 0.o a.c")
     for number in range(10_000):
         bench.run(f"objcopy {number}.o {number + 1}.o")
     bench.workers.end(0, FAILED)
     assert bench.states() == ["failed"] + ["cancelled"] * 10_000
-    assert bench.build.empty.is_set()
+    assert bench.build.commands.empty.is_set()
 
 
 class NoRenames(Disk):
@@ -357,7 +353,7 @@ def test_a_launcher_that_is_asked_what_it_has_done_waits(bench: Bench, asks: str
     bench.workers.end(1)
     assert shim.became is not None
     bench.engine.lease_ended(shim.became)
-    assert bench.build.records[-1].reason == "launcher-query"
+    assert bench.build.commands.records[-1].reason == "launcher-query"
 
 
 def test_a_shim_that_goes_away_takes_its_command_with_it(bench: Bench) -> None:
@@ -367,12 +363,12 @@ def test_a_shim_that_goes_away_takes_its_command_with_it(bench: Bench) -> None:
     shim.withdraw()
     bench.workers.end(0)
     assert bench.states() == ["done", "cancelled"]
-    assert bench.build.empty.is_set()
+    assert bench.build.commands.empty.is_set()
 
 
 def test_several_sources_are_several_jobs(bench: Bench) -> None:
     assert bench.run("gcc -c a.c b.c c.c").status == 0
-    assert len(bench.build.records) == 3
+    assert len(bench.build.commands.records) == 3
     for number in range(3):
         bench.workers.end(number)
     assert bench.states() == ["done"] * 3
@@ -386,8 +382,8 @@ def test_a_shim_that_waits_for_its_link_is_told_the_truth(tmp_path: Path) -> Non
     bench.workers.end(0, FAILED, err=b"a.c: wrong\n")
     bench.workers.end(1)
     assert (shim.status, shim.message) == (1, b"a.c: wrong\n")
-    assert bench.build.broken is None
-    assert bench.build.failures == []
+    assert bench.build.promises.broken is None
+    assert bench.build.promises.failures == []
     assert list((tmp_path / "session" / "parts").iterdir()) == []
     assert bench.close() == []
 
@@ -539,7 +535,7 @@ def test_a_name_that_cannot_be_is_the_tools_to_complain_about(bench: Bench) -> N
     (bench.folder / "r").write_bytes(b"a.o\0b.o\n")
     assert bench.run("ar rc lib.a @r").status == 0
     bench.workers.end(0, FAILED)
-    assert len(bench.build.failures) == 1
+    assert len(bench.build.promises.failures) == 1
 
 
 def test_memory_is_looked_at_again_when_nothing_ends(
@@ -547,7 +543,7 @@ def test_memory_is_looked_at_again_when_nothing_ends(
 ) -> None:
     free = [1 << 30]
     monkeypatch.setattr("smpmake.capacity.memory.Memory._free_now", lambda self: free[0])
-    monkeypatch.setattr("smpmake.engine.priority.Priority.needs", lambda self, job: 1 << 29)
+    monkeypatch.setattr("smpmake.engine.priority.Priority.memory_needed", lambda self, job: 1 << 29)
     bench = Bench(tmp_path, reserve=0)
     bench.write("a.c", "b.c")
     bench.run("gcc -c a.c")
@@ -571,7 +567,8 @@ def test_output_is_in_the_order_of_issue_where_that_is_wanted(tmp_path: Path) ->
     bench = Bench(tmp_path)
     bench.write("a.c", "b.c")
     said = os.open(tmp_path / "said", os.O_WRONLY | os.O_CREAT)
-    bench.build.transcript = Transcript(bench.engine.printer, said, lambda: b"make\n")
+    transcript = Transcript(bench.engine.printer, said, lambda: b"make\n")
+    bench.build.output.transcribe(transcript, bench.output)
     bench.run("gcc -c a.c")
     bench.run("gcc -c b.c")
     bench.workers.end(1, out=b"second\n")
@@ -601,10 +598,10 @@ def test_what_was_printed_is_not_printed_again(tmp_path: Path, name: str) -> Non
     printer = Printer()
     transcript = Transcript(printer, said, lambda: None)
     for piece in (b"one\n", b"two\nthr", b"ee\n"):
-        transcript.add(piece)
+        transcript.add_output(piece)
     transcript.start_over()
     for piece in pieces:
-        transcript.add(piece)
+        transcript.add_output(piece)
     printer.close()
     os.close(said)
     told = b"smpmake: what was printed so far was undone in part\n"
@@ -615,9 +612,9 @@ def test_what_was_printed_is_not_printed_again(tmp_path: Path, name: str) -> Non
 def test_a_build_that_is_over_is_forgotten(bench: Bench) -> None:
     other = bench.begin("other")
     bench.run("gcc -c a.c", "other")
-    assert other.environments
+    assert other.tools.environments
     bench.workers.end(0)
-    bench.engine.forget(other)
+    bench.engine.forget_build(other)
     assert "other" not in bench.engine.builds
     assert bench.engine.scheduler.hazards.present() == set()
     shim = bench.run("gcc -c b.c", "other")
@@ -654,13 +651,13 @@ def test_a_question_looks_once_at_what_each_job_was_seen_to_do(
         bench.run(f"gcc -c {number}.c")
     bench.write(*(f"new{number}.h" for number in range(50)))
     looks: list[int] = []
-    end = Traces.end
+    end = Traces.end_trace
 
     def counted(self: Traces, slot: int) -> Trace:
         looks.append(slot)
         return end(self, slot)
 
-    monkeypatch.setattr(Traces, "end", counted)
+    monkeypatch.setattr(Traces, "end_trace", counted)
     answers = bench.ask(layout.ASK_NAMES, ".", command=slots - 1).answers
     assert answers == [layout.GUARD_ELSEWHERE]
     assert slots <= len(looks) <= 2 * slots  # for what was made since, and behind the listing

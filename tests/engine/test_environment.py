@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from smpmake.decide.procfs import Caller, Processes
-from smpmake.engine.context import make_tells_folders
 from smpmake.engine.environment import Environment
+from smpmake.engine.tools import make_tells_folders
 
 
 def by_dash(variables: list[bytes], folder: Path) -> set[bytes]:

@@ -18,7 +18,7 @@ import pytest
 from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Files
 from smpmake.disk.paths import FolderFiles
-from tests.support.bench import Bench
+from tests.support.bench import RULES, Bench
 
 MAKE = "gcc -E -P -o y.c a.c"
 
@@ -98,7 +98,7 @@ def answer(question: str, files: Files, name: str) -> object:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
-    made.build.rules = made.build.rules._replace(recipes="understood")
+    made.build = made.begin("b", RULES._replace(recipes="understood"))
     yield made
     while made.workers.running:
         for number in list(made.workers.running.values()):

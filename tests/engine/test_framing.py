@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.engine import framing
-from smpmake.engine.shown import Shown
+from smpmake.engine.framing import Shown
 from smpmake.engine.sinks import Transcript
 from tests.support.bench import Bench
 from tests.support.made import command
@@ -102,7 +102,7 @@ def test_what_a_shim_may_not_have_printed_is_printed(
     one = bench.invocation("gcc -c a.c")
     assert shown.is_new(one, b"x", by_shim=True)
     if heard:
-        shown.heard()
+        shown.note_driver_went_on()
     shown.start_over(killed=killed)
     assert shown.is_new(one, b"x", by_shim=True) == (killed and not heard)
 
@@ -112,11 +112,13 @@ def test_the_place_of_what_its_shim_prints_holds_nothing_up(tmp_path: Path) -> N
     bench = Bench(tmp_path)
     bench.write("a.c", "b.c")
     said = os.open(tmp_path / "said", os.O_WRONLY | os.O_CREAT)
-    bench.build.transcript = Transcript(bench.engine.printer, said, lambda: None)
-    bench.build.patient = True
+    transcript = Transcript(bench.engine.printer, said, lambda: None)
+    bench.build.output.transcribe(transcript, bench.output)
+    for _ in range(2):  # from the third run on it waits for all
+        bench.engine.start_over(bench.build, whole=True)
     bench.run("gcc -c a.c")
     bench.workers.end(0)
-    bench.build.transcript.add(b"behind\n")
+    transcript.add_output(b"behind\n")
     bench.engine.printer.close()
     assert (tmp_path / "said").read_text() == "behind\n"
     os.close(said)

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from smpmake.commands.makes import jobs_option, runs_in_parallel
-from smpmake.config import Settings
 from smpmake.decide.procfs import Caller, Processes, Usage
-from smpmake.engine.build import Build
-from smpmake.engine.parallel import ParallelDrivers, advice
+from smpmake.engine.environment import Environment
+from smpmake.engine.parallel import ParallelDriver, advice
 from smpmake.protocol.wire import FileId, Invoke
 from tests.support.space import Space, objects
 
@@ -70,18 +69,23 @@ def invocation(parent: int, env: bytes = b"", ignored: int = 0) -> Invoke:
     )
 
 
+def look(
+    driver: ParallelDriver, family: Family, invoke: Invoke, shim: int, *, lends: bool = False
+) -> None:
+    driver.look_at_callers(family, invoke, Environment(invoke.env), shim, lends=lends)
+
+
 def seen(family: Family, commands: list[list[tuple[int, int]]], *, ignored: int = 0) -> str:
     """What is found where processes (number, parent) come together, and all bring commands, before
     the next ones do."""
-    build = Build("b", Settings(guard=False))
-    drivers = ParallelDrivers(family, lambda: False)
+    driver = ParallelDriver()
     for together in commands:
         for pid, parent in together:
             family.members[pid] = ("smpmake-shim", parent)
         for pid, parent in together:
-            drivers.look(build, invocation(parent, ignored=ignored), pid)
+            look(driver, family, invocation(parent, ignored=ignored), pid)
             del family.members[pid]  # it has been answered, and its parent heard of its end
-    return build.parallel
+    return driver.found
 
 
 def one_by_one(count: int, parent: int = DRIVER) -> list[list[tuple[int, int]]]:
@@ -108,12 +112,12 @@ def test_a_helper_that_lives_beside_commands_is_no_command() -> None:
 
 def test_commands_whose_end_nobody_asks_for_are_over_all_the_same() -> None:
     family = Family({DRIVER: ("python3", KEEPER)})
-    build, drivers = Build("b", Settings(guard=False)), ParallelDrivers(family, lambda: False)
+    driver = ParallelDriver()
     for pid in range(100, 120):
         family.members[pid] = ("smpmake-shim", DRIVER)
-        drivers.look(build, invocation(DRIVER), pid)
+        look(driver, family, invocation(DRIVER), pid)
         family.members[pid] = ("over", DRIVER)
-    assert build.parallel == ""
+    assert driver.found == ""
 
 
 def test_a_pipe_is_no_parallel_build_and_the_background_is() -> None:
@@ -129,13 +133,13 @@ def test_a_pipe_is_no_parallel_build_and_the_background_is() -> None:
 def test_what_is_below_a_command_is_not_beside_it() -> None:
     """A wrapper that brings a command, and its compiler another."""
     family = Family({DRIVER: ("python3", KEEPER), 20: ("libtool", DRIVER)})
-    build, drivers = Build("b", Settings(guard=False)), ParallelDrivers(family, lambda: False)
+    driver = ParallelDriver()
     for n in range(5):
-        drivers.look(build, invocation(DRIVER), 20)
+        look(driver, family, invocation(DRIVER), 20)
         family.members[30 + n] = ("smpmake-shim", 20)
-        drivers.look(build, invocation(20), 30 + n)
+        look(driver, family, invocation(20), 30 + n)
         del family.members[30 + n]
-    assert build.parallel == ""
+    assert driver.found == ""
 
 
 @pytest.mark.parametrize(
@@ -155,11 +159,10 @@ def test_makeflags_say_how_many_jobs_a_make_runs(flags: str, option: str) -> Non
     assert jobs_option(flags) == option
     family = Family({DRIVER: ("make", KEEPER)})
     for lends in (False, True):  # what is below our own job server is ours
-        build = Build("b", Settings(guard=False))
+        driver = ParallelDriver()
         environment = f"MAKEFLAGS={flags}\0".encode()
-        drivers = ParallelDrivers(family, [lambda: False, lambda: True][lends])
-        drivers.look(build, invocation(DRIVER, environment), 0)
-        assert build.parallel == (f"make {option}" if option and not lends else "")
+        look(driver, family, invocation(DRIVER, environment), 0, lends=lends)
+        assert driver.found == (f"make {option}" if option and not lends else "")
 
 
 def test_a_ninja_below_the_driver_is_known_by_its_name() -> None:
@@ -171,12 +174,10 @@ def test_a_ninja_below_the_driver_is_known_by_its_name() -> None:
 
 
 def test_it_is_said_once_with_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
-    family, build = Family({DRIVER: ("make", KEEPER)}), Build("b", Settings(guard=False))
+    family, driver = Family({DRIVER: ("make", KEEPER)}), ParallelDriver()
     with caplog.at_level(logging.WARNING, "smpmake"):
         for _ in range(3):
-            ParallelDrivers(family, lambda: False).look(
-                build, invocation(DRIVER, b"MAKEFLAGS= -j2\0"), 0
-            )
+            look(driver, family, invocation(DRIVER, b"MAKEFLAGS= -j2\0"), 0)
     said = "make -j2 is parallel already; leave -j out to let smpmake do it"
     assert [record.getMessage() for record in caplog.records] == [said]
     assert "DEB_BUILD_OPTIONS=parallel=1 smpmake dpkg-buildpackage -b" in advice(

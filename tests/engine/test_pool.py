@@ -67,7 +67,7 @@ class FakeWorker:
 
     def reap(self) -> None: ...
 
-    def hear(self) -> Inherited:
+    def first_words(self) -> Inherited:
         return Inherited()
 
     def send(self, frame: bytes) -> None:
@@ -86,8 +86,8 @@ def play(
     monkeypatch.setattr("smpmake.native.become_subreaper", lambda: None)
 
     async def main() -> None:
-        made = Pool(4)
-        made.connect(lambda slot, result: system.ended.append((slot, result.id)), lambda slot: None)
+        ended = system.ended
+        made = Pool(lambda slot, result: ended.append((slot, result.id)), lambda slot: None, 4)
         await asyncio.wait_for(part(system, made), 30)
 
     asyncio.run(main())
@@ -121,7 +121,7 @@ def test_workers_that_have_nothing_to_do_may_go(monkeypatch: pytest.MonkeyPatch)
     async def part(system: System, pool: Pool) -> None:
         pool.start(3)
         pool.send(1, order(10))
-        pool.rest()
+        pool.end_idle()
         assert [worker.slot for worker in system.workers] == [1]
         assert system.running() == [10]
         pool.send(0, order(11))

@@ -48,7 +48,7 @@ class Drivers:
         assert meaning.programs is not None
         real = words[0] if "/" in words[0] else shutil.which(words[0], path=path)
         assert real is not None
-        return self._programs.of(real, meaning.programs, self._cwd, environment)
+        return self._programs.programs_of(real, meaning.programs, self._cwd, environment)
 
 
 @pytest.fixture
@@ -172,6 +172,6 @@ def test_a_line_runs_what_its_commands_run(drivers: Drivers, tmp_path: Path) -> 
     assert meaning.programs is not None
     assert meaning.makes_objects
     programs = Programs(tmp_path / "own", Paths(), lambda path: False)
-    found = programs.of("/bin/sh", meaning.programs, str(tmp_path), environment)
+    found = programs.programs_of("/bin/sh", meaning.programs, str(tmp_path), environment)
     assert found is not None
     assert [os.path.basename(each) for each in found] == ["gcc", "cc1", "as"]

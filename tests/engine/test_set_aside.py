@@ -92,13 +92,13 @@ def unguarded(bench: Bench, line: str) -> None:
     """A command of a make that takes no guard, in a build that can be undone."""
     out, err = (os.open(bench.log, os.O_WRONLY | os.O_APPEND) for _ in range(2))
     invocation = dataclasses.replace(bench.invocation(line), unguarded=MAKE)
-    bench.engine.invoke(invocation, Shim(), out, err)
+    bench.engine.invoke(bench.build, invocation, Shim(), out, err)
 
 
 def test_where_all_can_be_undone_it_is_kept_behind_the_end(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slots=1)
     bench.journal.begin(str(bench.folder), 1 << 20)
-    bench.build.undo = bench.journal
+    bench.build.undoing.begin(bench.journal, lambda: None)
     bench.write("a.c", "a.o")
     bench.run("gcc -c a.c -o guarded.o")
     unguarded(bench, "gcc -c a.c")

@@ -13,7 +13,7 @@ from smpmake.engine.build import Build
 from smpmake.protocol import layout
 from smpmake.protocol.wire import Question
 from smpmake.undo.journal import UndoJournal
-from tests.support.bench import Bench, Guard
+from tests.support.bench import RULES, Bench, Guard
 
 FAILED = 1 << 8  # as wait(2) gives exit status 1
 
@@ -23,16 +23,14 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     made.write("a.c", "b.c", "c.c")
     made.journal.begin(str(made.folder), 1 << 20)
-    made.build.undo = made.journal
+    made.build.undoing.begin(made.journal, lambda: None)
     yield made
     assert made.close() == []
 
 
 def inner_build(bench: Bench) -> Build:
     """A build that was started inside the bench's."""
-    inner = bench.begin("inner")
-    inner.join(bench.build)
-    return inner
+    return bench.begin("inner", outer=bench.build)
 
 
 def pending(bench: Bench) -> int:
@@ -42,7 +40,7 @@ def pending(bench: Bench) -> int:
 
 
 def undo_of(bench: Bench) -> UndoJournal:
-    undo = bench.build.undo
+    undo = bench.build.undoing.journal
     assert undo is not None
     return undo
 
@@ -60,37 +58,36 @@ def test_what_was_lost_is_final_once_nothing_is_pending(bench: Bench) -> None:
 
 
 def test_what_was_lost_behind_a_failure_stays_lost(bench: Bench) -> None:
-    bench.build.rules = bench.build.rules._replace(keep_going=True)
+    bench.build = bench.begin("b", RULES._replace(keep_going=True))
+    bench.build.undoing.begin(bench.journal, lambda: None)
     bench.run("gcc -c a.c")
     undo_of(bench).mark_incomplete()
     bench.workers.end(0, FAILED)
     assert undo_of(bench).is_incomplete
-    bench.build.failures.clear()
+    bench.build.promises.failures.clear()
     bench.engine.start_over(bench.build, whole=False)
 
 
 def test_the_failures_of_an_inner_build_are_told_once(bench: Bench) -> None:
-    bench.build.on_squash = lambda: None
     inner_build(bench)
     bench.run("gcc -c a.c", "inner")
     bench.run("gcc -c b.c", "inner")
     bench.workers.end(1, FAILED)
     bench.workers.end(0, FAILED)
-    assert [failure.record.number for failure in bench.build.failures] == [1, 0]
+    assert [failure.record.number for failure in bench.build.promises.failures] == [1, 0]
 
 
 def test_an_inner_build_that_is_stopped_holds_nobody(bench: Bench) -> None:
     inner = inner_build(bench)
     bench.run("gcc -c a.c", "inner")
     assert pending(bench) == 1
-    bench.engine.stop(inner, signal.SIGTERM)
+    bench.engine.stop_build(inner, signal.SIGTERM)
     bench.workers.end(0, signal.SIGTERM)
     assert pending(bench) == 0
 
 
 def test_an_inner_build_that_goes_on_behind_a_failure_holds_nobody(bench: Bench) -> None:
-    inner = inner_build(bench)
-    inner.rules = inner.rules._replace(keep_going=True)
+    bench.begin("inner", RULES._replace(keep_going=True), outer=bench.build)
     bench.run("gcc -c a.c", "inner")
     bench.workers.end(0, FAILED)
     assert pending(bench) == 0
@@ -98,7 +95,7 @@ def test_an_inner_build_that_goes_on_behind_a_failure_holds_nobody(bench: Bench)
 
 def test_what_is_to_be_taken_back_is_held(bench: Bench) -> None:
     squashes: list[bool] = []
-    bench.build.on_squash = lambda: squashes.append(True)
+    bench.build.undoing.begin(bench.journal, lambda: squashes.append(True))
     inner_build(bench)
     bench.run("gcc -c a.c", "inner")
     bench.workers.end(0, FAILED)
@@ -110,7 +107,7 @@ def test_what_is_to_be_taken_back_is_held(bench: Bench) -> None:
 
 def test_a_stopped_build_is_held(bench: Bench) -> None:
     bench.run("gcc -c a.c")
-    bench.engine.stop(bench.build, signal.SIGTERM)
+    bench.engine.stop_build(bench.build, signal.SIGTERM)
     bench.workers.end(0, signal.SIGTERM)
     assert pending(bench) == 1
 
@@ -132,7 +129,6 @@ def test_room_is_asked_for_where_nothing_is_written_down(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["b", "over"])
 def test_nobody_gets_room_who_is_about_to_be_killed(bench: Bench, name: str) -> None:
-    bench.build.on_squash = lambda: None
     bench.run("gcc -c a.c")
     bench.workers.end(0, FAILED)
     guard = Guard()

@@ -64,8 +64,8 @@ def test_inert_when_the_server_is_gone(
     path = tmp_path / "board"
     board = Scoreboard(path)
     if damage == "pending":
-        board.publish(3, [(name_hash(b"f"), ROLE_OUTPUT), (name_hash(b"g"), ROLE_OUTPUT)])
-        board.show(1)
+        board.publish_claims(3, [(name_hash(b"f"), ROLE_OUTPUT), (name_hash(b"g"), ROLE_OUTPUT)])
+        board.show_counts(1)
     board.close()
     if damage == "short":
         os.truncate(path, 100)

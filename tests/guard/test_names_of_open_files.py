@@ -147,5 +147,5 @@ def test_no_byte_is_left_of_a_note_that_was_taken_back(waiting: Waiting) -> None
 def test_no_byte_is_left_of_the_notes_of_the_job_before(waiting: Waiting) -> None:
     waiting.run("", "open('other', 'w')", job=True)
     assert b"/other\0" in bytes(waiting.traces._maps[0])
-    waiting.traces.begin(0, 1)
+    waiting.traces.begin_trace(0, 1)
     assert b"/other\0" not in bytes(waiting.traces._maps[0])

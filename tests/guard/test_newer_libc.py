@@ -96,8 +96,8 @@ def server(tmp_path: Path) -> Iterator[Answering]:
 
 def board_of(folder: Path) -> Scoreboard:
     board = Scoreboard(folder / "board")
-    board.publish(3, [*output(folder / "text"), *output(folder / "tool")])
-    board.show(1)
+    board.publish_claims(3, [*output(folder / "text"), *output(folder / "tool")])
+    board.show_counts(1)
     return board
 
 

@@ -97,8 +97,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     )
     (tmp_path / "text").write_text("text\n")
     with closing(Scoreboard(tmp_path / "board")) as board:
-        board.publish(3, [*output(tmp_path / "text"), *output(tmp_path / "held")])
-        board.show(1)
+        board.publish_claims(3, [*output(tmp_path / "text"), *output(tmp_path / "held")])
+        board.show_counts(1)
         yield tmp_path
 
 

@@ -33,7 +33,7 @@ socket.create_connection((sys.argv[1], int(sys.argv[2]))).close()
 @pytest.fixture
 def serving(tmp_path: Path) -> Iterator[Answering]:
     board = Scoreboard(tmp_path / "board")
-    board.show(1, 0, blind=False)
+    board.show_counts(1, 0, blind=False)
     server = Answering(tmp_path / "s")
     yield server
     server.close()

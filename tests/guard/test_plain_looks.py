@@ -34,7 +34,7 @@ class Job:
         self.folder = folder
         self.server = Answering(folder / "s")
         self.board = Scoreboard(folder / "board")
-        self.board.show(2)
+        self.board.show_counts(2)
         self._traces = Traces(folder)
         self._env: dict[str, str] = {}
 
@@ -46,7 +46,7 @@ class Job:
         older: int | None = None,
     ) -> None:
         """older: when the newest earlier command was issued that has not ended, from now."""
-        trace = self._traces.begin(
+        trace = self._traces.begin_trace(
             0,
             now_ns() + issued,
             older_ns=None if older is None else now_ns() + older,
@@ -68,11 +68,11 @@ class Job:
     def read(self) -> set[str]:
         """Names of what it read below our folder, by its notes."""
         ours = f"{self.folder}/"
-        return {path.removeprefix(ours) for path in self._traces.end(0).reads if ours in path}
+        return {path.removeprefix(ours) for path in self._traces.end_trace(0).reads if ours in path}
 
     def wrote(self, path: str) -> bool:
         """Whether it has noted that it writes there."""
-        return path in self._traces.end(0).writes
+        return path in self._traces.end_trace(0).writes
 
     def close(self) -> None:
         self._traces.close()
@@ -118,7 +118,7 @@ def test_a_name_of_what_is_to_be_replaced_is(job: Job, folder: Path) -> None:
     file = file_of(str(folder / "there"))
     assert file is not None
     os.link(folder / "there", folder / "second")
-    job.board.publish(3, [(file_hash(*file), ROLE_STALE)])
+    job.board.publish_claims(3, [(file_hash(*file), ROLE_STALE)])
     job.run(*look_at(*NAMES, "second"))
     assert job.asked() == {"there", "link", "second", "dangling"}
 
@@ -126,18 +126,18 @@ def test_a_name_of_what_is_to_be_replaced_is(job: Job, folder: Path) -> None:
 def test_what_the_job_itself_replaces_is_not(job: Job, folder: Path) -> None:
     file = file_of(str(folder / "there"))
     assert file is not None
-    job.board.publish(7, [(file_hash(*file), ROLE_STALE)])  # the job, by its number
+    job.board.publish_claims(7, [(file_hash(*file), ROLE_STALE)])  # the job, by its number
     job.run(*look_at("there"))
     assert job.asked() == set()
-    job.board.publish(3, [(file_hash(*file), ROLE_STALE)])
+    job.board.publish_claims(3, [(file_hash(*file), ROLE_STALE)])
     job.run(*look_at("there"))
     assert job.asked() == {"there"}
 
 
 def test_a_link_to_what_was_changed_is(job: Job, folder: Path) -> None:
-    job.board.publish(3, [(name_hash(b"gone"), ROLE_KEPT)])
-    job.board.publish(3, [(name_hash(b"there"), ROLE_KEPT)])
-    job.board.versions(1)
+    job.board.publish_claims(3, [(name_hash(b"gone"), ROLE_KEPT)])
+    job.board.publish_claims(3, [(name_hash(b"there"), ROLE_KEPT)])
+    job.board.count_versions(1)
     job.run(*look_at("link"))
     assert job.asked() == {"link"}
 
@@ -265,7 +265,7 @@ def test_what_is_not_there_is_removed_unasked(
 ) -> None:
     """By the driver, while a compile is pending that could read whatever is called so."""
     (folder / "there.h").touch()
-    job.board.show(1, undeclared_ns=now_ns() + HOUR)
+    job.board.show_counts(1, undeclared_ns=now_ns() + HOUR)
     guarded(folder, "rm", "-f", name)
     assert job.asked() == ({name} if asks else set())
 
@@ -275,7 +275,7 @@ def test_a_folder_younger_than_any_compile_is_removed_unasked(
     job: Job, folder: Path, issued: int, asks: bool
 ) -> None:
     """By the driver; in one that a job removes later commands may have outputs."""
-    job.board.show(1, undeclared_ns=now_ns() + issued)
+    job.board.show_counts(1, undeclared_ns=now_ns() + issued)
     (folder / "new").mkdir()
     guarded(folder, "rmdir", "new")
     assert job.asked() == ({"new"} if asks else set())
@@ -290,7 +290,7 @@ def test_who_was_issued_after_a_job_is_nothing_to_it(
     job: Job, folder: Path, older: int | None, asks: bool
 ) -> None:
     """A change concerns commands that are older than the job, and younger than the file."""
-    job.board.show(2, undeclared_ns=now_ns() + 2 * HOUR)
+    job.board.show_counts(2, undeclared_ns=now_ns() + 2 * HOUR)
     job.begin(older=older)
     pause = now_ns()
     while now_ns() == pause:  # the file is younger than the others
@@ -303,13 +303,13 @@ def test_who_was_issued_after_a_job_is_nothing_to_it(
 def test_a_move_that_cannot_be_is_not_asked_about(job: Job, folder: Path) -> None:
     """mv(1) tries first whether there is something in the way."""
     (folder / "new").touch()
-    job.board.show(1, undeclared_ns=now_ns() + HOUR)
+    job.board.show_counts(1, undeclared_ns=now_ns() + HOUR)
     guarded(folder, "mv", "new", "there")
     moves = [question for question in job.server.asked if question.kind == layout.ASK_MOVE]
     assert [question.other for question in moves] == [f"{folder}/there"]
     assert not (folder / "new").exists()
     job.asked()
-    job.board.publish(3, [(name_hash(b"new"), ROLE_OUTPUT | ROLE_ANYWHERE)])  # it is to come
+    job.board.publish_claims(3, [(name_hash(b"new"), ROLE_OUTPUT | ROLE_ANYWHERE)])  # it is to come
     code = "import ctypes; ctypes.CDLL(None).renameat2(-100, b'new', -100, b'there', 1)"
     guarded(folder, sys.executable, "-I", "-c", code)
     assert "new" in job.asked()
@@ -322,7 +322,7 @@ def test_what_has_no_folder_yet_is_not_meant_in_one_that_stands(job: Job, folder
         (folder / name / "mv").touch()
     standing = file_of(str(folder / "bin"))
     assert standing is not None
-    job.board.publish(3, [(name_hash(b"mv"), ROLE_OUTPUT | ROLE_KEPT | ROLE_ANYWHERE)])
+    job.board.publish_claims(3, [(name_hash(b"mv"), ROLE_OUTPUT | ROLE_KEPT | ROLE_ANYWHERE)])
     job.run(*look_at("bin/mv", "other/mv", "bin/none"))
     assert job.asked() == {"bin/mv", "other/mv"}
     job.board.set_initial_dirs([standing])
@@ -338,7 +338,7 @@ def test_what_is_pending_in_a_folder_that_stands_is_seen(job: Job, folder: Path)
     standing = file_of(str(folder / "bin"))
     assert standing is not None
     job.board.set_initial_dirs([standing])
-    job.board.publish(
+    job.board.publish_claims(
         3, [(name_hash(b"mv"), ROLE_OUTPUT | ROLE_ANYWHERE), *output(folder / "bin" / "mv")]
     )
     job.run(*look_at("bin/mv", "bin/none"))

@@ -37,43 +37,43 @@ def file(tmp_path: Path) -> Path:
 
 def test_what_one_build_has_seen_the_next_knows(guard: str, program: Path, file: Path) -> None:
     first = Proofs(guard, file)
-    assert not first.has(str(program))
-    assert first.add([str(program)], later())
-    assert not first.add([str(program)], later())
-    assert first.has(str(program))
-    assert Proofs(guard, file).has(str(program))
+    assert not first.has_seen(str(program))
+    assert first.add_programs([str(program)], later())
+    assert not first.add_programs([str(program)], later())
+    assert first.has_seen(str(program))
+    assert Proofs(guard, file).has_seen(str(program))
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
 def test_another_file_of_that_name_is_not_known(guard: str, program: Path, file: Path) -> None:
-    Proofs(guard, file).add([str(program)], later())
+    Proofs(guard, file).add_programs([str(program)], later())
     before = program.stat()
     new = program.with_name("new")
     new.write_text("a progran")
     os.utime(new, ns=(before.st_atime_ns, before.st_mtime_ns))
     new.rename(program)
-    assert not Proofs(guard, file).has(str(program))
+    assert not Proofs(guard, file).has_seen(str(program))
 
 
 def test_a_program_that_changed_in_place_is_not_known(
     guard: str, program: Path, file: Path
 ) -> None:
-    Proofs(guard, file).add([str(program)], later())
+    Proofs(guard, file).add_programs([str(program)], later())
     program.write_text("another one")
-    assert not Proofs(guard, file).has(str(program))
+    assert not Proofs(guard, file).has_seen(str(program))
 
 
 def test_what_may_have_changed_since_the_job_began_was_not_seen(
     guard: str, program: Path, file: Path
 ) -> None:
-    assert not Proofs(guard, file).add([str(program)], program.stat().st_ctime_ns)
+    assert not Proofs(guard, file).add_programs([str(program)], program.stat().st_ctime_ns)
 
 
 def test_another_build_of_the_guard_begins_anew(guard: str, program: Path, file: Path) -> None:
-    Proofs(guard, file).add([str(program)], later())
+    Proofs(guard, file).add_programs([str(program)], later())
     Path(guard).write_text("another guard")
-    assert not Proofs(guard, file).has(str(program))
+    assert not Proofs(guard, file).has_seen(str(program))
 
 
 @pytest.mark.parametrize(
@@ -86,39 +86,39 @@ def test_what_is_no_list_of_ours_is_none(
     file.parent.mkdir()
     file.write_bytes(content)
     file.chmod(0o600)
-    assert not Proofs(guard, file).has(str(program))
+    assert not Proofs(guard, file).has_seen(str(program))
 
 
 def test_a_line_that_was_cut_is_not_believed(guard: str, program: Path, file: Path) -> None:
-    Proofs(guard, file).add([str(program)], later())
+    Proofs(guard, file).add_programs([str(program)], later())
     file.write_bytes(file.read_bytes()[:-1])
-    assert not Proofs(guard, file).has(str(program))
+    assert not Proofs(guard, file).has_seen(str(program))
 
 
 def test_what_others_could_have_written_is_not_believed(
     guard: str, program: Path, file: Path
 ) -> None:
-    Proofs(guard, file).add([str(program)], later())
+    Proofs(guard, file).add_programs([str(program)], later())
     file.chmod(0o622)
-    assert not Proofs(guard, file).has(str(program))
+    assert not Proofs(guard, file).has_seen(str(program))
     elsewhere = file.rename(file.with_name("elsewhere"))
     elsewhere.chmod(0o600)
     file.symlink_to(elsewhere)
-    assert not Proofs(guard, file).has(str(program))
+    assert not Proofs(guard, file).has_seen(str(program))
 
 
 def test_where_nothing_can_be_kept_a_build_knows_what_it_has_seen(
     guard: str, program: Path, tmp_path: Path
 ) -> None:
     proofs = Proofs(guard, tmp_path / "cc1" / "no folder")
-    assert proofs.add([str(program)], later())
-    assert proofs.has(str(program))
+    assert proofs.add_programs([str(program)], later())
+    assert proofs.has_seen(str(program))
 
 
 def test_a_long_list_begins_anew(guard: str, program: Path, file: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b"x\n" * (1 << 18))
     file.chmod(0o600)
-    Proofs(guard, file).add([str(program)], later())
+    Proofs(guard, file).add_programs([str(program)], later())
     assert file.stat().st_size < 1 << 12
-    assert Proofs(guard, file).has(str(program))
+    assert Proofs(guard, file).has_seen(str(program))

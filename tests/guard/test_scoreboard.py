@@ -71,12 +71,12 @@ def path(tmp_path: Path) -> Path:
 def test_claims_come_and_go(path: Path) -> None:
     board = Scoreboard(path)
     name = name_hash(b"a.o")
-    board.publish(1, [(name, ROLE_OUTPUT)])
-    board.publish(2, [(name, ROLE_INPUT)])
+    board.publish_claims(1, [(name, ROLE_OUTPUT)])
+    board.publish_claims(2, [(name, ROLE_INPUT)])
     assert roles(path, name) == ROLE_OUTPUT | ROLE_INPUT
-    board.retract(1, [(name, ROLE_OUTPUT)])
+    board.retract_claims(1, [(name, ROLE_OUTPUT)])
     assert roles(path, name) == ROLE_INPUT
-    board.retract(2, [(name, ROLE_INPUT)])
+    board.retract_claims(2, [(name, ROLE_INPUT)])
     assert roles(path, name) == 0
     board.close()
 
@@ -90,10 +90,10 @@ def test_a_collision_of_places_hides_nobody(path: Path) -> None:
     board = Scoreboard(path)
     first, second, third = 1000, 1000 + BOARD_SLOTS, 1000 + 2 * BOARD_SLOTS  # one place for all
     for owner, value in enumerate((first, second, third)):
-        board.publish(owner, [(value, ROLE_OUTPUT)])
-    board.retract(1, [(second, ROLE_OUTPUT)])
+        board.publish_claims(owner, [(value, ROLE_OUTPUT)])
+    board.retract_claims(1, [(second, ROLE_OUTPUT)])
     assert [roles(path, value) for value in (first, second, third)] == [ROLE_OUTPUT, 0, ROLE_OUTPUT]
-    board.publish(1, [(second, ROLE_INPUT)])
+    board.publish_claims(1, [(second, ROLE_INPUT)])
     assert roles(path, second) == ROLE_INPUT
     board.close()
 
@@ -108,10 +108,10 @@ def test_whoever_else_comes_and_goes(path: Path) -> None:
             rng.choice((ROLE_OUTPUT, ROLE_INPUT, ROLE_ABOVE, ROLE_OUTPUT | ROLE_ANYWHERE)),
         )
         if owner in claims and rng.random() < 0.5:
-            board.retract(owner, [(1000, role)])
+            board.retract_claims(owner, [(1000, role)])
             del claims[owner]
         else:
-            board.publish(owner, [(1000, role)])
+            board.publish_claims(owner, [(1000, role)])
             claims[owner] = claims.get(owner, 0) | role
         writers = [each for each in claims if claims[each] & ROLE_OUTPUT]
         alone = [*claims] if len(claims) == 1 else writers
@@ -128,7 +128,7 @@ def test_turns_tell_who_looked_that_something_has_changed(path: Path) -> None:
     board = Scoreboard(path)
     turns = [header(path)[_TURNS]]
     for role in (ROLE_STALE, ROLE_KEPT):
-        for change in (board.publish, board.retract):
+        for change in (board.publish_claims, board.retract_claims):
             change(1, [(1000, ROLE_OUTPUT)])
             assert header(path)[_TURNS] == turns[-1]
             change(1, [(2000, role)])
@@ -140,11 +140,11 @@ def test_turns_tell_who_looked_that_something_has_changed(path: Path) -> None:
 def test_a_full_table_says_so_and_recovers(path: Path) -> None:
     board = Scoreboard(path)
     claims = [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(BOARD_SLOTS // 2 + 500)]
-    board.publish(1, claims)
+    board.publish_claims(1, claims)
     assert header(path)[3] == 1  # full: guards ask always
-    board.retract(1, claims)
-    board.show(0)
-    board.publish(2, claims[:10])
+    board.retract_claims(1, claims)
+    board.show_counts(0)
+    board.publish_claims(2, claims[:10])
     assert header(path)[3] == 0
     assert all(roles(path, value) == ROLE_OUTPUT for value, _ in claims[:10])
     board.close()
@@ -154,10 +154,10 @@ def test_slots_are_used_again_and_again(path: Path) -> None:
     board = Scoreboard(path)
     for n in range(3 * BOARD_SLOTS):
         claim = [(name_hash(b"n%d" % n), ROLE_OUTPUT)]
-        board.publish(n, claim)
+        board.publish_claims(n, claim)
         if n % 10_000 == 0:
             assert roles(path, claim[0][0]) == ROLE_OUTPUT
-        board.retract(n, claim)
+        board.retract_claims(n, claim)
     assert header(path)[3] == 0
     board.close()
 
@@ -166,16 +166,16 @@ def test_a_table_is_as_large_as_what_it_holds(path: Path) -> None:
     board = Scoreboard(path)
     claims = [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(20_000)]
     assert header(path)[_PLACES] == FEWEST
-    board.publish(1, claims)
+    board.publish_claims(1, claims)
     places = header(path)[_PLACES]
     assert places in (65_536, BOARD_SLOTS)
     assert all(roles(path, value) == ROLE_OUTPUT for value, _ in claims[::500])
-    board.retract(1, claims[10:])
-    board.show(1)
+    board.retract_claims(1, claims[10:])
+    board.show_counts(1)
     assert header(path)[_PLACES] == places  # nobody is made to ask
-    board.retract(1, claims[:10])
-    board.publish(2, claims[:2000])
-    board.retract(2, claims[:2000])
+    board.retract_claims(1, claims[:10])
+    board.publish_claims(2, claims[:2000])
+    board.retract_claims(2, claims[:2000])
     board.set_query_all(on=False)
     assert header(path)[_PLACES] == FEWEST
     board.close()
@@ -184,7 +184,7 @@ def test_a_table_is_as_large_as_what_it_holds(path: Path) -> None:
 def test_guards_ask_until_a_new_table_has_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who looks while it is made would find nothing of what is pending."""
     board = Scoreboard(path)
-    board.publish(1, [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(100)])
+    board.publish_claims(1, [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(100)])
     seen = []
     store = Scoreboard._store
 
@@ -207,14 +207,14 @@ def test_slots_that_nobody_needs_end_a_chain_again(path: Path) -> None:
     for _ in range(3000):
         value = rng.choice(values)
         if value in held:
-            board.retract(value, [(value, ROLE_OUTPUT)])
+            board.retract_claims(value, [(value, ROLE_OUTPUT)])
         else:
-            board.publish(value, [(value, ROLE_OUTPUT)])
+            board.publish_claims(value, [(value, ROLE_OUTPUT)])
         held ^= {value}
         data, places = path.read_bytes(), header(path)[_PLACES]
         assert {value for value in values if roles_in(data, places, value)} == held
     for value in held:
-        board.retract(value, [(value, ROLE_OUTPUT)])
+        board.retract_claims(value, [(value, ROLE_OUTPUT)])
     table = path.read_bytes()[_HEADER.size : _HEADER.size + 8 * FEWEST]
     assert not any(table)
     board.close()
@@ -245,8 +245,8 @@ def test_a_guard_asks_by_name(
     tmp_path: Path, path: Path, server: Answering, name: str, asks: bool
 ) -> None:
     board = Scoreboard(path)
-    board.publish(3, output(tmp_path / "a.o"))
-    board.show(1)
+    board.publish_claims(3, output(tmp_path / "a.o"))
+    board.show_counts(1)
     (tmp_path / "sub").mkdir()
     (tmp_path / "way").symlink_to(".")
     for each in ("a.o", "A.O", "other.o", "sub/a.c", "sub/a.o"):
@@ -264,7 +264,7 @@ def test_nobody_asks_while_nothing_is_pending(
     tmp_path: Path, path: Path, server: Answering
 ) -> None:
     board = Scoreboard(path)
-    board.publish(3, [(name_hash(b"a.o"), ROLE_OUTPUT)])
+    board.publish_claims(3, [(name_hash(b"a.o"), ROLE_OUTPUT)])
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o")
     assert server.asked == []
@@ -273,8 +273,8 @@ def test_nobody_asks_while_nothing_is_pending(
 
 def test_a_job_does_not_ask_for_its_own(tmp_path: Path, path: Path, server: Answering) -> None:
     board = Scoreboard(path)
-    board.publish(6, output(tmp_path / "a.o"))
-    board.show(1)
+    board.publish_claims(6, output(tmp_path / "a.o"))
+    board.show_counts(1)
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o", _SMPMAKE_COMMAND="7")  # number + 1
     assert server.asked == []
@@ -290,15 +290,15 @@ def test_a_job_does_not_ask_for_what_others_are_to_read_of_its_own(
     board = Scoreboard(path)
     own = output(tmp_path / "a.o")
     claims = own if others == ROLE_OUTPUT else [(name_hash(b"a.o"), others)]
-    board.publish(6, [*own, (name_hash(b"a.o"), ROLE_INPUT)])
-    board.publish(9, claims)
-    board.show(1)
+    board.publish_claims(6, [*own, (name_hash(b"a.o"), ROLE_INPUT)])
+    board.publish_claims(9, claims)
+    board.show_counts(1)
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o", _SMPMAKE_COMMAND="7")
     assert bool(server.asked) == (others != ROLE_INPUT)
     look(tmp_path, "a.o", _SMPMAKE_COMMAND="8")
     assert server.asked
-    board.retract(9, claims)
+    board.retract_claims(9, claims)
     server.asked.clear()
     look(tmp_path, "a.o", _SMPMAKE_COMMAND="7")
     assert server.asked == []
@@ -309,8 +309,8 @@ def test_outputs_of_folders_that_are_not_there_are_asked_by_name(
     tmp_path: Path, path: Path, server: Answering
 ) -> None:
     board = Scoreboard(path)
-    board.publish(3, [(name_hash(b"a.o"), ROLE_OUTPUT | ROLE_ANYWHERE)])
-    board.show(1)
+    board.publish_claims(3, [(name_hash(b"a.o"), ROLE_OUTPUT | ROLE_ANYWHERE)])
+    board.show_counts(1)
     (tmp_path / "a.o").touch()
     look(tmp_path, "a.o")
     assert server.asked
@@ -331,8 +331,8 @@ def test_the_board_tells_a_make_what_is_promised(
 
     def promise(owner: int, time: int) -> None:
         what = Promised(layout.GUARD_FILE, 0o644, time * 10**9)
-        board.promise(owner, output_hash(*key), output_check(*key), what)
-        board.publish(owner, output(tmp_path / name))
+        board.show_promise(owner, output_hash(*key), output_check(*key), what)
+        board.publish_claims(owner, output(tmp_path / name))
 
     def make(**more: str) -> tuple[bool, bool]:
         """Whether it has to make `old` anew, and whether it asked."""
@@ -340,18 +340,18 @@ def test_the_board_tells_a_make_what_is_promised(
         made = "made" in guarded(tmp_path, "make", "-s", "-f", "rules", **more)
         return made, bool(server.asked)
 
-    board.show(1)
+    board.show_counts(1)
     promise(4, old + 1000)
     assert make() == (True, False)
     assert make(_SMPMAKE_COMMAND="9")[1], "a command's make waits for what was issued before"
     promise(5, old - 1000)
     assert make()[1], "two are to write it"
-    board.retract(4, output(tmp_path / name))
+    board.retract_claims(4, output(tmp_path / name))
     assert make() == (False, False)
     promise(6, old + 1000)
-    board.retract(6, output(tmp_path / name))
+    board.retract_claims(6, output(tmp_path / name))
     assert make()[1], "the other's promise has gone"
-    board.retract(5, output(tmp_path / name))
+    board.retract_claims(5, output(tmp_path / name))
     assert make() == (True, False), "as it is, and it is not there"
     board.close()
 
@@ -368,8 +368,8 @@ def test_the_board_tells_what_time_a_folder_will_have(
     def seen() -> int:
         return int(guarded(tmp_path, "stat", "-c", "%Y", "folder"))
 
-    board.publish(1, [(name_hash(b"folder"), ROLE_ABOVE)])
-    board.show(1)
+    board.publish_claims(1, [(name_hash(b"folder"), ROLE_ABOVE)])
+    board.show_counts(1)
     for rounds in range(2):  # a number that was used
         number = board.folder_entered(file_hash(info.st_dev, info.st_ino))
         assert seen() == now
@@ -391,7 +391,7 @@ def test_who_has_no_room_for_a_folder_is_asked(
         assert board.folder_entered(key) < BOARD_FOLDERS
     info = tmp_path.stat()
     assert board.folder_entered(file_hash(info.st_dev, info.st_ino)) == BOARD_FOLDERS
-    board.show(1)
+    board.show_counts(1)
     guarded(tmp_path, "stat", ".")
     assert [question.kind for question in server.asked] == [layout.ASK_STAT]
     board.close()
@@ -399,8 +399,10 @@ def test_who_has_no_room_for_a_folder_is_asked(
 
 def test_of_a_full_table_everything_is_asked(tmp_path: Path, path: Path, server: Answering) -> None:
     board = Scoreboard(path)
-    board.publish(1, [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(BOARD_SLOTS // 2 + 1)])
-    board.show(1)
+    board.publish_claims(
+        1, [(name_hash(b"n%d" % n), ROLE_OUTPUT) for n in range(BOARD_SLOTS // 2 + 1)]
+    )
+    board.show_counts(1)
     (tmp_path / "unrelated").touch()
     look(tmp_path, "unrelated")
     assert f"{tmp_path}/unrelated" in {question.path for question in server.asked}
@@ -434,7 +436,7 @@ def begun(traces: Traces, folder: Path) -> dict[str, str]:
     """The variables of a job that has said that it writes a.o and older.o there."""
     info = folder.stat()
     own = [output_check((info.st_dev, info.st_ino), name) for name in (b"a.o", b"older.o")]
-    trace = traces.begin(0, 0, own=own, asks_own=False)
+    trace = traces.begin_trace(0, 0, own=own, asks_own=False)
     began = time.time_ns()
     while now_ns() <= began:  # what is as old as the job may be somebody else's
         pass
@@ -461,9 +463,9 @@ def test_a_job_asks_nothing_about_what_it_has_said_that_it_writes(
     outputs = [tmp_path / name for name in ("a.o", "b.o", "sub/a.o", "older.o")]
     outputs[-1].touch()  # perhaps by an earlier command, for one that has still to read it
     for number in (7, 9):
-        board.publish(number, [claim for each in outputs for claim in output(each)])
-    board.publish(9, [(name_hash(os.fsencode(each.name)), ROLE_INPUT) for each in outputs])
-    board.show(2)
+        board.publish_claims(number, [claim for each in outputs for claim in output(each)])
+    board.publish_claims(9, [(name_hash(os.fsencode(each.name)), ROLE_INPUT) for each in outputs])
+    board.show_counts(2)
     traces = Traces(tmp_path)
     job = begun(traces, tmp_path)
     for _ in range(2):  # it is not there, and then it is
@@ -473,7 +475,7 @@ def test_a_job_asks_nothing_about_what_it_has_said_that_it_writes(
         2 * [os.path.normpath(f"{tmp_path}/{name}")] if asks else []
     )
     assert {q.kind for q in server.asked} <= {layout.ASK_WRITE}
-    assert traces.end(0).writes == (os.path.normpath(f"{tmp_path}/{name}"),)
+    assert traces.end_trace(0).writes == (os.path.normpath(f"{tmp_path}/{name}"),)
     traces.close()
     board.close()
 
@@ -497,9 +499,9 @@ def test_a_job_that_names_its_output_in_the_end_asks_no_more(
     outputs = [tmp_path / name for name in ("a.o", "b.o", "older.o", "seen.o")]
     for name in ("older.o", "before"):
         (tmp_path / name).touch()
-    board.publish(7, [claim for each in outputs[:3] for claim in output(each)])
-    board.publish(9, [(name_hash(os.fsencode(each.name)), ROLE_INPUT) for each in outputs])
-    board.show(2)
+    board.publish_claims(7, [claim for each in outputs[:3] for claim in output(each)])
+    board.publish_claims(9, [(name_hash(os.fsencode(each.name)), ROLE_INPUT) for each in outputs])
+    board.show_counts(2)
     traces = Traces(tmp_path)
     job = begun(traces, tmp_path)
     guarded(tmp_path, "sh", "-c", script, **job)
@@ -513,13 +515,13 @@ def test_what_is_no_part_of_the_build_is_neither_asked_about_nor_noted(
     tmp_path: Path, path: Path, server: Answering, is_litter: bool
 ) -> None:
     board = Scoreboard(path)
-    board.publish(7, [(name_hash(b"lock"), ROLE_INPUT)])
-    board.show(1, now_ns())
+    board.publish_claims(7, [(name_hash(b"lock"), ROLE_INPUT)])
+    board.show_counts(1, now_ns())
     traces = Traces(tmp_path, "lock" if is_litter else "")
-    trace = traces.begin(0, now_ns(), watched=True)
+    trace = traces.begin_trace(0, now_ns(), watched=True)
     job = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
     guarded(tmp_path, "sh", "-c", "echo > lock; cat lock; rm lock", **job)
     assert bool(server.asked) != is_litter
-    assert bool(traces.end(0).writes) != is_litter
+    assert bool(traces.end_trace(0).writes) != is_litter
     traces.close()
     board.close()

@@ -253,10 +253,10 @@ def test_every_hook_on_a_small_stack(
     ):
         more = {}
         if job:
-            trace = traces.begin(0, now_ns(), watched=True)
+            trace = traces.begin_trace(0, now_ns(), watched=True)
             more = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
-        board.publish(3, claims(pending, work))
-        board.show(int(pending))
+        board.publish_claims(3, claims(pending, work))
+        board.show_counts(int(pending))
         plainly = killed(where, runner, work, LD_PRELOAD="")
         assert plainly <= {"glob", "glob64"}
         assert killed(where, runner, work, **more) <= plainly

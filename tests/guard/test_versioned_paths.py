@@ -21,7 +21,7 @@ OLDER, LATER = "4", "5"  # numbers + 1, of commands 3 and 4
 @pytest.fixture
 def board(tmp_path: Path) -> Scoreboard:
     found = Scoreboard(tmp_path / "board")
-    found.show(1)
+    found.show_counts(1)
     return found
 
 
@@ -65,14 +65,14 @@ def test_whom_it_concerns_asks_about_that_file(
 ) -> None:
     for each in ("one/V.H",):
         (folder / each).touch()
-    kept.version(f"{folder}/one/v.h", 4)
+    kept.version_path(f"{folder}/one/v.h", 4)
     if not (folder / name).exists():
         with pytest.raises(Exception, match="exit status 1"):
             asks(folder, server, name, command)
         assert bool(server.asked) == expected
     else:
         assert asks(folder, server, name, command) == expected
-    kept.forget(f"{folder}/one/v.h")
+    kept.forget_paths(f"{folder}/one/v.h")
     assert not asks(folder, server, "one/v.h", OLDER)
 
 
@@ -80,12 +80,12 @@ def test_more_may_come_to_be_concerned(
     folder: Path, kept: VersionedPaths, server: Answering
 ) -> None:
     path = f"{folder}/one/v.h"
-    kept.version(path, 4)
-    kept.version(path, 5)
-    kept.version(path, 2)
+    kept.version_path(path, 4)
+    kept.version_path(path, 5)
+    kept.version_path(path, 2)
     assert asks(folder, server, "one/v.h", LATER)
     assert not asks(folder, server, "one/v.h", "6")
-    kept.forget(path)
+    kept.forget_paths(path)
     assert not asks(folder, server, "one/v.h", OLDER)
 
 
@@ -94,12 +94,12 @@ def test_what_a_command_makes_there_changes_nothing(
 ) -> None:
     """Its claim of an output and ours meet in one slot."""
     claims = output(folder / "one" / "v.h")
-    board.publish(3, claims)
-    kept.version(f"{folder}/one/v.h", 4)
-    board.retract(3, claims)
+    board.publish_claims(3, claims)
+    kept.version_path(f"{folder}/one/v.h", 4)
+    board.retract_claims(3, claims)
     assert asks(folder, server, "one/v.h", OLDER)
     assert not asks(folder, server, "one/v.h", LATER)
-    kept.forget(f"{folder}/one/v.h")
+    kept.forget_paths(f"{folder}/one/v.h")
     assert not asks(folder, server, "one/v.h", OLDER)
 
 
@@ -110,29 +110,29 @@ def test_where_its_folder_goes_the_name_tells(
     path = f"{folder}/one/v.h"
     if when == "before":
         kept.folders_go([str(folder / "one")])
-    kept.version(path, 4)
+    kept.version_path(path, 4)
     if when == "behind":
         kept.folders_go([str(folder)])
     (folder / "one").rename(folder / "older")
     (folder / "one").mkdir()
     os.replace(folder / "two" / "v.h", folder / "one" / "v.h")
     assert asks(folder, server, "one/v.h", OLDER)
-    kept.forget(path)
+    kept.forget_paths(path)
     assert not asks(folder, server, "one/v.h", OLDER)
     kept.forget_folders()
-    kept.version(path, 4)
+    kept.version_path(path, 4)
     assert not asks(folder, server, "one/v.h", LATER)
 
 
 def test_a_folder_that_is_not_there_has_no_key(
     folder: Path, kept: VersionedPaths, server: Answering
 ) -> None:
-    kept.version(f"{folder}/three/v.h", 4)
+    kept.version_path(f"{folder}/three/v.h", 4)
     (folder / "three").mkdir()
     (folder / "three" / "v.h").touch()
     assert asks(folder, server, "three/v.h", OLDER)
-    kept.version(f"{folder}/way/v.h", 4)  # a link, which may lead elsewhere later
-    kept.forget(f"{folder}/three/v.h")
+    kept.version_path(f"{folder}/way/v.h", 4)  # a link, which may lead elsewhere later
+    kept.forget_paths(f"{folder}/three/v.h")
     (folder / "way").unlink()
     (folder / "way").symlink_to("two")
     assert asks(folder, server, "way/v.h", OLDER)

@@ -255,8 +255,8 @@ def ready(program: Path, folder: Path) -> subprocess.Popen[str]:
 
 def printed(process: subprocess.Popen[str], board: Scoreboard, path: Path) -> str:
     """What it prints, for which something is pending from now on."""
-    board.publish(3, output(path))
-    board.show(1)
+    board.publish_claims(3, output(path))
+    board.show_counts(1)
     return process.communicate("go\n", timeout=60)[0]
 
 

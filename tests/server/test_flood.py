@@ -64,8 +64,8 @@ def kept(served: Served) -> dict[str, int]:
         "owners": len(served.requests._owners),
         "queued": len(scheduler._urgent) + len(scheduler._queue),
         "present": len(scheduler.hazards),
-        "environments": len(build.environments),
-        "texts": len(build.texts),
+        "environments": len(build.tools.environments),
+        "texts": len(build.tools.texts),
         "stalls": len(build.stalls),
     }
 

@@ -312,16 +312,16 @@ def fill(folder: Path, leave: int = 0) -> None:
 def test_shared_memory_is_there_or_there_is_none(small: Path) -> None:
     fill(small, leave=300 << 10)
     first = Traces(small)
-    assert first.begin(0, 0)
-    assert first.begin(1, 0) == b""
+    assert first.begin_trace(0, 0)
+    assert first.begin_trace(1, 0) == b""
     assert "No space left" in first.fault and "TMPDIR" in first.fault
     assert sorted(os.listdir(small)) == ["ballast", "trace-0"]
-    trace = first.end(1)
+    trace = first.end_trace(1)
     assert (trace.reads, trace.writes, trace.whole) == ((), (), False)
     with pytest.raises(NoRoomError, match="No space left"):
         Scoreboard(small / "board")
     (small / "ballast").unlink()
-    assert first.begin(1, 0)
+    assert first.begin_trace(1, 0)
     first.close()
 
 

@@ -116,7 +116,7 @@ class World:
             now=lambda: self.time,
         )
         self.guests._since = SINCE
-        self.bench.engine.build_of = self.guests.build_of
+        self.bench.build_of = self.guests.build_of
         self.drivers: list[subprocess.Popen[bytes]] = []
 
     def note(self, record: BuildRecord) -> Notes:

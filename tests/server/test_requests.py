@@ -33,7 +33,8 @@ class Served:
         self.bench.write("a.c", "b.c")
         self.path = folder / "socket"
         self.requests = Requests(self.bench.engine, folder, folder)
-        self.server = Server(listen(self.path), self.bench.engine, self.requests)
+        engine = self.bench.engine
+        self.server = Server(listen(self.path), engine, self.requests, engine.build_of)
 
     def client(self) -> AsyncClient:
         return AsyncClient(Client(self.path))
@@ -270,10 +271,7 @@ def test_a_shim_that_is_slow_to_read_gets_its_whole_answer(tmp_path: Path) -> No
         bench = served.bench
         bench.run("gcc -c a.c")
         bench.workers.end(0, 1 << 8)
-        known = bench.build.known_failures
-        assert known is not None
-        for digest, wrong in bench.build.wrong.items():
-            known.add(digest, wrong.argv)
+        bench.build.promises.learn_failures()
         bench.build.start_over(whole=True)
 
         shim = socket.socket(socket.AF_UNIX)
@@ -325,7 +323,7 @@ def test_without_a_descriptor_for_a_connection_it_waits_and_so_do_we(
     """One message; no loop around a socket that stays readable."""
 
     async def part(served: Served) -> None:
-        door, loop = served.server._door, asyncio.get_running_loop()
+        door, loop = served.server.door, asyncio.get_running_loop()
         short = door._socket = Short(door._socket, 3)  # type: ignore[assignment]
         turns = 0
 
@@ -351,7 +349,7 @@ def test_connections_leave_descriptors_for_everything_else(
 ) -> None:
     async def part(served: Served) -> None:
         # Both ends of each connection are ours.
-        served.server._door._most = len(os.listdir("/proc/self/fd")) + 60
+        served.server.door._most = len(os.listdir("/proc/self/fd")) + 60
         idle = []
         for _ in range(40):
             peer = socket.socket(socket.AF_UNIX)

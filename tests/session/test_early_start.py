@@ -79,7 +79,7 @@ def test_what_a_driver_waits_for_is_little() -> None:
 def test_who_asks_nothing_needs_no_session(place: Path) -> None:
     ahead = ended("true")
     assert ahead.is_over()
-    assert ahead.load(["nothing that could be loaded"])
+    assert ahead.load_modules(["nothing that could be loaded"])
     ahead.close()
     with pytest.raises(ChildProcessError):
         os.waitpid(ahead.keeper.pid, os.WNOHANG)

@@ -71,10 +71,10 @@ def pipe() -> Iterator[Pipe]:
 def test_tokens_are_taken_as_needed_and_come_back_as_they_were(pipe: Pipe, tmp_path: Path) -> None:
     os.write(pipe.ends[1], b"ab")
     server = JobServer(pipe.named, tmp_path)
-    assert [server.most(wanted) for wanted in (1, 2, 3, 4)] == [1, 2, 3, 3]
+    assert [server.most_slots(wanted) for wanted in (1, 2, 3, 4)] == [1, 2, 3, 3]
     assert sorted(server.held) == [b"a", b"b"]
     assert (tmp_path / "tokens").read_bytes()[:6] == b"\2\0\0\0ab"
-    server.settle(2, None)
+    server.settle_tokens(2, None)
     assert (pipe.left(), server.held) == (b"b", [b"a"])
     server.close()
     assert pipe.left() == b"a"
@@ -88,8 +88,8 @@ def test_a_server_that_is_gone_gives_nothing(tmp_path: Path) -> None:
         os.close(end)
     os.close(server._write)
     server._write = -1
-    assert server.most(2) == 1
-    server.settle(1, lambda: None)  # nobody watches what is at its end for ever
+    assert server.most_slots(2) == 1
+    server.settle_tokens(1, lambda: None)  # nobody watches what is at its end for ever
     server.close()
 
 
@@ -151,12 +151,12 @@ class Counted:
         self.wake: object = None
         self.peak = 0
 
-    def most(self, wanted: int) -> int:
+    def most_slots(self, wanted: int) -> int:
         found = min(wanted, self.free + 1)
         self.peak = max(self.peak, found)
         return found
 
-    def settle(self, busy: int, wake: object) -> None:
+    def settle_tokens(self, busy: int, wake: object) -> None:
         self.wake = wake
 
 

@@ -70,7 +70,7 @@ def test_samples_have_it_all() -> None:
     """The real one: what it says is in the sample, whatever it is."""
     samples: list[Sample] = []
     sampler = Sampler(samples, lambda: (1, 2, 3, 4), 0)
-    one = sampler.take()
+    one = sampler.take_sample()
     assert samples[-1] == one
     assert (one.done, one.running, one.queued, one.held) == (1, 2, 3, 4)
     assert 0 <= one.cpu <= 1 and 0 <= one.stolen <= one.cpu and one.memory > 0
@@ -83,7 +83,7 @@ def test_the_first_sample_is_of_the_builds_beginning() -> None:
     sampler = Sampler(samples, lambda: (0, 0, 0, 0), 0)
     (first,) = samples
     assert first.memory > 0 and sampler.memory > first.memory
-    assert sampler.take().at > first.at
+    assert sampler.take_sample().at > first.at
 
 
 def test_memory_in_use_is_what_nobody_could_have() -> None:

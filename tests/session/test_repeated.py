@@ -31,7 +31,7 @@ def repeat(folder: Path, act: Callable[[Repeated, int, int], None], *, both: boo
         printer = Printer()
         repeated = Repeated(printer, (out, err))
         own = os.dup(repeated.out), os.dup(repeated.err)
-        repeated.started()
+        repeated.driver_started()
         act(repeated, *own)
         await asyncio.sleep(0)
         for fd in own:
@@ -49,10 +49,10 @@ def test_what_comes_before_what_is_new_is_dropped(tmp_path: Path) -> None:
     def act(repeated: Repeated, out: int, err: int) -> None:
         os.write(out, b"cc a.c\n")
         os.write(err, b"a.c: warning\n")
-        repeated.go_on()
+        repeated.show_what_follows()
         os.write(out, b"cc b.c\n")
         os.write(err, b"b.c: error\n")
-        repeated.go_on()  # of a second failure
+        repeated.show_what_follows()  # of a second failure
         os.write(out, b"end\n")
 
     assert repeat(tmp_path, act) == "cc b.c\nend\n"
@@ -62,7 +62,7 @@ def test_what_comes_before_what_is_new_is_dropped(tmp_path: Path) -> None:
 def test_but_for_the_folders_that_make_is_in(tmp_path: Path) -> None:
     def act(repeated: Repeated, out: int, err: int) -> None:
         os.write(out, FOLDERS)
-        repeated.go_on()
+        repeated.show_what_follows()
         os.write(err, b"b.c: error\n")
 
     assert repeat(tmp_path, act, both=True).splitlines() == [
@@ -85,7 +85,7 @@ def test_so_is_what_is_too_much_to_be_held(tmp_path: Path, monkeypatch: pytest.M
 
     def act(repeated: Repeated, out: int, err: int) -> None:
         os.write(out, b"far too much\n")
-        repeated.go_on()
+        repeated.show_what_follows()
 
     assert repeat(tmp_path, act) == "far too much\n"
 
@@ -107,7 +107,7 @@ def test_and_what_would_be_held_for_long(tmp_path: Path, monkeypatch: pytest.Mon
             return loop.call_soon(int)
 
         monkeypatch.setattr(loop, "call_later", call_later)
-        repeated.started()
+        repeated.driver_started()
         os.write(own, b"Go on? [y/n] ")
         (give_up,) = timers
         give_up()
@@ -132,8 +132,8 @@ def test_a_terminal_stays_one(tmp_path: Path) -> None:
         assert repeated.out == repeated.err
         assert os.get_terminal_size(repeated.out) == (77, 31)
         own = os.dup(repeated.out)
-        repeated.started()
-        repeated.go_on()
+        repeated.driver_started()
+        repeated.show_what_follows()
         os.write(own, b"one\n")
         repeated.close()
         os.close(own)

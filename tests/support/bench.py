@@ -19,6 +19,7 @@ from smpmake.decide.procfs import Caller, Processes
 from smpmake.disk.disk import Disk
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
+from smpmake.engine.computer import Chaos, Computer
 from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.engine import Engine
 from smpmake.engine.foresight import Foresight
@@ -33,6 +34,8 @@ from smpmake.undo.journal import UndoJournal
 
 #: The driver of all builds here, as its commands see it.
 MAKE = 4_000_000
+#: What the users of all builds here have decided.
+RULES = Settings(recipes="off")
 
 
 class FakeWorkers:
@@ -48,8 +51,10 @@ class FakeWorkers:
         self._on_result: OnResult
         self._on_lost: OnLost
 
-    def connect(self, on_result: OnResult, on_lost: OnLost) -> None:
+    def hire(self, on_result: OnResult, on_lost: OnLost) -> FakeWorkers:
+        """An engine begins."""
         self._on_result, self._on_lost = on_result, on_lost
+        return self
 
     def send(self, slot: int, frame: bytes) -> None:
         ((kind, payload),) = frames.Splitter().feed(frame)
@@ -61,7 +66,7 @@ class FakeWorkers:
     def signal(self, slot: int, number: int) -> None:
         self.signals.append((slot, number))
 
-    def rest(self) -> None: ...
+    def end_idle(self) -> None: ...
 
     def end_strays(self, *, keep_keepers: bool = True) -> None:
         self.ended_strays += 1
@@ -118,7 +123,7 @@ class AllSeen(Proofs):
     def __init__(self) -> None:
         super().__init__(os.devnull, None)
 
-    def has(self, program: str) -> bool:
+    def has_seen(self, program: str) -> bool:
         return True
 
 
@@ -198,13 +203,10 @@ class Bench:
         self.clock = HandClock()
         self.journal = UndoJournal(session)
         self.engine = Engine(
-            disk(session),
-            self.journal,
+            Computer(disk(session), self.journal, self.clock, self.processes, Chaos()),
             Scoreboard(session / "board"),
-            self.workers,
-            self.clock,
+            self.workers.hire,
             slots,
-            processes=self.processes,
             reserve=reserve,
             tokens=tokens,
             elsewhere=elsewhere,
@@ -213,16 +215,15 @@ class Bench:
         self.log.touch()
         info = self.log.stat()
         self.output = FileId(info.st_dev, info.st_ino)
-        self.build = self.begin("b", guard=guard)
-        self.build.known_failures = KnownFailures(str(folder), folder / "state")
+        self.build_of = self.engine.build_of
+        self.build = self.begin("b", RULES._replace(guard=guard))
+        self.build.promises.remember(KnownFailures(str(folder), folder / "state"))
 
-    def begin(self, name: str, *, guard: bool = True) -> Build:
+    def begin(self, name: str, rules: Settings = RULES, outer: Build | None = None) -> Build:
         """One more build."""
         # It began long after its sources were written: none is a probe's.
-        build = Build(
-            name, Settings(guard=guard, recipes="off"), driver_output=(self.output,) * 2, began=1e12
-        )
-        self.engine.builds[name] = build
+        build = Build(name, rules, (self.output,) * 2, began=1e12, outer=outer)
+        self.engine.add_build(build)
         return build
 
     def write(self, *names: str) -> None:
@@ -264,7 +265,7 @@ class Bench:
         shim = Shim()
         out, err = (os.open(self.log, os.O_WRONLY | os.O_APPEND) for _ in range(2))
         invocation = self.invocation(line, build, environment, parent)
-        self.engine.invoke(invocation, shim, out, err)
+        self.engine.invoke(self.build_of(invocation), invocation, shim, out, err)
         return shim
 
     def ask(self, kind: int, name: str, other: str = "", *, command: int = -1) -> Guard:
@@ -278,11 +279,11 @@ class Bench:
     def foreseen(self) -> Files:
         """The disk as the analysis of a command that is issued now sees it."""
         hazards, pending = self.engine.scheduler.hazards, self.engine._pending
-        return Foresight(hazards, pending, Paths()).files(str(self.folder))
+        return Foresight(hazards, pending, Paths()).files_foreseen(str(self.folder))
 
     def states(self) -> list[str]:
         """What became of each command so far."""
-        return [record.state for record in self.build.records]
+        return [record.state for record in self.build.commands.records]
 
     def close(self) -> list[str]:
         leftovers = self.engine.close()

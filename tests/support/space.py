@@ -109,7 +109,7 @@ class Space:
         text.chmod(0o755)
         if not is_script:
             shutil.copy(_stand_in(), tool)
-            Proofs(native.guard(), self.programs).add([str(tool)], time.time_ns() + 10**9)
+            Proofs(native.guard(), self.programs).add_programs([str(tool)], time.time_ns() + 10**9)
         if str(folder) not in self.environment["PATH"]:
             self.environment["PATH"] = f"{folder}:{self.environment['PATH']}"
 
@@ -289,7 +289,7 @@ def _seen() -> Path:
         found[os.path.realpath(tool)] = None
     file = Path(tempfile.mkdtemp(prefix="smp-seen-")) / "programs"
     atexit.register(shutil.rmtree, file.parent, ignore_errors=True)
-    assert Proofs(native.guard(), file).add(found, time.time_ns())
+    assert Proofs(native.guard(), file).add_programs(found, time.time_ns())
     return file
 
 

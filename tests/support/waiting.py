@@ -42,7 +42,7 @@ class Waiting:
         """Runs code that uses the file by a name; raises AssertionError where it fails."""
         more = {}
         if job:
-            trace = self.traces.begin(0, now_ns(), watched=True)
+            trace = self.traces.begin_trace(0, now_ns(), watched=True)
             more = {"_SMPMAKE_COMMAND": "8", "_SMPMAKE_TRACE": os.fsdecode(trace)}
         session = self.folder / "session"
         with subprocess.Popen(
@@ -63,8 +63,8 @@ class Waiting:
         ) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
-            self.board.publish(3, output(self.folder / "work" / "text"))
-            self.board.show(1)
+            self.board.publish_claims(3, output(self.folder / "work" / "text"))
+            self.board.show_counts(1)
             (self.folder / "work" / "go").write_text("")
         assert process.returncode == 0
 
