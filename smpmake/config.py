@@ -39,6 +39,16 @@ class ConfigError(SmpmakeError):
     """A setting that cannot be used.  The message names the place, the fault and the remedy."""
 
 
+class Accepted(NamedTuple):
+    """A finding of `smpmake check` that stays as it is: patterns of the file's path from the
+    project's folder and of the targets, "*" for any, and why.
+    """
+
+    file: str
+    target: str
+    reason: str
+
+
 class Settings(NamedTuple):
     """All that the user can decide; smpmake.options has the words for it.
 
@@ -61,6 +71,7 @@ class Settings(NamedTuple):
     undo        bytes of older contents kept to undo what a build did, -1 for no undoing at all.
     tools       tools that smpmake does not know by itself ([tools.NAME]), the nearest first.
     redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
+    accepted    what `smpmake check` is not to tell as a finding ([[check]]).
     history_days, history_size  what is kept of builds: days, MiB.
     idle        s without a command after which a build through shims on PATH has ended.
     sources     the files that these are from.
@@ -93,6 +104,7 @@ class Settings(NamedTuple):
     history_size: int = 256
     idle: int = 10
     tools: tuple["Custom", ...] = ()
+    accepted: tuple[Accepted, ...] = ()
     sources: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -172,6 +184,8 @@ def _merged(settings: Settings, table: dict[str, Any], place: str) -> Settings:
     notices = list(settings.notices)
     if "tools" in table:
         changes["tools"] = (*_described(table.pop("tools"), place), *settings.tools)
+    if "check" in table:
+        changes["accepted"] = (*settings.accepted, *_accepted(table.pop("check"), place))
     gone = {each.key: each for each in GONE}
     for key, value in table.items():
         if key in gone:
@@ -223,6 +237,23 @@ def _described(tools: object, place: str) -> list["Custom"]:
         return [custom.described(*item) for item in tools.items()]
     except custom.DescriptionError as error:
         raise ConfigError(f"{place}: {error}") from None
+
+
+def _accepted(entries: object, place: str) -> Iterator[Accepted]:
+    """What [[check]] says.  Raises ConfigError."""
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+        raise ConfigError(f"{place}: 'check' must be a list of tables: [[check]]")
+    for entry in entries:
+        unknown = sorted(entry.keys() - set(Accepted._fields))
+        if unknown:
+            known = ", ".join(Accepted._fields)
+            raise ConfigError(f"{place}: [[check]]: unknown key '{unknown[0]}' (known: {known})")
+        words = {"file": "*", "target": "*", **entry}
+        wrong = [key for key, value in words.items() if not isinstance(value, str) or not value]
+        if wrong or "reason" not in words:
+            key = wrong[0] if wrong else "reason"
+            raise ConfigError(f"{place}: [[check]]: '{key}' must be a text (say why: reason)")
+        yield Accepted(**words)
 
 
 def load(cwd: Path) -> Settings:

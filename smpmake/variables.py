@@ -27,11 +27,13 @@ UNGUARDED: Final = f"{OURS}UNGUARDED"
 #: For a shim: the tool or the line that it stands for, and how many shims are above it.
 REAL: Final = f"{OURS}REAL"
 LINE: Final = f"{OURS}LINE"
+#: Which recipe a process is part of, where `smpmake check` tells them apart.
+RECIPE: Final = f"{OURS}RECIPE"
 DEPTH: Final = f"{OURS}DEPTH"
 #: How a session's shims remember results, and what runs a command to remember its result.
 MEMO: Final = f"{OURS}MEMO"
 MEMORUN: Final = f"{OURS}MEMORUN"
 ALL: Final = (
-    *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED, REAL, LINE, DEPTH),
-    *(MEMO, MEMORUN),
+    *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
+    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN),
 )

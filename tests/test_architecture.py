@@ -130,6 +130,16 @@ MAY: dict[str, set[str]] = {
         "units",
         "variables",
     },
+    "checking": {
+        "commands",
+        "config",
+        "errors",
+        "guard",
+        "protocol",
+        "server",
+        "session",
+        "variables",
+    },
     "recording": {
         "__init__",
         "capacity",

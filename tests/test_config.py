@@ -125,7 +125,7 @@ def test_a_package_does_not_say_where_commands_run(space: Space) -> None:
 def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
     """A new option is told in reports, and sent, unless config.py says otherwise."""
     asks = {"verbose", "quiet"}  # two words for one field
-    made = {"verbosity", "tools", "sources", "notices"}
+    made = {"verbosity", "tools", "accepted", "sources", "notices"}
     names = {option.name for option in OPTIONS}
     assert names - asks == set(Settings._fields) - made
     values: dict[str, Any] = {

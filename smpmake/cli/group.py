@@ -97,6 +97,8 @@ _STATUSES: Final = """\b
 The exit status is the build's own.  Otherwise:
   1        a job failed after the build had taken it for done, and could not be run again
   3        smpmake report --fail-under: the build was slower than that
+  4        smpmake check: a makefile forgot something
+  5        smpmake check found nothing, but did not look at everything
   125      smpmake itself failed, or the command line or a setting is wrong
   126, 127 the command cannot be run, or is not found
   128+n    signal n has ended the build (Ctrl-C: 130)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 #: Name: module, and a line for the help, which so need not import them all.
 COMMANDS: Final = {
     "bench": ("bench", "Time a build with and without smpmake, on one CPU and on more."),
+    "check": ("check", "Build one command at a time, and say what the makefiles forgot."),
     "compare": ("compare", "Say what got slower between two builds."),
     "completion": (
         "completion",

@@ -157,6 +157,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "SOMETIMES_TOOLS": [*makes.SOMETIMES_TOOLS],
     "FILE_COMMANDS": [*makes.FILE_COMMANDS],
     "MAKEFILE_TOOLS": sorted(makes.READERS),
+    "GNU_MAKES": [*makes.GNU],
     "REMEMBERED": [*remembered.READERS],
     "REMEMBERED_ARCHIVERS": [*remembered.ARCHIVERS],
     "REMEMBERED_INDEXERS": [*remembered.INDEXERS],

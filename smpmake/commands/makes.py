@@ -11,6 +11,8 @@ from typing import Final
 WMAKES: Final = frozenset({"wmake", "bwmake"})
 #: Makes that look at the files that their makefiles name, and are shown a serial build's.
 READERS: Final = frozenset({"make", "gmake", "bmake", "pmake", "fmake", "remake"}) | WMAKES
+#: Names of GNU make, which can be asked for its rules.
+GNU: Final = ("gmake", "make")
 #: Drivers that read a command's dependency file the moment the command ends.
 READ_BACK: Final = frozenset({"ninja", "samu"})
 #: Drivers that run their commands in parallel by themselves.

@@ -88,6 +88,25 @@ static SLOW void open_seen(struct opened *opened, const struct call *call, int d
 		try(opened, call, elsewhere);
 }
 
+/* What a recipe has looked for in vain. */
+static void note_absence(int dir, const char *path)
+{
+	if (notes_recipes() && (errno == ENOENT || errno == ENOTDIR))
+		guard_note('v', dir, path);
+}
+
+/* What it has looked at, or for: a make looks at everything that its rules name, and of what is
+ * there only a shell's tests say that it was to be there. */
+static void note_look(int result, int dir, const char *path)
+{
+	if (!notes_recipes() || guard.is_make)
+		return;
+	if (result != 0)
+		note_absence(dir, path);
+	else if (guard.lists_names)
+		guard_note('t', dir, path);
+}
+
 /* What a job opens to read it. */
 static void open_as_job(struct opened *opened, const struct call *call, int dir, const char *path)
 {
@@ -104,8 +123,10 @@ static void open_as_job(struct opened *opened, const struct call *call, int dir,
 	}
 	if (!is_plainly)
 		open_seen(opened, call, dir, path);
-	if (opened->fd < 0)
+	if (opened->fd < 0) {
 		guard_unnote(note);
+		note_absence(dir, path);
+	}
 }
 
 static void open_otherwise(struct opened *opened, const struct call *call, int dir,
@@ -113,16 +134,19 @@ static void open_otherwise(struct opened *opened, const struct call *call, int d
 {
 	struct folder folder;
 	enum opening aim = opens(dir, path, call->flags);
+	if (WRITES(call->flags))
+		notes_new(dir, path);
 	/* Before it is there: who lists its folder may be told of it. */
-	char *note =
-	    guard.trace != NULL ? guard_note(aim == FOR_READING ? 'r' : 'w', dir, path) : NULL;
+	char *note = guard.trace != NULL ? guard_note(letter_of(call->flags), dir, path) : NULL;
 	folder_before(&folder, call->flags & O_CREAT, dir, path);
 	try(opened, call, NULL);
 	folder_after(&folder, dir, path);
 	if (aim == MAKING && !opened->is_stream && opened->fd >= 0)
 		undo_opened(opened->fd);
-	if (opened->fd < 0)
+	if (opened->fd < 0) {
 		guard_unnote(note);
+		note_absence(dir, path);
+	}
 }
 
 static void open_it(struct opened *opened, const struct call *call)
@@ -252,8 +276,11 @@ int look_at(const struct call *call, show_answer *show, void *to, void *plain)
 	ANY_PAGE(page);
 	int dir = call->dir;
 	const char *path = call->path;
-	if (guard_quiet())
-		return (int)call_with(call, NULL);
+	if (guard_quiet()) {
+		int result = (int)call_with(call, NULL);
+		note_look(result, dir, path);
+		return result;
+	}
 	if (!(call->flags & AT_SYMLINK_NOFOLLOW))
 		follow_process(&dir, &path, &page);
 	if (guard.trace != NULL && !guard.is_make) {

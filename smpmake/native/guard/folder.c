@@ -26,7 +26,8 @@ void folder_before(struct folder *folder, int may, int dir, const char *path)
 	int before = errno;
 	struct stat info;
 	folder->matters = 0;
-	if (!may || guard.trace == NULL || is_inert() || path == NULL || is_session(path))
+	if (!may || guard.trace == NULL || guard.trace->recipes || is_inert() || path == NULL ||
+	    is_session(path))
 		return;
 	ON_PAGE(room);
 	const char *name = folder_of(path, room);

@@ -64,6 +64,8 @@ struct guard {
 	const char *values[V_COUNT];
 	size_t own_size;    /* of the session's folder, with its slash, in the socket's name */
 	size_t litter_size; /* of that in our trace */
+	uint32_t recipe;    /* what those are told that we start, where recipes are told apart */
+	char of_recipe[12]; /* and the number that our notes have */
 };
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
@@ -85,6 +87,12 @@ static inline int is_inert(void)
 static inline int guard_quiet(void)
 {
 	return __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE) == 0 || is_inert();
+}
+
+/* Whether what we do is noted for a whole build, recipe by recipe. */
+static inline int notes_recipes(void)
+{
+	return guard.trace != NULL && guard.trace->recipes;
 }
 
 /* Whether a path leads into the session's own folder, where nobody waits for anything and nothing

@@ -106,19 +106,48 @@ static inline void watches(int dir, const char *path)
 		guard_see_listing(dir, path);
 }
 
+/* How a file is opened, for its note; a new file is only written to. */
+static inline char letter_of(int flags)
+{
+	if (!WRITES(flags))
+		return 'r';
+	if (!notes_recipes() || flags & (O_TRUNC | O_EXCL))
+		return 'w';
+	return flags & O_APPEND ? 'a' : flags & O_RDWR ? 'R' : 'w';
+}
+
+/* A note that is made only where recipes are told apart. */
+static inline void notes(char letter, int dir, const char *path)
+{
+	if (notes_recipes())
+		guard_note(letter, dir, path);
+}
+
+/* A name that is about to come, or to mean something else than before. */
+static inline void notes_new(int dir, const char *path)
+{
+	if (notes_recipes() && is_there(dir, path))
+		guard_note_contents(dir, path);
+	else
+		notes('n', dir, path);
+}
+
 /* What will be opened by others, or in the place of something open: whatever comes of it. */
 static inline void reopens(int dir, const char *path, int flags)
 {
 	ANY_PAGE(led);
 	follow_process(&dir, &path, &led);
 	opens(dir, path, flags);
+	if (WRITES(flags))
+		notes_new(dir, path);
 	if (guard.trace != NULL)
-		guard_note(WRITES(flags) ? 'w' : 'r', dir, path);
+		guard_note(letter_of(flags), dir, path);
 }
 
 static inline void cuts(int dir, const char *path)
 {
 	changes(dir, path);
+	notes('R', dir, path);
 	if (undo_is_on())
 		undo_data(dir, path);
 }
@@ -171,6 +200,8 @@ static inline void makes(int dir, const char *path)
 static inline void makes_folder(int dir, const char *path)
 {
 	changes_folder(dir, path, 1);
+	if (notes_recipes())
+		notes(is_there(dir, path) ? 'K' : 'k', dir, path);
 	comes(dir, path);
 }
 
@@ -178,6 +209,10 @@ static inline void makes_folder(int dir, const char *path)
 static inline int goes(int dir, const char *path, unsigned kinds)
 {
 	removes(dir, path);
+	if (notes_recipes() && is_there(dir, path)) {
+		guard_note_contents(dir, path);
+		guard_note('d', dir, path);
+	}
 	return undo_is_on() && undo_remove(dir, path, kinds);
 }
 
@@ -194,6 +229,11 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 	if (guard_quiet() || !fails(from_dir, from, to_dir, to, flags) || guard_knows(to))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
+	if (notes_recipes() && is_there(from_dir, from)) {
+		notes('r', from_dir, from);
+		notes('d', from_dir, from);
+	}
+	notes_new(to_dir, to);
 	if (guard.trace != NULL)
 		guard_note('w', to_dir, to);
 	if (undo_is_on())
@@ -209,6 +249,8 @@ static inline void links(int from_dir, const char *from, int to_dir, const char 
 		follow_process(&dir, &file, &led);
 	if (!guard_quiet())
 		guard_see_move(dir, file, to_dir, to, ASK_LINK);
+	notes('r', dir, file);
+	notes_new(to_dir, to);
 	if (guard.trace != NULL)
 		guard_note('w', to_dir, to);
 	if (undo_is_on())
@@ -219,6 +261,8 @@ static inline void aliases(const char *target, int dir, const char *path)
 {
 	if (!guard_quiet())
 		guard_see_alias(target, dir, path);
+	if (notes_recipes() && !is_there(dir, path))
+		notes('s', dir, path);
 	if (undo_is_on())
 		undo_new(dir, path);
 }

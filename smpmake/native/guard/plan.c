@@ -37,8 +37,8 @@ static size_t count_of(char *const *list)
 static int is_ours(const char *variable)
 {
 	static const a_name names[] = {
-	    "SOCKET=", "BOARD=",  "GUARD=",     "SHIMS=", "BUILD=", "COMMAND=",
-	    "TRACE=",  "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  ""};
+	    "SOCKET=", "BOARD=",     "GUARD=", "SHIMS=", "BUILD=",  "COMMAND=", "TRACE=",
+	    "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  "RECIPE=", ""};
 	if (strncmp(variable, OURS, sizeof OURS - 1) != 0)
 		return 0;
 	variable += sizeof OURS - 1;
@@ -99,6 +99,28 @@ static char *sanitizer_text(struct plan *plan, const char *options)
 	return ended(plan, at);
 }
 
+/* What a make is asked for, whoever has taken it out of its environment: behind its letters, if it
+ * begins with some.  NULL: nothing is missing. */
+static char *flags_text(struct plan *plan, const char *flags)
+{
+	static const a_name makes[] = {GNU_MAKES, ""};
+	const char *name = plan->argv != NULL ? plan->argv[0] : NULL, *slash;
+	if (!notes_recipes() || name == NULL)
+		return NULL;
+	if (!is_among((slash = strrchr(name, '/')) != NULL ? slash + 1 : name, makes) ||
+	    (flags != NULL && strstr(flags, CHECK_FLAGS) != NULL))
+		return NULL;
+	flags = flags != NULL ? flags : "";
+	size_t first = strcspn(flags, " ");
+	char *at = stpcpy(plan->at, "MAKEFLAGS=");
+	if (first > 0 && (*flags == '-' || memchr(flags, '=', first) != NULL))
+		first = 0;
+	at = stpcpy(mempcpy(at, flags, first), CHECK_FLAGS);
+	if (flags[first] != '\0')
+		at = stpcpy(stpcpy(at, flags[first] != ' ' ? " " : ""), flags + first);
+	return ended(plan, at);
+}
+
 static char *number_text(struct plan *plan, const char *name, uint32_t number)
 {
 	put_number(plan->at, name, number);
@@ -115,11 +137,13 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 	    nature.takes_guard || tool ? NULL : search_text(plan, value_in(env, "PATH=", 5));
 	char *sanitizer =
 	    nature.checks_order ? sanitizer_text(plan, value_in(env, "ASAN_OPTIONS=", 13)) : NULL;
+	char *flags = flags_text(plan, value_in(env, "MAKEFLAGS=", 10));
 	size_t n = 0;
 	for (; env != NULL && *env != NULL; env++)
 		if (!is_ours(*env) && strncmp(*env, "LD_PRELOAD=", 11) != 0 &&
 		    !(search != NULL && strncmp(*env, "PATH=", 5) == 0) &&
-		    !(sanitizer != NULL && strncmp(*env, "ASAN_OPTIONS=", 13) == 0))
+		    !(sanitizer != NULL && strncmp(*env, "ASAN_OPTIONS=", 13) == 0) &&
+		    !(flags != NULL && strncmp(*env, "MAKEFLAGS=", 10) == 0))
 			plan->env[n++] = *env;
 	for (int i = 0; i < V_COUNT; i++)
 		if (guard.values[i] != NULL)
@@ -132,6 +156,10 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 		plan->env[n++] = search;
 	if (sanitizer != NULL)
 		plan->env[n++] = sanitizer;
+	if (flags != NULL)
+		plan->env[n++] = flags;
+	if (notes_recipes())
+		plan->env[n++] = number_text(plan, OURS "RECIPE=", guard.recipe);
 	plan->env[n++] = number_text(
 	    plan, OURS "CALLER=", nature.takes_guard ? (uint32_t)kernel(SYS_getpid) : 0);
 	if (guard.unguarded != 0)
@@ -261,7 +289,8 @@ static size_t size_of_plan(const struct program *program)
 	size_t pointers = count_of(env) + V_COUNT + EXTRA + program->listed + 1;
 	size_t texts = text_size(value_in(env, "LD_PRELOAD=", 11)) +
 	               text_size(value_in(env, "PATH=", 5)) +
-	               text_size(value_in(env, "ASAN_OPTIONS=", 13)) + 2 * VARIABLE_SIZE + SMALL;
+	               text_size(value_in(env, "ASAN_OPTIONS=", 13)) +
+	               text_size(value_in(env, "MAKEFLAGS=", 10)) + 2 * VARIABLE_SIZE + SMALL;
 	return pointers * sizeof(char *) + texts + SHIM_SIZE + 2 * PATH_MAX + 64;
 }
 
@@ -319,6 +348,9 @@ long start_program(const struct program *program)
 	struct held_at_exec *held = program->is_exec && is_known ? pages_leave(memory, size) : NULL;
 	long result = call_with(&call, is_planned ? plan.path : NULL);
 	int after = errno;
+	int why = result < 0 ? after : program->is_exec ? 0 : (int)result;
+	if (is_planned && (why == ENOENT || why == ENOTDIR))
+		notes('v', plan.dir, plan.path);
 	pages_keep(held);
 	pages_give(memory, size);
 	if (program->actions != NULL && plan.dir >= 0)

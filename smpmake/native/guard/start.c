@@ -2,8 +2,10 @@
 #include "guard.h"
 #include "kernel.h"
 #include "notes.h"
+#include "pages.h"
 #include "tokens.h"
 #include "tools.h"
+#include "words.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -17,7 +19,7 @@
 
 /* What is said to this process alone, beside the variables of the session. */
 struct said {
-	char *caller, *unguarded; /* the values */
+	char *caller, *unguarded, *recipe; /* the values */
 };
 
 /* The copies, and where there is room for those that are too long for it. */
@@ -70,6 +72,9 @@ static int read_environment(char **env, struct said *said)
 		else if (said->unguarded == NULL &&
 		         (value = value_behind(*env, OURS "UNGUARDED")) != NULL)
 			said->unguarded = value;
+		else if (said->recipe == NULL &&
+		         (value = value_behind(*env, OURS "RECIPE")) != NULL)
+			said->recipe = value;
 		else
 			take_variable(*env, &used);
 	}
@@ -93,6 +98,12 @@ static void find_interpreter(void)
 			guard.interpreter = (const char *)(bias + header[i].p_vaddr);
 }
 
+static void put_digits(char *to, uint32_t number)
+{
+	for (int i = CALLER_DIGITS; i-- > 0; number /= 10)
+		to[i] = (char)('0' + number % 10);
+}
+
 /* Whether the process that started us has a guard: then it left its number, or that of ours where
  * it became us.  Ours takes its place, for what libc starts for us unseen. */
 static int parent_is_guarded(char *caller)
@@ -104,8 +115,7 @@ static int parent_is_guarded(char *caller)
 	if (number == own)
 		return 1;
 	if (strlen(caller) == CALLER_DIGITS)
-		for (int i = CALLER_DIGITS; i-- > 0; own /= 10)
-			caller[i] = (char)('0' + own % 10);
+		put_digits(caller, (uint32_t)own);
 	return number == kernel(SYS_getppid);
 }
 
@@ -122,13 +132,51 @@ static void know_the_program(char **argv)
 		strcpy(guard.name, name);
 }
 
+/* The file of a whole build is as long as it may ever be, and has room for a part of that. */
+static void map_trace(void)
+{
+	guard.trace =
+	    mapped(guard.values[V_TRACE], 0, sizeof(struct trace), PROT_READ | PROT_WRITE);
+	if (guard.trace == NULL || !guard.trace->recipes)
+		return;
+	long whole =
+	    kernel(SYS_mremap, guard.trace, sizeof(struct trace), TRACE_LONGEST, MREMAP_MAYMOVE);
+	if (whole == -1) { /* a limit of memory */
+		__atomic_fetch_add(&guard.trace->lost, 1, __ATOMIC_RELAXED);
+		kernel(SYS_munmap, guard.trace, sizeof(struct trace));
+	}
+	guard.trace = whole != -1 ? (struct trace *)whole : NULL;
+}
+
+/* Which recipe this process is part of.  What a make starts is told that it is a recipe's first
+ * process, by the number 0; whoever that is hands its own on. */
+static void know_the_recipe(char *digits, char **argv, char **env)
+{
+	uint32_t own = (uint32_t)kernel(SYS_getpid), number;
+	ON_PAGE(folder);
+	if (digits == NULL || folder == NULL)
+		return;
+	number = (uint32_t)strtoul(digits, NULL, 10);
+	guard_notes_are_of(number != 0 ? number : own);
+	if (number == 0)
+		guard_note_number('c', (uint32_t)kernel(SYS_getppid), NULL);
+	if (guard.is_make && kernel(SYS_getcwd, folder, PATH_MAX) > 0) {
+		guard_note_number('m', own, folder);
+		guard_notes_are_of(own);
+		part_words(own, argv, env);
+	}
+	guard.recipe = guard.is_make ? 0 : number != 0 ? number : own;
+	if (strlen(digits) == CALLER_DIGITS)
+		put_digits(digits, guard.recipe);
+}
+
 void guard_begin(int argc, char **argv, char **env);
 /* By DT_INIT (hatch_build.py): a table of constructors would lie on a page that nobody needs. */
 void guard_begin(int argc, char **argv, char **env)
 {
 	int before = errno;
 	(void)argc;
-	struct said said = {NULL, NULL};
+	struct said said = {NULL, NULL, NULL};
 	if (read_environment(env, &said) == 0) {
 		const struct board *board =
 		    mapped(guard.values[V_BOARD], 0, sizeof(struct board), PROT_READ);
@@ -147,10 +195,11 @@ void guard_begin(int argc, char **argv, char **env)
 			know_the_program(argv);
 			find_interpreter();
 			if (guard.values[V_TRACE] != NULL)
-				guard.trace = mapped(guard.values[V_TRACE], 0, sizeof(struct trace),
-				                     PROT_READ | PROT_WRITE);
+				map_trace();
 			if (guard.trace != NULL) {
 				guard.litter_size = strnlen(guard.trace->litter, TRACE_LITTER);
+				if (guard.trace->recipes)
+					know_the_recipe(said.recipe, argv, env);
 				guard_note_program();
 			}
 			guard_borrow(argv, env);
@@ -163,6 +212,6 @@ void guard_end(void);
 /* By DT_FINI. */
 void guard_end(void)
 {
-	if (guard.trace != NULL && !is_inert())
+	if (guard.trace != NULL && !guard.trace->recipes && !is_inert())
 		guard_note_waiting();
 }

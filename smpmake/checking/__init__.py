@@ -1,0 +1,1 @@
+"""`smpmake check`: what a makefile forgot, from one serial build."""

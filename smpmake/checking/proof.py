@@ -1,0 +1,184 @@
+"""Proofs: the order that no rule forbids is tried, and what the reader then finds is looked at."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from smpmake.checking.advice import Advice
+from smpmake.checking.events import Build, Make, Recipe, chain
+from smpmake.checking.findings import Kind
+from smpmake.checking.trial import attempt
+
+PROVED, NOT_SHOWN = "proved", "not shown"
+#: Kinds of which the reader's target does not come to its end without the other.
+_LACKS: Final = frozenset({Kind.READS, Kind.MADE_ELSEWHERE, Kind.FOLDER})
+#: How often two recipes are run at once that neither order shows to be in each other's way.
+_AT_ONCE: Final = 3
+_WRITES: Final = frozenset("wRas")
+
+
+def prove(advices: Iterable[Advice], build: Build, top: str, clean: str = "") -> None:
+    """Says of each advice whether a trial shows it.  Raises NoTrialError.
+
+    clean  a command that leaves the tree as before the build, in place; "": an overlay is used.
+    """
+    advices = list(advices)
+    for each in advices:
+        why = _obstacle(each, top, clean)
+        each.proof = f"{NOT_SHOWN}: {why}" if why else ""
+    last = {event.path: event.recipe for event in build.events if event.kind in _WRITES}
+    cases = [_Case(each, last, top) for each in advices if not each.proof]
+    for case in cases:  # in place the first trial changes what the others are compared with
+        case.proves(build, clean, [])
+        more = case.missing(advices)
+        if more and not case.is_shown:
+            case.proves(build, clean, more)
+        for _ in range(_AT_ONCE if case.may_meet else 0):
+            if not case.is_shown:
+                case.proves(build, clean, ["-j2", *more])
+
+
+def _obstacle(each: Advice, top: str, clean: str) -> str:
+    """Why there is no trial; "" if there is one."""
+    if each.kind is Kind.SOURCE:
+        return "it matters for the next build, not for the order of this one"
+    if each.make is None or each.make.said is None:
+        return "smpmake does not know how to make this alone"
+    if not clean and not f"{each.make.folder}/".startswith(f"{top}/"):
+        return f"its make works outside of {top}, where a trial would change files"
+    return ""
+
+
+class _Case:
+    """One advice: its reader is made alone, or behind the other."""
+
+    def __init__(self, advice: Advice, last: dict[str, Recipe], top: str) -> None:
+        assert advice.make is not None
+        self._advice, self._top, self._make = advice, top, advice.make
+        self._reader = advice.readers[0]
+        self._goals = _goals(advice, self._reader)
+        self.is_shown = False
+        self._paths = set(advice.paths)
+        self._made = [
+            path for path, recipe in last.items() if _is_of(recipe, self._make, self._reader)
+        ]
+        wanted = dict.fromkeys((*self._made, *advice.paths))
+        self._before = {path: _sum(path) for path in wanted if os.path.isfile(path)}
+
+    @property
+    def may_meet(self) -> bool:
+        """Whether it matters that two recipes run at once, and not in which order."""
+        return self._advice.kind in (Kind.REMOVES, Kind.BOTH_WRITE) and len(self._goals) > 1
+
+    def missing(self, advices: Iterable[Advice]) -> list[str]:
+        """What the goals lack by other advices: without it the trial fails before its time."""
+        found = [
+            each.other
+            for each in advices
+            if each.make is self._make
+            and each.kind in _LACKS
+            and each.other != self._advice.other
+            and not set(self._goals).isdisjoint(each.readers)
+        ]
+        return [name for name in dict.fromkeys(found) if name not in self._goals]
+
+    def proves(self, build: Build, clean: str, first: list[str]) -> None:
+        """Runs the trial, behind other words, and writes into the advice what it shows."""
+        goals = [*first, *self._goals]
+        trial = attempt(self._make, goals, build, self._top, clean, list(self._before))
+        self._status, self._sums = trial.build.status, trial.sums
+        self._done: dict[str, set[str]] = {}
+        makes = [make for make in trial.build.makes if make.folder == self._make.folder]
+        self._lost: set[str] = set()  # what one of both had written, and does not find again
+        wrote: set[tuple[str, str]] = set()
+        for event in trial.build.events:
+            for target in (self._reader, self._advice.other):
+                if not any(_is_of(event.recipe, make, target) for make in makes):
+                    continue
+                if target == self._reader:
+                    self._done.setdefault(event.kind, set()).add(event.path)
+                if event.kind in "wRs":
+                    wrote.add((target, event.path))
+                elif event.kind == "v" and (target, event.path) in wrote:
+                    self._lost.add(event.path)
+        shown = self._shown() if self._done else ""
+        words = f"`make {' '.join(goals)}`"
+        state = PROVED if shown else NOT_SHOWN
+        self.is_shown = bool(shown)
+        self._advice.proof = f"{state}: {words} {shown or self._excuse()}"
+
+    def _did(self, kinds: str) -> set[str]:
+        return set().union(*(self._done.get(kind, set()) for kind in kinds))
+
+    def _changed(self, paths: Iterable[str]) -> list[str]:
+        return [path for path in paths if path in self._before and self._is_other(path)]
+
+    def _is_other(self, path: str) -> bool:
+        return self._sums.get(path) != self._before[path]
+
+    def _name(self, paths: Collection[str]) -> str:
+        return os.path.relpath(min(paths), self._top)
+
+    def _shown(self) -> str:
+        """What the reader did that it does not do in a serial build; "" for nothing."""
+        kind = self._advice.kind
+        if kind is Kind.BOTH_WRITE:
+            return self._shows_two_writers()
+        if kind is Kind.FOLDER:
+            return self._shows_no_folder()
+        if kind in (Kind.OLD, Kind.IN_VAIN):
+            found = self._did("rR") & self._paths
+            how = f"has {self._advice.readers[0]} read {self._name(found)}" if found else ""
+        else:
+            found = self._did("v") & self._paths
+            how = f"does not find {self._name(found)}" if found else ""
+        changed = self._changed(self._made)
+        if found and self._status:
+            return f"{how}, and fails"
+        return f"{how}, and {self._name(changed)} has other bytes" if found and changed else ""
+
+    def _shows_two_writers(self) -> str:
+        wrote = self._did("wRs") & self._paths
+        other = self._changed(self._advice.paths)
+        if wrote and any(finding.reader.pid == 0 for finding in self._advice.findings):
+            return f"runs a second recipe that writes {self._name(wrote)}"
+        if wrote and other:
+            return f"leaves other bytes in {self._name(other)}"
+        lost = self._lost & self._paths
+        return f"does not find {self._name(lost)}, and fails" if lost and self._status else ""
+
+    def _shows_no_folder(self) -> str:
+        inside = {path for path in self._did("v") if os.path.dirname(path) in self._paths}
+        if inside and self._status:
+            return f"fails, for {self._name(inside)} has no folder yet"
+        files = self._did("w") & self._paths
+        return f"makes a file of {self._name(files)}" if files else ""
+
+    def _excuse(self) -> str:
+        if not self._done:
+            return f"did not come to the recipe of {self._reader}"
+        if self._status:
+            return "fails for another reason"
+        return "has the same result"
+
+
+def _is_of(recipe: Recipe, make: Make, target: str) -> bool:
+    """Whether a recipe is that of a target, or is of a make below it."""
+    return any(each.make is make and each.target == target for each in chain(recipe))
+
+
+def _goals(each: Advice, reader: str) -> list[str]:
+    """What is made, in this order: another than that of the serial build."""
+    if each.kind in (Kind.OLD, Kind.IN_VAIN, Kind.REMOVES):
+        return [each.other, reader]
+    if each.kind is Kind.BOTH_WRITE and each.findings[0].reader.pid:
+        return [reader, each.other]
+    return [reader]
+
+
+def _sum(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,127 @@
+"""Trials: targets are made alone by the make that decides about their order, once its products
+are gone: in place behind a command of the user's that cleans, or in an overlay of the tree at the
+same path (configured trees hold absolute paths), in a mount namespace of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from smpmake.checking.events import Build, Make, build_of, chain
+from smpmake.checking.watch import run, serial
+from smpmake.errors import SmpmakeError
+
+#: Files: what goes first, folders that do, what is looked at in the end, and where that is told.
+_FILES: Final = ("gone", "folders", "made", "sums")
+_TRY: Final = """
+cd "$1" || exit 125
+xargs -0 -r rm -f -- <"$2/gone"
+xargs -0 -r rmdir -- <"$2/folders" 2>/dev/null
+start=$1 notes=$2; shift 2
+echo begun >"$notes/sums"
+"$@"
+status=$?
+cd "$start" && xargs -0 -r sha256sum -b -- <"$notes/made" >>"$notes/sums" 2>/dev/null
+exit $status
+"""
+_OVERLAY: Final = """
+top=$1 room=$2; shift 2
+mount -t tmpfs smpmake "$room" && mkdir "$room/upper" "$room/work" || exit 125
+where=lowerdir=$top,upperdir=$room/upper,workdir=$room/work
+mount -t overlay -o "$where" smpmake "$top" || exit 125
+exec "$@"
+"""
+#: Options of make whose argument may be the next word.
+_WITH_VALUE: Final = frozenset(
+    {"-C", "-f", "-I", "-o", "-W", "--directory", "--file", "--makefile", "--include-dir"}
+    | {"--old-file", "--assume-old", "--what-if", "--new-file", "--assume-new", "--eval", "-E"}
+)
+
+
+class NoTrialError(SmpmakeError):
+    """Nothing can be tried here; the message says what to do."""
+
+
+class Trial(NamedTuple):
+    """What happened when targets were made alone.
+
+    sums  of the files that were asked for, by path.
+    """
+
+    build: Build
+    sums: dict[str, str]
+
+
+def alone(argv: Sequence[str], goals: Sequence[str]) -> list[str]:
+    """A make's words with other goals."""
+    kept, words = [argv[0]], iter(serial(argv)[1:])
+    for word in words:
+        if word in _WITH_VALUE:
+            kept += [word, next(words, "")]
+        elif word.startswith("-") or "=" in word:
+            kept.append(word)
+    return [*kept, *goals]
+
+
+def attempt(
+    make: Make, goals: Sequence[str], build: Build, top: str, clean: str, wanted: Sequence[str]
+) -> Trial:
+    """Makes goals in this order.  Raises NoTrialError.
+
+    wanted  files of which the contents are compared later.
+    """
+    assert make.said is not None
+    command = alone(make.said.argv, goals)
+    with _notes(build, make, top, wanted, bare=bool(clean)) as notes:
+        words = ["sh", "-c", _TRY, "sh", make.began_in, str(notes), *command]
+        if clean:
+            first = f'cd "$1" && ({clean}\n) >&2 && shift && exec "$@"'
+            words = ["sh", "-c", first, "sh", top, *words]
+        else:
+            _require(top)
+            inside = ["sh", "-c", _OVERLAY, "sh", top, str(notes / "room"), *words]
+            words = ["unshare", "--mount", *(["--map-root-user"] if os.getuid() else []), *inside]
+        watched = run(words, make.began_in, make.said.environment, quiet=True)
+        told = (notes / "sums").read_text(errors="surrogateescape").splitlines()
+        if not told and clean:
+            raise NoTrialError(f"`{clean}` failed: smpmake can prove nothing without a clean tree")
+        if not told:
+            raise NoTrialError(
+                "smpmake cannot mount an overlay here: use --clean COMMAND, or be root"
+            )
+    pairs = (line.partition(" *") for line in told[1:])
+    return Trial(build_of(watched), {path: digest for digest, star, path in pairs if star})
+
+
+def _require(top: str) -> None:
+    if set(top) & set(":,\\\\"):
+        raise NoTrialError(f"{top}: no overlay can have such a name: use --clean COMMAND")
+
+
+@contextmanager
+def _notes(
+    build: Build, make: Make, top: str, wanted: Sequence[str], *, bare: bool
+) -> Iterator[Path]:
+    """A folder with lists for a trial.  What makes outside have made stays."""
+    born: dict[str, None] = {}
+    folders: dict[str, None] = {}
+    for event in build.events:
+        inside = any(each.make is make for each in chain(event.recipe))
+        if inside and event.path.startswith(f"{top}/") and not bare:
+            if event.kind in "ns":
+                born[event.path] = None
+            elif event.kind == "k":
+                folders[event.path] = None
+    with tempfile.TemporaryDirectory(prefix="smpmake-proof-") as name:
+        path = Path(name)
+        (path / "room").mkdir()
+        lists = (born, sorted(folders, key=len, reverse=True), wanted, ())
+        for file, entries in zip(_FILES, lists, strict=True):
+            data = b"".join(os.fsencode(entry) + b"\0" for entry in entries)
+            (path / file).write_bytes(data)
+        yield path
