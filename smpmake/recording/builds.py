@@ -35,9 +35,9 @@ def of_build(build: Build) -> dict[str, Any]:
     }
 
 
-def to_files(found: list[list[int]] | None) -> tuple[FileId, FileId] | None:
+def to_files(found: list[list[int]]) -> tuple[FileId, FileId]:
     """Which files a driver prints to."""
-    return (FileId(*found[0]), FileId(*found[1])) if found is not None else None
+    return FileId(*found[0]), FileId(*found[1])
 
 
 def of_settings(settings: Settings) -> dict[str, Any]:

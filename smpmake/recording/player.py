@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from smpmake.config import Settings
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
 from smpmake.engine.pool import OnLost, OnResult
@@ -188,7 +189,7 @@ class Player:
         self._pool: Shell
         self._engine: Engine
         self._journal: UndoJournal
-        self._backend: LocalBackend
+        self._backend: _Backend
         self._board: Scoreboard
 
     def play(self, until: int | None = None) -> Difference | None:
@@ -268,12 +269,7 @@ class Player:
         self.seams.attach(self._engine, self._board)
         if not self._compares:
             self.seams.board = None
-        backend = self._backend = self.world.within(
-            None, lambda: LocalBackend(settings, slots, head["program"])
-        )
-        backend._engine = self._engine
-        out, err = (FileId(*each) for each in head["output"])
-        backend._own_output = (out, err)
+        self._backend = self.world.within(None, lambda: _Backend(settings, head, self._engine))
         if settings.history:
             self._engine.capacity.memory.awaits_forecast = True
 
@@ -281,7 +277,7 @@ class Player:
         build = Build(
             data["id"],
             to_settings(data["rules"]),
-            to_files(data["output"]),
+            to_files(data["output"]) if data["output"] is not None else None,
             began=data["began"],
             has_wmake=data["has_wmake"],
             outer=self._engine.builds[data["outer"]] if data["outer"] is not None else None,
@@ -293,14 +289,13 @@ class Player:
             record = BuildRecord(
                 *(head["command"], head["cwd"], head["slots"], 1, ""), wall_clock=build.began
             )
-            build.begin(record)
-            self._backend._build, self._backend._record = build, record
+            self._backend.begin(build, record)
         self.seams.remembers(build, failures=data["known"], silence=data["silence"])
         self._engine.add_build(build)
 
     def _transcribe(self, entry: Entry, files: Any) -> None:
         transcript = Transcript(self._engine.printer, 1, lambda: None)
-        self._backend._build.output.transcribe(transcript, FileId(*files[0]))
+        self._backend.build.output.transcribe(transcript, FileId(*files[0]))
         self.seams.transcribes(transcript)
 
     def _invoke(self, entry: Entry, data: Any) -> None:
@@ -334,7 +329,7 @@ class Player:
             self._engine.lease_ended(self.seams.jobs[number])
 
     def _stop_build(self, entry: Entry, data: Any) -> None:
-        self._backend._stopped = data[1]
+        self._backend.note_stop(data[1])
         self._engine.stop_build(self._engine.builds[data[0]], data[1])
 
     def _forget_build(self, entry: Entry, name: str) -> None:
@@ -346,7 +341,7 @@ class Player:
         self._engine.take_forecast(Forecast(past, data["tails"], sequel))
 
     def _driver_prints(self, entry: Entry, text: str) -> None:
-        transcript = self._backend._build.output.transcript
+        transcript = self._backend.build.output.transcript
         assert transcript is not None
         transcript.add_output(plain.bytes_of(text))
 
@@ -366,21 +361,44 @@ class Player:
         self._backend.start_over(whole=data[0], quietly=data[1])
 
     def _jobs_ended(self, entry: Entry, data: Any) -> None:
-        at_once(self._backend.jobs_ended(self._record))
+        at_once(self._backend.jobs_ended(self._backend.record))
 
     def _end(self, entry: Entry, data: Any) -> None:
-        self.seams.ends([self._backend._build])
+        self.seams.ends([self._backend.build])
 
     def _close(self, entry: Entry, data: Any) -> None:
-        self._record.driver_status = data[0]
-        self._backend._stopped = int(data[1])
+        self._backend.record.driver_status = data[0]
+        self._backend.note_stop(int(data[1]))
         at_once(self._backend.close())
 
+
+class _Backend(LocalBackend):
+    """The backend of a build that is played: it has an engine, and no server."""
+
+    def __init__(self, settings: Settings, head: dict[str, Any], engine: Engine) -> None:
+        super().__init__(settings, head["slots"], head["program"])
+        self._engine = engine
+        self._own_output = to_files(head["output"])
+
+    def begin(self, build: Build, record: BuildRecord) -> None:
+        """The driver is about to start."""
+        build.begin(record)
+        self._build, self._record = build, record
+
     @property
-    def _record(self) -> BuildRecord:
-        record = self._backend._record
-        assert record is not None
-        return record
+    def build(self) -> Build:
+        """The one that is played."""
+        return self._build
+
+    @property
+    def record(self) -> BuildRecord:
+        """Its record."""
+        assert self._record is not None
+        return self._record
+
+    def note_stop(self, number: int) -> None:
+        """A signal has ended the build, 0 for none."""
+        self._stopped = number
 
 
 class _Driver:
