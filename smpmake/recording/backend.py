@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from smpmake import variables
 from smpmake.config import Settings
 from smpmake.recording import plain
-from smpmake.recording.builds import Builds, of_journal, of_settings, watch_journal
+from smpmake.recording.builds import of_build, of_journal, of_settings, watch_journal
 from smpmake.recording.ends import Counted, Shell, Shim, settling, withdrawing
 from smpmake.recording.recorder import Recorder
 from smpmake.recording.seams import Seams
@@ -23,12 +23,15 @@ from smpmake.records import BuildRecord
 from smpmake.session.backend import TakenBack
 from smpmake.session.driver import Driver
 from smpmake.session.local import LocalBackend
-from smpmake.session.setup import BUILD, SessionSetup
+from smpmake.session.setup import SessionSetup
 
 if TYPE_CHECKING:
     from smpmake.capacity.tokens import Tokens
-    from smpmake.engine.command import Reply
+    from smpmake.engine.build import Build
     from smpmake.engine.engine import Engine
+    from smpmake.engine.pool import OnLost, OnResult
+    from smpmake.engine.replies import Reply
+    from smpmake.engine.sinks import Printer
     from smpmake.guard.scoreboard import Scoreboard
     from smpmake.protocol.wire import Invoke, Question
     from smpmake.undo.journal import UndoJournal
@@ -68,21 +71,29 @@ class RecordedBackend(LocalBackend):
 
     # ------------------------------------------------------------------ its beginning
 
+    async def open(
+        self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool
+    ) -> None:
+        """See Backend."""
+        squashed = self._seams.squashing(on_squash)
+        await super().open(record, squashed, is_repeatable=is_repeatable)
+
     def _serve(self, driver: Driver) -> None:
         from smpmake.server import factory
 
         seams, recorder = self._seams, self._recorder
+        assert self._record is not None
         recorder.begin(
             {
                 "tools": [dataclasses.asdict(tool) for tool in self._settings.tools],
                 "settings": of_settings(self._settings),
                 "slots": self._slots,
                 "folder": os.fspath(self.folder),
-                "command": self._build.driver,
+                "command": self._record.command,
                 "cwd": os.getcwd(),
                 "program": self._program,
                 "output": self._own_output,
-                "repeatable": self.is_repeatable,
+                "repeatable": self._is_repeatable,
             }
         )
         seams.install()
@@ -116,33 +127,55 @@ class RecordedBackend(LocalBackend):
             self._attach(engine, board)
             return engine
 
-        stopped, self._stopped = self._stopped, 0
-        rooms.create_engine = created
-        rooms.Pool = lambda *args, **named: Shell(seams, pool(*args, **named))
+        def hired(on_result: OnResult, on_lost: OnLost, *args: Any, **named: Any) -> Shell:
+            return Shell(seams, on_result, on_lost, lambda *those: pool(*those, *args, **named))
+
+        rooms.create_engine, rooms.Pool = created, hired
         try:
             super()._serve(driver)
         finally:
             rooms.create_engine, rooms.Pool = create, pool
-        assert self._engine is not None
-        self._engine.builds = Builds(seams)
-        self._engine.builds[BUILD] = self._build
-        if stopped:
-            self.stop(stopped)
+
+    def _transcribe(self, printer: Printer, stage: SessionSetup) -> None:
+        super()._transcribe(printer, stage)
+        output = self._build.output
+        if self._engine is not None:
+            self._recorder.enter(
+                "transcribe",
+                output.files,
+                lambda entry: self._seams.transcribes(output.transcript),
+            )
 
     def _attach(self, engine: Engine, board: Any) -> None:
         """Every call into the engine is an entry from now on."""
         seams, recorder = self._seams, self._recorder
         seams.attach(engine, board)
         calls: Any = engine
-        invoke, ask = engine.invoke, engine.ask
+        add_build, invoke, ask = engine.add_build, engine.invoke, engine.ask
 
-        def invoked(invocation: Invoke, reply: Reply, out: int, err: int, shim: int = 0) -> None:
-            data = {"invoke": plain.of_invoke(invocation, recorder.environment), "shim": shim}
+        def added(build: Build) -> None:
+            data = of_build(build)
+
+            def run(entry: Any) -> None:
+                seams.remembers(build, failures=data["known"], silence=data["silence"])
+                add_build(build)
+
+            recorder.enter("build", data, run)
+
+        def invoked(
+            build: Build | None, invocation: Invoke, reply: Reply, out: int, err: int, shim: int = 0
+        ) -> None:
+            data = {
+                "build": build.id if build is not None else None,
+                "invoke": plain.of_invoke(invocation, recorder.environment),
+                "shim": shim,
+            }
 
             def run(entry: Any) -> None:
                 self._system.call(out, f"out of {entry.number}")
                 self._system.call(err, f"err of {entry.number}")
-                invoke(invocation, Shim(seams, entry.number, reply), out, err, shim)
+                shown = Shim(seams, entry.number, reply)
+                invoke(build, invocation, shown, out, err, shim)
 
             recorder.enter("invoke", data, run)
 
@@ -157,13 +190,11 @@ class RecordedBackend(LocalBackend):
 
             return recorder.enter("ask", list(question), run)
 
-        calls.invoke, calls.ask = invoked, asked
+        calls.add_build, calls.invoke, calls.ask = added, invoked, asked
         self._entry(calls, "lease_ended", lambda job: job.number)
-        self._entry(calls, "stop", lambda build, number: [build.id, int(number)])
-        self._entry(calls, "forget", lambda build: build.id)
-        self._entry(calls, "expect", _of_forecast)
-        self._entry(calls, "end_strays", lambda: None)
-        self._entry(calls, "rest", lambda: None)
+        self._entry(calls, "stop_build", lambda build, number: [build.id, int(number)])
+        self._entry(calls, "forget_build", lambda build: build.id)
+        self._entry(calls, "take_forecast", _of_forecast)
 
     def _entry(self, owner: Any, name: str, data: Callable[..., Any]) -> None:
         call, recorder = getattr(owner, name), self._recorder
@@ -175,18 +206,18 @@ class RecordedBackend(LocalBackend):
 
     # ------------------------------------------------------------------ the session's calls
 
-    async def adopt(self, driver: Driver) -> None:
+    async def serve_driver(self, driver: Driver) -> None:
         """See Backend."""
+        serving = super().serve_driver(driver)
         if self._engine is None:
-            await super().adopt(driver)
+            await serving
         else:  # nothing is waited for
-            adopting = super().adopt(driver)
-            self._recorder.enter("adopt", driver.keeper.pid, lambda entry: at_once(adopting))
+            pid = driver.keeper.pid
+            self._recorder.enter("serve_driver", pid, lambda entry: at_once(serving))
 
-    def learn(self) -> list[str]:
+    def learn_failures(self) -> list[str]:
         """See Backend."""
-        learn = super().learn
-        return self._call("learn", None, learn)
+        return self._call("learn_failures", None, super().learn_failures)
 
     def take_back(self, *, everything: bool) -> TakenBack:
         """See Backend."""
@@ -198,18 +229,18 @@ class RecordedBackend(LocalBackend):
         start_over = super().start_over
         self._call("start_over", [whole, quietly], lambda: start_over(whole=whole, quietly=quietly))
 
-    async def settled(self) -> None:
+    async def commands_ended(self) -> None:
         """See Backend."""
         if not self._is_inside:
-            await super().settled()
+            await super().commands_ended()
 
-    async def drained(self, record: BuildRecord) -> None:
+    async def jobs_ended(self, record: BuildRecord) -> None:
         """See Backend."""
-        await self.settled()
-        draining = super().drained(record)
+        await self.commands_ended()
+        ending = super().jobs_ended(record)
         self._is_inside = True  # what it waits for it has waited for
         try:
-            self._call("drained", None, lambda: at_once(draining))
+            self._call("jobs_ended", None, lambda: at_once(ending))
         finally:
             self._is_inside = False
 

@@ -8,46 +8,36 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpmake.config import Settings
 from smpmake.protocol import layout
+from smpmake.protocol.wire import FileId
 from smpmake.recording.seams import Seams
 from smpmake.recording.substitutes import same
 from smpmake.recording.system import JOURNAL
-from smpmake.recording.world import Entry, World
+from smpmake.recording.world import World
 
 if TYPE_CHECKING:
     from smpmake.engine.build import Build
     from smpmake.undo.journal import UndoJournal
 
 
-class Builds(dict[str, "Build"]):
-    """The builds of an engine: one that begins is an entry."""
-
-    def __init__(self, seams: Seams) -> None:
-        super().__init__()
-        self._seams = seams
-
-    def __setitem__(self, name: str, build: Build) -> None:
-        def run(entry: Entry) -> None:
-            self._seams.begins(build)
-            super(Builds, self).__setitem__(name, build)
-
-        self._seams.world.enter("build", of_build(build), run)
-
-
 def of_build(build: Build) -> dict[str, Any]:
     """A build that begins, as JSON has it."""
+    is_outer = build.outer is None
     return {
         "id": build.id,
         "rules": of_settings(build.rules),
-        "driver_output": build.driver_output,
+        "output": build.output.files,
         "began": build.began,
-        "wmakes": build.wmakes,
-        "driver": build.driver,
+        "has_wmake": build.tools.has_wmake,
         "outer": build.outer.id if build.outer is not None else None,
-        "undo": build.undo is not None,
-        "transcript": build.transcript._fd if build.transcript is not None else None,
-        "known": build.known_failures is not None,
-        "silence": build.silence is not None,
+        "undo": is_outer and build.undoing.journal is not None,
+        "known": is_outer and build.promises.known_failures is not None,
+        "silence": is_outer and build.promises.silence is not None,
     }
+
+
+def to_files(found: list[list[int]]) -> tuple[FileId, FileId]:
+    """Which files a driver prints to."""
+    return FileId(*found[0]), FileId(*found[1])
 
 
 def of_settings(settings: Settings) -> dict[str, Any]:

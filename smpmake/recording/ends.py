@@ -12,13 +12,13 @@ from smpmake.recording.substitutes import same
 
 if TYPE_CHECKING:
     from smpmake.capacity.tokens import Tokens
-    from smpmake.engine.command import Reply
-    from smpmake.engine.pool import OnLost, OnResult, Workers
+    from smpmake.engine.pool import Hire, OnLost, OnResult
+    from smpmake.engine.replies import Reply
     from smpmake.schedule.job import Job
 
 
 class Shim:
-    """The way back to a shim (command.Reply); `number` is that of the entry in which it came."""
+    """The way back to a shim (replies.Reply); `number` is that of the entry in which it came."""
 
     def __init__(self, seams: Seams, number: int, real: Reply | None) -> None:
         self._seams = seams
@@ -89,14 +89,18 @@ def settling(seams: Seams, number: int, real: Callable[[bytes], None] | None) ->
 
 
 class Shell:
-    """Workers (engine.pool.Workers) that are recorded, or none at all."""
+    """Workers (engine.pool.Workers) that are recorded, or none at all.
 
-    def __init__(self, seams: Seams, real: Workers | None) -> None:
+    hire  makes the real ones.
+    """
+
+    def __init__(
+        self, seams: Seams, on_result: OnResult, on_lost: OnLost, hire: Hire | None
+    ) -> None:
         self._seams = seams
-        self._real: Any = real
-        self.keepers: set[int] = real.keepers if real is not None else set()
-        self.on_result: OnResult
-        self.on_lost: OnLost
+        self.on_result, self.on_lost = on_result, on_lost
+        self._real: Any = hire(self._ended, self._worker_lost) if hire is not None else None
+        self.keepers: set[int] = getattr(self._real, "keepers", set())
 
     @property
     def inherited(self) -> Inherited:
@@ -108,21 +112,12 @@ class Shell:
             "inherited", "", lambda: Inherited(*real.inherited), list, lambda row: Inherited(*row)
         )
 
-    def connect(self, on_result: OnResult, on_lost: OnLost) -> None:
-        """See Workers."""
-        self.on_result, self.on_lost = on_result, on_lost
-        world, real = self._seams.world, self._real
-        if real is None:
-            return
+    def _ended(self, slot: int, result: Result) -> None:
+        data = [slot, plain.of_result(result)]
+        self._seams.world.enter("result", data, lambda entry: self.on_result(slot, result))
 
-        def ended(slot: int, result: Result) -> None:
-            data = [slot, plain.of_result(result)]
-            world.enter("result", data, lambda entry: on_result(slot, result))
-
-        def lost(slot: int) -> None:
-            world.enter("lost", slot, lambda entry: on_lost(slot))
-
-        real.connect(ended, lost)
+    def _worker_lost(self, slot: int) -> None:
+        self._seams.world.enter("lost", slot, lambda entry: self.on_lost(slot))
 
     def start(self, slots: int) -> None:
         """See engine.pool.Pool."""
@@ -145,9 +140,9 @@ class Shell:
         real = self._real
         self._seams.world.outside(lambda: real.end_strays(keep_keepers=keep_keepers), None)
 
-    def rest(self) -> None:
+    def end_idle(self) -> None:
         """See Workers."""
-        self._seams.world.outside(lambda: self._real.rest(), None)
+        self._seams.world.outside(lambda: self._real.end_idle(), None)
 
     def close(self) -> list[str]:
         """See Workers."""
@@ -167,17 +162,17 @@ class Counted:
         """See Tokens."""
         return bool(self._ask("contended", lambda: self._real.contended))
 
-    def most(self, wanted: int) -> int:
+    def most_slots(self, wanted: int) -> int:
         """See Tokens."""
-        return int(self._ask(f"most {wanted}", lambda: self._real.most(wanted)))
+        return int(self._ask(f"most {wanted}", lambda: self._real.most_slots(wanted)))
 
-    def settle(self, busy: int, wake: Callable[[], None] | None) -> None:
+    def settle_tokens(self, busy: int, wake: Callable[[], None] | None) -> None:
         """See Tokens."""
         world, woken = self._seams.world, wake
         if wake is not None:
             self._seams.left["tokens"] = wake
             woken = self._woken
-        world.outside(lambda: self._real.settle(busy, woken), None)
+        world.outside(lambda: self._real.settle_tokens(busy, woken), None)
 
     def _woken(self) -> None:
         self._seams.world.enter("tokens", "tokens", lambda entry: self._seams.left["tokens"]())

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from smpmake.decide.known_failures import KnownFailures
-from smpmake.decide.known_silence import KnownSilence
+from smpmake.config import Settings
 from smpmake.engine.build import Build
 from smpmake.engine.engine import Engine
+from smpmake.engine.pool import OnLost, OnResult
 from smpmake.engine.sinks import Transcript
 from smpmake.forecast import Forecast
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol.wire import FileId
 from smpmake.recording import plain
-from smpmake.recording.builds import Builds, to_journal, to_settings
+from smpmake.recording.builds import to_files, to_journal, to_settings
 from smpmake.recording.ends import Counted, Shell, Shim, settling
 from smpmake.recording.recorder import BESIDE
 from smpmake.recording.recording import Recording
@@ -186,10 +186,10 @@ class Player:
         self.system = System(self.world, lambda data: None, recording.kept)
         self.seams = Seams(self.world, self.system)
         self._head = recording.head
-        self._pool = Shell(self.seams, None)
+        self._pool: Shell
         self._engine: Engine
         self._journal: UndoJournal
-        self._backend: LocalBackend
+        self._backend: _Backend
         self._board: Scoreboard
 
     def play(self, until: int | None = None) -> Difference | None:
@@ -201,13 +201,17 @@ class Player:
             asyncio._set_running_loop(loop)
             rooms: Any = factory
             pool = rooms.Pool
-            rooms.Pool = lambda *args, **named: self._pool
+            rooms.Pool = self._hired
             try:
                 return self._play(until)
             finally:
                 rooms.Pool = pool
                 asyncio._set_running_loop(None)
                 self.seams.remove()
+
+    def _hired(self, on_result: OnResult, on_lost: OnLost, *args: Any, **named: Any) -> Shell:
+        self._pool = Shell(self.seams, on_result, on_lost, None)
+        return self._pool
 
     def _play(self, until: int | None) -> Difference | None:
         figures = self.figures
@@ -263,44 +267,44 @@ class Player:
         if self._journal.undoes:
             self._board.keep_journal()
         self.seams.attach(self._engine, self._board)
-        self._engine.builds = Builds(self.seams)
         if not self._compares:
             self.seams.board = None
-        backend = self._backend = self.world.within(
-            None, lambda: LocalBackend(settings, slots, head["program"])
-        )
-        backend._engine = self._engine
-        out, err = (FileId(*each) for each in head["output"])
-        backend._own_output = (out, err)
+        self._backend = self.world.within(None, lambda: _Backend(settings, head, self._engine))
         if settings.history:
             self._engine.capacity.memory.awaits_forecast = True
 
     def _build(self, entry: Entry, data: Any) -> None:
-        build = Build(data["id"], to_settings(data["rules"]))
-        for name in ("began", "wmakes", "driver"):
-            setattr(build, name, data[name])
-        if data["driver_output"] is not None:
-            out, err = data["driver_output"]
-            build.driver_output = (FileId(*out), FileId(*err))
-        if data["outer"] is not None:
-            build.join(self._engine.builds[data["outer"]])
-        elif data["undo"]:
-            build.undo = self._journal
-            build.on_squash = _nothing
-        if data["outer"] is None:
-            build.known_failures = KnownFailures.__new__(KnownFailures) if data["known"] else None
-            build.silence = KnownSilence.__new__(KnownSilence) if data["silence"] else None
-        if data["transcript"] is not None:
-            build.transcript = Transcript(self._engine.printer, data["transcript"], lambda: None)
+        build = Build(
+            data["id"],
+            to_settings(data["rules"]),
+            to_files(data["output"]) if data["output"] is not None else None,
+            began=data["began"],
+            has_wmake=data["has_wmake"],
+            outer=self._engine.builds[data["outer"]] if data["outer"] is not None else None,
+        )
+        if data["undo"]:
+            build.undoing.begin(self._journal, self.seams.squashing(_nothing))
         if build.id == BUILD:
-            self._backend._build = build
-        self._engine.builds[build.id] = build
+            head = self._head
+            record = BuildRecord(
+                *(head["command"], head["cwd"], head["slots"], 1, ""), wall_clock=build.began
+            )
+            self._backend.begin(build, record)
+        self.seams.remembers(build, failures=data["known"], silence=data["silence"])
+        self._engine.add_build(build)
+
+    def _transcribe(self, entry: Entry, files: Any) -> None:
+        transcript = Transcript(self._engine.printer, 1, lambda: None)
+        self._backend.build.output.transcribe(transcript, FileId(*files[0]))
+        self.seams.transcribes(transcript)
 
     def _invoke(self, entry: Entry, data: Any) -> None:
         invoke = plain.to_invoke(data["invoke"], self._recording.environment)
         out = self.system.new(f"out of {entry.number}")
         err = self.system.new(f"err of {entry.number}")
-        self._engine.invoke(invoke, Shim(self.seams, entry.number, None), out, err, data["shim"])
+        build = self._engine.builds[data["build"]] if data["build"] is not None else None
+        reply = Shim(self.seams, entry.number, None)
+        self._engine.invoke(build, invoke, reply, out, err, data["shim"])
 
     def _ask(self, entry: Entry, data: Any) -> None:
         settle = settling(self.seams, entry.number, None)
@@ -324,37 +328,31 @@ class Player:
         if number >= 0:
             self._engine.lease_ended(self.seams.jobs[number])
 
-    def _stop(self, entry: Entry, data: Any) -> None:
-        self._backend._stopped = data[1]
-        self._engine.stop(self._engine.builds[data[0]], data[1])
+    def _stop_build(self, entry: Entry, data: Any) -> None:
+        self._backend.note_stop(data[1])
+        self._engine.stop_build(self._engine.builds[data[0]], data[1])
 
-    def _forget(self, entry: Entry, name: str) -> None:
-        self._engine.forget(self._engine.builds[name])
+    def _forget_build(self, entry: Entry, name: str) -> None:
+        self._engine.forget_build(self._engine.builds[name])
 
-    def _expect(self, entry: Entry, data: Any) -> None:
+    def _take_forecast(self, entry: Entry, data: Any) -> None:
         past = {name: Past(*row) for name, row in data["past"].items()}
         sequel = tuple((name, seconds) for name, seconds in data["sequel"])
-        self._engine.expect(Forecast(past, data["tails"], sequel))
-
-    def _end_strays(self, entry: Entry, data: Any) -> None:
-        self._engine.end_strays()
-
-    def _rest(self, entry: Entry, data: Any) -> None:
-        self._engine.rest()
+        self._engine.take_forecast(Forecast(past, data["tails"], sequel))
 
     def _driver_prints(self, entry: Entry, text: str) -> None:
-        transcript = self._backend._build.transcript
+        transcript = self._backend.build.output.transcript
         assert transcript is not None
-        transcript.add(plain.bytes_of(text))
+        transcript.add_output(plain.bytes_of(text))
 
     # ------------------------------------------------------------------ the session's calls
 
-    def _adopt(self, entry: Entry, pid: int) -> None:
+    def _serve_driver(self, entry: Entry, pid: int) -> None:
         driver: Any = _Driver(pid)
-        at_once(self._backend.adopt(driver))
+        at_once(self._backend.serve_driver(driver))
 
-    def _learn(self, entry: Entry, data: Any) -> None:
-        self._backend.learn()
+    def _learn_failures(self, entry: Entry, data: Any) -> None:
+        self._backend.learn_failures()
 
     def _take_back(self, entry: Entry, everything: bool) -> None:
         self._backend.take_back(everything=everything)
@@ -362,23 +360,45 @@ class Player:
     def _start_over(self, entry: Entry, data: Any) -> None:
         self._backend.start_over(whole=data[0], quietly=data[1])
 
-    def _drained(self, entry: Entry, data: Any) -> None:
-        at_once(self._backend.drained(self._record()))
+    def _jobs_ended(self, entry: Entry, data: Any) -> None:
+        at_once(self._backend.jobs_ended(self._backend.record))
 
     def _end(self, entry: Entry, data: Any) -> None:
-        self.seams.ends([self._backend._build])
+        self.seams.ends([self._backend.build])
 
     def _close(self, entry: Entry, data: Any) -> None:
-        record = self._backend._record = self._record()
-        record.driver_status = data[0]
-        self._backend._stopped = int(data[1])
+        self._backend.record.driver_status = data[0]
+        self._backend.note_stop(int(data[1]))
         at_once(self._backend.close())
 
-    def _record(self) -> BuildRecord:
-        build = self._backend._build
-        record = BuildRecord(self._head["command"], self._head["cwd"], self._head["slots"], 1, "")
-        record.commands, record.failures = build.records, build.failures
-        return record
+
+class _Backend(LocalBackend):
+    """The backend of a build that is played: it has an engine, and no server."""
+
+    def __init__(self, settings: Settings, head: dict[str, Any], engine: Engine) -> None:
+        super().__init__(settings, head["slots"], head["program"])
+        self._engine = engine
+        self._own_output = to_files(head["output"])
+
+    def begin(self, build: Build, record: BuildRecord) -> None:
+        """The driver is about to start."""
+        build.begin(record)
+        self._build, self._record = build, record
+
+    @property
+    def build(self) -> Build:
+        """The one that is played."""
+        return self._build
+
+    @property
+    def record(self) -> BuildRecord:
+        """Its record."""
+        assert self._record is not None
+        return self._record
+
+    def note_stop(self, number: int) -> None:
+        """A signal has ended the build, 0 for none."""
+        self._stopped = number
 
 
 class _Driver:

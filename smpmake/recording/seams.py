@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.known_silence import KnownSilence
 from smpmake.disk import elf, elf_dynamic
-from smpmake.engine import chaos, programs, silence
+from smpmake.engine import programs, silence
 from smpmake.engine.command import command_of
+from smpmake.engine.computer import Chaos
 from smpmake.engine.environment import Environment
 from smpmake.guard import libraries, traces, versions
 from smpmake.recording import plain
@@ -94,7 +95,7 @@ class Seams:
         def removed(real: Any, path: str) -> None:
             world.do("remove copy", path, lambda: real(path), same, same)
 
-        def rank(real: Any, of: chaos.Chaos, job: Job) -> float:
+        def rank(real: Any, of: Chaos, job: Job) -> float:
             """By its job: in which order several become ready nothing says."""
             if not of.active:
                 return float(real(of, job))
@@ -106,7 +107,7 @@ class Seams:
             return world.outside(lambda: real(of), Redactor())
 
         self._between(KnownFailures, "_redactor", redactor)
-        self._between(chaos.Chaos, "rank", rank)
+        self._between(Chaos, "rank", rank)
         self._between(versions, "copy_whole", copied)
         self._between(versions, "remove_whole", removed)
         self._between(programs, "_asked", asked)
@@ -116,7 +117,7 @@ class Seams:
         self._between(libraries, "dynamic_of", content("loads", list, _to_dynamic))
         self._between(reuse, "_hash", content("digest"))
         self._between(Environment, "get", self._variable)
-        self._between(traces.Traces, "end", self._notes)
+        self._between(traces.Traces, "end_trace", self._notes)
         self._between(traces.Traces, "has_opened", self._notes)
 
     def remove(self) -> None:
@@ -164,21 +165,22 @@ class Seams:
         world = self.world
         self.board = BoardRows(board)
         self.board.changed()  # what there is at the beginning
-        for name in ("publish", "retract"):
+        for name in ("publish_claims", "retract_claims"):
             self._marks(board, name)
-        if engine._chaos._random is not None:
-            dice: Any = _Dice(world, engine._chaos._random)
-            engine._chaos._random = dice
+        chaos = engine._computer.chaos
+        if chaos._random is not None:
+            dice: Any = _Dice(world, chaos._random)
+            chaos._random = dice
         self._scheduler(engine.scheduler)
         self._printer(engine.printer)
-        ended = engine.priority.ended
+        job_left = engine.priority.job_left
 
         def left(job: Job) -> None:
-            ended(job)
+            job_left(job)
             record = command_of(job).record
             world.act("left", record.number, record.state, record.status)
 
-        engine.priority.ended = left  # type: ignore[method-assign]
+        engine.priority.job_left = left  # type: ignore[method-assign]
 
     def _marks(self, board: Any, name: str) -> None:
         change, world = getattr(board, name), self.world
@@ -220,27 +222,26 @@ class Seams:
 
     # ------------------------------------------------------------------ a build
 
-    def begins(self, build: Build) -> None:
-        """The same of a build; what earlier ones have taught is read anew, as part of it."""
-        if build.outer is not None:
-            return  # it shares with that
-        world = self.world
-        squash = build.on_squash
-        if squash is not None:
+    def remembers(self, build: Build, *, failures: bool, silence: bool) -> None:
+        """What earlier builds have taught is read anew, as part of the beginning of this one."""
+        if not failures:
+            return  # nothing was read, or it shares with an outer one
+        cwd = os.getcwd()
+        known_failures = KnownFailures(cwd, secrets=self.secrets)
+        self._saved("known failures", known_failures, lambda known: known._commands)
+        known_silence = KnownSilence(cwd) if silence else None
+        if known_silence is not None:
+            self._saved("known silence", known_silence, lambda known: known._silent)
+        build.promises.remember(known_failures, known_silence)
 
-            def squashed() -> None:
-                world.act("squash", build.id)
-                world.outside(squash, None)
+    def squashing(self, squash: Callable[[], None]) -> Callable[[], None]:
+        """What is called when a promise was wrong."""
 
-            build.on_squash = squashed
-        if build.known_failures is not None:
-            build.known_failures = KnownFailures(os.getcwd(), secrets=self.secrets)
-            self._saved("known failures", build.known_failures, lambda known: known._commands)
-        if build.silence is not None:
-            build.silence = KnownSilence(os.getcwd())
-            self._saved("known silence", build.silence, lambda known: known._silent)
-        if build.transcript is not None:
-            self._transcribed(build.transcript)
+        def squashed() -> None:
+            self.world.act("squash")
+            self.world.outside(squash, None)
+
+        return squashed
 
     def _saved(self, name: str, known: Any, rows: Callable[[Any], Iterable[str]]) -> None:
         save, world = known.save, self.world
@@ -251,8 +252,9 @@ class Seams:
 
         known.save = saved
 
-    def _transcribed(self, transcript: Any) -> None:
-        world, drain, add = self.world, transcript._drain, transcript.add
+    def transcribes(self, transcript: Any) -> None:
+        """What the driver prints comes from outside."""
+        world, drain, add = self.world, transcript._drain, transcript.add_output
 
         def drained() -> Any:
             if world.current is None:
@@ -262,12 +264,12 @@ class Seams:
         def added(data: bytes) -> None:
             world.enter("driver prints", plain.text_of(data), lambda entry: add(data))
 
-        transcript._drain, transcript.add = drained, added
+        transcript._drain, transcript.add_output = drained, added
 
     def ends(self, builds: Iterable[Build]) -> None:
         """What is known of all commands, before everything is closed."""
         for build in builds:
-            for record in build.records:
+            for record in build.commands.records:
                 self.world.act("record", told(record))
 
     def shows(self, to: str) -> None:

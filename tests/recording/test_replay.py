@@ -165,12 +165,12 @@ def test_a_hazard_that_is_forgotten_shows(recorded: Space, monkeypatch: pytest.M
 
 
 def test_a_mark_that_is_not_put_up_shows(recorded: Space, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish = Scoreboard.publish
+    publish = Scoreboard.publish_claims
 
     def fewer(self: Scoreboard, owner: int, claims: Any) -> None:
         publish(self, owner, [each for each in claims if each[1] != layout.ROLE_INPUT])
 
-    monkeypatch.setattr(Scoreboard, "publish", fewer)
+    monkeypatch.setattr(Scoreboard, "publish_claims", fewer)
     found = differs(recorded)
     (missing,), (more,) = of_kind(found.missing, "board"), of_kind(found.more, "board")
     assert missing[1] == more[1] == f"shim {found.entry['n']}"  # before that is answered
@@ -192,12 +192,12 @@ def test_an_entry_that_the_journal_lacks_shows(
 def test_notes_that_are_read_otherwise_show(
     recorded: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end = Traces.end
+    end = Traces.end_trace
 
     def fewer(self: Traces, slot: int) -> Trace:
         return end(self, slot)._replace(reads=())
 
-    monkeypatch.setattr(Traces, "end", fewer)
+    monkeypatch.setattr(Traces, "end_trace", fewer)
     found = differs(recorded)
     assert found.entry["kind"] in ("end", "invoke", "ask")
     assert found.missing
