@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -87,6 +88,24 @@ def test_a_link_comes_back(journal: UndoJournal, tree: Path, end: End) -> None:
     assert os.listdir(tree) == []
     end(journal)
     assert os.readlink(path) == "elsewhere"
+
+
+def test_a_target_stays_that_cannot_be_written_down(
+    journal: UndoJournal, tree: Path, tmp_path: Path
+) -> None:
+    """The disk is full: nobody would bring it back."""
+    path = old(tree / "a.o")
+    journal.issued(0)
+    written = (tmp_path / "session" / "undo" / "server").stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (written, before[1]))
+    try:
+        kept = journal.sets_aside(0, str(path), path.lstat())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert kept == ""
+    killed(journal)
+    assert is_old(path)
 
 
 def test_what_a_tool_leaves_that_fails_stays(journal: UndoJournal, tree: Path) -> None:
