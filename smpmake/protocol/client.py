@@ -95,6 +95,7 @@ class Client:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._replies = Replies(self.path)
         self._count = 0
+        self._has_answered = False
         try:
             self.socket.connect(self.path)
         except OSError as error:
@@ -115,10 +116,20 @@ class Client:
             except OSError as error:
                 raise ServerGoneError(f"{self.path}: {error}") from None
             if not data:
-                raise ServerGoneError(f"the server at {self.path} went away")
+                raise ServerGoneError(f"the server at {self.path} went away{self._perhaps()}")
             for number, reply in self._replies.feed(data):
                 if number == self._count:
+                    self._has_answered = True
                     return _checked(reply)
+
+    def _perhaps(self) -> str:
+        """A server refuses frames of another version by closing the connection."""
+        if self._has_answered:
+            return ""
+        return (
+            " without an answer (if another version of smpmake started it, end it and start it "
+            "again)"
+        )
 
     def close(self) -> None:
         """Closes the connection."""

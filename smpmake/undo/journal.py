@@ -195,9 +195,9 @@ class UndoJournal:
         try:
             text = os.readlink(path) if stat.S_ISLNK(info.st_mode) else ""
             flags, store = UNDO_ASIDE, store + 1
-            self._write(
-                self._entry(UNDO_GONE, number, path, text, info=info, flags=flags, store=store)
-            )
+            entry = self._entry(UNDO_GONE, number, path, text, info=info, flags=flags, store=store)
+            if not self._write(entry):  # a kill would lose it
+                return ""
             move(path, vow.kept)
         except OSError:
             return ""
@@ -359,8 +359,8 @@ class UndoJournal:
             0,
         ) + texts.ljust(size - ENTRY.size, b"\0")
 
-    def _write(self, entries: bytes) -> None:
-        """Writes entries whole, or (where the disk is full) not at all."""
+    def _write(self, entries: bytes) -> bool:
+        """Writes entries whole, or (where the disk is full) not at all; returns whether."""
         try:
             done = os.pwrite(self._server, entries, self._written)
         except OSError:
@@ -369,6 +369,7 @@ class UndoJournal:
             os.ftruncate(self._server, self._written)
             self.mark_incomplete()
         self._written += len(entries)
+        return done == len(entries)
 
     # ------------------------------------------------------------------ undoing
 

@@ -37,7 +37,10 @@ def excepted(folder: Path, longest: int) -> list[bytes]:
 
 
 def move(source: str, destination: str) -> None:
-    """Renames a file, or copies it where that is on another file system.  Raises OSError."""
+    """Renames a file, or copies it where that is on another file system.
+
+    Raises OSError: then it is where it was, and no half of it elsewhere.
+    """
     try:
         os.rename(source, destination)
     except OSError:
@@ -45,5 +48,10 @@ def move(source: str, destination: str) -> None:
 
         with contextlib.suppress(FileNotFoundError):
             os.unlink(destination)
-        shutil.copy2(source, destination, follow_symlinks=False)
+        try:
+            shutil.copy2(source, destination, follow_symlinks=False)
+        except OSError:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(destination)
+            raise
         os.unlink(source)

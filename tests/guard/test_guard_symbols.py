@@ -18,6 +18,8 @@ _HOOK = re.compile(
 )
 #: What only newer versions of libc have: 2.39, 2.43.
 NEWER = {"pidfd_spawn", "pidfd_spawnp", "openat2"}
+#: What no library has.
+NO_NAME = "no_such_function"
 _ABOUT_FILES = re.compile(
     r"(open|stat|dir|link|path|exec|spawn|temp|tmp|chmod|chown|utime|rename|mknod|mkfifo|access|"
     r"glob|ftw|fts|xattr|trunc|walk|mount|acct|swap|chroot|quota|uselib|handle|watch|mntent|exp$)"
@@ -96,13 +98,14 @@ def test_reasons_are_given_for_what_exists(pattern: str) -> None:
 #: Says which names it finds otherwise than dlsym does; "none" where both find nothing.
 _FINDER = """
 #include "chain.c"
+#include <stdlib.h>
 #include <dlfcn.h>
 #include <stdio.h>
 __attribute__((constructor)) static void compare(void) {
   for (char *name = strtok(getenv("NAMES"), " "); name != NULL; name = strtok(NULL, " ")) {
     void *found = next_in_chain(name), *right = dlsym(RTLD_NEXT, name);
     if (found != right || right == NULL)
-      printf("%s %s\\n", name, found != NULL ? "wrong" : right != NULL ? "missed" : "none");
+      dprintf(1, "%s %s\\n", name, found != NULL ? "wrong" : right != NULL ? "missed" : "none");
   }
 }
 """
@@ -119,10 +122,45 @@ def test_the_walk_along_the_chain_finds_what_dlsym_finds(tmp_path: Path) -> None
         done = subprocess.run(
             ["/bin/sh", "-c", ":"],
             cwd=tmp_path,
-            env={"LD_PRELOAD": f"./{libraries}", "NAMES": " ".join(hooks())},
+            env={"LD_PRELOAD": f"./{libraries}", "NAMES": " ".join([*hooks(), NO_NAME])},
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
         said = dict(line.split() for line in done.stdout.splitlines())
-        assert set(said) <= NEWER and set(said.values()) <= {"none"}, said
+        assert set(said.values()) == {"none"} and NO_NAME in said, said
+        assert set(said) <= {*NEWER, NO_NAME}, said
+
+
+#: Asks for every name while the list goes on, behind libc, with an object that is no more.
+_UNLOADING = """
+#include "chain.c"
+#include <stdlib.h>
+#include <stdio.h>
+__attribute__((constructor)) static void look(void) {
+  struct link_map *last = _r_debug.r_map;
+  while (last->l_next != NULL) last = last->l_next;
+  last->l_next = (struct link_map *)(uintptr_t)4096;
+  int count = 0;
+  for (char *name = strtok(getenv("NAMES"), " "); name != NULL; name = strtok(NULL, " "))
+    count += next_in_chain(name) != NULL && is_next_of_libc(name);
+  last->l_next = NULL;
+  dprintf(1, "%d\\n", count);
+}
+"""
+
+
+def test_what_another_thread_unloads_is_not_looked_at(tmp_path: Path) -> None:
+    """dlclose frees what it takes out of the list, where libc stands before it."""
+    (tmp_path / "look.c").write_text(_UNLOADING)
+    options = f"-w -D_GNU_SOURCE -I{GUARD} -shared -fPIC -o look.so look.c"
+    subprocess.run(["gcc", *options.split()], cwd=tmp_path, check=True)
+    done = subprocess.run(
+        ["/bin/sh", "-c", ":"],
+        cwd=tmp_path,
+        env={"LD_PRELOAD": "./look.so", "NAMES": " ".join([*hooks(), NO_NAME])},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) >= len(set(hooks()) - NEWER)

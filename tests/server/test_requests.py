@@ -197,6 +197,24 @@ def test_who_waits_is_told_that_the_server_went_away(tmp_path: Path) -> None:
     play(tmp_path, part)
 
 
+def test_a_server_that_answers_nothing_may_be_of_another_version(tmp_path: Path) -> None:
+    """It closes the connection; only one that has answered is known to have gone."""
+    with contextlib.closing(listen(tmp_path / "socket")) as listener:
+        listener.setblocking(True)
+        for answers, end in ((0, "went away without an answer .*another version"), (1, "away$")):
+            client = Client(tmp_path / "socket")
+            theirs = listener.accept()[0]
+            for number in range(answers):
+                reply = frames.encode_json(layout.WIRE_REPLY, {"id": number + 1})
+                theirs.sendall(reply)
+                client.ask("counts")
+            theirs.shutdown(socket.SHUT_WR)
+            with pytest.raises(ServerGoneError, match=end):
+                client.ask("counts")
+            client.close()
+            theirs.close()
+
+
 def test_who_does_not_read_holds_nobody_up(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

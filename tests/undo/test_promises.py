@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.undo.journal import UndoJournal, now_ns
+from smpmake.undo.places import move
 
 TICK = 12_000_000  # undo.h's UNDO_TICK
 
@@ -87,6 +89,24 @@ def test_a_link_comes_back(journal: UndoJournal, tree: Path, end: End) -> None:
     assert os.listdir(tree) == []
     end(journal)
     assert os.readlink(path) == "elsewhere"
+
+
+def test_a_target_stays_that_cannot_be_written_down(
+    journal: UndoJournal, tree: Path, tmp_path: Path
+) -> None:
+    """The disk is full: nobody would bring it back."""
+    path = old(tree / "a.o")
+    journal.issued(0)
+    written = (tmp_path / "session" / "undo" / "server").stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (written, before[1]))
+    try:
+        kept = journal.sets_aside(0, str(path), path.lstat())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert kept == ""
+    killed(journal)
+    assert is_old(path)
 
 
 def test_what_a_tool_leaves_that_fails_stays(journal: UndoJournal, tree: Path) -> None:
@@ -227,6 +247,24 @@ def test_a_target_that_can_only_be_copied(
         assert os.listdir(other) == []
         end(journal)
         assert is_old(path)
+
+
+def test_no_half_of_a_target_is_left_where_there_is_no_room(tmp_path: Path) -> None:
+    """make would believe it."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        if os.stat(other).st_dev == tmp_path.stat().st_dev:
+            pytest.skip("/dev/shm is no file system of its own here")
+        kept, path = Path(other) / "kept", tmp_path / "a.o"
+        kept.write_bytes(b"x" * 100_000)
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, before[1]))
+        try:
+            with pytest.raises(OSError):
+                move(os.fspath(kept), os.fspath(path))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert not path.exists()
+        assert kept.stat().st_size == 100_000
 
 
 def test_a_target_that_is_set_aside_comes_back_with_all_else(

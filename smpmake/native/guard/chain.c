@@ -2,30 +2,8 @@
 #include "guard.h"
 
 #include <link.h>
-#include <stdlib.h>
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden"))); /* ours */
-
-/* An object's segments lie together, behind its address. */
-static const struct link_map *owner_of(uintptr_t address)
-{
-	const struct link_map *owner = NULL;
-	for (const struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next)
-		if (map->l_addr <= address && (owner == NULL || map->l_addr > owner->l_addr))
-			owner = map;
-	return owner;
-}
-
-int are_libcs(const uintptr_t functions[], size_t count)
-{
-	const struct link_map *libc = owner_of((uintptr_t)on_exit);
-	for (size_t i = 0; i < count; i++)
-		if (functions[i] != 0 && owner_of(functions[i]) != libc)
-			return 0;
-	return 1;
-}
-
-/* ------------------------------------------------------------------ the next of a name */
 
 /* An object's table of names, as GNU's linkers write it. */
 struct names {
@@ -95,24 +73,43 @@ static const ElfW(Sym) * defined(const struct names *names, const char *name, ui
 	}
 }
 
+/* Who defines a name first behind us. */
+struct definer {
+	const struct link_map *map; /* NULL: only dlsym can say */
+	const ElfW(Sym) * symbol;   /* NULL: nobody as far as libc, which is `map` then */
+	int is_libc;
+};
+
+/* Not beyond libc: what lies there another thread may be about to unload. */
+static struct definer definer_of(const char *name)
+{
+	static const char of_libc[] = "gnu_get_libc_version";
+	uint32_t hash = gnu_hash(name), its_hash = gnu_hash(of_libc);
+	struct definer found = {.map = _r_debug.r_map};
+	while (found.map != NULL && found.map->l_ld != _DYNAMIC)
+		found.map = found.map->l_next;
+	while (found.map != NULL && found.symbol == NULL && !found.is_libc) {
+		found.map = found.map->l_next;
+		struct names names = {.table = NULL};
+		if (found.map != NULL)
+			names = names_of(found.map);
+		if (names.table == NULL)
+			return (struct definer){.map = NULL};
+		found.symbol = defined(&names, name, hash);
+		found.is_libc = defined(&names, of_libc, its_hash) != NULL;
+	}
+	return found;
+}
+
 void *next_in_chain(const char *name)
 {
-	uint32_t hash = gnu_hash(name);
-	const struct link_map *map = _r_debug.r_map, *last = owner_of((uintptr_t)on_exit);
-	while (map != NULL && map->l_ld != _DYNAMIC)
-		map = map->l_next;
-	while (map != NULL && map != last) {
-		map = map->l_next;
-		struct names names = {.table = NULL};
-		if (map != NULL)
-			names = names_of(map);
-		if (names.table == NULL)
-			return NULL;
-		const ElfW(Sym) *symbol = defined(&names, name, hash);
-		if (symbol != NULL)
-			return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC
-			           ? (void *)(map->l_addr + symbol->st_value)
-				   : NULL;
-	}
-	return NULL;
+	struct definer found = definer_of(name);
+	return found.symbol != NULL && ELF64_ST_TYPE(found.symbol->st_info) == STT_FUNC
+	           ? (void *)(found.map->l_addr + found.symbol->st_value)
+		   : NULL;
+}
+
+int is_next_of_libc(const char *name)
+{
+	return definer_of(name).is_libc;
 }
