@@ -18,7 +18,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 MEMO = ("memo.c", "memofacts.c", "memostore.c", "sha256.c", "inherited.c")
 #: Each program's sources, beside what all share.
 PROGRAMS = {
-    "shim": ("shim.c", "context.c", "invocation.c", "memokeep.c", *MEMO),
+    "shim": ("shim.c", "unasked.c", "context.c", "invocation.c", "memokeep.c", *MEMO),
     "memo": ("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
@@ -176,10 +176,11 @@ def _words(variable: str) -> list[str]:
 def _names_of_tools(root: Path) -> list[str]:
     """What only smpmake.commands knows, as macros that fill a table: DISK_TOOLS="cp","ln"..."""
     with _importable(root):
-        from smpmake.commands.families import NATIVE_NAMES  # needs the standard library alone
+        from smpmake.commands.compiler_words import valued  # these need
+        from smpmake.commands.families import NATIVE_NAMES  # the standard library alone
     return [
         f"-D{macro}=" + ",".join([f'"{name}"' for name in names])
-        for macro, names in NATIVE_NAMES.items()
+        for macro, names in {**NATIVE_NAMES, "VALUED": valued()}.items()
     ]
 
 

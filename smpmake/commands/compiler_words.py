@@ -405,3 +405,10 @@ ACTIONS: dict[Do, _Action] = {
     Do.LTO_PARALLEL: Line.do_lto_parallel,
 }
 _LINK_WORDS = frozenset({Do.FOR_LINKER, Do.X_LINKER, Do.LIBRARY, Do.LIBRARY_FOLDER, Do.SCRIPT})
+
+
+def valued() -> list[str]:
+    """The options whose value is the next word."""
+    table = compiler_options.TABLE
+    words = {word for row in table.rows for word in row.words()}
+    return sorted(word for word in words if (hit := table.find(word)) and hit.wants_next)

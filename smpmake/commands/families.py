@@ -23,8 +23,15 @@ _PREFIX = r"(?:[\w.+]+-)*"  # of a target: x86_64-linux-gnu-; gcc- of gcc-ar
 _VERSION = r"(?:-\d[\d.]*)?"
 _RELEASE = r"(?:-\d+(?:\.\d+)*)?"
 _FILTERS = ("cat", "head", "tail", "cut", "sort", "sed")
+_COMPILERS = ("gcc", "g++", "clang", "clang++", "cc", "c++", "c89", "c99", "c11", "c17")
+_LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "gold", "mold", "lld")
+_MSGFMTS = ("msgfmt", "gmsgfmt")
 _AWKS = ("awk", "gawk", "mawk", "nawk")
 _WATCOM = b"Watcom"  # of their banners; a wrapper of the same name has none
+
+
+def _any(names: Iterable[str]) -> str:
+    return "|".join(map(re.escape, names))
 
 
 def _in(module: str, function: str = "analyse") -> Callable[[Invocation], Analysis]:
@@ -62,15 +69,14 @@ def _coreutil(name: str, *, vouches: bool = False) -> Family:
 FAMILIES: tuple[Family, ...] = (
     Family(
         "compiler",
-        rf"{_PREFIX}(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|c89|c99|c11|c17){_RELEASE}"
-        r"(?:-(?:posix|win32))?",
+        rf"{_PREFIX}(?:{_any(_COMPILERS)}){_RELEASE}(?:-(?:posix|win32))?",
         _in("compiler"),
     ),
     Family("fortran", rf"{_PREFIX}(?:gfortran|f77|f95){_RELEASE}", _in("fortran")),
     Family("assembler", rf"{_PREFIX}as{_VERSION}", _in("assembler")),
     Family(
         "linker",
-        rf"{_PREFIX}(?:ld(?:\.(?:bfd|gold|lld|mold))?|gold|mold|lld){_VERSION}",
+        rf"{_PREFIX}(?:{_any(_LINKERS)}){_VERSION}",
         _in("linker"),
     ),
     _binutil("ar", "|sdar"),
@@ -113,7 +119,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("flex", "flex|lex", _in("generators_grammars", "analyse_flex")),
     Family("protoc", "protoc", _in("protoc")),
     *(_generator(name, name) for name in ("gperf", "moc", "pod2man", "rcc", "uic", "xxd")),
-    _generator("msgfmt", "msgfmt", "g?msgfmt"),
+    _generator("msgfmt", "msgfmt", _any(_MSGFMTS)),
     _generator("glib-mkenums", "mkenums"),
     _generator("glib-genmarshal", "genmarshal"),
     _generator("gdbus-codegen", "gdbus"),
@@ -150,8 +156,11 @@ NATIVE_NAMES: dict[str, list[str]] = {
     ],
     "BUILT_TOOLS": sorted(family.name for family in FAMILIES if family.built),
     "SHELLS": [*SHELLS],
+    "COMPILERS": [*_COMPILERS],
+    "LINKERS": [*_LINKERS],
+    "MSGFMTS": [*_MSGFMTS],
     "INSPECTORS": ["nm", "size"],
-    "CHECKS": [probes.CONFTEST],
+    "CHECKS": [*probes.CHECKS],
     "ASKS": [*probes.ASKS],
     "MAKE_TOOLS": sorted(makes.WMAKES),
     "SOMETIMES_TOOLS": [*makes.SOMETIMES_TOOLS],

@@ -12,15 +12,15 @@ from functools import lru_cache
 
 #: What autoconf's checks are called, by the beginning of a name: so common, and so many, that shims
 #: know them, and with nothing pending run them without asking.
-CONFTEST = "conftest"
+CHECKS = ("conftest", "libconftest")
 #: Single words with which a compiler is asked about itself, likewise.
-ASKS = ("--version", "-v", "-V", "-qversion", "-version", "-dumpversion", "-dumpmachine")
+ASKS = ("--version", "--help", "-v", "-V", "-qversion", "-version", "-dumpversion", "-dumpmachine")
 # Whole names of files, without their folder.
 FILE_NAMES = (
-    r"conftest\w*\.\w+|conftest\w*",  # autoconf, mkmf
+    *(f"{name}.*" for name in CHECKS),  # autoconf, mkmf, libtool
     r"_?configtest\w*(\.\w+)*",  # distutils, numpy
     r"\.?conf_check_\w*.*",  # waf
-    r"conftest_\d+.*|conf_test.*",  # scons
+    r"conf_test.*",  # scons
     r"CMakeC(XX)?CompilerId.*|CMake\w+CompilerABI\..*",  # cmake
     r"testC(XX)?Compiler\..*|test(Shared|Static)Lib\.c",
     r"sanitycheck\w*\.\w+|sanity_check_for_\w+\..*",  # meson

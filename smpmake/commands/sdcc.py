@@ -242,7 +242,7 @@ _LETTERS: Final = frozenset("abcdfgijkpruvwxyz")  # change what is in the files,
 _SUFFIXES: Final = {"l": ".lst", "o": ".rel", "s": ".sym"}
 
 
-def create_engine(inv: Invocation) -> Analysis:
+def assemble(inv: Invocation) -> Analysis:
     """The meaning of sdas8051 and its kin: `-plosgff [OUT.rel] SOURCE...`, letters in one word."""
     letters = ""
     operands: list[str] = []
