@@ -156,7 +156,7 @@ _FAULT = (
 )
 #: A command that is not understood has failed, as far as its shim is told.
 _TELLS = (
-    "from smpmake.server.socket import Server\n"
+    "from smpmake.server.connections import Server\n"
     "usual = Server.frame\n"
     "def frame(self, connection, *given):\n"
     "    try: usual(self, connection, *given)\n"

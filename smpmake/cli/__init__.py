@@ -41,9 +41,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _start(words: list[str]) -> Any:
     require_glibc()
     if any(word.startswith("-C") for word in words):
-        from smpmake.cli import place
+        from smpmake.cli import folder
 
-        words = place.go(words)
+        words = folder.go(words)
     asked = quick.read(words, os.environ)
     if asked is not None:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

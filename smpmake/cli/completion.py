@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import click
 from click.shell_completion import ShellComplete, split_arg_string
 
-from smpmake.cli import place
+from smpmake.cli import folder
 from smpmake.cli.names import COMMANDS, first_word, is_ours, options_with_values
 from smpmake.units import one_line
 
@@ -64,11 +64,11 @@ def complete(words: Sequence[str], at: int) -> Iterator[Item]:
     plain = [" ".join(split_arg_string(word)) for word in joined][1:]
     places = places[1:]
     last = len(plain) - 1
-    kept = place.part(plain).kept
+    kept = folder.part(plain).kept
     if last in kept:
         words, places = [plain[at] for at in kept], [places[at] for at in kept]
         yield from _behind_options(run, words, places, ours=True)
-    elif not plain[last].startswith(place.WORD):
+    elif not plain[last].startswith(folder.WORD):
         yield Item("dir", plain[last])
 
 

@@ -17,8 +17,8 @@ from smpmake.console import show
 from smpmake.units import size
 
 if TYPE_CHECKING:
-    from smpmake.cluster.client import Host
     from smpmake.cluster.discovery import Found
+    from smpmake.cluster.farm import Host
     from smpmake.config import Settings
     from smpmake.cpus import Usable
     from smpmake.server.shims import Tool
@@ -172,8 +172,8 @@ def _document(seen: _Seen) -> dict[str, Any]:
 
 def _engine(settings: Settings, compilers: list[Tool]) -> tuple[str, list[str]]:
     """Who compiles, by the settings, or who could; and for each host what came of one file."""
-    from smpmake.cluster.client import ClusterError
     from smpmake.cluster.discovery import discover
+    from smpmake.cluster.farm import ClusterError
 
     engine = os.environ.get("SMPMAKE_ENGINE") or settings.engine
     wanted = engine if engine != "local" else "auto"

@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from smpmake import __version__, native
-from smpmake.cli import place
+from smpmake.cli import folder
 from smpmake.cli.exit import ENDINGS, by_signal
 from smpmake.cli.names import COMMANDS, FAULT, UNNAMED, first_word, is_ours, options_with_values
 from smpmake.cli.run import run
@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in run.params if isinstance(p, click.Option)]
         rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
-        rows = [place.TOLD, *rows]
+        rows = [folder.TOLD, *rows]
         rows += [
             ("-V, --version", "Show the version and exit."),
             ("-h, --help", "Show this and exit."),

@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from smpmake import __version__
-from smpmake.cli import place
+from smpmake.cli import folder
 from smpmake.cli.group import group
 from smpmake.cli.names import COMMANDS
 from smpmake.cli.reference import Row, keys, variables
@@ -58,7 +58,7 @@ def page() -> str:
         ".SH DESCRIPTION",
         *_paragraphs(group.help or ""),
         ".SH OPTIONS",
-        *_entry(*place.TOLD),
+        *_entry(*folder.TOLD),
         *_options(run),
         *_entry("-V, --version", "Show the version and exit."),
         *_entry("-h, --help", "Show help and exit; behind a command's name that command's."),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from smpmake.cli import place
+from smpmake.cli import folder
 from smpmake.cli.names import UNNAMED
 from smpmake.cli.values import Value
 from smpmake.options import GONE, Gone, Option, of_builds
@@ -97,7 +97,7 @@ class _Command(click.Command):
         """See click.Command."""
         records = (param.get_help_record(ctx) for param in self.get_params(ctx))
         with formatter.section("Options"):
-            formatter.write_dl([place.TOLD, *(record for record in records if record is not None)])
+            formatter.write_dl([folder.TOLD, *(record for record in records if record is not None)])
 
 
 @click.command(

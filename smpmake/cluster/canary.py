@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from smpmake.cluster.client import Client, Host
 from smpmake.cluster.compilers import Compiler
+from smpmake.cluster.farm import Client, Host
 
 _PATIENCE: Final = 120.0  # s for one compile; icecream packs the compiler up for it
 #: Macros, comments and a text in several lines show whether preprocessed text is understood there.

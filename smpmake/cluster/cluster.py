@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from smpmake.cluster.canary import Canaries
-from smpmake.cluster.client import Client, Host
 from smpmake.cluster.compilers import Compiler, compiler_of
+from smpmake.cluster.farm import Client, Host
 from smpmake.cluster.places import Place, Places
 from smpmake.commands.launchers import keeps_nothing
 from smpmake.disk.inotify import Watch

@@ -8,7 +8,7 @@ import ipaddress
 from typing import NamedTuple
 
 from smpmake.cluster import distcc, icecream
-from smpmake.cluster.client import Client, ClusterError, Host
+from smpmake.cluster.farm import Client, ClusterError, Host
 from smpmake.disk.elf import takes_guard
 
 

@@ -17,7 +17,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from smpmake.cluster.client import TEMPORARY, ClusterError, Host
+from smpmake.cluster.farm import TEMPORARY, ClusterError, Host
 from smpmake.commands.sendable import leaves_macros
 
 _PATIENCE: Final = 10.0  # s for its answer

@@ -15,7 +15,7 @@ import socket
 from pathlib import Path
 from typing import Final
 
-from smpmake.cluster.client import TEMPORARY, ClusterError, Host
+from smpmake.cluster.farm import TEMPORARY, ClusterError, Host
 
 _PATIENCE: Final = 3.0  # s for the scheduler's answer
 _LATER: Final = 1.0  # the same, when there has been one: a session's end may wait for it

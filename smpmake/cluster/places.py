@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from smpmake.cluster.client import Host
+from smpmake.cluster.farm import Host
 from smpmake.engine.elsewhere import HostState
 
 _C = TypeVar("_C", bound=Hashable)  # what tells compilers apart

@@ -65,7 +65,7 @@ static int starts(const char *text, const char *prefix)
 }
 
 /* What the guard in a process looks at: the session, where it keeps older contents on other file
- * systems (smpmake/undo/places.py), and the process itself. */
+ * systems (smpmake/undo/backup_dirs.py), and the process itself. */
 int trace_is_guards(const struct trace *trace, const char *path)
 {
 	const char *session = trace->question->memo.session, *kept = path;

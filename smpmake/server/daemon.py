@@ -26,12 +26,12 @@ from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import keeping
 from smpmake.protocol.client import Client, ServerGoneError
 from smpmake.records import BuildRecord
+from smpmake.server.client_requests import Requests
+from smpmake.server.connections import Server
 from smpmake.server.factory import create_engine
 from smpmake.server.implicit_builds import BuildLog, ImplicitBuilds, State
-from smpmake.server.requests import Requests
 from smpmake.server.rundir import clean, is_suitable, listen, open_folder
 from smpmake.server.shim_cache import shims_for
-from smpmake.server.socket import Server
 from smpmake.undo.journal import UndoJournal
 
 LONGEST_NAME: Final = 40

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from smpmake.capacity.neighbours import SharedSlots
     from smpmake.engine.engine import Engine
     from smpmake.forecast import Forecast
-    from smpmake.server.socket import Server
+    from smpmake.server.connections import Server
     from smpmake.session.driver_output import DriverOutput
     from smpmake.session.repeated import Repeated
     from smpmake.undo.journal import UndoJournal
@@ -49,7 +49,7 @@ _SERVER: Final = tuple(
     for name in (
         *("decide.known_failures", "engine.command", "engine.observer", "engine.outcome"),
         *("guard.questions", "engine.execute", "server.factory", "server.callers"),
-        *("server.requests", "capacity.neighbours", "server.socket"),
+        *("server.client_requests", "capacity.neighbours", "server.connections"),
     )
 )
 
@@ -143,9 +143,9 @@ class LocalBackend(Backend):
         from smpmake.capacity.neighbours import neighbours
         from smpmake.decide.known_failures import KnownFailures
         from smpmake.decide.known_silence import KnownSilence
+        from smpmake.server.client_requests import Requests
+        from smpmake.server.connections import Server
         from smpmake.server.factory import create_engine
-        from smpmake.server.requests import Requests
-        from smpmake.server.socket import Server
 
         if self._stage.jobserver is None and not self._settings.own_pool:
             self._neighbours = neighbours(self._slots)

@@ -17,7 +17,7 @@ from smpmake.protocol.layout import (
     UNDO_NEW,
     UNDO_SWAP,
 )
-from smpmake.undo.places import move
+from smpmake.undo.backup_dirs import move
 
 ENTRY: Final = layout.UNDO_ENTRY_LAYOUT
 _PROCESS: Final = list(layout.UNDO_ENTRY_CODES).index("process")  # the parent is behind it

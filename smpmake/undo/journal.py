@@ -43,8 +43,8 @@ from smpmake.protocol.layout import (
     UNDO_VERSION,
     UNDO_WHOLE,
 )
+from smpmake.undo.backup_dirs import backup_dirs, excepted, move
 from smpmake.undo.entries import ENTRY, Change, Vow, scan, writer_of
-from smpmake.undo.places import backup_dirs, excepted, move
 
 _AT: Final = layout.UNDO_HEAD_AT
 _STORE: Final = layout.UNDO_STORE_LAYOUT

@@ -32,9 +32,9 @@ from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Result
 from smpmake.records import CommandRecord
 from smpmake.schedule.names import is_product
+from smpmake.undo.backup_dirs import move
 from smpmake.undo.entries import Change
 from smpmake.undo.journal import UndoJournal
-from smpmake.undo.places import move
 
 _PREFIXES = tuple(map(os.fsencode, variables.PREFIXES))
 Print = tuple[int, int, int] | None

@@ -17,9 +17,9 @@ import pytest
 from smpmake import __version__, cpus, exports, native
 from smpmake.cli import guarded, main
 from smpmake.cli.exit import BySignal
+from smpmake.cli.folder import part
 from smpmake.cli.group import group, insert_run, parsed
 from smpmake.cli.names import COMMANDS
-from smpmake.cli.place import part
 from smpmake.cli.run import run
 from smpmake.cli.settings import settings_from
 from smpmake.config import ConfigError, Settings, load, merge

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from smpmake.cluster import distcc
-from smpmake.cluster.client import ClusterError, Host
 from smpmake.cluster.discovery import discover
 from smpmake.cluster.distcc import Distcc, host_of
+from smpmake.cluster.farm import ClusterError, Host
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from typing import cast
 
 import pytest
 
-from smpmake.cluster.client import Host
 from smpmake.cluster.cluster import Cluster
 from smpmake.cluster.distribution import Distribution
+from smpmake.cluster.farm import Host
 from smpmake.cluster.places import Place
 from smpmake.engine.elsewhere import Elsewhere, Here, HostState
 from smpmake.engine.worker_requests import Order

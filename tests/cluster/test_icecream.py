@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.cluster import icecream
-from smpmake.cluster.client import ClusterError
+from smpmake.cluster.farm import ClusterError
 from smpmake.cluster.icecream import Icecream, scheduler_of, slots_of
 
 LISTED = """\

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smpmake.cluster.client import Host
+from smpmake.cluster.farm import Host
 from smpmake.cluster.places import Place, Places
 
 A, B = Host("a", "a/2", 2), Host("b", "b/4", 4)

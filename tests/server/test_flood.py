@@ -14,7 +14,7 @@ import pytest
 from smpmake.protocol import frames, layout, wire
 from smpmake.protocol.client import ServerGoneError
 from smpmake.protocol.wire import Question
-from tests.server.test_requests import BEGIN, Served, play
+from tests.server.test_client_requests import BEGIN, Served, play
 
 OPERATIONS: list[object] = ["state", "env", "counts", "end", "wait", "stop", "x", [], {}, None, 3]
 

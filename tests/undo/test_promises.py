@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.undo.backup_dirs import move
 from smpmake.undo.journal import UndoJournal, now_ns
-from smpmake.undo.places import move
 
 TICK = 12_000_000  # undo.h's UNDO_TICK
 

@@ -24,7 +24,7 @@ from smpmake.protocol.client import Outcome
 from smpmake.protocol.wire import FileId
 from smpmake.records import CommandRecord, Failure, to_row
 from smpmake.server.callers import SHELL_BUILD
-from smpmake.server.socket import Connection
+from smpmake.server.connections import Connection
 
 if TYPE_CHECKING:
     from smpmake.server.implicit_builds import ImplicitBuilds

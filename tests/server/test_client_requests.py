@@ -17,9 +17,9 @@ import pytest
 from smpmake.config import Settings, sent
 from smpmake.protocol import frames, layout, wire
 from smpmake.protocol.client import AsyncClient, Client, ServerGoneError, outcome_of
-from smpmake.server.requests import Requests
+from smpmake.server.client_requests import Requests
+from smpmake.server.connections import Server
 from smpmake.server.rundir import listen
-from smpmake.server.socket import Server
 from tests.support.bench import Bench
 
 BEGIN: dict[str, object] = {"settings": sent(Settings())}
