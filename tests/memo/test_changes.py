@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -139,6 +140,27 @@ def compiled(name: str) -> Change:
     return change
 
 
+def before_path(folder: Path) -> dict[str, Any]:
+    return {"env": {"PATH": f"{folder}/tools:{os.environ['PATH']}"}}
+
+
+def telling(folder: Path) -> None:
+    """An assembler that says that it is ours."""
+    (folder / "tools").mkdir()
+    (folder / "as.c").write_text(TELLING)
+    subprocess.run(["/usr/bin/gcc", "-o", "tools/as", "as.c"], cwd=folder, check=True)
+
+
+def listed(folder: Path) -> None:
+    """New files there are for user and group, whatever the umask: u::rw, g::rw, o::-."""
+    rights = ((1, 6), (4, 6), (0x20, 0))
+    value = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each, -1) for each in rights)
+    try:
+        os.setxattr(folder, "system.posix_acl_default", value)
+    except OSError:
+        pytest.skip("needs a file system with access control lists")
+
+
 def dated(name: str, when: int) -> Change:
     return lambda folder: os.utime(folder / name, (when, when))
 
@@ -147,6 +169,13 @@ def thin(folder: Path) -> None:
     subprocess.run(["ar", "rcDT", "libq.a", "q.o"], cwd=folder, check=True)
 
 
+TELLING: Final = """
+#include <unistd.h>
+int main(int argc, char **argv) { return write(2, "ours\\n", 5) + execv("/usr/bin/as", argv); }
+"""
+TWO: Final = '#include "a/x.h"\n#include "b/x.h"\n'
+PRAGMA: Final = "#pragma \tonce\nint x = 1;\n"
+OPERATOR: Final = '_Pragma("once")\nint x = 1;\n'
 ONCE: Final = "#pragma once\nint x(void) { return 1; }\n"
 FILE, APPEARED, FOLDER = layout.MEMO_FILE, layout.MEMO_APPEARED, layout.MEMO_FOLDER
 OUTPUT: Final = layout.MEMO_OUTPUT
@@ -206,6 +235,9 @@ CASES: Final = {
         X | {"tools/none": ""},
         tool("as"),
         (APPEARED,),
+    ),
+    "PATH no longer leads to an assembler": Case(
+        X, given(env={}), prepare=both(telling, before_path)
     ),
     "an assembler of -B appears": Case(
         X | {"tools/none": ""}, tool("as"), (APPEARED,), (*COMPILE, "-Btools/")
