@@ -144,6 +144,9 @@ typedef int memo_keep(const char *path, const struct stat *was);
 /* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
 
+/* Writes what a command has printed; -1 where that failed: then a file is as it was. */
+int memo_tell_text(int fd, const char *text, size_t size);
+
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
  * could not be.  memorun.c's are "s", it is remembered now; "n REASON", it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
@@ -173,6 +176,8 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
                  unsigned char hash[SHA256_SIZE], uint32_t *has);
 /* Of a folder's names, whatever their order. */
 int memo_names(const char *path, unsigned char hash[SHA256_SIZE]);
+/* Whether a folder has an access control list that new files get: their mode is not the umask's. */
+int memo_has_list(const char *folder);
 /* "FOLDER/LETTER/ab/cdef..." */
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
                  char room[PATH_MAX]);

@@ -266,9 +266,19 @@ static enum memo_why is_still(struct trace *trace, struct look *look,
 	memcpy(hash, again, SHA256_SIZE);
 	if (look->opened && has & MEMO_HAS_CLOCK)
 		return MEMO_CLOCK;
-	if (has & MEMO_HAS_ONCE)
-		look->flags |= MEMO_TIMED;
+	trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
 	return 0;
+}
+
+/* A compiler that has seen "#pragma once" compares every file of the same time and size. */
+static void note_times(struct making *making, size_t first)
+{
+	for (size_t at = first; at < making->size;) {
+		struct memo_fact *fact = (void *)(making->data + at);
+		if (fact->kind == MEMO_IS_FILE)
+			fact->flags |= MEMO_TIMED;
+		at += fact->size;
+	}
 }
 
 static enum memo_why put_facts(struct making *making, struct trace *trace, uint32_t *count)
@@ -496,7 +506,10 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	*head = (struct memo_head){.magic = MEMO_MAGIC, .format = MEMO_FORMAT};
 	memcpy(head->key, q->key, SHA256_SIZE);
 	more(&making, sizeof(struct memo_entry));
+	size_t first = making.size;
 	enum memo_why why = put_facts(&making, trace, &facts);
+	if (trace->has_once)
+		note_times(&making, first);
 	if (why == 0)
 		why = put_outputs(&making, trace, &facts, &outputs, 0);
 	if (why == 0)

@@ -287,6 +287,26 @@ CASES: Final = {
         (FILE,),
         prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
     ),
+    "two headers, once by another spelling": Case(
+        {"conftest.c": TWO, "a/x.h": PRAGMA, "b/x.h": PRAGMA},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    "two headers, once by an operator": Case(
+        {"conftest.c": TWO, "a/x.h": OPERATOR, "b/x.h": OPERATOR},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    "two headers, once by who includes them": Case(
+        {"conftest.c": '#import "a/x.h"\n#include "b/x.h"\n', "a/x.h": "int x = 1;\n"}
+        | {"b/x.h": "int x = 1;\n"},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    "the folder of an output gets a list of rights": Case(X, listed, (layout.MEMO_UNDO,)),
     "an output has another mode": Case(X, lambda f: (f / "conftest.o").chmod(0o444), (OUTPUT,)),
     "an output is a link": Case(
         X, both(write("target", ""), relink("conftest.o", "target")), (OUTPUT,)
