@@ -221,6 +221,28 @@ def test_where_tracing_is_forbidden(remembered: Remembered) -> None:
     assert remembered.told.unkept == {layout.MEMO_UNTRACED: 2}
 
 
+WRITES: Final = {
+    "nobody may write there": "gcc -E conftest.c 1< conftest.c; echo $? >&2",
+    "the disk is full": "mount -t tmpfs -o size=8k none full || exit; gcc -E conftest.c > full/out;"
+    "echo $? >&2; wc -c full/out >&2",
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_standard_output_that_takes_nothing(remembered: Remembered, name: str) -> None:
+    """The command fails as it does by itself, though its output was caught and given back."""
+    needs.require_mounts()
+    (remembered.folder / "full").mkdir()
+    (remembered.folder / "conftest.c").write_text("#include <stdio.h>\n")
+    settle(remembered.folder)
+    command = ("unshare", "-m", "sh", "-c", WRITES[name])
+    expected = remembered.run(*command, through_shims=False)
+    assert b"error" in expected.err
+    for _ in range(2):
+        assert remembered.run(*command) == expected
+    assert (remembered.told.stored, remembered.told.hits) == (2, 0), remembered.told
+
+
 COARSE: Final = 5  # CLOCK_REALTIME_COARSE: by it files get their times
 
 
