@@ -26,7 +26,9 @@
 #define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
 #define MEMO_NAMED 64           /* files that words may name */
 #define MEMO_TICK 12000000      /* ns: three ticks of the slowest usual kernel */
-#define MEMO_SETTLED 2000000000 /* ns: a stamp is believed of a file as old */
+/* ns: a stamp is believed of a file as old.  Who has a file mapped may write to it for as long
+ * without a new time: until the kernel has written the page back (dirty_expire_centisecs). */
+#define MEMO_SETTLED INT64_C(60000000000)
 
 enum memo_mode { MEMO_OFF = 0, MEMO_CHECK = 1, MEMO_ON = 2 };
 
@@ -65,6 +67,7 @@ enum memo_kind {
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
 #define MEMO_IS_NAMED 2u  /* its content is in the question */
 #define MEMO_TIMED 4u     /* its time of modification matters, too */
+#define MEMO_IN_MEMORY 8u /* of a file system that never writes back: its stamp is no proof */
 
 /* Facts of the same `group` were one file or folder when they were observed, others were not. */
 struct memo_fact {

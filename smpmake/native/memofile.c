@@ -102,11 +102,14 @@ static int is_twice(const struct trace *trace, size_t at)
 	return 0;
 }
 
+#define IN_MEMORY 2 /* near, and never written back */
+
 /* Another computer may change what lies on a network's file system, and its times come late. */
 static int is_near(const char *path)
 {
-	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
+	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e,
 	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
+	const uint64_t tmpfs = 0x01021994;
 	static struct {
 		dev_t device;
 		int is_near;
@@ -120,9 +123,11 @@ static int is_near(const char *path)
 		if (known[i].device == info.st_dev)
 			return known[i].is_near;
 	int near = 0;
-	if (statfs(path, &system) == 0)
+	if (statfs(path, &system) == 0) {
+		near = (uint64_t)(uint32_t)system.f_type == tmpfs ? IN_MEMORY : 0;
 		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 			near |= (uint64_t)(uint32_t)system.f_type == types[i];
+	}
 	if (count < sizeof known / sizeof *known) {
 		known[count].device = info.st_dev;
 		known[count++].is_near = near;
@@ -290,7 +295,10 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER;
 		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, i))
 			continue;
-		why = is_looked_at_near(look) ? is_still(trace, look, hash) : MEMO_DISTANT;
+		int near = is_looked_at_near(look);
+		why = near ? is_still(trace, look, hash) : MEMO_DISTANT;
+		if (near == IN_MEMORY && look->kind == MEMO_IS_FILE)
+			look->flags |= MEMO_IN_MEMORY;
 		put_fact(making, look, is_one ? group_of(trace, i) : 0, hash);
 		(*count)++;
 	}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import resource
 import shutil
 import struct
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -403,3 +405,30 @@ def test_a_header_that_is_written_again_and_again(remembered: Remembered) -> Non
     for _ in range(3):
         assert remembered.run("sh", "-c", script).status == 0
         assert remembered.tree() == expected
+
+
+MAPPED: Final = {"on a disk": None, "in memory": "/dev/shm"}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_a_header_is_changed_through_a_mapping(remembered: Remembered, name: str) -> None:
+    """The second change of a page leaves the times as the first has set them."""
+    folder = remembered.folder
+    if MAPPED[name] is not None and not os.access(MAPPED[name] or "", os.W_OK):
+        pytest.skip(f"needs {MAPPED[name]}")
+    headers = Path(tempfile.mkdtemp(dir=MAPPED[name] or folder))
+    (folder / "conftest.c").write_text('#include "x.h"\nint a = X;\n')
+    (headers / "x.h").write_text("#define X 1\n")
+    command = ("gcc", "-c", "conftest.c", f"-I{headers}")
+    with (headers / "x.h").open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        memory[10:11] = b"1"
+        settle(folder)
+        made = []
+        for value in (b"1", b"1", b"2"):
+            memory[10:11] = value
+            assert remembered.run(*command).status == 0
+            made.append((folder / "conftest.o").read_bytes())
+            (folder / "conftest.o").unlink()
+    shutil.rmtree(headers)
+    assert made[0] == made[1] != made[2]
+    assert remembered.told.hits == 1, remembered.told
