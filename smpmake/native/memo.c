@@ -319,6 +319,17 @@ static int is_passing(const char *variable)
 	return begins_as(variable, begun);
 }
 
+/* Of two of a name one program takes the first and another the last. */
+static int is_repeated(char *const *env, const char *variable)
+{
+	size_t size = strcspn(variable, "=");
+	for (; *env != variable; env++)
+		if (**env == *variable && strncmp(*env, variable, size) == 0 &&
+		    (*env)[size] == variable[size])
+			return 1;
+	return 0;
+}
+
 static enum memo_why add_variables(struct memo_question *q, struct sha256 *sum)
 {
 	static const char *const refused[] = {
@@ -334,7 +345,7 @@ static enum memo_why add_variables(struct memo_question *q, struct sha256 *sum)
 	memset(total, 0, sizeof total);
 	for (char *const *variable = q->env; *variable != NULL; variable++) {
 		struct sha256 each;
-		if (begins_as(*variable, refused))
+		if (begins_as(*variable, refused) || is_repeated(q->env, *variable))
 			return MEMO_ENVIRONMENT;
 		if (is_passing(*variable))
 			continue;
@@ -375,6 +386,8 @@ static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
 			return MEMO_STREAMS;
 		if (fd > 0 && S_ISCHR(info[fd].st_mode) && !is_null(&info[fd]))
 			return MEMO_TERMINAL;
+		if (fd > 0 && memo_is_deserted(fd))
+			return MEMO_STREAMS;
 		add_number(sum, is_null(&info[fd]) ? 0 : info[fd].st_mode & S_IFMT);
 	}
 	int one = is_one_stream(&info[1], &info[2]);

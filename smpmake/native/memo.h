@@ -147,6 +147,9 @@ typedef int memo_keep(const char *path, const struct stat *was);
 /* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
 
+/* Whether nobody reads the other end of a pipe: who writes there gets a signal. */
+int memo_is_deserted(int fd);
+
 /* Writes what a command has printed; -1 where that failed: then a file is as it was. */
 int memo_tell_text(int fd, const char *text, size_t size);
 

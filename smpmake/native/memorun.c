@@ -232,7 +232,9 @@ int main(int argc, char **argv)
 	if (why != 0)
 		memo_tell_number(&question.memo, 'n', why);
 	/* The command itself would have been told of a full disk or a reader that has gone. */
-	if (memo_tell_text(1, result.out, result.out_size) != 0 && WIFEXITED(status)) {
+	int is_lost = (result.out_size > 0 && memo_is_deserted(1)) ||
+	              (result.err_size > 0 && memo_is_deserted(2));
+	if (WIFEXITED(status) && (is_lost || memo_tell_text(1, result.out, result.out_size) != 0)) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		sigaction(SIGCHLD, &of_children, NULL);
 		goto plainly;

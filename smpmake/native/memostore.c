@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -308,6 +309,13 @@ const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)
 }
 
 /* ------------------------------------------------------------------ what a command prints */
+
+int memo_is_deserted(int fd)
+{
+	const struct timespec none = {0, 0};
+	struct pollfd end = {.fd = fd};
+	return kernel(SYS_ppoll, &end, 1, &none, NULL, 0) > 0 && (end.revents & POLLERR) != 0;
+}
 
 int memo_tell_text(int fd, const char *text, size_t size)
 {

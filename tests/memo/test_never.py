@@ -217,6 +217,32 @@ def test_who_remembers_itself(remembered: Remembered) -> None:
     assert remembered.told.misses == {layout.MEMO_NO_FAMILY: 1}
 
 
+TWICE: Final = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    extern char **environ;
+    char *env[999] = {"CPATH=a", "CPATH=b"};
+    for (int i = 0; environ[i] != NULL; i++)
+        env[i + 2] = environ[i];
+    environ = env;
+    return execvp(argv[1], argv + 1);
+}
+"""
+
+
+def test_a_variable_that_is_there_twice(remembered: Remembered) -> None:
+    """No shell makes such an environment."""
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    (remembered.folder / "twice.c").write_text(TWICE)
+    remembered.run("gcc", "-o", "twice", "twice.c", through_shims=False)
+    settle(remembered.folder)
+    for _ in range(2):
+        assert remembered.run("./twice", *COMPILE).status == 0
+    assert remembered.told.misses == {layout.MEMO_ENVIRONMENT: 2}
+
+
 def test_clang_asks_for_random_numbers(remembered: Remembered) -> None:
     needs.require("clang")
     (remembered.folder / "conftest.c").write_text(MAIN)

@@ -243,6 +243,31 @@ def test_a_standard_output_that_takes_nothing(remembered: Remembered, name: str)
     assert (remembered.told.stored, remembered.told.hits) == (2, 0), remembered.told
 
 
+def test_messages_that_nobody_reads(remembered: Remembered) -> None:
+    """The reader of a pipe has gone before the compiler begins: it fails, and makes no file."""
+    (remembered.folder / "conftest.c").write_text("#warning hello\nint a;\n")
+    settle(remembered.folder)
+    seen = []
+    for through_shims in (False, True, True):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with subprocess.Popen(
+            ["sh", "-c", "gcc -c conftest.c; echo $? > status"],
+            cwd=remembered.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=writer,
+            env=remembered.environment({}, through_shims=through_shims),
+        ):
+            os.close(writer)
+        seen.append(remembered.tree())
+        remembered.clear()
+        (remembered.folder / "conftest.c").write_text("#warning hello\nint a;\n")
+    assert "conftest.o" not in seen[0]
+    assert seen[0] == seen[1] == seen[2]
+    assert remembered.told.misses == {layout.MEMO_STREAMS: 2}
+
+
 COARSE: Final = 5  # CLOCK_REALTIME_COARSE: by it files get their times
 
 
