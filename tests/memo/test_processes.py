@@ -284,6 +284,17 @@ def test_the_clock_has_moved_on_when_a_result_is_told(remembered: Remembered) ->
         (remembered.folder / "conftest.o").unlink()
 
 
+def test_a_result_is_younger_than_its_source(remembered: Remembered) -> None:
+    """As it is behind a compiler, which takes longer than a tick."""
+    for hits in range(20):
+        (remembered.folder / "conftest.c").write_text("int a;\n")
+        assert remembered.run("gcc", *WORDS).status == 0
+        source, made = (remembered.folder / f"conftest.{each}" for each in "co")
+        assert made.stat().st_mtime_ns > source.stat().st_mtime_ns
+        assert remembered.told.hits == hits
+        made.unlink()
+
+
 def test_a_folder_is_mounted_over_another(remembered: Remembered) -> None:
     needs.require_mounts()
     (remembered.folder / "first").mkdir()
