@@ -197,17 +197,21 @@ static int is_unanswerable(const char *word)
 	                                    "-ftest-cov",  "-fbranch-p",     "-fmodules",
 	                                    "-fcrash",     "-flto",          "-index-store",
 	                                    "-dumpdir",    "-Wl,@",          "-Wa,@",
-	                                    "-preserve-d", "--preserve-dat", "/dev/fd/",
-	                                    "/dev/std",    "/proc/",         NULL};
+	                                    "-preserve-d", "--preserve-dat", NULL};
 	size_t size = strlen(word);
 	return is_among(word, whole) || begins_as(word, begun) || is_in(word, "build-id=uuid") ||
+	       is_in(word, "/dev/fd/") || is_in(word, "/dev/std") || is_in(word, "/proc/") ||
 	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);
 }
 
-/* Archives have times in them, unless told otherwise. */
+/* Archives have times in them, unless told otherwise; the last word that says so counts. */
 static int is_dated(enum family family, char *const *argv)
 {
 	const char *first = argv[0] != NULL && argv[1] != NULL ? argv[1] : "";
+	if (family == ARCHIVER || family == INDEXER)
+		for (size_t i = 2; *first != '\0' && argv[i] != NULL; i++)
+			if (*argv[i] == '-')
+				return 1;
 	if (family == ARCHIVER)
 		return !is_in(first, "D") || is_in(first, "u") || is_in(first, "U") ||
 		       is_in(first, "v") || is_in(first, "o");
@@ -275,8 +279,7 @@ static const char *value_of(char *const *env, const char *name)
 	return NULL;
 }
 
-/* Names that say where and by whom a build was started; no compiler asks for them.  PATH is in the
- * question by what is found there, and what is not. */
+/* Names that say where and by whom a build was started; no compiler asks for them. */
 static int is_passing(const char *variable)
 {
 	static const char *const begun[] = {OURS,
@@ -284,7 +287,6 @@ static int is_passing(const char *variable)
 	                                    "_=",
 	                                    "SHLVL=",
 	                                    "OLDPWD=",
-	                                    "PATH=",
 	                                    "LD_PRELOAD=",
 	                                    "SSH_",
 	                                    "XDG_SESSION_",
@@ -317,19 +319,23 @@ static int is_passing(const char *variable)
 	return begins_as(variable, begun);
 }
 
+/* Of two of a name one program takes the first and another the last. */
+static int is_repeated(char *const *env, const char *variable)
+{
+	size_t size = strcspn(variable, "=");
+	for (; *env != variable; env++)
+		if (**env == *variable && strncmp(*env, variable, size) == 0 &&
+		    (*env)[size] == variable[size])
+			return 1;
+	return 0;
+}
+
 static enum memo_why add_variables(struct memo_question *q, struct sha256 *sum)
 {
-	static const char *const refused[] = {"DEPENDENCIES_OUTPUT=",
-	                                      "SUNPRO_DEPENDENCIES=",
-	                                      "TZDIR=",
-	                                      "LD_AUDIT=",
-	                                      "LD_DEBUG",
-	                                      "LD_PROFILE",
-	                                      "TZ=:",
-	                                      "TZ=/",
-	                                      "MALLOC_TRACE=",
-	                                      "GCONV_PATH=",
-	                                      NULL};
+	static const char *const refused[] = {
+	    "DEPENDENCIES_OUTPUT=", "SUNPRO_DEPENDENCIES=", "TZDIR=",   "LD_AUDIT=", "LD_DEBUG",
+	    "LD_PROFILE",           "LD_SHOW_AUXV",         "LD_TRACE", "TZ=:",      "TZ=/",
+	    "MALLOC_TRACE=",        "GCONV_PATH=",          NULL};
 	const char *preload = value_of(q->env, "LD_PRELOAD=");
 	const char *guard = value_of(q->env, OURS "GUARD=");
 	uint64_t total[SHA256_SIZE / 8], one[SHA256_SIZE / 8];
@@ -339,7 +345,7 @@ static enum memo_why add_variables(struct memo_question *q, struct sha256 *sum)
 	memset(total, 0, sizeof total);
 	for (char *const *variable = q->env; *variable != NULL; variable++) {
 		struct sha256 each;
-		if (begins_as(*variable, refused))
+		if (begins_as(*variable, refused) || is_repeated(q->env, *variable))
 			return MEMO_ENVIRONMENT;
 		if (is_passing(*variable))
 			continue;
@@ -380,6 +386,8 @@ static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
 			return MEMO_STREAMS;
 		if (fd > 0 && S_ISCHR(info[fd].st_mode) && !is_null(&info[fd]))
 			return MEMO_TERMINAL;
+		if (fd > 0 && memo_is_deserted(fd))
+			return MEMO_STREAMS;
 		add_number(sum, is_null(&info[fd]) ? 0 : info[fd].st_mode & S_IFMT);
 	}
 	int one = is_one_stream(&info[1], &info[2]);

@@ -26,7 +26,9 @@
 #define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
 #define MEMO_NAMED 64           /* files that words may name */
 #define MEMO_TICK 12000000      /* ns: three ticks of the slowest usual kernel */
-#define MEMO_SETTLED 2000000000 /* ns: a stamp is believed of a file as old */
+/* ns: a stamp is believed of a file as old.  Who has a file mapped may write to it for as long
+ * without a new time: until the kernel has written the page back (dirty_expire_centisecs). */
+#define MEMO_SETTLED INT64_C(60000000000)
 
 enum memo_mode { MEMO_OFF = 0, MEMO_CHECK = 1, MEMO_ON = 2 };
 
@@ -65,6 +67,7 @@ enum memo_kind {
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
 #define MEMO_IS_NAMED 2u  /* its content is in the question */
 #define MEMO_TIMED 4u     /* its time of modification matters, too */
+#define MEMO_IN_MEMORY 8u /* of a file system that never writes back: its stamp is no proof */
 
 /* Facts of the same `group` were one file or folder when they were observed, others were not. */
 struct memo_fact {
@@ -144,6 +147,12 @@ typedef int memo_keep(const char *path, const struct stat *was);
 /* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
 
+/* Whether nobody reads the other end of a pipe: who writes there gets a signal. */
+int memo_is_deserted(int fd);
+
+/* Writes what a command has printed; -1 where that failed: then a file is as it was. */
+int memo_tell_text(int fd, const char *text, size_t size);
+
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
  * could not be.  memorun.c's are "s", it is remembered now; "n REASON", it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
@@ -173,6 +182,8 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
                  unsigned char hash[SHA256_SIZE], uint32_t *has);
 /* Of a folder's names, whatever their order. */
 int memo_names(const char *path, unsigned char hash[SHA256_SIZE]);
+/* Whether a folder has an access control list that new files get: their mode is not the umask's. */
+int memo_has_list(const char *folder);
 /* "FOLDER/LETTER/ab/cdef..." */
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
                  char room[PATH_MAX]);

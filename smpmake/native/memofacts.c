@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -125,7 +126,9 @@ static int is_same_content(const struct memo_question *q, const struct memo_entr
 		for (size_t i = 0; i < q->named_count; i++)
 			if (strcmp(q->named[i].path, path) == 0)
 				return memcmp(q->named[i].hash, fact->hash, SHA256_SIZE) == 0;
-	if (!(fact->flags & MEMO_IS_NAMED) && memo_same_stamp(&stamp, &fact->stamp) &&
+	if (!(fact->flags & (MEMO_IS_NAMED | MEMO_IN_MEMORY)) &&
+	    memo_same_stamp(&stamp, &fact->stamp) &&
+	    stamp.changed_ns < q->memo.now_ns - MEMO_SETTLED &&
 	    memcmp(entry->boot, q->memo.boot, sizeof entry->boot) == 0)
 		return 1;
 	return memo_content(&q->memo, path, &stamp, hash, &has) == 0 &&
@@ -270,6 +273,12 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 	const char *bytes = memo_bytes(&q->memo, blob);
 	if (bytes == NULL || name_beside((const char *)(output + 1), number, name) != 0)
 		return -1;
+	char *at = strrchr(name, '.'), first = *at;
+	*at = '\0';
+	int is_listed = memo_has_list(*name != '\0' ? name : ".");
+	*at = first;
+	if (is_listed)
+		return -1;
 	int fd =
 	    (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -316,29 +325,61 @@ static void pass_tick(int64_t made_ns)
 		nanosleep(&moment, NULL);
 }
 
-int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep)
+/* Nor is a file to be as old as what it is made of: no compiler is as quick. */
+static void pass_sources(const struct memo_question *q)
+{
+	int64_t newest_ns = 0, now_ns = memo_clock();
+	for (size_t i = 0; i < q->named_count; i++) {
+		int64_t changed_ns = q->named[i].stamp.changed_ns;
+		if (changed_ns > newest_ns && changed_ns < now_ns + MEMO_TICK)
+			newest_ns = changed_ns;
+	}
+	pass_tick(newest_ns);
+}
+
+static int put_all(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep,
+                   int64_t *made_ns)
 {
 	const struct memo_output *first = memo_outputs(entry), *output = first;
-	int64_t made_ns = 0;
 	uint32_t done = 0;
 	for (; done < entry->outputs; done++, output = memo_behind(output))
-		if (!(output->flags & MEMO_REMOVED) &&
-		    make_beside(q, output, done, &made_ns) != 0) {
+		if (!(output->flags & MEMO_REMOVED) && make_beside(q, output, done, made_ns) != 0) {
 			drop_beside(first, done + 1);
 			return -1;
 		}
-	const struct memo_blob *out = (const void *)output, *err = MEMO_NEXT(out);
-	const char *told[2] = {memo_bytes(&q->memo, out), memo_bytes(&q->memo, err)};
 	output = first;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
-		if (told[0] == NULL || told[1] == NULL || put_in_place(output, i, keep) != 0) {
+		if (put_in_place(output, i, keep) != 0) {
 			drop_beside(first, entry->outputs);
 			return -1; /* what is there by now the tool makes anew */
 		}
+	return 0;
+}
+
+int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep)
+{
+	const struct memo_output *output = memo_outputs(entry);
+	const uint64_t all = ~UINT64_C(0);
+	uint64_t before = 0;
+	int64_t made_ns = 0;
+	for (uint32_t i = 0; i < entry->outputs; i++)
+		output = memo_behind(output);
+	const struct memo_blob *out = (const void *)output, *err = MEMO_NEXT(out);
+	const char *told[2] = {memo_bytes(&q->memo, out), memo_bytes(&q->memo, err)};
 	if (told[0] == NULL || told[1] == NULL)
 		return -1;
+	if (entry->outputs > 0)
+		pass_sources(q);
+	/* A signal that ends this process does so before or behind it, not between two files. */
+	kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
+	int failed = put_all(q, entry, keep, &made_ns);
+	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+	if (failed)
+		return -1;
 	pass_tick(made_ns);
-	write_all(1, told[0], out->bytes);
+	/* Of a full disk or a reader that has gone the tool has its own to say. */
+	if (memo_tell_text(1, told[0], out->bytes) != 0)
+		return -1;
 	write_all(2, told[1], err->bytes);
 	return entry->status;
 }

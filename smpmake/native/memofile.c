@@ -102,11 +102,14 @@ static int is_twice(const struct trace *trace, size_t at)
 	return 0;
 }
 
+#define IN_MEMORY 2 /* near, and never written back */
+
 /* Another computer may change what lies on a network's file system, and its times come late. */
 static int is_near(const char *path)
 {
-	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
+	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e,
 	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
+	const uint64_t tmpfs = 0x01021994;
 	static struct {
 		dev_t device;
 		int is_near;
@@ -120,9 +123,11 @@ static int is_near(const char *path)
 		if (known[i].device == info.st_dev)
 			return known[i].is_near;
 	int near = 0;
-	if (statfs(path, &system) == 0)
+	if (statfs(path, &system) == 0) {
+		near = (uint64_t)(uint32_t)system.f_type == tmpfs ? IN_MEMORY : 0;
 		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 			near |= (uint64_t)(uint32_t)system.f_type == types[i];
+	}
 	if (count < sizeof known / sizeof *known) {
 		known[count].device = info.st_dev;
 		known[count++].is_near = near;
@@ -266,9 +271,19 @@ static enum memo_why is_still(struct trace *trace, struct look *look,
 	memcpy(hash, again, SHA256_SIZE);
 	if (look->opened && has & MEMO_HAS_CLOCK)
 		return MEMO_CLOCK;
-	if (has & MEMO_HAS_ONCE)
-		look->flags |= MEMO_TIMED;
+	trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
 	return 0;
+}
+
+/* A compiler that has seen "#pragma once" compares every file of the same time and size. */
+static void note_times(struct making *making, size_t first)
+{
+	for (size_t at = first; at < making->size;) {
+		struct memo_fact *fact = (void *)(making->data + at);
+		if (fact->kind == MEMO_IS_FILE)
+			fact->flags |= MEMO_TIMED;
+		at += fact->size;
+	}
 }
 
 static enum memo_why put_facts(struct making *making, struct trace *trace, uint32_t *count)
@@ -280,7 +295,10 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER;
 		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, i))
 			continue;
-		why = is_looked_at_near(look) ? is_still(trace, look, hash) : MEMO_DISTANT;
+		int near = is_looked_at_near(look);
+		why = near ? is_still(trace, look, hash) : MEMO_DISTANT;
+		if (near == IN_MEMORY && look->kind == MEMO_IS_FILE)
+			look->flags |= MEMO_IN_MEMORY;
 		put_fact(making, look, is_one ? group_of(trace, i) : 0, hash);
 		(*count)++;
 	}
@@ -496,7 +514,10 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	*head = (struct memo_head){.magic = MEMO_MAGIC, .format = MEMO_FORMAT};
 	memcpy(head->key, q->key, SHA256_SIZE);
 	more(&making, sizeof(struct memo_entry));
+	size_t first = making.size;
 	enum memo_why why = put_facts(&making, trace, &facts);
+	if (trace->has_once)
+		note_times(&making, first);
 	if (why == 0)
 		why = put_outputs(&making, trace, &facts, &outputs, 0);
 	if (why == 0)

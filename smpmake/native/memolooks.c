@@ -135,6 +135,14 @@ static int is_of_clock(const char *path)
 	return strcmp(path, "/etc/localtime") == 0 || strstr(path, "/zoneinfo") != NULL;
 }
 
+/* Whether it may change again and have the same times.  Some file systems count whole seconds. */
+static int is_young(const struct trace *trace, const struct memo_stamp *stamp)
+{
+	const int64_t second = 1000000000;
+	int64_t exact = stamp->changed_ns % second == 0 ? second : 0;
+	return stamp->changed_ns + exact >= trace->began_ns - MEMO_TICK;
+}
+
 void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens)
 {
 	struct memo_stamp stamp;
@@ -159,13 +167,13 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 		look->kind = MEMO_IS_FILE;
 		memo_stamp_of(info, &stamp);
 		/* What it has made is young. */
-		if (stamp.changed_ns >= trace->began_ns - MEMO_TICK && is_made(trace, info)) {
+		if (is_young(trace, &stamp) && is_made(trace, info)) {
 			look->kind = 0;
 			return;
 		}
 		if (trace_named(trace, path) >= 0)
 			look->flags |= MEMO_IS_NAMED;
-		else if (stamp.changed_ns >= trace->began_ns - MEMO_TICK)
+		else if (is_young(trace, &stamp))
 			trace_spoil(trace, MEMO_YOUNG);
 	} else if (S_ISDIR(info->st_mode)) {
 		look->kind = MEMO_IS_FOLDER;
@@ -218,6 +226,8 @@ static void look_at_folder_of(struct trace *trace, const char *path)
 	memcpy(folder, path, size);
 	strcpy(folder + size, size == 0 ? "." : "");
 	trace_look_at(trace, folder, 0, 0);
+	if (memo_has_list(folder))
+		trace_spoil(trace, MEMO_FORMER);
 	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOENT &&
 	    errno != ENOTDIR)
 		trace_spoil(trace, MEMO_ERROR);
@@ -239,6 +249,7 @@ static void hash_before(struct trace *trace, const char *path)
 			trace_spoil(trace, MEMO_CHANGED);
 		if (look->opened && has & MEMO_HAS_CLOCK)
 			trace_spoil(trace, MEMO_CLOCK);
+		trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
 	}
 }
 
@@ -264,8 +275,9 @@ void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps
 		    before->st_uid != geteuid() || before->st_gid != getegid() ||
 		    is_made(trace, before))
 			trace_spoil(trace, MEMO_FORMER);
-		if (is_opened && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
-			trace_spoil(trace, MEMO_ERROR);
+		/* It keeps its inode, group and attributes: a file in its place would not. */
+		if (is_opened)
+			trace_spoil(trace, MEMO_FORMER);
 		if (keeps)
 			trace_look_at(trace, path, 0, 1);
 		hash_before(trace, path);

@@ -231,7 +231,14 @@ int main(int argc, char **argv)
 	why = memo_keep_result(&trace, &result, known);
 	if (why != 0)
 		memo_tell_number(&question.memo, 'n', why);
-	write_all(1, result.out, result.out_size);
+	/* The command itself would have been told of a full disk or a reader that has gone. */
+	int is_lost = (result.out_size > 0 && memo_is_deserted(1)) ||
+	              (result.err_size > 0 && memo_is_deserted(2));
+	if (WIFEXITED(status) && (is_lost || memo_tell_text(1, result.out, result.out_size) != 0)) {
+		sigprocmask(SIG_SETMASK, &mask, NULL);
+		sigaction(SIGCHLD, &of_children, NULL);
+		goto plainly;
+	}
 	if (!question.one_stream)
 		write_all(2, result.err, result.err_size);
 	end_as(status);

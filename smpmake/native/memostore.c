@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -85,7 +86,8 @@ char *memo_read(const char *path, size_t most, size_t *size, int is_stored)
 {
 	struct stat info;
 	char *data = NULL;
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path,
+	                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
 		return NULL;
 	if (kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode) &&
@@ -142,8 +144,24 @@ static int is_at(const char *text, size_t size, const char *word)
 	return size >= length && memcmp(text, word, length) == 0;
 }
 
+static int is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\f' || c == '\v' || c == '\\' || c == '\n' ||
+	       c == '\r' || c == '(' || c == 'L' || c == '"';
+}
+
+/* "#pragma once", _Pragma("once") and "#import", with whatever blanks they have. */
+static int is_behind(const char *begin, const char *at, const char *word)
+{
+	size_t length = strlen(word);
+	while (at > begin && is_blank(at[-1]))
+		at--;
+	return (size_t)(at - begin) >= length && memcmp(at - length, word, length) == 0;
+}
+
 static uint32_t words_in(const char *text, size_t size)
 {
+	const char *begin = text;
 	uint32_t has = 0;
 	for (const char *end = text + size; text < end; text++) {
 		size_t left = (size_t)(end - text);
@@ -151,9 +169,10 @@ static uint32_t words_in(const char *text, size_t size)
 		    (is_at(text, left, "__DATE__") || is_at(text, left, "__TIME__") ||
 		     is_at(text, left, "__TIMESTAMP__")))
 			has |= MEMO_HAS_CLOCK;
-		if ((*text == 'p' && is_at(text, left, "pragma once")) ||
-		    (*text == '#' &&
-		     (is_at(text, left, "#import") || is_at(text, left, "# import"))))
+		if ((*text == 'o' && is_at(text, left, "once") &&
+		     is_behind(begin, text, "ragma")) ||
+		    (*text == 'i' && is_at(text, left, "import") &&
+		     (is_behind(begin, text, "#") || is_behind(begin, text, "%:"))))
 			has |= MEMO_HAS_ONCE;
 	}
 	return has;
@@ -267,6 +286,11 @@ int memo_names(const char *path, unsigned char hash[SHA256_SIZE])
 	return got == 0 ? 0 : -1;
 }
 
+int memo_has_list(const char *folder)
+{
+	return kernel(SYS_getxattr, folder, "system.posix_acl_default", NULL, 0) > 0;
+}
+
 const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)
 {
 	char place[PATH_MAX];
@@ -282,6 +306,31 @@ const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)
 	sha256_add(&sum, data, size);
 	sha256_end(&sum, hash);
 	return memcmp(hash, blob->hash, SHA256_SIZE) == 0 ? data : NULL;
+}
+
+/* ------------------------------------------------------------------ what a command prints */
+
+int memo_is_deserted(int fd)
+{
+	const struct timespec none = {0, 0};
+	struct pollfd end = {.fd = fd};
+	return kernel(SYS_ppoll, &end, 1, &none, NULL, 0) > 0 && (end.revents & POLLERR) != 0;
+}
+
+int memo_tell_text(int fd, const char *text, size_t size)
+{
+	struct stat before, after;
+	long at = kernel(SYS_lseek, fd, 0, SEEK_CUR);
+	if (kernel(SYS_fstat, fd, &before) != 0)
+		return -1;
+	if (write_all(fd, text, size) == 0)
+		return 0;
+	if (S_ISREG(before.st_mode) && kernel(SYS_fstat, fd, &after) == 0) {
+		if (after.st_size > before.st_size)
+			kernel(SYS_ftruncate, fd, before.st_size);
+		kernel(SYS_lseek, fd, at, SEEK_SET);
+	}
+	return -1;
 }
 
 /* ------------------------------------------------------------------ the session */

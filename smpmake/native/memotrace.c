@@ -68,6 +68,9 @@ static int path_of(struct trace *trace, const struct seccomp_notif *call, int di
 
 static void note_opening(struct trace *trace, const char *path, int flags)
 {
+	/* A guard reads such links, and opens none: whose file that is only the process knows. */
+	if (strncmp(path, "/proc/self/fd/", 14) == 0 || strcmp(path, "/proc/self/exe") == 0)
+		trace_spoil(trace, MEMO_SPECIAL);
 	if (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) {
 		if ((flags & O_TMPFILE) == O_TMPFILE)
 			trace_spoil(trace, MEMO_CALL);
@@ -103,12 +106,16 @@ static void note_program(struct trace *trace, pid_t process, const char *path)
 		uint32_t type, flags;
 		uint64_t offset, address, physical, size, memory, align;
 	} part;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t size = fd >= 0 ? read(fd, head, sizeof head) : -1;
 	if (fd >= 0)
 		close(fd);
 	if (size < 0) /* not there: the caller tries the next */
 		return;
+	if (strncmp(path, "/proc/", 6) == 0) { /* another's */
+		trace_spoil(trace, MEMO_SPECIAL);
+		return;
+	}
 	if (size < (ssize_t)sizeof elf || memcmp(head, "\177ELF\2", 5) != 0) {
 		trace_spoil(trace, MEMO_SCRIPT);
 		return;
@@ -156,6 +163,12 @@ static void note_reading(struct trace *trace, pid_t process)
 		trace_spoil(trace, MEMO_INPUT);
 }
 
+/* What path_of makes of no name: statx(fd, "", AT_EMPTY_PATH) is fstat(fd). */
+static int is_folder_itself(const char *path)
+{
+	return *path == '\0' || path[strlen(path) - 1] == '/';
+}
+
 #define A(n) (call->data.args[n])
 #define FD(n) ((int)call->data.args[n])
 
@@ -178,7 +191,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 			trace_look_at(trace, path, (FD(3) & AT_SYMLINK_NOFOLLOW) != 0, 0);
 		return;
 	case SYS_statx:
-		if (AT(FD(0), 1) && (*path != '\0' && path[strlen(path) - 1] != '/'))
+		if (AT(FD(0), 1) && !(FD(2) & AT_EMPTY_PATH && is_folder_itself(path)))
 			trace_look_at(trace, path, (FD(2) & AT_SYMLINK_NOFOLLOW) != 0, 0);
 		return;
 	case SYS_faccessat:
@@ -204,7 +217,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_fchmodat:
 		if (AT(FD(0), 1))
-			trace_alter(trace, path, 0, 1, 0);
+			trace_alter(trace, path, 1, 1, 0);
 		return;
 	case SYS_renameat:
 	case SYS_renameat2:
@@ -281,7 +294,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_chmod:
 		if (AT(AT_FDCWD, 0))
-			trace_alter(trace, path, 0, 1, 0);
+			trace_alter(trace, path, 1, 1, 0);
 		return;
 	case SYS_rename:
 		if (path_of(trace, call, AT_FDCWD, A(1), other) == 0 && AT(AT_FDCWD, 0))

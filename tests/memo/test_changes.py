@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import resource
 import shutil
+import struct
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -139,6 +142,27 @@ def compiled(name: str) -> Change:
     return change
 
 
+def before_path(folder: Path) -> dict[str, Any]:
+    return {"env": {"PATH": f"{folder}/tools:{os.environ['PATH']}"}}
+
+
+def telling(folder: Path) -> None:
+    """An assembler that says that it is ours."""
+    (folder / "tools").mkdir()
+    (folder / "as.c").write_text(TELLING)
+    subprocess.run(["/usr/bin/gcc", "-o", "tools/as", "as.c"], cwd=folder, check=True)
+
+
+def listed(folder: Path) -> None:
+    """New files there are for user and group, whatever the umask: u::rw, g::rw, o::-."""
+    rights = ((1, 6), (4, 6), (0x20, 0))
+    value = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each, -1) for each in rights)
+    try:
+        os.setxattr(folder, "system.posix_acl_default", value)
+    except OSError:
+        pytest.skip("needs a file system with access control lists")
+
+
 def dated(name: str, when: int) -> Change:
     return lambda folder: os.utime(folder / name, (when, when))
 
@@ -147,6 +171,13 @@ def thin(folder: Path) -> None:
     subprocess.run(["ar", "rcDT", "libq.a", "q.o"], cwd=folder, check=True)
 
 
+TELLING: Final = """
+#include <unistd.h>
+int main(int argc, char **argv) { return write(2, "ours\\n", 5) + execv("/usr/bin/as", argv); }
+"""
+TWO: Final = '#include "a/x.h"\n#include "b/x.h"\n'
+PRAGMA: Final = "#pragma \tonce\nint x = 1;\n"
+OPERATOR: Final = '_Pragma("once")\nint x = 1;\n'
 ONCE: Final = "#pragma once\nint x(void) { return 1; }\n"
 FILE, APPEARED, FOLDER = layout.MEMO_FILE, layout.MEMO_APPEARED, layout.MEMO_FOLDER
 OUTPUT: Final = layout.MEMO_OUTPUT
@@ -207,6 +238,9 @@ CASES: Final = {
         tool("as"),
         (APPEARED,),
     ),
+    "PATH no longer leads to an assembler": Case(
+        X, given(env={}), prepare=both(telling, before_path)
+    ),
     "an assembler of -B appears": Case(
         X | {"tools/none": ""}, tool("as"), (APPEARED,), (*COMPILE, "-Btools/")
     ),
@@ -255,6 +289,26 @@ CASES: Final = {
         (FILE,),
         prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
     ),
+    "two headers, once by another spelling": Case(
+        {"conftest.c": TWO, "a/x.h": PRAGMA, "b/x.h": PRAGMA},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    "two headers, once by an operator": Case(
+        {"conftest.c": TWO, "a/x.h": OPERATOR, "b/x.h": OPERATOR},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    "two headers, once by who includes them": Case(
+        {"conftest.c": '#import "a/x.h"\n#include "b/x.h"\n', "a/x.h": "int x = 1;\n"}
+        | {"b/x.h": "int x = 1;\n"},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    "the folder of an output gets a list of rights": Case(X, listed, (layout.MEMO_UNDO,)),
     "an output has another mode": Case(X, lambda f: (f / "conftest.o").chmod(0o444), (OUTPUT,)),
     "an output is a link": Case(
         X, both(write("target", ""), relink("conftest.o", "target")), (OUTPUT,)
@@ -351,3 +405,30 @@ def test_a_header_that_is_written_again_and_again(remembered: Remembered) -> Non
     for _ in range(3):
         assert remembered.run("sh", "-c", script).status == 0
         assert remembered.tree() == expected
+
+
+MAPPED: Final = {"on a disk": None, "in memory": "/dev/shm"}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_a_header_is_changed_through_a_mapping(remembered: Remembered, name: str) -> None:
+    """The second change of a page leaves the times as the first has set them."""
+    folder = remembered.folder
+    if MAPPED[name] is not None and not os.access(MAPPED[name] or "", os.W_OK):
+        pytest.skip(f"needs {MAPPED[name]}")
+    headers = Path(tempfile.mkdtemp(dir=MAPPED[name] or folder))
+    (folder / "conftest.c").write_text('#include "x.h"\nint a = X;\n')
+    (headers / "x.h").write_text("#define X 1\n")
+    command = ("gcc", "-c", "conftest.c", f"-I{headers}")
+    with (headers / "x.h").open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        memory[10:11] = b"1"
+        settle(folder)
+        made = []
+        for value in (b"1", b"1", b"2"):
+            memory[10:11] = value
+            assert remembered.run(*command).status == 0
+            made.append((folder / "conftest.o").read_bytes())
+            (folder / "conftest.o").unlink()
+    shutil.rmtree(headers)
+    assert made[0] == made[1] != made[2]
+    assert remembered.told.hits == 1, remembered.told

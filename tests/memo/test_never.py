@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from smpmake.protocol import layout
+from tests.memo.test_changes import listed
 from tests.support import needs
 from tests.support.remembered import Remembered, settle, with_limit
 
@@ -107,6 +108,31 @@ CASES: Final = {
     "an output that is a link": Case(
         {"conftest.c": MAIN, "target": ""}, (*COMPILE, "-o", "link.o"), layout.MEMO_FORMER
     ),
+    "an output that is written over in place": Case(
+        {"conftest.c": MAIN, "conftest.s": ""},
+        ("gcc", "-S", "conftest.c", "-o", "conftest.s"),
+        layout.MEMO_FORMER,
+    ),
+    "an archive with times, by a later word": Case(
+        {"conftest.c": MAIN},
+        ("sh", "-c", "touch -d @9 conftest.c; exec ar rcD -U conftest.a conftest.c > log"),
+        layout.MEMO_WORDS,
+        True,
+    ),
+    "a list of dependencies to an open file": Case(
+        {"conftest.c": MAIN},
+        ("sh", "-c", "exec gcc -c conftest.c -Wp,-MD,/proc/self/fd/5 5> list"),
+        layout.MEMO_WORDS,
+        True,
+    ),
+    "a header that is an open file": Case(
+        {"conftest.c": '#include "/proc/self/fd/5"\n', "x.h": "int x;\n"},
+        ("sh", "-c", "exec gcc -c conftest.c 5< x.h"),
+        layout.MEMO_SPECIAL,
+    ),
+    "a loader that shows random addresses": Case(
+        {"conftest.c": MAIN}, COMPILE, layout.MEMO_ENVIRONMENT, True, {"env": {"LD_SHOW_AUXV": "1"}}
+    ),
     "an internal fault": Case({"conftest.c": MAIN}, (*COMPILE, "-Btools/"), layout.MEMO_KILLED),
     "a compiled header, with random parts": Case(
         {"conftest.h": "int a;\n"},
@@ -191,6 +217,32 @@ def test_who_remembers_itself(remembered: Remembered) -> None:
     assert remembered.told.misses == {layout.MEMO_NO_FAMILY: 1}
 
 
+TWICE: Final = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    extern char **environ;
+    char *env[999] = {"CPATH=a", "CPATH=b"};
+    for (int i = 0; environ[i] != NULL; i++)
+        env[i + 2] = environ[i];
+    environ = env;
+    return execvp(argv[1], argv + 1);
+}
+"""
+
+
+def test_a_variable_that_is_there_twice(remembered: Remembered) -> None:
+    """No shell makes such an environment."""
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    (remembered.folder / "twice.c").write_text(TWICE)
+    remembered.run("gcc", "-o", "twice", "twice.c", through_shims=False)
+    settle(remembered.folder)
+    for _ in range(2):
+        assert remembered.run("./twice", *COMPILE).status == 0
+    assert remembered.told.misses == {layout.MEMO_ENVIRONMENT: 2}
+
+
 def test_clang_asks_for_random_numbers(remembered: Remembered) -> None:
     needs.require("clang")
     (remembered.folder / "conftest.c").write_text(MAIN)
@@ -237,6 +289,42 @@ def test_standard_input_counts_where_it_is_read(remembered: Remembered) -> None:
         with (remembered.folder / "a.h").open() as file:
             assert remembered.run(*COMPILE, stdin=file).status == 0
         assert remembered.told.hits == hits
+
+
+def test_a_folder_that_gives_files_their_mode(remembered: Remembered) -> None:
+    """By its list of rights: without it the umask would."""
+    listed(remembered.folder)
+    (remembered.folder / "conftest.c").write_text(MAIN)
+    settle(remembered.folder)
+    for _ in range(2):
+        assert remembered.run(*COMPILE).status == 0
+        assert (remembered.folder / "conftest.o").stat().st_mode & 0o777 == 0o660
+        (remembered.folder / "conftest.o").unlink()
+    assert remembered.told.unkept == {layout.MEMO_FORMER: 2}
+
+
+SECONDS: Final = """
+mkfs.ext4 -q -I 128 image 2> log && mount -o loop image far || exit 77
+until [ $(date +%N) -lt 200000000 ]; do :; done; echo '#define X 1' > far/x.h
+until [ $(date +%N) -gt 300000000 ]; do :; done; gcc -c conftest.c -Ifar
+"""
+
+
+def test_a_file_system_that_counts_whole_seconds(remembered: Remembered) -> None:
+    """A header that was written a tenth of a second ago may yet change in the same second."""
+    needs.require_mounts()
+    with (remembered.folder / "image").open("wb") as image:
+        image.truncate(1 << 20)
+    (remembered.folder / "far").mkdir()
+    (remembered.folder / "conftest.c").write_text('#include "x.h"\nint x = X;\n')
+    for _ in range(5):  # a busy machine may be too slow for the second
+        ended = remembered.run("unshare", "-m", "sh", "-c", SECONDS)
+        if ended.status == 77:
+            pytest.skip("needs mkfs.ext4 and a loop device")
+        assert ended.status == 0, ended
+        if remembered.told.unkept == {layout.MEMO_YOUNG: 1}:
+            return
+    pytest.fail(str(remembered.told))
 
 
 NOBODY: Final = 65534

@@ -221,6 +221,53 @@ def test_where_tracing_is_forbidden(remembered: Remembered) -> None:
     assert remembered.told.unkept == {layout.MEMO_UNTRACED: 2}
 
 
+WRITES: Final = {
+    "nobody may write there": "gcc -E conftest.c 1< conftest.c; echo $? >&2",
+    "the disk is full": "mount -t tmpfs -o size=8k none full || exit; gcc -E conftest.c > full/out;"
+    "echo $? >&2; wc -c full/out >&2",
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_standard_output_that_takes_nothing(remembered: Remembered, name: str) -> None:
+    """The command fails as it does by itself, though its output was caught and given back."""
+    needs.require_mounts()
+    (remembered.folder / "full").mkdir()
+    (remembered.folder / "conftest.c").write_text("#include <stdio.h>\n")
+    settle(remembered.folder)
+    command = ("unshare", "-m", "sh", "-c", WRITES[name])
+    expected = remembered.run(*command, through_shims=False)
+    assert b"error" in expected.err
+    for _ in range(2):
+        assert remembered.run(*command) == expected
+    assert (remembered.told.stored, remembered.told.hits) == (2, 0), remembered.told
+
+
+def test_messages_that_nobody_reads(remembered: Remembered) -> None:
+    """The reader of a pipe has gone before the compiler begins: it fails, and makes no file."""
+    (remembered.folder / "conftest.c").write_text("#warning hello\nint a;\n")
+    settle(remembered.folder)
+    seen = []
+    for through_shims in (False, True, True):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with subprocess.Popen(
+            ["sh", "-c", "gcc -c conftest.c; echo $? > status"],
+            cwd=remembered.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=writer,
+            env=remembered.environment({}, through_shims=through_shims),
+        ):
+            os.close(writer)
+        seen.append(remembered.tree())
+        remembered.clear()
+        (remembered.folder / "conftest.c").write_text("#warning hello\nint a;\n")
+    assert "conftest.o" not in seen[0]
+    assert seen[0] == seen[1] == seen[2]
+    assert remembered.told.misses == {layout.MEMO_STREAMS: 2}
+
+
 COARSE: Final = 5  # CLOCK_REALTIME_COARSE: by it files get their times
 
 
@@ -235,6 +282,17 @@ def test_the_clock_has_moved_on_when_a_result_is_told(remembered: Remembered) ->
         assert remembered.told.hits == hits
         assert now > made.st_mtime_ns or hits == 0
         (remembered.folder / "conftest.o").unlink()
+
+
+def test_a_result_is_younger_than_its_source(remembered: Remembered) -> None:
+    """As it is behind a compiler, which takes longer than a tick."""
+    for hits in range(20):
+        (remembered.folder / "conftest.c").write_text("int a;\n")
+        assert remembered.run("gcc", *WORDS).status == 0
+        source, made = (remembered.folder / f"conftest.{each}" for each in "co")
+        assert made.stat().st_mtime_ns > source.stat().st_mtime_ns
+        assert remembered.told.hits == hits
+        made.unlink()
 
 
 def test_a_folder_is_mounted_over_another(remembered: Remembered) -> None:

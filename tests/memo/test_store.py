@@ -55,6 +55,11 @@ def become_link(path: Path) -> None:
     os.symlink(path.rename(f"{path}x"), path)
 
 
+def become_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 DAMAGES: Final[dict[str, Callable[[Path], object]]] = {
     "cut": cut,
     "spoilt": spoil,
@@ -63,6 +68,7 @@ DAMAGES: Final[dict[str, Callable[[Path], object]]] = {
     "a folder": become_folder,
     "a link": become_link,
     "gone": lambda path: path.unlink(),
+    "a FIFO": become_fifo,
 }
 
 
@@ -186,6 +192,25 @@ def test_a_shim_that_is_killed_before_its_answer(remembered: Remembered) -> None
     (remembered.folder / "conftest.o").unlink()
     assert (remembered.run(*COMPILE), remembered.tree()) == (plain, expected)
     assert remembered.told.hits == 2
+
+
+def test_a_shim_that_is_ended_while_it_gives_back(remembered: Remembered) -> None:
+    """Ctrl-C: no half of a file is there afterwards, under whatever name."""
+    fill(remembered, "char a[16 << 20] = {1};\n")
+    made = remembered.folder / "conftest.o"
+    expected = made.stat().st_size
+    for _ in range(100):
+        made.unlink(missing_ok=True)
+        with remembered.start(*COMPILE) as process:
+            while process.poll() is None:
+                if any(name.startswith(".smpmake-") for name in os.listdir(remembered.folder)):
+                    process.terminate()
+                    break
+        assert {path.name for path in remembered.folder.iterdir()} == {"conftest.c", "conftest.o"}
+        assert made.stat().st_size == expected
+        if process.returncode == -signal.SIGTERM:
+            return
+    pytest.fail("no signal came in between")
 
 
 def test_a_check_tells_what_is_different(tmp_path: Path) -> None:

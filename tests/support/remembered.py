@@ -53,7 +53,7 @@ class Remembered:
         self._board = Scoreboard(self.session / "board")
         shims = root / "shims"
         shims.mkdir()
-        for name in ("gcc", "g++", "cc", "ld", "as", "clang"):
+        for name in ("gcc", "g++", "cc", "ld", "as", "ar", "clang"):
             (shims / name).symlink_to(native.program("shim"))
         self._shims = os.fspath(shims)
         self.plain = {
