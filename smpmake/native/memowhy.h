@@ -1,4 +1,5 @@
-/* Why a command was run although results are remembered; smpmake/session/memo.py has a sentence for each.
+/* Why a command was run although results are remembered; smpmake/session/memo.py has a sentence for
+ * each.
  */
 #ifndef SMPMAKE_MEMOWHY_H
 #define SMPMAKE_MEMOWHY_H
