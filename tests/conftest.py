@@ -27,7 +27,7 @@ def _function(item: pytest.Item) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of more than two variants of a build the default suite has every sixth; `-m chaos` the
+    """Of more than two variants of a build the default suite has every twelfth; `-m chaos` the
     others."""
     builds = [
         item
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     seen: Counter[str] = Counter()
     for item in builds:
         function = _function(item)
-        if variants[function] > 2 and seen[function] % 6:
+        if variants[function] > 2 and seen[function] % 12:
             item.add_marker(pytest.mark.chaos)
         seen[function] += 1
 

@@ -145,6 +145,7 @@ MAY: dict[str, set[str]] = {
         "capacity",
         "commands",
         "config",
+        "console",
         "decide",
         "disk",
         "engine",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from smpmake.console import say, show
 from smpmake.guard.scoreboard import path_hash
 from smpmake.recording.player import Difference, Figures, Player
 from smpmake.recording.recording import Recording
@@ -27,18 +28,19 @@ def main(argv: list[str]) -> int:
     try:
         recording = Recording(options.file, options.until if options.show is None else options.show)
     except TapeError as error:
-        print(f"replay: {error}", file=sys.stderr)
+        say(f"replay: {error}")
         return UNUSABLE
     recording.learn()
     if options.show is not None:
         return _show(recording, options.show)
     if not recording.is_whole and options.until is None:
         last = recording.entries[-1]["n"]
-        print(f"replay: the recording ends with state {last}: smpmake was killed")
+        show(f"replay: the recording ends with state {last}: smpmake was killed")
     player = Player(recording)
     difference = player.play(options.until)
     if difference is not None:
-        print("\n".join(told(difference, _names(recording))))
+        for line in told(difference, _names(recording)):
+            show(line)
         return DIFFERS
     figures = player.figures
     for count in range(options.repeat):  # these compare nothing: that would be measured, too
@@ -48,7 +50,8 @@ def main(argv: list[str]) -> int:
             figures = again.figures
     if options.calls:
         figures.calls = _calls(recording, options.until)
-    print("\n".join(_figures(figures, options.repeat)))
+    for line in _figures(figures, options.repeat):
+        show(line)
     return SAME
 
 
@@ -75,14 +78,14 @@ def _show(recording: Recording, number: int) -> int:
     row = next((row for row in recording.entries if row["n"] == number), None)
     if row is None:
         last = recording.entries[-1]["n"]
-        print(f"replay: there is no state {number}; the last one is {last}", file=sys.stderr)
+        say(f"replay: there is no state {number}; the last one is {last}")
         return UNUSABLE
     names = _names(recording)
-    print(f"state {number}: {row['kind']} {_text(row['data'], names)}")
+    show(f"state {number}: {row['kind']} {_text(row['data'], names)}")
     for question, answer in row["answers"].items():
-        print(f"  asked  {question} -> {_text(answer, names)}")
+        show(f"  asked  {question} -> {_text(answer, names)}")
     for action in row["actions"]:
-        print(f"  did    {_text(action, names)}")
+        show(f"  did    {_text(action, names)}")
     return SAME
 
 

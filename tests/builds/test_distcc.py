@@ -98,6 +98,8 @@ class Daemon:
         if self._process.poll() is None:
             top = psutil.Process(self._process.pid)
             top.suspend()  # it would begin others
+            while top.status() not in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE):
+                pass  # it may just be doing so
             begun = top.children(recursive=True)
             for each in [*begun, top]:
                 with contextlib.suppress(psutil.Error):
