@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -173,6 +174,7 @@ def test_a_program_without_a_guard_is_named(space: Space) -> None:
     assert f"smpmake could not watch these programs: {space.folder / 'p'}" in done.out
 
 
+@pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
 def test_the_patch_mends_it(space: Space) -> None:
     makefile = f"all: gen.h a.o b.o\n%.o: %.c\n\tcat $< gen.h >$@\n{GEN}"
     space.write({"Makefile": makefile, "a.c": "", "b.c": ""})

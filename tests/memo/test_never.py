@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from smpmake import native
 from smpmake.protocol import layout
 from tests.memo.test_changes import listed
 from tests.support import needs
@@ -316,13 +317,15 @@ def test_a_file_system_that_counts_whole_seconds(remembered: Remembered) -> None
     with (remembered.folder / "image").open("wb") as image:
         image.truncate(1 << 20)
     (remembered.folder / "far").mkdir()
-    (remembered.folder / "conftest.c").write_text('#include "x.h"\nint x = X;\n')
-    for _ in range(5):  # a busy machine may be too slow for the second
+    for number in range(8):  # a busy machine may be too slow for the second
+        text = f'#include "x.h"\nint x{number} = X;\n'
+        (remembered.folder / "conftest.c").write_text(text)
         ended = remembered.run("unshare", "-m", "sh", "-c", SECONDS)
         if ended.status == 77:
             pytest.skip("needs mkfs.ext4 and a loop device")
         assert ended.status == 0, ended
-        if remembered.told.unkept == {layout.MEMO_YOUNG: 1}:
+        if remembered.told.unkept:
+            assert remembered.told.unkept == {layout.MEMO_YOUNG: 1}
             return
     pytest.fail(str(remembered.told))
 
@@ -342,6 +345,9 @@ def test_a_header_that_one_may_not_read() -> None:
     (one.folder / "conftest1.c").write_text("int a;\n")
     if os.geteuid() == 0:
         more = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        program = native.program("memo")
+        if subprocess.run(["test", "-x", program], check=False, **more).returncode != 0:
+            pytest.skip(f"{program} is in a folder that only root may enter")
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", root], check=True)
     settle(one.folder)
     try:
