@@ -4,6 +4,7 @@ that one, beside the same command without what it is about, which is a job."""
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -165,6 +166,8 @@ def test_p4_in_place_for_a_reason_and_a_job_without_it(reason: Reason) -> None:
 def reasons(space: Space, files: dict[str, str], *command: str) -> list[str]:
     """Of each command of a build, "" for a job's."""
     space.write(files)
+    for name in files:  # a source of this very moment could be the script's own
+        os.utime(space.folder / name, (1, 1))
     space.smpmake(*command)
     found: list[dict[str, Any]] = json.loads(space.smpmake("report", "--json").out)["commands"]
     return [command["reason"] for command in found]

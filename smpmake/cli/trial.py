@@ -21,7 +21,9 @@ def fault(name: str, folder: Path) -> str:
     """Why a compile is not deferred here, or a reader of its object not kept waiting; "" if all is
     well.  `name` is a compiler's on PATH; the folder is empty, and afterwards holds what was made.
     """
-    (folder / "trial.c").write_text("int trial;\n")
+    source = folder / "trial.c"
+    source.write_text("int trial;\n")
+    os.utime(source, (0, 0))  # else it could be one that the script has written itself
     # Twice: the first call of a compiler that is a script is waited for.
     compile_it = f"{shlex.quote(name)} -c trial.c"
     script = f"{compile_it} && {compile_it} && exec cat trial.o /proc/self/maps"
