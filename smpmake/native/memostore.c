@@ -13,6 +13,15 @@
 #include "guard/kernel.h"
 #include "util.h"
 
+/* As getdents64(2) gives it. */
+struct listed {
+	uint64_t d_ino;
+	int64_t d_off;
+	uint16_t d_reclen;
+	uint8_t d_type;
+	char d_name[];
+};
+
 #define CHUNK 65536u
 #define BEFORE 32u   /* bytes of the chunk before, so that a word on the border is found */
 #define SMALL 16384u /* a smaller file is hashed as quickly as its hash is looked up */
@@ -270,7 +279,7 @@ int memo_names(const char *path, unsigned char hash[SHA256_SIZE])
 	memset(total, 0, sizeof total);
 	while (fd >= 0 && room != NULL && (got = kernel(SYS_getdents64, fd, room, NAMES)) > 0)
 		for (long at = 0; at < got;) {
-			const struct dirent64 *entry = (const void *)(room + at);
+			const struct listed *entry = (const void *)(room + at);
 			struct sha256 sum;
 			sha256_begin(&sum);
 			sha256_add(&sum, entry->d_name, strlen(entry->d_name) + 1);
