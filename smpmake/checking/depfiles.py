@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Final
 
 from smpmake.checking.events import Build, Recipe, canonical
+from smpmake.commands.depfiles import prerequisites
 
 ENDINGS: Final = (".d", ".dep", ".deps", ".depend", ".Po", ".Plo", ".P", ".dd", ".Td", ".Tpo")
 _LONGEST: Final = 1 << 20  # bytes
-_WORD: Final = re.compile(r"(?:\\.|[^\s\\])+")
 
 
 class Declared:
@@ -33,13 +32,7 @@ def _needs(path: str, folder: str) -> set[str]:
     """The files behind the colons of a file, from the folder of its make."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read(_LONGEST).replace("\\\n", " ")
+            names = prerequisites(file.read(_LONGEST))
     except OSError:
         return set()
-    found = set()
-    for line in text.splitlines():
-        _, colon, needs = line.partition(": ")
-        if colon and not line.startswith("#"):
-            names = (re.sub(r"\\(.)", r"\1", word) for word in _WORD.findall(needs))
-            found |= {canonical(os.path.normpath(os.path.join(folder, name))) for name in names}
-    return found
+    return {canonical(os.path.normpath(os.path.join(folder, name))) for name in names}

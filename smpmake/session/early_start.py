@@ -77,10 +77,9 @@ class EarlyStart:
         with select.epoll() as needs:
             # By edges: what the keeper has said of the driver's start stays there for a session.
             needs.register(control, select.EPOLLIN | select.EPOLLET)
-            needs.register(self.stage.listener, select.EPOLLIN)
-            if self.stage.pipe >= 0:
-                needs.register(self.stage.pipe, select.EPOLLIN)
-            while not heard() & signal.sigpending() - self.mask:
+            for end in self._asking():
+                needs.register(end, select.EPOLLIN)
+            while not self._has_signal():
                 ready = dict(needs.poll(_LOOK))
                 said = ready.pop(control, 0)
                 if ready or said & select.EPOLLHUP or (said and self._ended() is not None):
@@ -104,10 +103,17 @@ class EarlyStart:
         if event is None or event.event != layout.DRIVER_ENDED or event.status != 0:
             return False
         asks = select.poll()
-        asks.register(self.stage.listener, select.POLLIN)
-        if self.stage.pipe >= 0:
-            asks.register(self.stage.pipe, select.POLLIN)
-        return not asks.poll(0) and not heard() & signal.sigpending() - self.mask
+        for end in self._asking():
+            asks.register(end, select.POLLIN)
+        return not asks.poll(0) and not self._has_signal()
+
+    def _asking(self) -> list[int]:
+        """The descriptors by which the driver asks for a session: a command, its output."""
+        return [end for end in (self.stage.listener, self.stage.pipe) if end >= 0]
+
+    def _has_signal(self) -> bool:
+        """Whether a signal waits for a session."""
+        return bool(heard() & signal.sigpending() - self.mask)
 
     def _ended(self) -> DriverEvent | None:
         """What the keeper has said of the driver's end; it will say so again to a session."""

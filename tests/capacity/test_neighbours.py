@@ -181,16 +181,20 @@ def test_who_wants_nothing_holds_nobody_up(tmp_path: Path) -> None:
     played(play)
 
 
+def another(path: Path) -> subprocess.Popen[bytes]:
+    """A build in a process of its own, which has two slots."""
+    other = subprocess.Popen(
+        [sys.executable, "-c", PROCESS, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"2\n"
+    return other
+
+
 def test_p9_a_killed_build_holds_nothing(tmp_path: Path) -> None:
     async def play() -> None:
         with house(tmp_path, 4) as there:
-            other = subprocess.Popen(
-                [sys.executable, "-c", PROCESS, str(there.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-            assert other.stdout is not None
-            assert other.stdout.readline() == b"2\n"
+            other = another(there.path)
             one = there.build()
             one.want(4)
             await heard()
@@ -208,13 +212,7 @@ def test_p9_a_killed_build_holds_nothing(tmp_path: Path) -> None:
 def test_what_a_stopped_build_holds_is_lent(tmp_path: Path) -> None:
     def play() -> None:
         with house(tmp_path, 4) as there:
-            other = subprocess.Popen(
-                [sys.executable, "-c", PROCESS, str(there.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-            assert other.stdout is not None
-            assert other.stdout.readline() == b"2\n"
+            other = another(there.path)
             one = there.build()
             one.want(4)
             assert one.busy == 2

@@ -8,19 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.checking.makefiles import CASES, Case, checked
-from tests.packages.fetch import cache_folder
-
-NEWER = cache_folder() / "made" / "make-4.4.1" / "make"
-
-
-@pytest.fixture(params=["make", "make-4.4"])
-def make(request: pytest.FixtureRequest) -> str:
-    """The system's make, and a newer one."""
-    if request.param == "make":
-        return "make"
-    if not NEWER.exists():
-        pytest.skip("make 4.4.1 is not built (tests/packages/test_jobservers.py builds it)")
-    return str(NEWER)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

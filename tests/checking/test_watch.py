@@ -13,22 +13,8 @@ import pytest
 
 from smpmake.checking import watch
 from tests.checking.makefiles import GEN
-from tests.packages.fetch import cache_folder
 from tests.support import needs
 from tests.support.space import SMPMAKE, Space
-
-NEWER = cache_folder() / "made" / "make-4.4.1" / "make"
-
-
-@pytest.fixture(params=["make", "make-4.4"])
-def make(request: pytest.FixtureRequest) -> str:
-    """The system's make, and a newer one."""
-    if request.param == "make":
-        return "make"
-    if not NEWER.exists():
-        pytest.skip("make 4.4.1 is not built (tests/packages/test_jobservers.py builds it)")
-    return str(NEWER)
-
 
 #: Makefiles that look at MAKEFLAGS, as kbuild, automake and others do.
 LOOKERS = {

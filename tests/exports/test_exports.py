@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.commands.depfiles import prerequisites
 from smpmake.commands.model import Files
 from smpmake.disk.paths import FolderFiles
 from smpmake.exports import compile_commands, ninja
-from smpmake.exports.depfiles import prerequisites
 from smpmake.records import BuildRecord, CommandRecord
 from tests.support import needs
 from tests.support.made import build, keep, ran

@@ -23,8 +23,7 @@ ssize_t name_of_open(const char *digits, char *name, size_t size)
 	return length;
 }
 
-/* Writes a number before `end`; returns where it begins. */
-static char *digits_before(char *end, unsigned number)
+char *digits_before(char *end, unsigned number)
 {
 	do
 		*--end = (char)('0' + number % 10);

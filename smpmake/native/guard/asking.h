@@ -6,6 +6,9 @@
 
 #include <sys/types.h>
 
+/* Writes a number before `end`; returns where it begins. */
+char *digits_before(char *end, unsigned number);
+
 /* A name by which what is open can be opened again, in `room`. */
 #define OPEN_NAME_SIZE 32
 char *open_name(unsigned fd, char room[OPEN_NAME_SIZE]);

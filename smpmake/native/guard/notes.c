@@ -97,15 +97,6 @@ char *guard_note(char letter, int dir, const char *path)
 	return note;
 }
 
-/* Writes a number before `end`; returns where it begins. */
-static char *digits_before(char *end, uint32_t number)
-{
-	do
-		*--end = (char)('0' + number % 10);
-	while ((number /= 10) != 0);
-	return end;
-}
-
 void guard_notes_are_of(uint32_t recipe)
 {
 	char text[sizeof guard.of_recipe], *end = text + sizeof text - 1;

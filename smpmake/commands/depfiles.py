@@ -14,7 +14,7 @@ def prerequisites(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for rule in text.replace("\\\n", " ").splitlines():
         target, colon, rest = rule.partition(": ")
-        if colon and target:
+        if colon and target and not target.startswith("#"):
             words = _BREAK.split(rest.strip())
             found.update(dict.fromkeys(_plain(word) for word in words if word))
     return tuple(found)
