@@ -139,19 +139,24 @@ class Command:
     def keep_promise(self, journal: UndoJournal) -> None:
         """The command has done what was promised."""
         self.is_kept = True
-        self._end_in(journal)
-
-    def release_makers(self, journal: UndoJournal) -> None:
-        """The command has ended; those that it rests on need not wait for it."""
-        below, self.rests_on = self.rests_on, ()
-        for each in below:
-            each.carries -= 1
-            each._end_in(journal)
-
-    def _end_in(self, journal: UndoJournal) -> None:
-        if self.is_kept and not self.carries:
+        if not self.carries:
             journal.ended(self.record.number)
             self.release_makers(journal)
+
+    def release_makers(self, journal: UndoJournal) -> None:
+        """The command has ended; those that it rests on need not wait for it, nor those below."""
+        waiting = self._let_go()
+        while waiting:  # a chain may be thousands long
+            maker = waiting.pop()
+            maker.carries -= 1
+            if maker.is_kept and not maker.carries:
+                journal.ended(maker.record.number)
+                waiting += maker._let_go()
+
+    def _let_go(self) -> list[Command]:
+        """Those that it rested on, the first last."""
+        below, self.rests_on = self.rests_on, ()
+        return list(reversed(below))
 
 
 class OutputFile(NamedTuple):
