@@ -137,12 +137,16 @@ class Stand:
         temporary.write_text(json.dumps(trials))
         temporary.rename(self._record)
 
+    def lay_out(self) -> None:
+        """The folder as it is before a build."""
+        copy_tree(self._pristine, self.folder)
+
     def trial(self, before: Sequence[str]) -> Trial:
         """All steps, with these words before the driver where a step is not for the plain one.
 
         Without such words the builds are serial, and must succeed.
         """
-        copy_tree(self._pristine, self.folder)
+        self.lay_out()
         results = []
         tree = snapshot(self.folder)
         for step in steps_of(self.project):
@@ -162,7 +166,7 @@ class Stand:
         """From nothing with the driver's own means, if it has such."""
         if not self.project.parallel:
             return None
-        copy_tree(self._pristine, self.folder)
+        self.lay_out()
         outcomes = list(self._commands((), self.project.parallel))
         return Timing(outcomes[-1].status, sum(outcome.seconds for outcome in outcomes))
 
@@ -170,12 +174,13 @@ class Stand:
         """The build's commands, up to one that fails."""
         for command in self.project.build:
             more = last if command is self.project.build[-1] else ()
-            outcome = self._run([*before, *command, *more])
+            outcome = self.run([*before, *command, *more])
             yield outcome
             if outcome.status != 0:
                 return
 
-    def _run(self, command: Sequence[str]) -> Outcome:
+    def run(self, command: Sequence[str]) -> Outcome:
+        """One command in the folder; what stands for folders in its words is filled in."""
         more = {name: self._filled(value) for name, value in self.project.environment}
         return build([self._filled(word) for word in command], self.folder, more, self._user)
 
@@ -193,7 +198,7 @@ class Stand:
         for old in self.home.glob("serial-*.json"):
             old.unlink()
         lay_out(self.project, self._source, self.folder)
-        _all_succeeded([self._run(command) for command in self.project.prepare])
+        _all_succeeded([self.run(command) for command in self.project.prepare])
         copy_tree(self.folder, self._pristine)
 
     def _key(self) -> str:

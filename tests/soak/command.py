@@ -18,14 +18,17 @@ from smpmake import folders
 from tests.packages.projects import chosen
 from tests.soak import ledger
 from tests.soak.builds import Environments, Kills, Programs
-from tests.soak.corpus import Chaos
+from tests.soak.corpus import Chaos, PackageSection
 from tests.soak.fuzz import Arguments, Wire
 from tests.soak.loop import Loop
+from tests.soak.remembered import Remembered
 from tests.soak.section import Section
 
 #: What a word of the command line stands for, where it stands for several sections.
 GROUPS = {"fuzz": (Wire.name, Arguments.name, Environments.name)}
-KINDS: tuple[type[Section], ...] = (Chaos, Programs, Kills, Wire, Arguments, Environments)
+KINDS: tuple[type[Section], ...] = (
+    *(Chaos, Remembered, Programs, Kills, Wire, Arguments, Environments),
+)
 NAMES = [kind.name for kind in KINDS]
 
 
@@ -39,7 +42,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--minutes", type=_positive(float), help="end after so long")
     found.add_argument("--tries", type=_positive(int), help="so many of each section")
     found.add_argument("--seed", type=int, help="begin there, and add nothing to the totals")
-    found.add_argument("--package", action="append", default=[], help="for chaos; may be repeated")
+    found.add_argument(
+        "--package", action="append", default=[], help="for chaos and memo; may be repeated"
+    )
     found.add_argument("--state", type=Path, metavar="FILE", help="where the totals are kept")
     found.add_argument("--table", action="store_true", help="print the totals, and try nothing")
     return found
@@ -63,8 +68,10 @@ def sections(words: Sequence[str], packages: Sequence[str]) -> list[Section]:
         wanted += GROUPS.get(word, (word,))
     if unknown := [name for name in wanted if name not in NAMES]:
         raise ValueError(f"no such section: {' '.join(unknown)} (there are {', '.join(NAMES)})")
-    if packages and Chaos.name not in wanted:
-        raise ValueError("--package is for chaos")
+    if packages and not any(
+        kind.name in wanted for kind in KINDS if issubclass(kind, PackageSection)
+    ):
+        raise ValueError("--package is for chaos and memo")
     try:
         projects = chosen(list(packages))
     except KeyError as error:
@@ -72,7 +79,7 @@ def sections(words: Sequence[str], packages: Sequence[str]) -> list[Section]:
     made: list[Section] = []
     for kind in KINDS:
         if kind.name in wanted:
-            made.append(Chaos(projects) if kind is Chaos else kind())
+            made.append(kind(projects) if issubclass(kind, PackageSection) else kind())
     return made
 
 

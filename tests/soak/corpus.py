@@ -15,11 +15,8 @@ from tests.support.findings import DifferenceError
 _LEFT = ("process left behind", "temporary file left behind")
 
 
-class Chaos(Section):
-    """One package after the other, each under a seed of its own."""
-
-    name = "chaos"
-    things = "builds"
+class PackageSection(Section):
+    """One package after the other; those that cannot be built here are left out."""
 
     def __init__(self, projects: Sequence[Project]) -> None:
         self._projects = list(projects)
@@ -32,16 +29,15 @@ class Chaos(Section):
             raise UnavailableError("none of the packages can be built here")
         if project.name in self._cannot:
             raise SkippedError("")
-        chaos = random.Random(f"{self.name} {seed}").randrange(1 << 30)
-        known = argparse.Namespace(fresh=False, serial_only=False, no_parallel=True)
-        report = corpus.report(project, ["--chaos", str(chaos)], known)
-        if report.reason:
-            self._cannot[project.name] = report.reason
-            raise SkippedError(f"{project.name}: {report.reason}")
-        self._judge(project, chaos, report.verdicts)
-        said = report.cold.said if report.cold else ""
-        assert "Traceback" not in said, said[-3000:]
-        return len(report.verdicts)
+        try:
+            return self.build(project, random.Random(f"{self.name} {seed}"))
+        except CannotBuildError as error:
+            self._cannot[project.name] = str(error)
+            raise SkippedError(f"{project.name}: {error}") from error
+
+    def build(self, project: Project, dice: random.Random) -> int:
+        """See `attempt`; raises CannotBuildError where the package cannot be built here."""
+        raise NotImplementedError
 
     def options(self, seed: int) -> list[str]:
         """See Section."""
@@ -49,6 +45,29 @@ class Chaos(Section):
 
     def _chosen(self, seed: int) -> Project:
         return self._projects[seed % len(self._projects)]
+
+
+class CannotBuildError(Exception):
+    """A package cannot be built here, and why."""
+
+
+class Chaos(PackageSection):
+    """Each package under a seed of its own."""
+
+    name = "chaos"
+    things = "builds"
+
+    def build(self, project: Project, dice: random.Random) -> int:
+        """See PackageSection."""
+        chaos = dice.randrange(1 << 30)
+        known = argparse.Namespace(fresh=False, serial_only=False, no_parallel=True)
+        report = corpus.report(project, ["--chaos", str(chaos)], known)
+        if report.reason:
+            raise CannotBuildError(report.reason)
+        self._judge(project, chaos, report.verdicts)
+        said = report.cold.said if report.cold else ""
+        assert "Traceback" not in said, said[-3000:]
+        return len(report.verdicts)
 
     def _judge(self, project: Project, chaos: int, verdicts: Sequence[Verdict]) -> None:
         wrong = [verdict for verdict in verdicts if verdict.problems]
