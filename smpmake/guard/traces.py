@@ -92,7 +92,7 @@ class Traces:
         known[_HEAD:end] = bytes(end - _HEAD)  # a killed process fills no more than it has come to
         places = (*own[: layout.TRACE_OWN], *(0 for _ in range(layout.TRACE_OWN - len(own))))
         table = _table(inputs[:MOST_INPUTS])
-        flags = (watched, 0, asks_own, len(table), layout.TRACE_SIZE - _HEAD, 0)
+        flags = (watched, 0, asks_own, len(table), layout.TRACE_SIZE - _HEAD, 0, 0, 0)
         times = (time.time_ns(), issued_ns, issued_ns if older_ns is None else older_ns)
         known[: _BEGIN.size] = _BEGIN.pack(0, 0, *times, *flags, self._litter, *places)
         end = _BEGIN.size + 8 * len(table)

@@ -144,6 +144,12 @@ static enum family family_of(const char *name)
 	                                  : NO_FAMILY;
 }
 
+int memo_is_of_family(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	return family_of(slash != NULL ? slash + 1 : program) != NO_FAMILY;
+}
+
 /* The file that will be run, wherever links lead: what starts a compiler under its name and
  * remembers results itself is called otherwise. */
 static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, enum family *family)
@@ -155,7 +161,7 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 	unsigned char hash[SHA256_SIZE];
 	uint32_t has;
 	int fd =
-	    (int)kernel(SYS_openat, AT_FDCWD, q->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	    (int)guarded(SYS_openat, AT_FDCWD, q->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return MEMO_UNREADABLE;
 	*put_number(stpcpy(link, "/proc/self/fd/"), link + sizeof link - 1, (unsigned long)fd) =
@@ -204,7 +210,8 @@ static int is_unanswerable(const char *word)
 	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);
 }
 
-/* Archives have times in them, unless told otherwise; the last word that says so counts. */
+/* Whether a tool is told to keep, to compare or to show times.  Whether an archive has times in it
+ * shows when it is made (memofile.c): how an ar was built says whether that is usual. */
 static int is_dated(enum family family, char *const *argv)
 {
 	const char *first = argv[0] != NULL && argv[1] != NULL ? argv[1] : "";
@@ -213,10 +220,10 @@ static int is_dated(enum family family, char *const *argv)
 			if (*argv[i] == '-')
 				return 1;
 	if (family == ARCHIVER)
-		return !is_in(first, "D") || is_in(first, "u") || is_in(first, "U") ||
-		       is_in(first, "v") || is_in(first, "o");
+		return is_in(first, "u") || is_in(first, "U") || is_in(first, "v") ||
+		       is_in(first, "o");
 	if (family == INDEXER)
-		return strcmp(first, "-D") != 0;
+		return *first == '-' && strcmp(first, "-D") != 0;
 	for (; family == CHANGER && *argv != NULL; argv++)
 		if (strcmp(*argv, "-p") == 0)
 			return 1;
@@ -229,7 +236,7 @@ static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, cons
 	struct stat info;
 	uint32_t has;
 	struct memo_named *named = &q->named[q->named_count];
-	if (kernel(SYS_newfstatat, AT_FDCWD, word, &info, 0) != 0 || !S_ISREG(info.st_mode))
+	if (guarded(SYS_newfstatat, AT_FDCWD, word, &info, 0) != 0 || !S_ISREG(info.st_mode))
 		return 0;
 	if (q->named_count == MEMO_NAMED)
 		return MEMO_WORDS;
@@ -244,6 +251,13 @@ static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, cons
 	add(sum, named->hash, sizeof named->hash);
 	q->named_count++;
 	return 0;
+}
+
+/* Behind these a compiler names what it makes: an older one that lies there is no input. */
+static int names_output(enum family family, const char *word)
+{
+	static const char *const names[] = {"-o", "-MF", "-MT", "-MQ", NULL};
+	return family == READER && is_among(word, names);
 }
 
 static enum memo_why add_words(struct memo_question *q, struct sha256 *sum, enum family family)
@@ -263,7 +277,7 @@ static enum memo_why add_words(struct memo_question *q, struct sha256 *sum, enum
 	}
 	add_number(sum, count);
 	for (size_t i = 1; i < count && why == 0; i++)
-		if (*q->argv[i] != '-')
+		if (*q->argv[i] != '-' && !names_output(family, q->argv[i - 1]))
 			why = add_named(q, sum, q->argv[i]);
 	return why;
 }
@@ -284,6 +298,12 @@ static int is_passing(const char *variable)
 {
 	static const char *const begun[] = {OURS,
 	                                    "SMPMAKE_",
+	                                    "MAKEFLAGS=",
+	                                    "MFLAGS=",
+	                                    "MAKELEVEL=",
+	                                    "MAKEOVERRIDES=",
+	                                    "MAKE_TERMOUT=",
+	                                    "MAKE_TERMERR=",
 	                                    "_=",
 	                                    "SHLVL=",
 	                                    "OLDPWD=",

@@ -1,8 +1,12 @@
-/* smpmake-memo TOLD SESSION PROGRAM WORDS...: runs a command whose result nobody remembers yet.
+/* smpmake-memo TOLD SESSION KNOWN PROGRAM WORDS...: runs a command whose result nobody remembers.
  *
- * A shim becomes this.  It is the command's parent, takes its output, notes what it looks at and
- * changes (memotrace.c), and writes all that into the store (memofile.c) before it ends as the
- * command has ended.  Nothing that goes wrong with remembering is the command's business.
+ * A shim becomes this, or memorecall.c's program.  KNOWN says with which entry --memo=check
+ * compares: its number, "" for the one that holds now, 0 for none.
+ *
+ * It is the command's parent, takes its output, notes what it looks at and changes (memotrace.c),
+ * and writes all that into the store (memofile.c) before it ends as the command has ended.  It has
+ * no guard itself; the command has, if there is one.  Nothing that goes wrong with remembering is
+ * the command's business.
  */
 #include "memofile.h"
 #include "memotrace.h"
@@ -199,15 +203,15 @@ int main(int argc, char **argv)
 	enum memo_why why;
 	sigset_t mask;
 	int status = 0;
-	if (argc < 5)
+	if (argc < 6)
 		return STATUS_CANNOT_RUN;
-	const char *program = argv[3];
-	char **words = argv + 4;
+	const char *program = argv[4];
+	char **words = argv + 5;
 	if (memo_open(&question.memo, argv[1], argv[2]) != 0 ||
 	    memo_ask(&question, program, words, environ) != 0)
 		goto plainly;
-	if (question.memo.mode == MEMO_CHECK)
-		known = memo_find(&question, &why);
+	if (question.memo.mode == MEMO_CHECK && strcmp(argv[3], "0") != 0)
+		known = memo_find(&question, strtoull(argv[3], NULL, 10), &why);
 	int out[2] = {memfd_create("out", MFD_CLOEXEC), -1};
 	out[1] = question.one_stream ? out[0] : memfd_create("err", MFD_CLOEXEC);
 	if (out[0] < 0 || out[1] < 0)
@@ -228,6 +232,8 @@ int main(int argc, char **argv)
 	result.err = question.one_stream ? result.out : all_of(out[1], &result.err_size);
 	result.cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
 	                (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+	if (memo_was_shown_others(getenv(OURS "TRACE")))
+		trace_spoil(&trace, MEMO_OLDER);
 	why = memo_keep_result(&trace, &result, known);
 	if (why != 0)
 		memo_tell_number(&question.memo, 'n', why);

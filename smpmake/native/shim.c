@@ -105,7 +105,7 @@ static int remember(const char *real, char **argv, struct context *s)
 	if (question.memo.mode == MEMO_CHECK)
 		why = MEMO_ONLY_CHECKED;
 	else
-		entry = memo_find(&question, &why);
+		entry = memo_find(&question, 0, &why);
 	if (entry != NULL) {
 		int status = memo_give(&question, entry, memo_keep_in_journal);
 		if (status >= 0) {
@@ -117,13 +117,32 @@ static int remember(const char *real, char **argv, struct context *s)
 	memo_tell_why(&question.memo, why);
 	while (argv[count] != NULL)
 		count++;
-	char **words = must_alloc((count + 5) * sizeof *words);
-	words[0] = words[4] = argv[0];
+	char **words = must_alloc((count + 6) * sizeof *words);
+	static char any[] = "";
+	words[0] = argv[0];
 	words[1] = s->memo;
 	words[2] = session;
-	words[3] = (char *)(uintptr_t)real;
-	memcpy(words + 4, argv, (count + 1) * sizeof *words);
+	words[3] = any;
+	words[4] = (char *)(uintptr_t)real;
+	memcpy(words + 5, argv, (count + 1) * sizeof *words);
 	execve(s->memo_program, words, s->env);
+	return execute(real, argv, s->env);
+}
+
+/* A command in its place: the same, but others may be pending, so it is for the guard. */
+static int run_in_place(const char *real, char **argv, const struct context *s)
+{
+	size_t count = 0;
+	if (s->memo == NULL || s->recall_program == NULL || !s->is_numbered ||
+	    !memo_is_of_family(real))
+		return execute(real, argv, s->env);
+	while (argv[count] != NULL)
+		count++;
+	char **words = must_alloc((count + 2) * sizeof *words);
+	words[0] = argv[0];
+	words[1] = (char *)(uintptr_t)real;
+	memcpy(words + 2, argv + 1, count * sizeof *words);
+	execve(s->recall_program, words, s->env);
 	return execute(real, argv, s->env);
 }
 
@@ -182,5 +201,5 @@ int main(int argc, char **argv)
 	/* What we do not understand of a line is a matter of the commands in it. */
 	if (status < 0 && (is_among(tool, make_tools) || s.is_line))
 		return execute(real, argv, driver_environment(&s, real));
-	return status >= 0 ? status : execute(real, argv, s.env);
+	return status >= 0 ? status : run_in_place(real, argv, &s);
 }

@@ -48,6 +48,7 @@ SENTENCES: Final = {
     layout.MEMO_OUTPUT: "another file was in the place of its output",
     layout.MEMO_DAMAGED: "the entry was damaged",
     layout.MEMO_UNDO: "smpmake could not put its files in place",
+    layout.MEMO_BAD_NEWS: "it failed the last time: smpmake runs it again before it says so",
     layout.MEMO_UNTRACED: "the system does not let smpmake trace it",
     layout.MEMO_CALL: "it made a system call that smpmake does not follow",
     layout.MEMO_ERROR: "it could not look at a file, though the file may be there",
@@ -63,6 +64,7 @@ SENTENCES: Final = {
     layout.MEMO_LEFT: "it left a process behind",
     layout.MEMO_LARGE: "its result is too large, or the store is full",
     layout.MEMO_DISTANT: "a file lies on a file system whose times smpmake does not trust",
+    layout.MEMO_OLDER: "it read an older file than the one that lies there now",
     layout.MEMO_ONLY_CHECKED: "--memo=check runs everything",
 }
 
@@ -98,7 +100,7 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
         store = folder()
         store.mkdir(mode=0o700, parents=True, exist_ok=True)
         (session / TOLD).touch(mode=0o600)
-        program = native.program("memo")
+        program, recall = native.program("memo"), native.program("recall")
         made = os.stat(program).st_mtime_ns  # a commit that is worked on has many programs
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
@@ -106,6 +108,7 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
     return {
         variables.MEMO: f"{mode}:{began}:{build}:{store}",
         variables.MEMORUN: program,
+        variables.RECALL: recall,
     }
 
 
