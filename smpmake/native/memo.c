@@ -210,8 +210,9 @@ static int is_unanswerable(const char *word)
 	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);
 }
 
-/* Whether a tool is told to keep, to compare or to show times.  Whether an archive has times in it
- * shows when it is made (memofile.c): how an ar was built says whether that is usual. */
+/* Whether a tool is told to keep or to show times.  Whether an archive has times in it shows when
+ * it is made (memofile.c): how an ar was built says whether that is usual, and then `u`, which
+ * compares them, means nothing. */
 static int is_dated(enum family family, char *const *argv)
 {
 	const char *first = argv[0] != NULL && argv[1] != NULL ? argv[1] : "";
@@ -220,8 +221,8 @@ static int is_dated(enum family family, char *const *argv)
 			if (*argv[i] == '-')
 				return 1;
 	if (family == ARCHIVER)
-		return is_in(first, "u") || is_in(first, "U") || is_in(first, "v") ||
-		       is_in(first, "o");
+		return is_in(first, "U") || is_in(first, "o") ||
+		       (is_in(first, "t") && is_in(first, "v"));
 	if (family == INDEXER)
 		return *first == '-' && strcmp(first, "-D") != 0;
 	for (; family == CHANGER && *argv != NULL; argv++)

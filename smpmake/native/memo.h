@@ -81,8 +81,9 @@ enum memo_kind {
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
 #define MEMO_IS_NAMED 2u  /* its content is in the question */
 #define MEMO_TIMED 4u     /* its time of modification matters, too */
-#define MEMO_UNSTAMPED 8u /* its stamp is no proof: it was young, or its file system never writes back */
-#define MEMO_IS_READ 16u  /* it was opened, and not only looked at */
+#define MEMO_UNSTAMPED                                                                             \
+	8u /* its stamp is no proof: it was young, or its file system never writes back */
+#define MEMO_IS_READ 16u /* it was opened, and not only looked at */
 
 /* Facts of the same `group` were one file or folder when they were observed, others were not. */
 struct memo_fact {
@@ -147,8 +148,8 @@ struct memo_question {
 	struct memo_named named[MEMO_NAMED];
 };
 
-/* What OURS "MEMO" says, "MODE:BEGAN:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" is where memorun.c's
- * program is. */
+/* What OURS "MEMO" says, "MODE:BEGAN:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" and OURS "RECALL" are
+ * where memorun.c's and memorecall.c's programs are. */
 int memo_open(struct memo *memo, const char *told, const char *session);
 
 /* The question of a command that this process would become; 0 or why it has none. */

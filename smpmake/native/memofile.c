@@ -215,17 +215,19 @@ static void put_fact(struct making *making, const struct look *look, uint32_t gr
 	memcpy((char *)(fact + 1) + path, target, other);
 }
 
-/* What was one file or folder has one number. */
-static uint32_t group_of(const struct trace *trace, size_t at)
+/* What was one file or folder has one number; they are counted. */
+static uint32_t group_of(struct trace *trace, size_t at)
 {
-	const struct stat *info = &trace->looks[at].info;
-	for (size_t i = 0; i < at; i++)
-		if ((trace->looks[i].kind == MEMO_IS_FILE ||
-		     trace->looks[i].kind == MEMO_IS_FOLDER) &&
-		    trace->looks[i].info.st_ino == info->st_ino &&
-		    trace->looks[i].info.st_dev == info->st_dev)
-			return (uint32_t)i + 1;
-	return (uint32_t)at + 1;
+	struct look *look = &trace->looks[at];
+	if (look->kind != MEMO_IS_FILE && look->kind != MEMO_IS_FOLDER)
+		return 0;
+	for (size_t i = 0; i < at; i++) {
+		const struct look *other = &trace->looks[i];
+		if (other->group != 0 && other->info.st_ino == look->info.st_ino &&
+		    other->info.st_dev == look->info.st_dev)
+			return look->group = other->group;
+	}
+	return look->group = ++trace->group_count;
 }
 
 /* Whether it still is as it was when it was looked at. */
@@ -314,7 +316,6 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 	for (size_t i = 0; i < trace->look_count && why == 0; i++) {
 		struct look *look = &trace->looks[i];
 		unsigned char hash[SHA256_SIZE] = {0};
-		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER;
 		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, i) ||
 		    is_only_replaced(trace, look))
 			continue;
@@ -324,7 +325,7 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 		why = near ? is_still(trace, look, hash) : MEMO_DISTANT;
 		if (near == IN_MEMORY && look->kind == MEMO_IS_FILE)
 			look->flags |= MEMO_UNSTAMPED;
-		put_fact(making, look, is_one ? group_of(trace, i) : 0, hash);
+		put_fact(making, look, group_of(trace, i), hash);
 		(*count)++;
 	}
 	return why;

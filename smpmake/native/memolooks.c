@@ -276,8 +276,9 @@ static void hash_before(struct trace *trace, const char *path)
 static int is_random(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-	return (strncmp(name, "cc", 2) == 0 && strcspn(name, ".") == 8) ||
-	       (strncmp(name, "st", 2) == 0 && strlen(name) == 8);
+	size_t stem = strcspn(name, ".");
+	return stem == 8 && ((name[0] == 'c' && name[1] == 'c') ||
+	                     (name[0] == 's' && name[1] == 't' && name[stem] == '\0'));
 }
 
 /* `keeps`: what is there may stay, or be read. */

@@ -23,8 +23,9 @@
 struct look {
 	char *path, *target;
 	uint16_t kind, flags;
-	int opened; /* its content may have been read */
-	int way;    /* how it was looked at */
+	int opened;     /* its content may have been read */
+	int way;        /* how it was looked at */
+	uint32_t group; /* memofile.c's */
 	int is_hashed;
 	unsigned char hash[SHA256_SIZE]; /* of what it was then: it is young, or was changed */
 	struct stat info;
@@ -50,6 +51,7 @@ struct trace {
 	size_t look_count, look_room;
 	struct altered *altered;
 	size_t altered_count, altered_room;
+	uint32_t group_count;
 	uint32_t *places; /* of looks by their hash, one more than the index */
 	size_t place_count;
 	pid_t *at_work; /* programs that have begun and not ended by themselves */

@@ -129,12 +129,11 @@ static int remember(const char *real, char **argv, struct context *s)
 	return execute(real, argv, s->env);
 }
 
-/* A command in its place: the same, but others may be pending, so it is for the guard. */
+/* A command where others may be pending: the same under the guard. */
 static int run_in_place(const char *real, char **argv, const struct context *s)
 {
 	size_t count = 0;
-	if (s->memo == NULL || s->recall_program == NULL || !s->is_numbered ||
-	    !memo_is_of_family(real))
+	if (s->memo == NULL || s->recall_program == NULL || !memo_is_of_family(real))
 		return execute(real, argv, s->env);
 	while (argv[count] != NULL)
 		count++;
@@ -182,8 +181,10 @@ int main(int argc, char **argv)
 	/* gcc looks for its parts beside a folder in argv[0], and beside us there are none. */
 	if (s.real == NULL && strchr(argv[0], '/') != NULL)
 		argv[0] = real;
-	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
+	if (s.socket == NULL || s.socket[0] == '\0')
 		return execute(real, argv, s.env);
+	if (s.inside != NULL) /* a guard has sent us for what may be remembered */
+		return s.real != NULL ? run_in_place(real, argv, &s) : execute(real, argv, s.env);
 	if (is_build(tool, argc, argv))
 		return execute(real, argv, driver_environment(&s, real));
 	int prints = is_among(tool, printers);
@@ -201,5 +202,7 @@ int main(int argc, char **argv)
 	/* What we do not understand of a line is a matter of the commands in it. */
 	if (status < 0 && (is_among(tool, make_tools) || s.is_line))
 		return execute(real, argv, driver_environment(&s, real));
-	return status >= 0 ? status : run_in_place(real, argv, &s);
+	if (status >= 0)
+		return status;
+	return s.is_numbered ? run_in_place(real, argv, &s) : execute(real, argv, s.env);
 }
