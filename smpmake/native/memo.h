@@ -104,9 +104,9 @@ struct memo_blob {
 	unsigned char hash[SHA256_SIZE];
 };
 
-#define MEMO_WAS_THERE 1u /* a regular file of mode `former`, of one link and our own */
+#define MEMO_WAS_THERE 1u /* a regular file of mode `former` and our own */
 #define MEMO_REMOVED 2u   /* there is none afterwards */
-#define MEMO_IN_PLACE 4u  /* that file itself was cut to nothing, and written to */
+#define MEMO_IN_PLACE 4u  /* that file itself, of one name, was cut to nothing and written to */
 #define MEMO_IS_INPUT 8u  /* what lay there is among the facts */
 
 /* An output: this, the path, its blob unless it was removed.  The blobs of stdout and stderr

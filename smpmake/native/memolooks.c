@@ -292,7 +292,8 @@ void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps
 	if (lstat(path, &one.before) == 0) {
 		const struct stat *before = &one.before;
 		one.was_there = 1;
-		if (!S_ISREG(before->st_mode) || before->st_nlink != 1 ||
+		/* Another name keeps what was there, unless that itself is written to. */
+		if (!S_ISREG(before->st_mode) || (before->st_nlink != 1 && is_opened) ||
 		    before->st_uid != geteuid() || before->st_gid != getegid() ||
 		    is_made(trace, before))
 			trace_spoil(trace, MEMO_FORMER);

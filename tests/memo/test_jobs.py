@@ -168,3 +168,113 @@ def test_a_result_is_that_of_its_place(space: Space, name: str) -> None:
         assert (ended.status, held.tree()) == expected, ended
         space.expect_clean()
         assert counts(space)["hits"] >= hits, counts(space)
+
+
+# ---------------------------------------------------------------------- over older files
+
+
+def test_objects_are_written_over(warm: Space) -> None:
+    """Whatever the older ones were."""
+    build(warm, hits=COMMANDS)
+    for header, hits in (("2", None), ("1", None), ("2", COMMANDS), ("1", COMMANDS)):
+        warm.write({"second/x.h": f"#define X {header}\n"})
+        settle(warm.folder)
+        for name in ("a", "b", "c", "d", "e", "one", "two"):
+            os.utime(warm.folder / f"{name}.c")
+        if hits is None:
+            assert warm.smpmake("--memo=on", "make").status == 0
+        else:
+            build(warm, hits=hits)
+
+
+OLDER = {
+    "a plain file": ("echo old > a.o", 1),
+    "one of another mode": ("echo old > a.o; chmod 600 a.o", 0),
+    "one of two names": ("echo old > a.o; ln a.o other", 1),
+    "a link": ("echo old > other; ln -s other a.o", 0),
+    "its own source": ("ln a.c a.o", 0),
+    "none": ("rm -f a.o", 0),
+}
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_what_lay_in_the_place_of_an_object(space: Space, name: str) -> None:
+    """It is remembered over a plain file; then that, or something else, lies there."""
+    how, hits = OLDER[name]
+    files = {"a.c": "int a;\n", "Makefile": "all:\n\tsh ./before\n\tgcc -c a.c\n"}
+    space.write({**files, "before": "echo older > a.o"})
+    settle(space.folder)
+    assert space.smpmake("--memo=on", "make").status == 0
+    space.clear()
+    space.write({**files, "before": how})
+    build(space, hits=hits)
+
+
+def test_a_file_that_the_compiler_writes_to_stays_itself(space: Space) -> None:
+    """gcc -S writes over what it finds: so does who gives back, but never by another name."""
+    files = {"a.c": "int a;\n", "Makefile": "all:\n\tgcc -S a.c\n", "a.s": "older"}
+    space.write(files)
+    settle(space.folder)
+    for hits in (0, 1):
+        (space.folder / "a.s").write_text(f"older {hits}")
+        before = (space.folder / "a.s").stat()
+        assert space.smpmake("--memo=on", "make").status == 0
+        assert counts(space)["hits"] == hits, counts(space)
+        assert (space.folder / "a.s").stat().st_ino == before.st_ino
+        assert ".ident" in (space.folder / "a.s").read_text()
+    os.link(space.folder / "a.s", space.folder / "other")
+    assert space.smpmake("--memo=on", "make").status == 0
+    assert counts(space)["hits"] == 0
+
+
+# ---------------------------------------------------------------------- when it goes wrong
+
+
+def test_a_failure_is_told_by_the_compiler_itself(space: Space) -> None:
+    """Behind a failure all is undone and run again, with what was given back."""
+    files = {
+        "Makefile": "all:\n\tgcc -c a.c\n\tgcc -c b.c\n\tgcc -o p a.o b.o\n\tcp a.o copy.o\n",
+        "a.c": "int a;\n",
+        "b.c": "int b = c;\n",
+    }
+    space.write(files)
+    for _ in range(3):
+        ended = build(space, hits=0 if _ == 0 else 1)
+        assert ended.status == 2
+        assert ended.err.count("undeclared here") == 1, ended.err
+        space.clear()
+        space.write(files)
+    assert counts(space)["misses"][str(layout.MEMO_BAD_NEWS)] >= 1
+
+
+def test_what_was_given_back_is_taken_back(space: Space) -> None:
+    """The object that is given back replaces an older one, which the second run finds again."""
+    makefile = "all:\n\tsh ./do\n\tgcc -c {bad}\n\techo never > never\n"
+    script = "cksum a.o >> seen\ngcc -c a.c\ncksum a.o >> seen\n"
+    for turn in range(2):
+        bad = f"bad{turn}.c"  # that it fails is not known before
+        files = {"Makefile": makefile.format(bad=bad), "do": script, "a.c": "int a;\n"}
+        space.clear()
+        ended = space.expect_same(
+            {**files, bad: "int bad(\n", "a.o": "older"}, ["make"], "--memo=on"
+        )
+        assert "make ran a second time" in ended.err, ended.err
+        assert counts(space)["hits"] >= turn
+
+
+def test_a_check_finds_nothing(warm: Space) -> None:
+    ended = warm.smpmake("--memo=check", "make")
+    assert "--memo=check" not in ended.err, ended.err
+    assert counts(warm)["hits"] == 0
+    assert counts(warm)["misses"] == {str(layout.MEMO_ONLY_CHECKED): COMMANDS}
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("seed", range(6))
+def test_under_chaos(warm: Space, seed: int) -> None:
+    build(warm, "--chaos", str(seed), "-j3", hits=COMMANDS)
+    warm.ok("make", "clean")
+    warm.write({"second/x.h": f"#define X {seed + 2}\n"})
+    build(warm, "--chaos", str(seed), "-j3", hits=2)
+    ended = warm.smpmake("--memo=check", "--chaos", str(seed), "-j3", "make", "-B")
+    assert "--memo=check" not in ended.err, ended.err
