@@ -24,7 +24,7 @@ PROGRAMS = {
     ),
     "memo": (
         *("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c", "memoviews.c"),
-        *MEMO,
+        *("terminal.c", *MEMO),
     ),
     "recall": ("memorecall.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),

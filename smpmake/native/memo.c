@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -399,14 +400,19 @@ static int is_one_stream(const struct stat *out, const struct stat *err)
 	return kernel(SYS_fcntl, 1, F_GETFL) & kernel(SYS_fcntl, 2, F_GETFL) & O_APPEND ? 1 : -1;
 }
 
+/* On a terminal messages have colours, and are cut: its size counts, and TERM does. */
 static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
 {
 	struct stat info[3];
 	for (int fd = 0; fd < 3; fd++) {
 		if (kernel(SYS_fstat, fd, &info[fd]) != 0)
 			return MEMO_STREAMS;
-		if (fd > 0 && S_ISCHR(info[fd].st_mode) && !is_null(&info[fd]))
-			return MEMO_TERMINAL;
+		if (fd > 0 && S_ISCHR(info[fd].st_mode) && !is_null(&info[fd])) {
+			if (kernel(SYS_ioctl, fd, TIOCGWINSZ, &q->size) != 0)
+				return MEMO_TERMINAL;
+			q->terminals |= 1 << fd;
+			add(sum, &q->size, sizeof q->size);
+		}
 		if (fd > 0 && memo_is_deserted(fd))
 			return MEMO_STREAMS;
 		add_number(sum, is_null(&info[fd]) ? 0 : info[fd].st_mode & S_IFMT);
@@ -414,6 +420,8 @@ static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
 	int one = is_one_stream(&info[1], &info[2]);
 	if (one < 0)
 		return MEMO_STREAMS;
+	if (q->terminals == (1 << 1 | 1 << 2) && !one)
+		return MEMO_TERMINAL;
 	q->one_stream = one;
 	add_number(sum, (uint64_t)one);
 	return 0;
@@ -457,6 +465,7 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	q->argv = argv;
 	q->env = env;
 	q->named_count = 0;
+	q->terminals = 0;
 	sha256_begin(&sum);
 	add_number(&sum, MEMO_FORMAT);
 	add(&sum, q->memo.build, q->memo.build_size);

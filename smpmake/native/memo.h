@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "guard/kernel.h"
@@ -143,6 +144,8 @@ struct memo_question {
 	char *const *argv, *const *env;
 	unsigned char key[SHA256_SIZE];
 	int one_stream; /* stdout and stderr are one file */
+	int terminals; /* a bit for each of stdout and stderr that is one (1 << fd), of this size */
+	struct winsize size;
 	int is_guarded; /* its files are written as the command would write them */
 	size_t named_count;
 	struct memo_named named[MEMO_NAMED];

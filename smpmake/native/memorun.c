@@ -10,6 +10,7 @@
  */
 #include "memofile.h"
 #include "memotrace.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,18 +139,28 @@ static int has_ended(int *status, struct rusage *used)
 	return 0;
 }
 
-static void attend(struct trace *trace, int listener, int *status, struct rusage *used)
+/* `terminal`: what it writes to, if that is one, and is copied to `out`. */
+static void attend(struct trace *trace, int listener, const struct terminal *terminal, int out,
+                   int *status, struct rusage *used)
 {
 	sigset_t none;
 	sigprocmask(SIG_SETMASK, NULL, &none);
 	sigemptyset(&none);
-	struct pollfd wait = {.fd = listener, .events = POLLIN};
+	struct pollfd both[2] = {{.fd = listener, .events = POLLIN},
+	                         {.fd = terminal->master, .events = POLLIN}};
+	struct pollfd wait = both[0];
 	while (!has_ended(status, used)) {
-		if (ppoll(&wait, 1, NULL, &none) > 0 && wait.revents & POLLIN)
+		both[0].revents = both[1].revents = 0;
+		ppoll(both, 2, NULL, &none);
+		if (both[0].revents & POLLIN)
 			trace_serve(trace, listener);
-		else if (wait.revents & (POLLHUP | POLLERR))
-			wait.fd = -1;
+		else if (both[0].revents & (POLLHUP | POLLERR))
+			both[0].fd = -1;
+		if (both[1].revents && copy_written(terminal, out) != 0)
+			both[1].fd = -1;
 	}
+	if (both[1].fd >= 0 && copy_written(terminal, out) == 0)
+		trace_spoil(trace, MEMO_LEFT);
 	wait.fd = listener;
 	while (listener >= 0 && poll(&wait, 1, STRAYS_MS) > 0 && !(wait.revents & POLLHUP))
 		trace_serve(trace, listener);
@@ -216,9 +227,20 @@ int main(int argc, char **argv)
 	out[1] = question.one_stream ? out[0] : memfd_create("err", MFD_CLOEXEC);
 	if (out[0] < 0 || out[1] < 0)
 		goto plainly;
+	struct terminal terminal = {-1, -1};
+	int written[2] = {out[0], out[1]}, of_terminal = question.terminals & 1 << 2 ? 1 : 0;
+	if (question.terminals != 0) {
+		open_terminal(&terminal, question.size.ws_row, question.size.ws_col);
+		if (terminal.master < 0)
+			goto plainly;
+		for (int fd = 1; fd <= 2; fd++)
+			if (question.terminals & 1 << fd)
+				written[fd - 1] = terminal.slave;
+	}
 	set_handlers(&mask);
 	trace_begin(&trace, &question);
-	int listener = start(program, words, &mask, out);
+	int listener = start(program, words, &mask, written);
+	leave_slave(&terminal);
 	if (child <= 0) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		sigaction(SIGCHLD, &of_children, NULL);
@@ -226,7 +248,7 @@ int main(int argc, char **argv)
 	}
 	if (listener < 0)
 		trace_spoil(&trace, MEMO_UNTRACED);
-	attend(&trace, listener, &status, &used);
+	attend(&trace, listener, &terminal, out[of_terminal], &status, &used);
 	result.status = status;
 	result.out = all_of(out[0], &result.out_size);
 	result.err = question.one_stream ? result.out : all_of(out[1], &result.err_size);

@@ -10,7 +10,7 @@ enum memo_why {
 	MEMO_SCRIPT = 2,      /* the program is a script */
 	MEMO_FRESH = 3,       /* the program is younger than the build */
 	MEMO_WORDS = 4,       /* its words ask for what changes from run to run */
-	MEMO_TERMINAL = 5,    /* it writes to a terminal */
+	MEMO_TERMINAL = 5,    /* it writes to a device, or to two terminals */
 	MEMO_STREAMS = 6,     /* its standard streams cannot be told apart, or are strange */
 	MEMO_ENVIRONMENT = 7, /* a variable leads to what cannot be checked */
 	MEMO_UNREADABLE = 8,  /* something that it names could not be read */

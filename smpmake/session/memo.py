@@ -35,7 +35,7 @@ SENTENCES: Final = {
     layout.MEMO_SCRIPT: "the program, or a part of it, is a script",
     layout.MEMO_FRESH: "the program is younger than the build",
     layout.MEMO_WORDS: "its words ask for what changes from run to run",
-    layout.MEMO_TERMINAL: "it writes to a terminal",
+    layout.MEMO_TERMINAL: "it writes to a device, or to two terminals",
     layout.MEMO_STREAMS: "smpmake cannot tell its standard streams apart",
     layout.MEMO_ENVIRONMENT: "a variable leads to what smpmake cannot check",
     layout.MEMO_UNREADABLE: "smpmake could not read a file that it names",

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from smpmake.protocol import layout
+from tests.builds.test_colours import WARNS, on_terminal
 from tests.support.held import Held
 from tests.support.remembered import counts, settle
 from tests.support.space import SMPMAKE, Ended, Space
@@ -129,7 +130,7 @@ MEANWHILE = {
     "a header comes": ("cc -c b.c", "cc -c b.c; echo 'int y;' > y.h", 1),
     "a header has come": ("cc -c b.c", "echo 'int y;' > y.h; cc -c b.c", 0),
     "each sees another header": (
-        'for k in 1 2 3; do echo "#define X $k" > x.h; cc -c a.c -o a$k.o; cat a$k.o > /dev/null; done',
+        'for k in 1 2 3; do echo "#define X $k" > x.h; cc -c a.c -o a$k.o; cksum a$k.o; done',
         'for k in 1 2 3; do echo "#define X $k" > x.h; cc -c a.c -o a$k.o; done',
         3,
     ),
@@ -157,6 +158,7 @@ def test_a_result_is_that_of_its_place(space: Space, name: str) -> None:
     settle(space.folder)
     assert space.smpmake("--memo=on", "sh", "-c", before).status == 0
     assert counts(space)["hits"] == 0
+    assert counts(space)["unkept"] == {}
     files = {**PENDING, "do": f"{SLOW}{meanwhile}; echo > after\n"}
     expected = held.serial(files, ["sh", "./do"])
     for _ in range(2):
@@ -278,3 +280,24 @@ def test_under_chaos(warm: Space, seed: int) -> None:
     build(warm, "--chaos", str(seed), "-j3", hits=2)
     ended = warm.smpmake("--memo=check", "--chaos", str(seed), "-j3", "make", "-B")
     assert "--memo=check" not in ended.err, ended.err
+
+
+# ---------------------------------------------------------------------- on a terminal
+
+
+def test_messages_on_a_terminal(space: Space) -> None:
+    """They come back in colours and as wide as they were; for another width they are made anew."""
+    space.write({"Makefile": "all:\n\tgcc -Wall -c a.c\n", "a.c": WARNS})
+    plain, _ = on_terminal(space, "make")
+    messages = plain.partition(b"\n")[2]
+    assert b"\x1b[" in messages
+    for hits in (0, 1):
+        (space.folder / "a.o").unlink()
+        settle(space.folder)
+        seen, status = on_terminal(space, SMPMAKE, "--memo=on", "make")
+        assert status == 0
+        assert messages in seen, seen
+        assert counts(space)["hits"] == hits, counts(space)
+    (space.folder / "a.o").unlink()
+    assert b"\x1b[" not in space.smpmake("--memo=on", "make").err.encode()
+    assert counts(space)["hits"] == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import resource
 import shutil
 import struct
@@ -255,17 +254,6 @@ def test_a_program_that_the_build_has_made(remembered: Remembered) -> None:
     more: dict[str, Any] = {"env": {"PATH": f"{tools}:{remembered.plain['PATH']}"}}
     remembered.run(*COMPILE, **more)
     assert remembered.told.misses == {layout.MEMO_FRESH: 1}
-
-
-def test_a_terminal(remembered: Remembered) -> None:
-    (remembered.folder / "conftest.c").write_text("int a = b;\n")
-    for _ in range(2):
-        above, below = pty.openpty()
-        with remembered.start(*COMPILE, stdout=below, stderr=below) as process:
-            os.close(below)
-            process.wait(60)
-        os.close(above)
-    assert remembered.told.misses == {layout.MEMO_TERMINAL: 2}
 
 
 def test_standard_input_counts_where_it_is_read(remembered: Remembered) -> None:
