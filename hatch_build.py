@@ -26,7 +26,7 @@ PROGRAMS = {
         *("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c", "memoviews.c"),
         *("terminal.c", *MEMO),
     ),
-    "recall": ("memorecall.c", *MEMO),
+    "recall": ("memorecall.c", "memoviews.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),

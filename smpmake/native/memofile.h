@@ -16,8 +16,4 @@ struct result {
 enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
                                const struct memo_entry *known);
 
-/* Whether the guards of a job, whose notes those are (NULL: it has none), have shown it anything
- * but what lies on the disk: the kernel's calls do not tell that. */
-int memo_was_shown_others(const char *notes);
-
 #endif

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "memoviews.h"
 #include "util.h"
 
 #define STATUS_CANNOT_RUN 126
@@ -162,7 +163,8 @@ int main(int argc, char **argv)
 	char session[PATH_MAX] = "", known[24] = "0";
 	const char *socket = getenv(OURS "SOCKET");
 	const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
-	int is_job = getenv(OURS "TRACE") != NULL;
+	const char *notes = getenv(OURS "TRACE");
+	int is_job = notes != NULL;
 	if (argc < 2)
 		return STATUS_CANNOT_RUN;
 	const char *program = argv[1];
@@ -190,6 +192,8 @@ int main(int argc, char **argv)
 		int status = give(&question, entry, is_job);
 		if (status >= 0) {
 			memo_tell_hit(memo, entry->cpu_us);
+			if (is_job)
+				memo_note_given(notes, entry->cpu_us);
 			return status;
 		}
 		why = MEMO_UNDO;

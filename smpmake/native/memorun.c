@@ -10,6 +10,7 @@
  */
 #include "memofile.h"
 #include "memotrace.h"
+#include "memoviews.h"
 #include "terminal.h"
 
 #include <errno.h>

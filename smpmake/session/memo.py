@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from smpmake import folders, native, variables
+from smpmake import folders, native, units, variables
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import layout
 
@@ -145,6 +145,16 @@ def notices(told: Told) -> Iterator[str]:
         yield (
             f"--memo=check: of {len(told.differences)} remembered results that are different now "
             f"the first is that of `{words}`: {how} has changed{why} (please report this)"
+        )
+
+
+def savings(told: Told) -> Iterator[str]:
+    """What the user is told of a build that went well."""
+    if told.hits:
+        results = "result" if told.hits == 1 else "results"
+        yield (
+            f"smpmake gave {told.hits} remembered {results} back and saved "
+            f"{units.seconds(told.saved_us / 1e6)} of CPU time (`smpmake memo` has more)"
         )
 
 

@@ -81,8 +81,11 @@ def warm(space: Space) -> Space:
 
 
 def test_a_second_build_gets_all_of_its_results_back(warm: Space) -> None:
-    build(warm, hits=COMMANDS)
+    ended = build(warm, hits=COMMANDS)
     assert counts(warm)["misses"] == {}
+    assert f"smpmake gave {COMMANDS} remembered results back and saved" in ended.err
+    for name in ("a.o", "libx.a", "one"):
+        assert "smpmake gave its remembered result back" in warm.smpmake("why", name).out
     assert "Nothing to be done" in warm.ok("make").out
     assert warm.run("./one").status == warm.run("./two").status == 0
 
