@@ -18,8 +18,15 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 MEMO = ("memo.c", "memofacts.c", "memostore.c", "sha256.c", "inherited.c")
 #: Each program's sources, beside what all share.
 PROGRAMS = {
-    "shim": ("shim.c", "unasked.c", "context.c", "invocation.c", "memokeep.c", *MEMO),
-    "memo": ("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c", *MEMO),
+    "shim": (
+        *("shim.c", "unasked.c", "context.c", "invocation.c", "memogive.c", "memokeep.c"),
+        *MEMO,
+    ),
+    "memo": (
+        *("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c", "memoviews.c"),
+        *("terminal.c", *MEMO),
+    ),
+    "recall": ("memorecall.c", "memoviews.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),
@@ -31,6 +38,8 @@ LAYOUT = "smpmake/protocol/layout.py"
 FALLBACKS = "smpmake-fallbacks"
 #: And which sources they are from, where that is known: the commit.
 BUILD_ID = "smpmake-build"
+#: Flags of what runs under the guard as the commands themselves do, and so is never static.
+GUARDED = {"recall": ["-DMEMO_GUARDED"]}
 #: What stands in for libc in the shim, which is started for each command of a build.
 BARE = {"shim": ("bare.c", "texts.c")}
 BARE_FLAGS = [
@@ -98,6 +107,8 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
         ]
         tried = [[*static, *words, "-static"]] if static else []
         tried = tried or [[*compiler, *words, "-static"], [*compiler, *words]]
+        if program in GUARDED:
+            tried = [[*compiler, *words, *GUARDED[program]]]
         if program in BARE:
             bare = [*words, *(str(source / name) for name in BARE[program]), *BARE_FLAGS]
             tried.insert(0, [*(static or compiler), *bare])

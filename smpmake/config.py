@@ -57,7 +57,7 @@ class Settings(NamedTuple):
     guard       whether the build's processes get one; without one links and archives wait.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs
                 where all that they do is known.
-    memo        "off", "check" or "on": whether results of configure's checks are remembered.
+    memo        "off", "check" or "on": whether results of commands are remembered.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
                 one.
     remote      how many compiles are on other machines at once; 0: as many as these take.

@@ -177,7 +177,7 @@ OPTIONS: Final = (
     Option(
         "memo",
         "choice",
-        "Remember results of configure's checks, and give them back the next time (on).  check runs"
+        "Remember the results of commands, and give them back the next time (on).  check runs"
         " every command and says where a remembered result is different.",
         default="off",
         words=("--memo",),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 REUSED = "reused"  # as the detail: its results are those of a run that was undone
+GIVEN_BACK = "given back"  # the same: they, or some of them, were remembered (session/memo)
 DIVIDED = "divided"  # the same: it had idle slots for more processes than it has serially
 
 
@@ -41,7 +42,7 @@ class CommandRecord:
 
     reason      the value of a commands.model.Reason.
     status      None where unknown (foreground: the driver knows), or never run.
-    detail      what the reason is about; or REUSED, or DIVIDED.
+    detail      what the reason is about; or REUSED, GIVEN_BACK, or DIVIDED.
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.
     unguarded   the program above it that has no guard, or its own where that takes none; "" where

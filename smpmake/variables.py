@@ -30,10 +30,12 @@ LINE: Final = f"{OURS}LINE"
 #: Which recipe a process is part of, where `smpmake check` tells them apart.
 RECIPE: Final = f"{OURS}RECIPE"
 DEPTH: Final = f"{OURS}DEPTH"
-#: How a session's shims remember results, and what runs a command to remember its result.
+#: How a session's commands remember results; what runs a command to remember its result, and what
+#: looks first whether that is remembered, where other commands are pending.
 MEMO: Final = f"{OURS}MEMO"
 MEMORUN: Final = f"{OURS}MEMORUN"
+RECALL: Final = f"{OURS}RECALL"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
-    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN),
+    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN, RECALL),
 )

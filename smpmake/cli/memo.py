@@ -19,7 +19,7 @@ _OFF: Final = "smpmake remembers no results yet: run a build with --memo=on."
 def memo(context: click.Context) -> None:
     """Show which results smpmake remembers, and what they saved.
 
-    A build with --memo=on remembers the results of configure's checks.
+    A build with --memo=on remembers the results of its compiles, links, archives and checks.
     """
     if context.invoked_subcommand is None:
         for line in lines(store.folder()):

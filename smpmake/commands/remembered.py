@@ -6,6 +6,7 @@ not here: it asks for random numbers, to name its temporary files, and might use
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 READERS: Final = (
@@ -16,3 +17,11 @@ READERS: Final = (
 ARCHIVERS: Final = ("ar",)
 INDEXERS: Final = ("ranlib",)
 CHANGERS: Final = ("strip", "objcopy")
+
+_NAMES: Final = "|".join(map(re.escape, (*READERS, *ARCHIVERS, *INDEXERS, *CHANGERS)))
+_ALL: Final = re.compile(f"(?:.*-)?(?:{_NAMES})(?:-[0-9.]+)?")
+
+
+def is_remembered(name: str) -> bool:
+    """Whether a program of that name may be one of these."""
+    return _ALL.fullmatch(name) is not None

@@ -25,7 +25,7 @@ from smpmake.engine.outcome import Outcome, former_results, tell_shim
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Hire, describe_exit
 from smpmake.engine.priority import Priority
-from smpmake.engine.worker_requests import worker_request
+from smpmake.engine.worker_requests import remembered, worker_request
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import working
@@ -171,7 +171,10 @@ class Executor:
         self._pending.job_runs(job)
         trace = self._observer.job_starts(slot, job, command) if command.guarded else b""
         lent = self._lends(job, command)
-        order = self._elsewhere.start(job, worker_request(job, trace, lent))
+        here = worker_request(job, trace, lent)
+        order = self._elsewhere.start(job, here)
+        if order is here and trace and not lent:
+            order = remembered(order)
         frame = order.frame(self._output.terminal_for(command), lent, self.workers.inherited)
         self._chaos.later(functools.partial(self.workers.send, slot, frame))
 

@@ -15,6 +15,7 @@ from smpmake.guard.pending import Pending
 from smpmake.guard.proofs import Identity, Proofs, identity
 from smpmake.guard.traces import Trace, Traces, surprises
 from smpmake.guard.versions import Change, Versions
+from smpmake.records import GIVEN_BACK
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job
 
@@ -111,6 +112,8 @@ class Observer:
         trace = self._traces.end_trace(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
+        if trace.given_us:
+            command.record.detail = GIVEN_BACK
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
             command.record.delay_us = trace.waited_us
         if command.perhaps:
@@ -133,7 +136,7 @@ class Observer:
     def _learn(self, job: Job, command: Command, trace: Trace) -> bool:
         """Takes in what was seen; returns whether more is known than before."""
         is_new = self._proofs.add_programs(trace.programs, job.issued_ns)
-        if not command.undeclared:
+        if not command.undeclared or trace.given_us:  # then the tool itself was not seen
             return is_new
         if command.programs is not None:
             if not trace.whole:

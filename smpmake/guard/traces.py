@@ -24,6 +24,7 @@ from smpmake.schedule.names import is_product
 
 _BEGIN: Final = structure(layout.TRACE_CODES, before="inputs")
 _HEAD: Final = layout.TRACE_AT["text"]
+_GIVEN: Final = list(layout.TRACE_CODES).index("given_us")
 _WAITED: Final = list(layout.TRACE_CODES).index("waited_us")
 MOST_INPUTS: Final = layout.TRACE_INPUTS // 2
 _FOREIGN: Final = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/")  # not noted: guard/notes.c
@@ -35,6 +36,7 @@ class Trace(NamedTuple):
     whole      nothing is missing: no note was lost, and no part of it ran without a guard.
     waited_us  how long its processes had to wait for a CPU.
     programs   the files of those of its programs that had a guard.
+    given_us   the CPU time that its remembered results took when they were made; 0 for none.
     """
 
     reads: tuple[str, ...]
@@ -42,6 +44,7 @@ class Trace(NamedTuple):
     whole: bool
     waited_us: int = 0
     programs: tuple[str, ...] = ()
+    given_us: int = 0
 
 
 class Traces:
@@ -92,7 +95,7 @@ class Traces:
         known[_HEAD:end] = bytes(end - _HEAD)  # a killed process fills no more than it has come to
         places = (*own[: layout.TRACE_OWN], *(0 for _ in range(layout.TRACE_OWN - len(own))))
         table = _table(inputs[:MOST_INPUTS])
-        flags = (watched, 0, asks_own, len(table), layout.TRACE_SIZE - _HEAD, 0)
+        flags = (watched, 0, asks_own, len(table), layout.TRACE_SIZE - _HEAD, 0, 0, 0)
         times = (time.time_ns(), issued_ns, issued_ns if older_ns is None else older_ns)
         known[: _BEGIN.size] = _BEGIN.pack(0, 0, *times, *flags, self._litter, *places)
         end = _BEGIN.size + 8 * len(table)
@@ -113,9 +116,9 @@ class Traces:
                 path = os.path.normpath(os.fsdecode(note[1:]))
                 found[note[:1]].append(share(path, path))
         whole = not lost and not found[b"u"]
-        waited_us = _BEGIN.unpack_from(known)[_WAITED]
+        fields = _BEGIN.unpack_from(known)
         reads, writes, programs = (tuple(found[letter]) for letter in (b"r", b"w", b"p"))
-        return Trace(reads, writes, whole, waited_us, programs)
+        return Trace(reads, writes, whole, fields[_WAITED], programs, fields[_GIVEN])
 
     def has_opened(self, slot: int, path: str) -> bool:
         """Whether a job that runs may have a file of that name open, in whatever folder."""

@@ -14,7 +14,7 @@ from smpmake import folders
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
 from smpmake.history.schema import VERSION, missing
-from smpmake.records import REUSED, BuildRecord, Compiler, Failure, Past, Sample, Stall
+from smpmake.records import GIVEN_BACK, REUSED, BuildRecord, Compiler, Failure, Past, Sample, Stall
 
 #: What is kept if the configuration does not say otherwise.
 KEPT_DAYS: Final = 180
@@ -217,8 +217,8 @@ class History:
                     "select outputs, ended_ns - started_ns, user_us + system_us, max_rss_kib, "
                     "case when sent_ns > 0 then ended_ns - sent_ns else 0 end "
                     "from command where build = ? and state in ('done', 'undone') "
-                    "and verdict = 'deferred' and started_ns > 0 and detail != ?",
-                    (number, REUSED),
+                    "and verdict = 'deferred' and started_ns > 0 and detail not in (?, ?)",
+                    (number, REUSED, GIVEN_BACK),
                 ):
                     for output in json.loads(outputs)[:1]:
                         found[output] = Past(wall / 1e9, cpu / 1e6, rss, there / 1e9)
@@ -233,10 +233,10 @@ class History:
         with self.open() as connection:
             rows_ = connection.execute(
                 "select outputs, user_us + system_us from command where state = 'done' "
-                "and verdict = 'deferred' and detail != ? and build in "
+                "and verdict = 'deferred' and detail not in (?, ?) and build in "
                 "(select id from build where cwd = ? and slots = 1 order by id desc limit ?) "
                 "order by build",
-                (REUSED, rows.storable(cwd), _PAST_SINGLE),
+                (REUSED, GIVEN_BACK, rows.storable(cwd), _PAST_SINGLE),
             )
             return {
                 output: cpu / 1e6 for outputs, cpu in rows_ for output in json.loads(outputs)[:1]
@@ -247,10 +247,10 @@ class History:
         with self.open() as connection:
             found = connection.execute(
                 "select build, count(*) from command where verdict = 'deferred' "
-                "and state in ('done', 'undone') and detail != ? and build in "
+                "and state in ('done', 'undone') and detail not in (?, ?) and build in "
                 f"(select id from build where cwd = ? and {_WORKED} order by id desc limit ?) "
                 "group by build order by 2 desc, 1 desc limit 1",
-                (REUSED, rows.storable(cwd), _PAST_BUILDS),
+                (REUSED, GIVEN_BACK, rows.storable(cwd), _PAST_BUILDS),
             ).fetchone()
         return int(found[0]) if found is not None else None
 

@@ -99,7 +99,8 @@ static char *numbered(const char *name, uint32_t value)
 
 int survey(struct context *s)
 {
-	static const char *const session[] = {"SOCKET", "BOARD", "BUILD", "MEMO", "MEMORUN"};
+	static const char *const session[] = {"SOCKET", "BOARD",   "BUILD",
+	                                      "MEMO",   "MEMORUN", "RECALL"};
 	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH", "LINE"};
 	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
 	size_t count = 0, n = 0;
@@ -136,6 +137,7 @@ int survey(struct context *s)
 	s->build = own[2];
 	s->memo = (char *)(uintptr_t)own[3];
 	s->memo_program = own[4];
+	s->recall_program = own[5];
 	s->real = come[4] != NULL ? come[4] : come[2];
 	s->is_line = come[4] != NULL;
 	if (s->has_guard)
@@ -157,6 +159,7 @@ void number(struct context *s, uint32_t command)
 		return;
 	while (s->env[n] != NULL)
 		n++;
+	s->is_numbered = command != 0;
 	s->env[n] = numbered(OURS "COMMAND=", command);
 	s->env[n + 1] = NULL;
 }

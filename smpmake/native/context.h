@@ -22,8 +22,10 @@ struct context {
 	char *depth;
 	char **env;
 	size_t env_bytes;
-	char *memo;               /* how results are remembered (memo.h); NULL: they are not */
-	const char *memo_program; /* what runs a command to remember its result */
+	char *memo;                 /* how results are remembered (memo.h); NULL: they are not */
+	const char *memo_program;   /* what runs a command to remember its result */
+	const char *recall_program; /* what first looks whether it is remembered, under the guard */
+	int is_numbered;            /* the tool is one of the server's commands, and guarded */
 };
 
 /* Walks PATH: folders that hold us under `tool` are left out of `rest`; the first executable

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -144,6 +145,12 @@ static enum family family_of(const char *name)
 	                                  : NO_FAMILY;
 }
 
+int memo_is_of_family(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	return family_of(slash != NULL ? slash + 1 : program) != NO_FAMILY;
+}
+
 /* The file that will be run, wherever links lead: what starts a compiler under its name and
  * remembers results itself is called otherwise. */
 static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, enum family *family)
@@ -155,7 +162,7 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 	unsigned char hash[SHA256_SIZE];
 	uint32_t has;
 	int fd =
-	    (int)kernel(SYS_openat, AT_FDCWD, q->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	    (int)guarded(SYS_openat, AT_FDCWD, q->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return MEMO_UNREADABLE;
 	*put_number(stpcpy(link, "/proc/self/fd/"), link + sizeof link - 1, (unsigned long)fd) =
@@ -204,7 +211,9 @@ static int is_unanswerable(const char *word)
 	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);
 }
 
-/* Archives have times in them, unless told otherwise; the last word that says so counts. */
+/* Whether a tool is told to keep or to show times.  Whether an archive has times in it shows when
+ * it is made (memofile.c): how an ar was built says whether that is usual, and then `u`, which
+ * compares them, means nothing. */
 static int is_dated(enum family family, char *const *argv)
 {
 	const char *first = argv[0] != NULL && argv[1] != NULL ? argv[1] : "";
@@ -213,10 +222,10 @@ static int is_dated(enum family family, char *const *argv)
 			if (*argv[i] == '-')
 				return 1;
 	if (family == ARCHIVER)
-		return !is_in(first, "D") || is_in(first, "u") || is_in(first, "U") ||
-		       is_in(first, "v") || is_in(first, "o");
+		return is_in(first, "U") || is_in(first, "o") ||
+		       (is_in(first, "t") && is_in(first, "v"));
 	if (family == INDEXER)
-		return strcmp(first, "-D") != 0;
+		return *first == '-' && strcmp(first, "-D") != 0;
 	for (; family == CHANGER && *argv != NULL; argv++)
 		if (strcmp(*argv, "-p") == 0)
 			return 1;
@@ -229,7 +238,7 @@ static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, cons
 	struct stat info;
 	uint32_t has;
 	struct memo_named *named = &q->named[q->named_count];
-	if (kernel(SYS_newfstatat, AT_FDCWD, word, &info, 0) != 0 || !S_ISREG(info.st_mode))
+	if (guarded(SYS_newfstatat, AT_FDCWD, word, &info, 0) != 0 || !S_ISREG(info.st_mode))
 		return 0;
 	if (q->named_count == MEMO_NAMED)
 		return MEMO_WORDS;
@@ -244,6 +253,13 @@ static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, cons
 	add(sum, named->hash, sizeof named->hash);
 	q->named_count++;
 	return 0;
+}
+
+/* Behind these a compiler names what it makes: an older one that lies there is no input. */
+static int names_output(enum family family, const char *word)
+{
+	static const char *const names[] = {"-o", "-MF", "-MT", "-MQ", NULL};
+	return family == READER && is_among(word, names);
 }
 
 static enum memo_why add_words(struct memo_question *q, struct sha256 *sum, enum family family)
@@ -263,7 +279,7 @@ static enum memo_why add_words(struct memo_question *q, struct sha256 *sum, enum
 	}
 	add_number(sum, count);
 	for (size_t i = 1; i < count && why == 0; i++)
-		if (*q->argv[i] != '-')
+		if (*q->argv[i] != '-' && !names_output(family, q->argv[i - 1]))
 			why = add_named(q, sum, q->argv[i]);
 	return why;
 }
@@ -284,6 +300,12 @@ static int is_passing(const char *variable)
 {
 	static const char *const begun[] = {OURS,
 	                                    "SMPMAKE_",
+	                                    "MAKEFLAGS=",
+	                                    "MFLAGS=",
+	                                    "MAKELEVEL=",
+	                                    "MAKEOVERRIDES=",
+	                                    "MAKE_TERMOUT=",
+	                                    "MAKE_TERMERR=",
 	                                    "_=",
 	                                    "SHLVL=",
 	                                    "OLDPWD=",
@@ -378,14 +400,19 @@ static int is_one_stream(const struct stat *out, const struct stat *err)
 	return kernel(SYS_fcntl, 1, F_GETFL) & kernel(SYS_fcntl, 2, F_GETFL) & O_APPEND ? 1 : -1;
 }
 
+/* On a terminal messages have colours, and are cut: its size counts, and TERM does. */
 static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
 {
 	struct stat info[3];
 	for (int fd = 0; fd < 3; fd++) {
 		if (kernel(SYS_fstat, fd, &info[fd]) != 0)
 			return MEMO_STREAMS;
-		if (fd > 0 && S_ISCHR(info[fd].st_mode) && !is_null(&info[fd]))
-			return MEMO_TERMINAL;
+		if (fd > 0 && S_ISCHR(info[fd].st_mode) && !is_null(&info[fd])) {
+			if (kernel(SYS_ioctl, fd, TIOCGWINSZ, &q->size) != 0)
+				return MEMO_TERMINAL;
+			q->terminals |= 1 << fd;
+			add(sum, &q->size, sizeof q->size);
+		}
 		if (fd > 0 && memo_is_deserted(fd))
 			return MEMO_STREAMS;
 		add_number(sum, is_null(&info[fd]) ? 0 : info[fd].st_mode & S_IFMT);
@@ -393,6 +420,8 @@ static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
 	int one = is_one_stream(&info[1], &info[2]);
 	if (one < 0)
 		return MEMO_STREAMS;
+	if (q->terminals == (1 << 1 | 1 << 2) && !one)
+		return MEMO_TERMINAL;
 	q->one_stream = one;
 	add_number(sum, (uint64_t)one);
 	return 0;
@@ -436,6 +465,7 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	q->argv = argv;
 	q->env = env;
 	q->named_count = 0;
+	q->terminals = 0;
 	sha256_begin(&sum);
 	add_number(&sum, MEMO_FORMAT);
 	add(&sum, q->memo.build, q->memo.build_size);

@@ -2,7 +2,8 @@
  * the giving back of the answer.
  *
  * This part knows nothing of shims or workers, and needs no libc: it makes system calls itself.
- * memorun.c is what writes entries.
+ * A shim gives back where nothing is pending, memorecall.c's program under the guard; memorun.c's
+ * is what writes entries.
  *
  * The store is a folder of the user's own: q/ab/..., a question's entries, the newest first;
  * c/ab/... contents by their hash; s/ab/... the hash of a file by its stamp.  All are written
@@ -14,13 +15,27 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "guard/kernel.h"
 #include "memowhy.h"
 #include "sha256.h"
 
+/* A system call about a file of the command's own.  Under the guard it goes by libc, as the
+ * command's would: so it waits, and is shown and noted, as the command would wait and be. */
+#ifdef MEMO_GUARDED
+#include <unistd.h>
+#define guarded(...) GUARDED_CALL(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+#define GUARDED_CALL(number, a, b, c, d, e, f, ...)                                                \
+	syscall(number, KERNEL_WORD(a), KERNEL_WORD(b), KERNEL_WORD(c), KERNEL_WORD(d),            \
+	        KERNEL_WORD(e), KERNEL_WORD(f))
+#else
+#define guarded kernel
+#endif
+
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
-#define MEMO_FORMAT 1u
+#define MEMO_FORMAT 2u
 #define MEMO_MOST 8u            /* entries of a question */
 #define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
 #define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
@@ -67,7 +82,9 @@ enum memo_kind {
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
 #define MEMO_IS_NAMED 2u  /* its content is in the question */
 #define MEMO_TIMED 4u     /* its time of modification matters, too */
-#define MEMO_IN_MEMORY 8u /* of a file system that never writes back: its stamp is no proof */
+#define MEMO_UNSTAMPED                                                                             \
+	8u /* its stamp is no proof: it was young, or its file system never writes back */
+#define MEMO_IS_READ 16u /* it was opened, and not only looked at */
 
 /* Facts of the same `group` were one file or folder when they were observed, others were not. */
 struct memo_fact {
@@ -88,8 +105,10 @@ struct memo_blob {
 	unsigned char hash[SHA256_SIZE];
 };
 
-#define MEMO_WAS_THERE 1u /* a regular file of mode `former`, of one link and our own */
+#define MEMO_WAS_THERE 1u /* a regular file of mode `former` and our own */
 #define MEMO_REMOVED 2u   /* there is none afterwards */
+#define MEMO_IN_PLACE 4u  /* that file itself, of one name, was cut to nothing and written to */
+#define MEMO_IS_INPUT 8u  /* what lay there is among the facts */
 
 /* An output: this, the path, its blob unless it was removed.  The blobs of stdout and stderr
  * come behind all outputs. */
@@ -125,20 +144,31 @@ struct memo_question {
 	char *const *argv, *const *env;
 	unsigned char key[SHA256_SIZE];
 	int one_stream; /* stdout and stderr are one file */
+	int terminals; /* a bit for each of stdout and stderr that is one (1 << fd), of this size */
+	struct winsize size;
+	int is_guarded; /* its files are written as the command would write them */
 	size_t named_count;
 	struct memo_named named[MEMO_NAMED];
 };
 
-/* What OURS "MEMO" says, "MODE:BEGAN:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" is where memorun.c's
- * program is. */
+/* What OURS "MEMO" says, "MODE:BEGAN:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" and OURS "RECALL" are
+ * where memorun.c's and memorecall.c's programs are. */
 int memo_open(struct memo *memo, const char *told, const char *session);
 
 /* The question of a command that this process would become; 0 or why it has none. */
 enum memo_why memo_ask(struct memo_question *q, const char *program, char *const *argv,
                        char *const *env);
 
-/* The newest entry all of whose facts hold, or NULL and why. */
-const struct memo_entry *memo_find(const struct memo_question *q, enum memo_why *why);
+/* Whether a program's name is one of those whose results are remembered. */
+int memo_is_of_family(const char *program);
+
+/* The newest entry all of whose facts hold, or NULL and why.  `check`: that of the entry that is
+ * meant, whatever of its facts holds; 0 for any. */
+const struct memo_entry *memo_find(const struct memo_question *q, uint64_t check,
+                                   enum memo_why *why);
+
+/* Whether what lies in the place of an output is what lay there. */
+int memo_is_former(const struct memo_output *output, struct stat *info);
 
 /* An undo journal's part in the giving back: called before a path is made (`was` NULL) or replaced
  * or removed.  -1: it cannot be undone, and is not to be done. */
@@ -146,6 +176,11 @@ typedef int memo_keep(const char *path, const struct stat *was);
 
 /* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
+
+/* Nobody is to hear of a file within the tick of the clock that made it: make compares times.  Nor
+ * is a file to be as old as what it is made of: no compiler is as quick. */
+void memo_pass_tick(int64_t made_ns);
+void memo_pass_sources(const struct memo_question *q);
 
 /* Whether nobody reads the other end of a pipe: who writes there gets a signal. */
 int memo_is_deserted(int fd);

@@ -1,12 +1,10 @@
-/* Whether an entry's facts hold, and the giving back of its answer (memo.h). */
+/* Whether an entry's facts hold (memo.h). */
 #include "memo.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "guard/kernel.h"
@@ -126,7 +124,7 @@ static int is_same_content(const struct memo_question *q, const struct memo_entr
 		for (size_t i = 0; i < q->named_count; i++)
 			if (strcmp(q->named[i].path, path) == 0)
 				return memcmp(q->named[i].hash, fact->hash, SHA256_SIZE) == 0;
-	if (!(fact->flags & (MEMO_IS_NAMED | MEMO_IN_MEMORY)) &&
+	if (!(fact->flags & (MEMO_IS_NAMED | MEMO_UNSTAMPED)) &&
 	    memo_same_stamp(&stamp, &fact->stamp) &&
 	    stamp.changed_ns < q->memo.now_ns - MEMO_SETTLED &&
 	    memcmp(entry->boot, q->memo.boot, sizeof entry->boot) == 0)
@@ -146,7 +144,7 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 	unsigned char hash[SHA256_SIZE];
 	long size;
 	if (fact->kind == MEMO_IS_LINK || fact->kind == MEMO_IS_NO_LINK) {
-		size = kernel(SYS_readlinkat, AT_FDCWD, path, target, sizeof target);
+		size = guarded(SYS_readlinkat, AT_FDCWD, path, target, sizeof target);
 		if (fact->kind == MEMO_IS_NO_LINK)
 			return size < 0 && errno == EINVAL ? 0 : MEMO_FOLDER;
 		return size >= 0 && (size_t)size + 1 == fact->other_size &&
@@ -158,7 +156,7 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 		return memo_names(path, hash) == 0 && memcmp(hash, fact->hash, sizeof hash) == 0
 		           ? 0
 			   : MEMO_FOLDER;
-	if (kernel(SYS_newfstatat, AT_FDCWD, path, &info, flags) != 0)
+	if (guarded(SYS_newfstatat, AT_FDCWD, path, &info, flags) != 0)
 		return fact->kind == MEMO_IS_ABSENT && (uint64_t)errno == fact->more ? 0
 		       : fact->kind == MEMO_IS_FOLDER                                ? MEMO_FOLDER
 		                                                                     : MEMO_FILE;
@@ -185,14 +183,14 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 	}
 }
 
-/* Whether what lies in the place of an output is what lay there. */
-static int is_former(const struct memo_output *output, struct stat *info)
+int memo_is_former(const struct memo_output *output, struct stat *info)
 {
 	const char *path = (const char *)(output + 1);
-	if (kernel(SYS_newfstatat, AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW) != 0)
+	if (guarded(SYS_newfstatat, AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT && !(output->flags & MEMO_WAS_THERE);
 	return output->flags & MEMO_WAS_THERE && S_ISREG(info->st_mode) &&
-	       info->st_mode == output->former && info->st_nlink == 1 &&
+	       info->st_mode == output->former &&
+	       (info->st_nlink == 1 || !(output->flags & MEMO_IN_PLACE)) &&
 	       info->st_uid == (uid_t)kernel(SYS_geteuid) &&
 	       info->st_gid == (gid_t)kernel(SYS_getegid);
 }
@@ -206,16 +204,24 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 	enum memo_why why = 0;
 	if (output == NULL)
 		return MEMO_DAMAGED;
-	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
-		if (!is_former(output, &info))
-			return MEMO_OUTPUT;
 	groups.count = 0;
+	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
+		int was_there = (output->flags & MEMO_WAS_THERE) != 0;
+		if (!memo_is_former(output, &info) ||
+		    (output->flags & MEMO_IN_PLACE && !q->is_guarded))
+			return MEMO_OUTPUT;
+		/* No input is the same file by another name. */
+		if (was_there && !(output->flags & MEMO_IS_INPUT) &&
+		    !is_grouped(&groups, GROUPS + i, &info))
+			return MEMO_OUTPUT;
+	}
 	for (uint32_t i = 0; i < entry->facts && why == 0; i++, fact = MEMO_NEXT(fact))
 		why = doubt(q, entry, fact, &groups);
 	return why;
 }
 
-const struct memo_entry *memo_find(const struct memo_question *q, enum memo_why *why)
+const struct memo_entry *memo_find(const struct memo_question *q, uint64_t check,
+                                   enum memo_why *why)
 {
 	char place[PATH_MAX];
 	size_t size;
@@ -236,7 +242,9 @@ const struct memo_entry *memo_find(const struct memo_question *q, enum memo_why 
 		if (entry->check !=
 		    memo_sum((const char *)entry + head_size, entry->size - head_size))
 			return NULL;
-		enum memo_why doubts = doubt_of_entry(q, entry);
+		enum memo_why doubts = check == 0              ? doubt_of_entry(q, entry)
+		                       : entry->check == check ? 0
+		                                               : MEMO_UNKNOWN;
 		if (doubts == 0)
 			return entry;
 		if (at == sizeof *head) /* of the newest */
@@ -244,142 +252,4 @@ const struct memo_entry *memo_find(const struct memo_question *q, enum memo_why 
 		at += entry->size;
 	}
 	return NULL;
-}
-
-/* ------------------------------------------------------------------ giving back */
-
-/* ".NAME" beside an output; -1 where that is too long. */
-static int name_beside(const char *path, uint32_t number, char room[PATH_MAX])
-{
-	const char *slash = strrchr(path, '/');
-	size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-	if (folder + 48 > PATH_MAX)
-		return -1;
-	memcpy(room, path, folder);
-	char *at = stpcpy(room + folder, ".smpmake-"), *end = room + PATH_MAX - 1;
-	at = put_number(at, end, (unsigned long)getpid());
-	*at++ = '-';
-	*put_number(at, end, number) = '\0';
-	return 0;
-}
-
-static int make_beside(const struct memo_question *q, const struct memo_output *output,
-                       uint32_t number, int64_t *made_ns)
-{
-	char name[PATH_MAX];
-	struct stat info;
-	struct memo_stamp stamp;
-	const struct memo_blob *blob = memo_blob_of(output);
-	const char *bytes = memo_bytes(&q->memo, blob);
-	if (bytes == NULL || name_beside((const char *)(output + 1), number, name) != 0)
-		return -1;
-	char *at = strrchr(name, '.'), first = *at;
-	*at = '\0';
-	int is_listed = memo_has_list(*name != '\0' ? name : ".");
-	*at = first;
-	if (is_listed)
-		return -1;
-	int fd =
-	    (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -1;
-	int failed = write_all(fd, bytes, blob->bytes) != 0 ||
-	             kernel(SYS_fchmod, fd, output->mode & 07777) != 0 ||
-	             kernel(SYS_fstat, fd, &info) != 0 || info.st_mode != output->mode;
-	memo_stamp_of(&info, &stamp);
-	failed |= kernel(SYS_close, fd) != 0;
-	if (!failed && stamp.changed_ns > *made_ns)
-		*made_ns = stamp.changed_ns;
-	return failed ? -1 : 0;
-}
-
-static void drop_beside(const struct memo_output *output, uint32_t count)
-{
-	char name[PATH_MAX];
-	for (uint32_t i = 0; i < count; i++, output = memo_behind(output))
-		if (!(output->flags & MEMO_REMOVED) &&
-		    name_beside((const char *)(output + 1), i, name) == 0)
-			kernel(SYS_unlinkat, AT_FDCWD, name, 0);
-}
-
-static int put_in_place(const struct memo_output *output, uint32_t number, memo_keep *keep)
-{
-	char name[PATH_MAX];
-	const char *path = (const char *)(output + 1);
-	struct stat info;
-	/* Once more: it may have changed while contents were copied. */
-	if (!is_former(output, &info) ||
-	    keep(path, output->flags & MEMO_WAS_THERE ? &info : NULL) != 0)
-		return -1;
-	if (output->flags & MEMO_REMOVED)
-		return kernel(SYS_unlinkat, AT_FDCWD, path, 0) == 0 ? 0 : -1;
-	name_beside(path, number, name);
-	return kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) == 0 ? 0 : -1;
-}
-
-/* Nobody is to hear of a file within the tick of the clock that made it: make compares times. */
-static void pass_tick(int64_t made_ns)
-{
-	const struct timespec moment = {0, 500000};
-	while (made_ns != 0 && memo_clock() <= made_ns)
-		nanosleep(&moment, NULL);
-}
-
-/* Nor is a file to be as old as what it is made of: no compiler is as quick. */
-static void pass_sources(const struct memo_question *q)
-{
-	int64_t newest_ns = 0, now_ns = memo_clock();
-	for (size_t i = 0; i < q->named_count; i++) {
-		int64_t changed_ns = q->named[i].stamp.changed_ns;
-		if (changed_ns > newest_ns && changed_ns < now_ns + MEMO_TICK)
-			newest_ns = changed_ns;
-	}
-	pass_tick(newest_ns);
-}
-
-static int put_all(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep,
-                   int64_t *made_ns)
-{
-	const struct memo_output *first = memo_outputs(entry), *output = first;
-	uint32_t done = 0;
-	for (; done < entry->outputs; done++, output = memo_behind(output))
-		if (!(output->flags & MEMO_REMOVED) && make_beside(q, output, done, made_ns) != 0) {
-			drop_beside(first, done + 1);
-			return -1;
-		}
-	output = first;
-	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
-		if (put_in_place(output, i, keep) != 0) {
-			drop_beside(first, entry->outputs);
-			return -1; /* what is there by now the tool makes anew */
-		}
-	return 0;
-}
-
-int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep)
-{
-	const struct memo_output *output = memo_outputs(entry);
-	const uint64_t all = ~UINT64_C(0);
-	uint64_t before = 0;
-	int64_t made_ns = 0;
-	for (uint32_t i = 0; i < entry->outputs; i++)
-		output = memo_behind(output);
-	const struct memo_blob *out = (const void *)output, *err = MEMO_NEXT(out);
-	const char *told[2] = {memo_bytes(&q->memo, out), memo_bytes(&q->memo, err)};
-	if (told[0] == NULL || told[1] == NULL)
-		return -1;
-	if (entry->outputs > 0)
-		pass_sources(q);
-	/* A signal that ends this process does so before or behind it, not between two files. */
-	kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
-	int failed = put_all(q, entry, keep, &made_ns);
-	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
-	if (failed)
-		return -1;
-	pass_tick(made_ns);
-	/* Of a full disk or a reader that has gone the tool has its own to say. */
-	if (memo_tell_text(1, told[0], out->bytes) != 0)
-		return -1;
-	write_all(2, told[1], err->bytes);
-	return entry->status;
 }

@@ -202,7 +202,7 @@ static void put_fact(struct making *making, const struct look *look, uint32_t gr
 	struct memo_fact *fact = more(making, sizeof *fact + path + other);
 	fact->size = (uint32_t)MEMO_PADDED(sizeof *fact + path + other);
 	fact->kind = look->kind;
-	fact->flags = look->flags;
+	fact->flags = (uint16_t)(look->flags | (look->opened ? MEMO_IS_READ : 0));
 	fact->group = group;
 	fact->mode = look->kind == MEMO_IS_ABSENT ? 0 : look->info.st_mode;
 	fact->more = look->info.st_rdev;
@@ -215,17 +215,19 @@ static void put_fact(struct making *making, const struct look *look, uint32_t gr
 	memcpy((char *)(fact + 1) + path, target, other);
 }
 
-/* What was one file or folder has one number. */
-static uint32_t group_of(const struct trace *trace, size_t at)
+/* What was one file or folder has one number; they are counted. */
+static uint32_t group_of(struct trace *trace, size_t at)
 {
-	const struct stat *info = &trace->looks[at].info;
-	for (size_t i = 0; i < at; i++)
-		if ((trace->looks[i].kind == MEMO_IS_FILE ||
-		     trace->looks[i].kind == MEMO_IS_FOLDER) &&
-		    trace->looks[i].info.st_ino == info->st_ino &&
-		    trace->looks[i].info.st_dev == info->st_dev)
-			return (uint32_t)i + 1;
-	return (uint32_t)at + 1;
+	struct look *look = &trace->looks[at];
+	if (look->kind != MEMO_IS_FILE && look->kind != MEMO_IS_FOLDER)
+		return 0;
+	for (size_t i = 0; i < at; i++) {
+		const struct look *other = &trace->looks[i];
+		if (other->group != 0 && other->info.st_ino == look->info.st_ino &&
+		    other->info.st_dev == look->info.st_dev)
+			return look->group = other->group;
+	}
+	return look->group = ++trace->group_count;
 }
 
 /* Whether it still is as it was when it was looked at. */
@@ -266,7 +268,8 @@ static enum memo_why is_still(struct trace *trace, struct look *look,
 	unsigned char again[SHA256_SIZE];
 	if (memo_content(&q->memo, look->path, &then, again, &has) != 0)
 		return MEMO_CHANGED;
-	if (look->flags & MEMO_IS_NAMED && memcmp(again, hash, SHA256_SIZE) != 0)
+	if ((look->flags & MEMO_IS_NAMED || look->is_hashed) &&
+	    memcmp(again, hash, SHA256_SIZE) != 0)
 		return MEMO_CHANGED;
 	memcpy(hash, again, SHA256_SIZE);
 	if (look->opened && has & MEMO_HAS_CLOCK)
@@ -286,20 +289,43 @@ static void note_times(struct making *making, size_t first)
 	}
 }
 
+/* What lay in the place of an output and was not read: of that the output itself tells. */
+static int is_only_replaced(const struct trace *trace, const struct look *look)
+{
+	const struct altered *one = trace_altered(trace, look->path);
+	return one != NULL && one->was_there && look->kind == MEMO_IS_FILE && !look->opened;
+}
+
+/* Whether an input was the same file as what an output has replaced, by another name. */
+static int is_other_name(const struct trace *trace, const struct look *look)
+{
+	if (look->kind != MEMO_IS_FILE)
+		return 0;
+	for (size_t i = 0; i < trace->altered_count; i++) {
+		const struct altered *one = &trace->altered[i];
+		if (one->was_there && one->before.st_ino == look->info.st_ino &&
+		    one->before.st_dev == look->info.st_dev && strcmp(one->path, look->path) != 0)
+			return 1;
+	}
+	return 0;
+}
+
 static enum memo_why put_facts(struct making *making, struct trace *trace, uint32_t *count)
 {
 	enum memo_why why = 0;
 	for (size_t i = 0; i < trace->look_count && why == 0; i++) {
 		struct look *look = &trace->looks[i];
 		unsigned char hash[SHA256_SIZE] = {0};
-		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER;
-		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, i))
+		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, i) ||
+		    is_only_replaced(trace, look))
 			continue;
+		if (is_other_name(trace, look))
+			return MEMO_FORMER;
 		int near = is_looked_at_near(look);
 		why = near ? is_still(trace, look, hash) : MEMO_DISTANT;
 		if (near == IN_MEMORY && look->kind == MEMO_IS_FILE)
-			look->flags |= MEMO_IN_MEMORY;
-		put_fact(making, look, is_one ? group_of(trace, i) : 0, hash);
+			look->flags |= MEMO_UNSTAMPED;
+		put_fact(making, look, group_of(trace, i), hash);
 		(*count)++;
 	}
 	return why;
@@ -309,6 +335,50 @@ static int ends_in(const char *text, const char *end)
 {
 	size_t size = strlen(text), length = strlen(end);
 	return size >= length && strcmp(text + size - length, end) == 0;
+}
+
+/* Whether an archive tells when, by whom or from which files it was made: of each member its mode
+ * would have the file's type, or it has a time.  What was made of files without a time may. */
+static int is_dated_archive(const char *bytes, size_t size)
+{
+	const struct {
+		char name[16], date[12], user[6], group[6], mode[8], size[10], end[2];
+	} *member;
+	if (size >= 8 && memcmp(bytes, "!<thin>\n", 8) == 0)
+		return 1;
+	if (size < 8 || memcmp(bytes, "!<arch>\n", 8) != 0)
+		return 0;
+	for (size_t at = 8; at + sizeof *member <= size;) {
+		member = (const void *)(bytes + at);
+		int is_index =
+		    member->name[0] == '/' && (member->name[1] == ' ' || member->name[1] == '/');
+		if (!is_index && memcmp(member->mode, "644     ", sizeof member->mode) != 0)
+			return 1;
+		if (*member->date != ' ' && memcmp(member->date, "0           ", 12) != 0)
+			return 1;
+		unsigned long long length = strtoull(member->size, NULL, 10);
+		if (length > size)
+			return 1;
+		at += sizeof *member + length + (length & 1);
+	}
+	return 0;
+}
+
+/* How an output was made, and what of it was there before. */
+static uint32_t flags_of(const struct trace *trace, const struct altered *one,
+                         const struct stat *now)
+{
+	uint32_t flags = one->was_there ? MEMO_WAS_THERE : 0;
+	if (now == NULL)
+		flags |= MEMO_REMOVED;
+	else if (one->was_there && one->is_cut && one->before.st_ino == now->st_ino &&
+	         one->before.st_dev == now->st_dev)
+		flags |= MEMO_IN_PLACE;
+	for (size_t i = 0; i < trace->look_count; i++)
+		if (trace->looks[i].kind == MEMO_IS_FILE && trace->looks[i].opened &&
+		    strcmp(trace->looks[i].path, one->path) == 0)
+			flags |= MEMO_IS_INPUT;
+	return flags;
 }
 
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
@@ -338,8 +408,7 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		size_t path = strlen(one->path) + 1, size = 0;
 		struct memo_output *output = more(making, sizeof *output + path);
 		output->size = (uint32_t)MEMO_PADDED(sizeof *output + path);
-		output->flags =
-		    (one->was_there ? MEMO_WAS_THERE : 0) | (is_there ? 0 : MEMO_REMOVED);
+		output->flags = flags_of(trace, one, is_there ? &info : NULL);
 		output->former = one->was_there ? one->before.st_mode : 0;
 		output->mode = is_there ? info.st_mode : 0;
 		output->path_size = (uint32_t)path;
@@ -354,6 +423,8 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 			return MEMO_ERROR;
 		if (size > 2 && memcmp(bytes, "MZ", 2) == 0)
 			return MEMO_CLOCK; /* of Windows: the time is in it */
+		if (is_dated_archive(bytes, size))
+			return MEMO_CLOCK;
 		int failed = put_blob(making, &trace->question->memo, bytes, size);
 		free(bytes);
 		if (failed)

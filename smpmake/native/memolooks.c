@@ -108,6 +108,14 @@ struct look *trace_look(struct trace *trace, const char *path, int way, int flag
 	return look;
 }
 
+void trace_drop_look(struct trace *trace)
+{
+	size_t at = 0, number = trace->look_count--;
+	while (trace->places[at] != number)
+		at++;
+	trace->places[at] = 0;
+}
+
 /* One spelling for what is below the folder in which the command works. */
 const char *trace_short(const struct trace *trace, const char *path)
 {
@@ -143,6 +151,17 @@ static int is_young(const struct trace *trace, const struct memo_stamp *stamp)
 	return stamp->changed_ns + exact >= trace->began_ns - MEMO_TICK;
 }
 
+/* Its times do not tell of another change: its content does, now and whenever it is compared. */
+static void hash_young(struct trace *trace, struct look *look, const struct memo_stamp *stamp)
+{
+	uint32_t has;
+	look->is_hashed =
+	    memo_content(&trace->question->memo, look->path, stamp, look->hash, &has) == 0;
+	look->flags |= MEMO_UNSTAMPED;
+	if (!look->is_hashed)
+		trace_spoil(trace, MEMO_YOUNG);
+}
+
 void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens)
 {
 	struct memo_stamp stamp;
@@ -174,7 +193,7 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 		if (trace_named(trace, path) >= 0)
 			look->flags |= MEMO_IS_NAMED;
 		else if (is_young(trace, &stamp))
-			trace_spoil(trace, MEMO_YOUNG);
+			hash_young(trace, look, &stamp);
 	} else if (S_ISDIR(info->st_mode)) {
 		look->kind = MEMO_IS_FOLDER;
 	} else if (S_ISLNK(info->st_mode)) {
@@ -240,7 +259,7 @@ static void hash_before(struct trace *trace, const char *path)
 	uint32_t has;
 	for (size_t i = 0; i < trace->look_count; i++) {
 		struct look *look = &trace->looks[i];
-		if (look->kind != MEMO_IS_FILE || strcmp(look->path, path) != 0)
+		if (look->kind != MEMO_IS_FILE || !look->opened || strcmp(look->path, path) != 0)
 			continue;
 		memo_stamp_of(&look->info, &stamp);
 		look->is_hashed =
@@ -253,11 +272,13 @@ static void hash_before(struct trace *trace, const char *path)
 	}
 }
 
-/* "ccXXXXXX.s": of a compiler's own. */
+/* "ccXXXXXX.s": of a compiler's own; "stXXXXXX" of ar's. */
 static int is_random(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-	return name[0] == 'c' && name[1] == 'c' && strcspn(name, ".") == 8;
+	size_t stem = strcspn(name, ".");
+	return stem == 8 && ((name[0] == 'c' && name[1] == 'c') ||
+	                     (name[0] == 's' && name[1] == 't' && name[stem] == '\0'));
 }
 
 /* `keeps`: what is there may stay, or be read. */
@@ -271,13 +292,15 @@ void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps
 	if (lstat(path, &one.before) == 0) {
 		const struct stat *before = &one.before;
 		one.was_there = 1;
-		if (!S_ISREG(before->st_mode) || before->st_nlink != 1 ||
+		/* Another name keeps what was there, unless that itself is written to. */
+		if (!S_ISREG(before->st_mode) || (before->st_nlink != 1 && is_opened) ||
 		    before->st_uid != geteuid() || before->st_gid != getegid() ||
 		    is_made(trace, before))
 			trace_spoil(trace, MEMO_FORMER);
 		/* It keeps its inode, group and attributes: a file in its place would not. */
-		if (is_opened)
+		if (is_opened && keeps)
 			trace_spoil(trace, MEMO_FORMER);
+		one.is_cut = is_opened;
 		if (keeps)
 			trace_look_at(trace, path, 0, 1);
 		hash_before(trace, path);

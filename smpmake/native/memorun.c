@@ -1,11 +1,17 @@
-/* smpmake-memo TOLD SESSION PROGRAM WORDS...: runs a command whose result nobody remembers yet.
+/* smpmake-memo TOLD SESSION KNOWN PROGRAM WORDS...: runs a command whose result nobody remembers.
  *
- * A shim becomes this.  It is the command's parent, takes its output, notes what it looks at and
- * changes (memotrace.c), and writes all that into the store (memofile.c) before it ends as the
- * command has ended.  Nothing that goes wrong with remembering is the command's business.
+ * A shim becomes this, or memorecall.c's program.  KNOWN says with which entry --memo=check
+ * compares: its number, "" for the one that holds now, 0 for none.
+ *
+ * It is the command's parent, takes its output, notes what it looks at and changes (memotrace.c),
+ * and writes all that into the store (memofile.c) before it ends as the command has ended.  It has
+ * no guard itself; the command has, if there is one.  Nothing that goes wrong with remembering is
+ * the command's business.
  */
 #include "memofile.h"
 #include "memotrace.h"
+#include "memoviews.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,18 +140,28 @@ static int has_ended(int *status, struct rusage *used)
 	return 0;
 }
 
-static void attend(struct trace *trace, int listener, int *status, struct rusage *used)
+/* `terminal`: what it writes to, if that is one, and is copied to `out`. */
+static void attend(struct trace *trace, int listener, const struct terminal *terminal, int out,
+                   int *status, struct rusage *used)
 {
 	sigset_t none;
 	sigprocmask(SIG_SETMASK, NULL, &none);
 	sigemptyset(&none);
-	struct pollfd wait = {.fd = listener, .events = POLLIN};
+	struct pollfd both[2] = {{.fd = listener, .events = POLLIN},
+	                         {.fd = terminal->master, .events = POLLIN}};
+	struct pollfd wait = both[0];
 	while (!has_ended(status, used)) {
-		if (ppoll(&wait, 1, NULL, &none) > 0 && wait.revents & POLLIN)
+		both[0].revents = both[1].revents = 0;
+		ppoll(both, 2, NULL, &none);
+		if (both[0].revents & POLLIN)
 			trace_serve(trace, listener);
-		else if (wait.revents & (POLLHUP | POLLERR))
-			wait.fd = -1;
+		else if (both[0].revents & (POLLHUP | POLLERR))
+			both[0].fd = -1;
+		if (both[1].revents && copy_written(terminal, out) != 0)
+			both[1].fd = -1;
 	}
+	if (both[1].fd >= 0 && copy_written(terminal, out) == 0)
+		trace_spoil(trace, MEMO_LEFT);
 	wait.fd = listener;
 	while (listener >= 0 && poll(&wait, 1, STRAYS_MS) > 0 && !(wait.revents & POLLHUP))
 		trace_serve(trace, listener);
@@ -199,22 +215,33 @@ int main(int argc, char **argv)
 	enum memo_why why;
 	sigset_t mask;
 	int status = 0;
-	if (argc < 5)
+	if (argc < 6)
 		return STATUS_CANNOT_RUN;
-	const char *program = argv[3];
-	char **words = argv + 4;
+	const char *program = argv[4];
+	char **words = argv + 5;
 	if (memo_open(&question.memo, argv[1], argv[2]) != 0 ||
 	    memo_ask(&question, program, words, environ) != 0)
 		goto plainly;
-	if (question.memo.mode == MEMO_CHECK)
-		known = memo_find(&question, &why);
+	if (question.memo.mode == MEMO_CHECK && strcmp(argv[3], "0") != 0)
+		known = memo_find(&question, strtoull(argv[3], NULL, 10), &why);
 	int out[2] = {memfd_create("out", MFD_CLOEXEC), -1};
 	out[1] = question.one_stream ? out[0] : memfd_create("err", MFD_CLOEXEC);
 	if (out[0] < 0 || out[1] < 0)
 		goto plainly;
+	struct terminal terminal = {-1, -1};
+	int written[2] = {out[0], out[1]}, of_terminal = question.terminals & 1 << 2 ? 1 : 0;
+	if (question.terminals != 0) {
+		open_terminal(&terminal, question.size.ws_row, question.size.ws_col);
+		if (terminal.master < 0)
+			goto plainly;
+		for (int fd = 1; fd <= 2; fd++)
+			if (question.terminals & 1 << fd)
+				written[fd - 1] = terminal.slave;
+	}
 	set_handlers(&mask);
 	trace_begin(&trace, &question);
-	int listener = start(program, words, &mask, out);
+	int listener = start(program, words, &mask, written);
+	leave_slave(&terminal);
 	if (child <= 0) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		sigaction(SIGCHLD, &of_children, NULL);
@@ -222,12 +249,14 @@ int main(int argc, char **argv)
 	}
 	if (listener < 0)
 		trace_spoil(&trace, MEMO_UNTRACED);
-	attend(&trace, listener, &status, &used);
+	attend(&trace, listener, &terminal, out[of_terminal], &status, &used);
 	result.status = status;
 	result.out = all_of(out[0], &result.out_size);
 	result.err = question.one_stream ? result.out : all_of(out[1], &result.err_size);
 	result.cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
 	                (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+	if (memo_was_shown_others(getenv(OURS "TRACE")))
+		trace_spoil(&trace, MEMO_OLDER);
 	why = memo_keep_result(&trace, &result, known);
 	if (why != 0)
 		memo_tell_number(&question.memo, 'n', why);

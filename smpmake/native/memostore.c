@@ -49,6 +49,24 @@ int64_t memo_clock(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+void memo_pass_tick(int64_t made_ns)
+{
+	const struct timespec moment = {0, 500000};
+	while (made_ns != 0 && memo_clock() <= made_ns)
+		nanosleep(&moment, NULL);
+}
+
+void memo_pass_sources(const struct memo_question *q)
+{
+	int64_t newest_ns = 0, now_ns = memo_clock();
+	for (size_t i = 0; i < q->named_count; i++) {
+		int64_t changed_ns = q->named[i].stamp.changed_ns;
+		if (changed_ns > newest_ns && changed_ns < now_ns + MEMO_TICK)
+			newest_ns = changed_ns;
+	}
+	memo_pass_tick(newest_ns);
+}
+
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)
 {
 	*stamp = (struct memo_stamp){
@@ -251,7 +269,7 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 			return 0;
 		}
 	}
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	int fd = (int)guarded(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
 	int failed = kernel(SYS_fstat, fd, &info) != 0;
@@ -274,10 +292,10 @@ int memo_names(const char *path, unsigned char hash[SHA256_SIZE])
 {
 	uint64_t total[SHA256_SIZE / 8], one[SHA256_SIZE / 8];
 	char *room = malloc(NAMES);
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	int fd = (int)guarded(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	long got = -1;
 	memset(total, 0, sizeof total);
-	while (fd >= 0 && room != NULL && (got = kernel(SYS_getdents64, fd, room, NAMES)) > 0)
+	while (fd >= 0 && room != NULL && (got = guarded(SYS_getdents64, fd, room, NAMES)) > 0)
 		for (long at = 0; at < got;) {
 			const struct listed *entry = (const void *)(room + at);
 			struct sha256 sum;

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define OTHER_CALLS 0x40000000u /* x32's */
@@ -75,10 +77,27 @@ static void note_opening(struct trace *trace, const char *path, int flags)
 		if ((flags & O_TMPFILE) == O_TMPFILE)
 			trace_spoil(trace, MEMO_CALL);
 		else
-			trace_alter(trace, path, 1, !(flags & (O_TRUNC | O_EXCL)),
+			trace_alter(trace, path, 1, !(flags & O_TRUNC) || flags & O_EXCL,
 			            (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL));
 	} else {
 		trace_look_at(trace, path, (flags & O_NOFOLLOW) != 0, !(flags & O_PATH));
+	}
+}
+
+/* A guard copies what is about to be written to: it opens it so, and then the copy. */
+#define COPIES (O_RDONLY | O_CLOEXEC | O_NOATIME)
+
+static void note_copying(struct trace *trace, pid_t process, const char *path, int flags)
+{
+	int is_last = trace->copied != 0 && trace->copied == trace->look_count;
+	if (flags & O_CREAT && is_last && trace->copier == process && trace_is_guards(trace, path))
+		trace_drop_look(trace);
+	trace->copied = 0;
+	if ((flags & ~O_LARGEFILE) == COPIES) {
+		size_t before = trace->look_count;
+		trace_look_at(trace, path, 0, 1);
+		trace->copied = trace->look_count > before ? trace->look_count : 0;
+		trace->copier = process;
 	}
 }
 
@@ -163,6 +182,46 @@ static void note_reading(struct trace *trace, pid_t process)
 		trace_spoil(trace, MEMO_INPUT);
 }
 
+static int is_folder(const char *path)
+{
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* ------------------------------------------------------------------ a guard's questions */
+
+static int is_asking(const struct trace *trace, pid_t process, int fd)
+{
+	for (size_t i = 0; i < ASKING; i++)
+		if (trace->asking[i].process == process && trace->asking[i].fd == fd)
+			return 1;
+	return 0;
+}
+
+/* Nobody else than our own server is told anything. */
+static void note_connection(struct trace *trace, const struct seccomp_notif *call)
+{
+	struct sockaddr_un address;
+	pid_t process = (pid_t)call->pid;
+	int fd = (int)call->data.args[0];
+	uint64_t size = call->data.args[2];
+	struct iovec to = {&address, size < sizeof address ? size : sizeof address};
+	struct iovec from = {(void *)(uintptr_t)call->data.args[1], to.iov_len}; // NOLINT
+	memset(&address, 0, sizeof address);
+	(void)!process_vm_readv(process, &to, 1, &from, 1, 0);
+	address.sun_path[sizeof address.sun_path - 1] = '\0';
+	if (address.sun_family != AF_UNIX || !trace_is_guards(trace, address.sun_path)) {
+		trace_spoil(trace, MEMO_SPECIAL);
+		return;
+	}
+	size_t free = 0;
+	for (size_t i = 0; i < ASKING; i++)
+		if (trace->asking[i].process == process || trace->asking[free].process != 0)
+			free = i; /* a guard asks one thing at a time */
+	trace->asking[free].process = process;
+	trace->asking[free].fd = fd;
+}
+
 /* What path_of makes of no name: statx(fd, "", AT_EMPTY_PATH) is fstat(fd). */
 static int is_folder_itself(const char *path)
 {
@@ -183,8 +242,10 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 	}
 	switch (call->data.nr) {
 	case SYS_openat:
-		if (AT(FD(0), 1))
+		if (AT(FD(0), 1)) {
+			note_copying(trace, process, path, FD(2));
 			note_opening(trace, path, FD(2));
+		}
 		return;
 	case SYS_newfstatat:
 		if (AT(FD(0), 1))
@@ -262,9 +323,22 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 	case SYS_getrandom:
 		trace_spoil(trace, MEMO_RANDOM);
 		return;
-	case SYS_socket:
+	case SYS_socket: /* by itself it reaches nobody */
+		if (A(0) != AF_UNIX)
+			trace_spoil(trace, MEMO_SPECIAL);
+		return;
 	case SYS_connect:
-		trace_spoil(trace, MEMO_SPECIAL);
+		note_connection(trace, call);
+		return;
+	case SYS_sendmsg:
+	case SYS_sendto:
+	case SYS_recvfrom:
+		if (!is_asking(trace, process, FD(0)))
+			trace_spoil(trace, MEMO_SPECIAL);
+		return;
+	case SYS_utimensat: /* a guard's, of a folder in which a job makes files */
+		if (A(1) == 0 || !AT(FD(0), 1) || !is_folder(path))
+			trace_spoil(trace, MEMO_CALL);
 		return;
 #ifdef SYS_open /* older machines have these beside */
 	case SYS_open:

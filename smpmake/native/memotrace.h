@@ -23,19 +23,23 @@
 struct look {
 	char *path, *target;
 	uint16_t kind, flags;
-	int opened; /* its content may have been read */
-	int way;    /* how it was looked at */
+	int opened;     /* its content may have been read */
+	int way;        /* how it was looked at */
+	uint32_t group; /* memofile.c's */
 	int is_hashed;
-	unsigned char hash[SHA256_SIZE]; /* of what it was before the command changed it */
+	unsigned char hash[SHA256_SIZE]; /* of what it was then: it is young, or was changed */
 	struct stat info;
 };
 
 struct altered {
 	char *path;
 	int was_there;
+	int is_cut;       /* it was opened to be written anew */
 	int is_temporary; /* made under a name that nobody had, as mkstemp(3) does */
 	struct stat before;
 };
+
+#define ASKING 16
 
 struct trace {
 	const struct memo_question *question;
@@ -47,10 +51,17 @@ struct trace {
 	size_t look_count, look_room;
 	struct altered *altered;
 	size_t altered_count, altered_room;
+	uint32_t group_count;
 	uint32_t *places; /* of looks by their hash, one more than the index */
 	size_t place_count;
 	pid_t *at_work; /* programs that have begun and not ended by themselves */
 	size_t at_work_count, at_work_room;
+	size_t copied; /* a look that may be the guard's, which copies what is about to change */
+	pid_t copier;
+	struct { /* who asks our server, and at which descriptor */
+		pid_t process;
+		int fd;
+	} asking[ASKING];
 };
 
 /* In the process that becomes the command: from here on its calls wait.  The listener, or -1. */
@@ -74,8 +85,10 @@ void *trace_grown(void *items, size_t count, size_t *room, size_t size);
 struct look *trace_look(struct trace *trace, const char *path, int way, int flags);
 void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens);
 void trace_look_at_link(struct trace *trace, const char *path);
-/* `keeps`: what is there may stay, or be read. */
+/* `keeps`: what is there may stay, or be read; else what is opened is cut to nothing. */
 void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new);
+/* The last look was none of the command's. */
+void trace_drop_look(struct trace *trace);
 /* Whether a guard needs a path, and the command does not. */
 int trace_is_guards(const struct trace *trace, const char *path);
 /* One spelling for what is below the folder in which the command works. */

@@ -10,7 +10,7 @@ enum memo_why {
 	MEMO_SCRIPT = 2,      /* the program is a script */
 	MEMO_FRESH = 3,       /* the program is younger than the build */
 	MEMO_WORDS = 4,       /* its words ask for what changes from run to run */
-	MEMO_TERMINAL = 5,    /* it writes to a terminal */
+	MEMO_TERMINAL = 5,    /* it writes to a device, or to two terminals */
 	MEMO_STREAMS = 6,     /* its standard streams cannot be told apart, or are strange */
 	MEMO_ENVIRONMENT = 7, /* a variable leads to what cannot be checked */
 	MEMO_UNREADABLE = 8,  /* something that it names could not be read */
@@ -24,6 +24,7 @@ enum memo_why {
 	MEMO_OUTPUT = 20,   /* what lies in the place of an output is another */
 	MEMO_DAMAGED = 21,  /* the entry is damaged */
 	MEMO_UNDO = 22,     /* what it replaces could not be kept for an undoing */
+	MEMO_BAD_NEWS = 23, /* it would end the build: it is run, to be sure */
 	/* It ran and its result is not to be kept. */
 	MEMO_UNTRACED = 32,     /* the system allows no tracing */
 	MEMO_CALL = 33,         /* it made a system call that cannot be followed */
@@ -41,7 +42,8 @@ enum memo_why {
 	MEMO_LARGE = 45,        /* its result is too large, or there was no room for it */
 	MEMO_DISTANT = 47,      /* a file lies where times are not to be trusted: a network's */
 	MEMO_ONLY_CHECKED = 46, /* --memo=check: everything is run */
-	MEMO_REASONS = 48
+	MEMO_OLDER = 48,        /* the guard showed it an older file than the one that lies there */
+	MEMO_REASONS = 49
 };
 
 #endif

@@ -105,7 +105,7 @@ static int remember(const char *real, char **argv, struct context *s)
 	if (question.memo.mode == MEMO_CHECK)
 		why = MEMO_ONLY_CHECKED;
 	else
-		entry = memo_find(&question, &why);
+		entry = memo_find(&question, 0, &why);
 	if (entry != NULL) {
 		int status = memo_give(&question, entry, memo_keep_in_journal);
 		if (status >= 0) {
@@ -117,13 +117,31 @@ static int remember(const char *real, char **argv, struct context *s)
 	memo_tell_why(&question.memo, why);
 	while (argv[count] != NULL)
 		count++;
-	char **words = must_alloc((count + 5) * sizeof *words);
-	words[0] = words[4] = argv[0];
+	char **words = must_alloc((count + 6) * sizeof *words);
+	static char any[] = "";
+	words[0] = argv[0];
 	words[1] = s->memo;
 	words[2] = session;
-	words[3] = (char *)(uintptr_t)real;
-	memcpy(words + 4, argv, (count + 1) * sizeof *words);
+	words[3] = any;
+	words[4] = (char *)(uintptr_t)real;
+	memcpy(words + 5, argv, (count + 1) * sizeof *words);
 	execve(s->memo_program, words, s->env);
+	return execute(real, argv, s->env);
+}
+
+/* A command where others may be pending: the same under the guard. */
+static int run_in_place(const char *real, char **argv, const struct context *s)
+{
+	size_t count = 0;
+	if (s->memo == NULL || s->recall_program == NULL || !memo_is_of_family(real))
+		return execute(real, argv, s->env);
+	while (argv[count] != NULL)
+		count++;
+	char **words = must_alloc((count + 2) * sizeof *words);
+	words[0] = argv[0];
+	words[1] = (char *)(uintptr_t)real;
+	memcpy(words + 2, argv + 1, count * sizeof *words);
+	execve(s->recall_program, words, s->env);
 	return execute(real, argv, s->env);
 }
 
@@ -163,8 +181,10 @@ int main(int argc, char **argv)
 	/* gcc looks for its parts beside a folder in argv[0], and beside us there are none. */
 	if (s.real == NULL && strchr(argv[0], '/') != NULL)
 		argv[0] = real;
-	if (s.socket == NULL || s.socket[0] == '\0' || s.inside != NULL)
+	if (s.socket == NULL || s.socket[0] == '\0')
 		return execute(real, argv, s.env);
+	if (s.inside != NULL) /* a guard has sent us for what may be remembered */
+		return s.real != NULL ? run_in_place(real, argv, &s) : execute(real, argv, s.env);
 	if (is_build(tool, argc, argv))
 		return execute(real, argv, driver_environment(&s, real));
 	int prints = is_among(tool, printers);
@@ -182,5 +202,7 @@ int main(int argc, char **argv)
 	/* What we do not understand of a line is a matter of the commands in it. */
 	if (status < 0 && (is_among(tool, make_tools) || s.is_line))
 		return execute(real, argv, driver_environment(&s, real));
-	return status >= 0 ? status : execute(real, argv, s.env);
+	if (status >= 0)
+		return status;
+	return s.is_numbered ? run_in_place(real, argv, &s) : execute(real, argv, s.env);
 }

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, Final
 
 from smpmake.commands.model import Reason
-from smpmake.records import REUSED, BuildRecord, CommandRecord
+from smpmake.records import GIVEN_BACK, REUSED, BuildRecord, CommandRecord
 from smpmake.reports import phrases
 from smpmake.reports.diagnostics import said
 from smpmake.reports.grid import Cell, Kind, Look, Part, example, rest, table
@@ -202,6 +202,8 @@ def _verdict(command: CommandRecord) -> str:
         text += f"; called by {command.unguarded}, which takes no guard"
     if command.detail == REUSED:
         text += "; reused, from before the build was run again"
+    if command.detail == GIVEN_BACK:
+        text += "; smpmake gave its remembered result back"
     return f"{text}; {command.state or 'had not ended'}" + (
         f", status {command.status}" if command.status else ""
     )

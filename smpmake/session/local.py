@@ -272,10 +272,13 @@ class LocalBackend(Backend):
                 build.drop_notices(report.complaints)
             if build.promises.failures or self._stopped:  # there may be no process to undo it
                 self._engine.workers.end_idle()
-        if self._settings.memo == "check" and self._stage is not None:
+        if self._settings.memo != "off" and self._stage is not None:
             from smpmake.session import memo
 
-            found = list(memo.notices(memo.told_in(self._stage.path)))
+            told = memo.told_in(self._stage.path)
+            found = list(memo.notices(told))
+            for notice in memo.savings(told) if record.driver_status == 0 else ():
+                build.notice(notice)
             for notice in found:
                 build.notice(notice)
             for notice in (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from smpmake import folders, native, variables
+from smpmake import folders, native, units, variables
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import layout
 
@@ -35,7 +35,7 @@ SENTENCES: Final = {
     layout.MEMO_SCRIPT: "the program, or a part of it, is a script",
     layout.MEMO_FRESH: "the program is younger than the build",
     layout.MEMO_WORDS: "its words ask for what changes from run to run",
-    layout.MEMO_TERMINAL: "it writes to a terminal",
+    layout.MEMO_TERMINAL: "it writes to a device, or to two terminals",
     layout.MEMO_STREAMS: "smpmake cannot tell its standard streams apart",
     layout.MEMO_ENVIRONMENT: "a variable leads to what smpmake cannot check",
     layout.MEMO_UNREADABLE: "smpmake could not read a file that it names",
@@ -48,6 +48,7 @@ SENTENCES: Final = {
     layout.MEMO_OUTPUT: "another file was in the place of its output",
     layout.MEMO_DAMAGED: "the entry was damaged",
     layout.MEMO_UNDO: "smpmake could not put its files in place",
+    layout.MEMO_BAD_NEWS: "it failed the last time: smpmake runs it again before it says so",
     layout.MEMO_UNTRACED: "the system does not let smpmake trace it",
     layout.MEMO_CALL: "it made a system call that smpmake does not follow",
     layout.MEMO_ERROR: "it could not look at a file, though the file may be there",
@@ -63,6 +64,7 @@ SENTENCES: Final = {
     layout.MEMO_LEFT: "it left a process behind",
     layout.MEMO_LARGE: "its result is too large, or the store is full",
     layout.MEMO_DISTANT: "a file lies on a file system whose times smpmake does not trust",
+    layout.MEMO_OLDER: "it read an older file than the one that lies there now",
     layout.MEMO_ONLY_CHECKED: "--memo=check runs everything",
 }
 
@@ -98,7 +100,7 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
         store = folder()
         store.mkdir(mode=0o700, parents=True, exist_ok=True)
         (session / TOLD).touch(mode=0o600)
-        program = native.program("memo")
+        program, recall = native.program("memo"), native.program("recall")
         made = os.stat(program).st_mtime_ns  # a commit that is worked on has many programs
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
@@ -106,6 +108,7 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
     return {
         variables.MEMO: f"{mode}:{began}:{build}:{store}",
         variables.MEMORUN: program,
+        variables.RECALL: recall,
     }
 
 
@@ -142,6 +145,16 @@ def notices(told: Told) -> Iterator[str]:
         yield (
             f"--memo=check: of {len(told.differences)} remembered results that are different now "
             f"the first is that of `{words}`: {how} has changed{why} (please report this)"
+        )
+
+
+def savings(told: Told) -> Iterator[str]:
+    """What the user is told of a build that went well."""
+    if told.hits:
+        results = "result" if told.hits == 1 else "results"
+        yield (
+            f"smpmake gave {told.hits} remembered {results} back and saved "
+            f"{units.seconds(told.saved_us / 1e6)} of CPU time (`smpmake memo` has more)"
         )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from smpmake.protocol import layout
 from smpmake.session import memo
-from tests.support.remembered import STATUS, forge
+from tests.support.remembered import STATUS, counts, forge
 from tests.support.space import Space
 
 CONFIGURE = """#!/bin/sh
@@ -21,14 +21,6 @@ ls >> config.h
 rm -f conftest*
 """
 CHECKS = 4
-
-
-def counts(space: Space) -> dict[str, object]:
-    """Of the last build."""
-    store = Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
-    found = memo.counts_of(store)["last"]
-    assert isinstance(found, dict)
-    return found
 
 
 def test_a_second_configure_gets_its_answers_back(space: Space) -> None:

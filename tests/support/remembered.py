@@ -15,6 +15,7 @@ from smpmake import native, variables
 from smpmake.disk.clock import FileClock
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.session import memo
+from tests.support.space import Space
 
 #: Past this a file is no longer young for smpmake (MEMO_TICK), ns.
 _YOUNG: Final = 20_000_000
@@ -27,6 +28,14 @@ class Ran(NamedTuple):
     status: int
     out: bytes
     err: bytes
+
+
+def counts(space: Space) -> dict[str, Any]:
+    """What the commands of a space's last build have told."""
+    store = Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
+    found = memo.counts_of(store)["last"]
+    assert isinstance(found, dict)
+    return found
 
 
 def settle(folder: Path) -> None:

@@ -12,6 +12,9 @@
 	            KERNEL_WORD(e), KERNEL_WORD(f))
 #define KERNEL_WORD(value) ((long)(value))
 
+/* libc's syscall() of this number is 1 where a guard is at work in the process; else ENOSYS. */
+#define GUARD_IS_HERE 0x534d504bL
+
 static inline long kernel_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;

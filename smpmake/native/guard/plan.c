@@ -241,6 +241,14 @@ static void plan_itself(struct plan *plan, char *const *env, int dir, const char
 	plan_environment(plan, env, nature, tool, NULL);
 }
 
+/* Whether a shell that is part of a job, as libtool is, runs a tool whose result may be remembered:
+ * the shim sees to that.  What tools start themselves is part of their own results. */
+static int may_be_remembered(char *const *env)
+{
+	return guard.trace != NULL && !guard.trace->recipes && guard.is_part &&
+	       reads_lines(guard.name) && value_in(env, OURS "RECALL=", sizeof OURS + 6) != NULL;
+}
+
 static SLOW void make_plan(struct plan *plan, char *const *env)
 {
 	const struct nature guarded = {.takes_guard = 1};
@@ -257,7 +265,7 @@ static SLOW void make_plan(struct plan *plan, char *const *env)
 		name = pages_take(PATH_MAX);
 	if (name != NULL && absolute(dir, path, name, PATH_MAX) != 0)
 		strcpy(name, "/");
-	if (plan->path != NULL && name == NULL && !tool &&
+	if (plan->path != NULL && name == NULL && (!tool || may_be_remembered(env)) &&
 	    goes_to_shim(path, plan->argv, shim, real)) {
 		plan->path = shim;
 		plan->at = real + strlen(real) + 1;

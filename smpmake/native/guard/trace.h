@@ -14,7 +14,9 @@
  * Waited: for a CPU, all the processes that have left.  Own: what the job has said that it writes,
  * by check_of_key; it asks about changes to that only if told so.  Inputs: what it has said that it
  * reads, in as many places as are used, a power of two; each lies where its lowest bits say, or
- * behind.  Litter: how paths begin of files that are no part of the build; "" for none.
+ * behind.  Shown: not 0, it was shown another file than lies at a path, or none.
+ * Given: the CPU time of results that were given back in its place (memorecall.c).
+ * Litter: how paths begin of files that are no part of the build; "" for none.
  * Recipes: not 0, the file is that of a whole build (`smpmake check`; 2: it gets no more room),
  * `text` goes on beyond the structure, and there are `room` bytes of it, more and more.  Behind
  * each letter stands the number of a recipe: its first process, which a make started.  These
@@ -36,10 +38,11 @@ struct trace {
 	int64_t began_ns, issued_ns, older_ns;
 	uint32_t watched, waited_us, asks_own, places;
 	uint32_t room, recipes;
+	uint32_t shown, given_us;
 	char litter[TRACE_LITTER];
 	uint64_t own[TRACE_OWN];
 	uint64_t inputs[TRACE_INPUTS];
-	char text[TRACE_SIZE - 56 - TRACE_LITTER - 8 * (TRACE_OWN + TRACE_INPUTS)];
+	char text[TRACE_SIZE - 64 - TRACE_LITTER - 8 * (TRACE_OWN + TRACE_INPUTS)];
 };
 
 #endif

@@ -46,9 +46,12 @@ static enum view seen(int dir, const char *path, const char *how, char **elsewhe
 		return AS_IT_IS;
 	else
 		ask(ASK_READ, full, how, elsewhere, &answer);
-	return answer.state == GUARD_ABSENT      ? NOT_THERE
-	       : answer.state == GUARD_ELSEWHERE ? ELSEWHERE
-	                                         : AS_IT_IS;
+	enum view view = answer.state == GUARD_ABSENT      ? NOT_THERE
+	                 : answer.state == GUARD_ELSEWHERE ? ELSEWHERE
+	                                                   : AS_IT_IS;
+	if (view != AS_IT_IS && guard.trace != NULL)
+		__atomic_store_n(&guard.trace->shown, 1, __ATOMIC_RELEASE);
+	return view;
 }
 
 /* What `path` is to us, by the age of what is there, or is open as `fd`. */

@@ -1,0 +1,126 @@
+/* The giving back of an answer by a shim, where nothing is pending (memo.h). */
+#include "memo.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guard/kernel.h"
+#include "util.h"
+
+/* ".NAME" beside an output; -1 where that is too long. */
+static int name_beside(const char *path, uint32_t number, char room[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+	if (folder + 48 > PATH_MAX)
+		return -1;
+	memcpy(room, path, folder);
+	char *at = stpcpy(room + folder, ".smpmake-"), *end = room + PATH_MAX - 1;
+	at = put_number(at, end, (unsigned long)getpid());
+	*at++ = '-';
+	*put_number(at, end, number) = '\0';
+	return 0;
+}
+
+static int make_beside(const struct memo_question *q, const struct memo_output *output,
+                       uint32_t number, int64_t *made_ns)
+{
+	char name[PATH_MAX];
+	struct stat info;
+	struct memo_stamp stamp;
+	const struct memo_blob *blob = memo_blob_of(output);
+	const char *bytes = memo_bytes(&q->memo, blob);
+	if (bytes == NULL || name_beside((const char *)(output + 1), number, name) != 0)
+		return -1;
+	char *at = strrchr(name, '.'), first = *at;
+	*at = '\0';
+	int is_listed = memo_has_list(*name != '\0' ? name : ".");
+	*at = first;
+	if (is_listed)
+		return -1;
+	int fd =
+	    (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	int failed = write_all(fd, bytes, blob->bytes) != 0 ||
+	             kernel(SYS_fchmod, fd, output->mode & 07777) != 0 ||
+	             kernel(SYS_fstat, fd, &info) != 0 || info.st_mode != output->mode;
+	memo_stamp_of(&info, &stamp);
+	failed |= kernel(SYS_close, fd) != 0;
+	if (!failed && stamp.changed_ns > *made_ns)
+		*made_ns = stamp.changed_ns;
+	return failed ? -1 : 0;
+}
+
+static void drop_beside(const struct memo_output *output, uint32_t count)
+{
+	char name[PATH_MAX];
+	for (uint32_t i = 0; i < count; i++, output = memo_behind(output))
+		if (!(output->flags & MEMO_REMOVED) &&
+		    name_beside((const char *)(output + 1), i, name) == 0)
+			kernel(SYS_unlinkat, AT_FDCWD, name, 0);
+}
+
+static int put_in_place(const struct memo_output *output, uint32_t number, memo_keep *keep)
+{
+	char name[PATH_MAX];
+	const char *path = (const char *)(output + 1);
+	struct stat info;
+	/* Once more: it may have changed while contents were copied. */
+	if (!memo_is_former(output, &info) ||
+	    keep(path, output->flags & MEMO_WAS_THERE ? &info : NULL) != 0)
+		return -1;
+	if (output->flags & MEMO_REMOVED)
+		return kernel(SYS_unlinkat, AT_FDCWD, path, 0) == 0 ? 0 : -1;
+	name_beside(path, number, name);
+	return kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) == 0 ? 0 : -1;
+}
+
+static int put_all(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep,
+                   int64_t *made_ns)
+{
+	const struct memo_output *first = memo_outputs(entry), *output = first;
+	uint32_t done = 0;
+	for (; done < entry->outputs; done++, output = memo_behind(output))
+		if (!(output->flags & MEMO_REMOVED) && make_beside(q, output, done, made_ns) != 0) {
+			drop_beside(first, done + 1);
+			return -1;
+		}
+	output = first;
+	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
+		if (put_in_place(output, i, keep) != 0) {
+			drop_beside(first, entry->outputs);
+			return -1; /* what is there by now the tool makes anew */
+		}
+	return 0;
+}
+
+int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep)
+{
+	const struct memo_output *output = memo_outputs(entry);
+	const uint64_t all = ~UINT64_C(0);
+	uint64_t before = 0;
+	int64_t made_ns = 0;
+	for (uint32_t i = 0; i < entry->outputs; i++)
+		output = memo_behind(output);
+	const struct memo_blob *out = (const void *)output, *err = MEMO_NEXT(out);
+	const char *told[2] = {memo_bytes(&q->memo, out), memo_bytes(&q->memo, err)};
+	if (told[0] == NULL || told[1] == NULL)
+		return -1;
+	if (entry->outputs > 0)
+		memo_pass_sources(q);
+	/* A signal that ends this process does so before or behind it, not between two files. */
+	kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
+	int failed = put_all(q, entry, keep, &made_ns);
+	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+	if (failed)
+		return -1;
+	memo_pass_tick(made_ns);
+	/* Of a full disk or a reader that has gone the tool has its own to say. */
+	if (memo_tell_text(1, told[0], out->bytes) != 0)
+		return -1;
+	write_all(2, told[1], err->bytes);
+	return entry->status;
+}

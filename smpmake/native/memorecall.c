@@ -1,0 +1,203 @@
+/* smpmake-recall PROGRAM WORDS...: stands for a command of a build whose result may be remembered;
+ * its own name is the command's.
+ *
+ * Worker and shim start this in the place of a tool, where other commands may be pending.  The
+ * guard is with it as with the tool, and takes it for that: each look at a file waits for who has
+ * still to write it and finds what the command is to find, each change is journaled.  So giving a
+ * result back is running the command, only quicker, and nobody else need know of it.  Where
+ * nothing is remembered it becomes what runs and traces the tool (memorun.c).
+ */
+#include "memo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "memoviews.h"
+#include "util.h"
+
+#define STATUS_CANNOT_RUN 126
+#define STATUS_NOT_FOUND 127
+
+extern char **environ;
+
+/* Past the guard: the tool's process is what the worker or the shim would have started. */
+static int become(const char *program, char **argv)
+{
+	kernel(SYS_execve, program, argv, environ);
+	int why = errno;
+	complain(argv[0], program);
+	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+}
+
+/* Of what the system's folders hold no guard takes notes. */
+static int is_foreign(const char *path)
+{
+	static const char *const folders[] = {"/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/"};
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+			return 1;
+	return 0;
+}
+
+/* What the command would read is noted as read by it, though a look at it was enough. */
+static void open_inputs(const struct memo_entry *entry)
+{
+	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
+	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact)) {
+		const char *path = (const char *)(fact + 1);
+		if (fact->kind != MEMO_IS_FILE || !(fact->flags & MEMO_IS_READ) || is_foreign(path))
+			continue;
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+/* ------------------------------------------------------------------ its files */
+
+static int write_output(const char *path, const struct memo_output *output, const char *bytes,
+                        uint64_t size)
+{
+	int is_cut = (output->flags & MEMO_IN_PLACE) != 0;
+	struct stat info;
+	if (output->flags & MEMO_WAS_THERE && !is_cut && unlink(path) != 0)
+		return -1;
+	int fd = open(path, O_WRONLY | O_CLOEXEC | (is_cut ? O_TRUNC : O_CREAT | O_EXCL),
+	              output->mode & 07777);
+	if (fd < 0)
+		return -1;
+	int failed = write_all(fd, bytes, size) != 0 || fstat(fd, &info) != 0;
+	if (!failed && info.st_mode != output->mode)
+		failed = fchmod(fd, output->mode & 07777) != 0 || fstat(fd, &info) != 0 ||
+		         info.st_mode != output->mode;
+	failed |= close(fd) != 0;
+	if (failed && !is_cut)
+		unlink(path);
+	return failed ? -1 : 0;
+}
+
+/* As the command itself makes its files: in place, in the order of their names.  -1: the command
+ * finds no more than its own files, half written. */
+static int write_outputs(const struct memo_question *q, const struct memo_entry *entry)
+{
+	const struct memo_output *output = memo_outputs(entry);
+	const char **bytes = must_alloc((entry->outputs + 1) * sizeof *bytes);
+	struct stat info;
+	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
+		bytes[i] =
+		    output->flags & MEMO_REMOVED ? "" : memo_bytes(&q->memo, memo_blob_of(output));
+		if (bytes[i] == NULL || !memo_is_former(output, &info))
+			return -1;
+	}
+	output = memo_outputs(entry);
+	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
+		const char *path = (const char *)(output + 1);
+		int failed =
+		    output->flags & MEMO_REMOVED
+		        ? unlink(path)
+		        : write_output(path, output, bytes[i], memo_blob_of(output)->bytes);
+		if (failed != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static const struct memo_blob *texts_of(const struct memo_entry *entry)
+{
+	const struct memo_output *output = memo_outputs(entry);
+	for (uint32_t i = 0; i < entry->outputs; i++)
+		output = memo_behind(output);
+	return (const void *)output;
+}
+
+/* The status, or -1 where the command is to run. */
+static int give(const struct memo_question *q, const struct memo_entry *entry, int is_job)
+{
+	const struct memo_blob *out = texts_of(entry), *err = MEMO_NEXT(out);
+	const char *said = memo_bytes(&q->memo, out), *complained = memo_bytes(&q->memo, err);
+	if (said == NULL || complained == NULL)
+		return -1;
+	open_inputs(entry);
+	if (!is_job) /* a job's files get another time */
+		memo_pass_sources(q);
+	if (write_outputs(q, entry) != 0)
+		return -1;
+	if (!is_job && entry->outputs > 0)
+		memo_pass_tick(memo_clock());
+	if (memo_tell_text(1, said, out->bytes) != 0)
+		return -1;
+	write_all(2, complained, err->bytes);
+	return entry->status;
+}
+
+static int runs_traced(const struct memo *memo, const char *known, const char *program,
+                       char **words)
+{
+	size_t count = 0;
+	while (words[count] != NULL)
+		count++;
+	const char *tracer = getenv(OURS "MEMORUN"), *told = getenv(OURS "MEMO");
+	char **all = must_alloc((count + 6) * sizeof *all);
+	all[0] = words[0];
+	all[1] = (char *)(uintptr_t)told;
+	all[2] = (char *)(uintptr_t)memo->session;
+	all[3] = (char *)(uintptr_t)known;
+	all[4] = (char *)(uintptr_t)program;
+	memcpy(all + 5, words, (count + 1) * sizeof *all);
+	if (tracer != NULL)
+		kernel(SYS_execve, tracer, all, environ);
+	return become(program, words);
+}
+
+int main(int argc, char **argv)
+{
+	static struct memo_question question = {.is_guarded = 1};
+	struct memo *memo = &question.memo;
+	char session[PATH_MAX] = "", known[24] = "0";
+	const char *socket = getenv(OURS "SOCKET");
+	const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
+	const char *notes = getenv(OURS "TRACE");
+	int is_job = notes != NULL;
+	if (argc < 2)
+		return STATUS_CANNOT_RUN;
+	const char *program = argv[1];
+	char **words = argv + 1;
+	words[0] = argv[0];
+	if (slash == NULL || (size_t)(slash - socket) >= sizeof session ||
+	    syscall(GUARD_IS_HERE) != 1)
+		return become(program, words);
+	memcpy(session, socket, (size_t)(slash - socket));
+	enum memo_why why = MEMO_STORE;
+	if (memo_open(memo, getenv(OURS "MEMO"), session) == 0)
+		why = memo_ask(&question, program, words, environ);
+	if (why != 0) {
+		memo_tell_why(memo, why);
+		return become(program, words);
+	}
+	const struct memo_entry *entry = memo_find(&question, 0, &why);
+	if (memo->mode == MEMO_CHECK) {
+		why = MEMO_ONLY_CHECKED;
+		if (entry != NULL)
+			*put_number(known, known + sizeof known - 1, entry->check) = '\0';
+	} else if (entry != NULL && is_job && entry->status != 0) {
+		why = MEMO_BAD_NEWS;
+	} else if (entry != NULL) {
+		int status = give(&question, entry, is_job);
+		if (status >= 0) {
+			memo_tell_hit(memo, entry->cpu_us);
+			if (is_job)
+				memo_note_given(notes, entry->cpu_us);
+			return status;
+		}
+		why = MEMO_UNDO;
+	}
+	memo_tell_why(memo, why);
+	return runs_traced(memo, known, program, words);
+}

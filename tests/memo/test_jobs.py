@@ -1,0 +1,306 @@
+"""The jobs of a build with --memo: compiles, links and archives that are given back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from smpmake.protocol import layout
+from tests.builds.test_colours import WARNS, on_terminal
+from tests.support.held import Held
+from tests.support.remembered import counts, settle
+from tests.support.space import SMPMAKE, Ended, Space
+
+MAKEFILE = """\
+CFLAGS = -O1 -MD -Ifirst -Isecond
+all: one two
+one: one.o a.o b.o libx.a
+	gcc -o $@ one.o a.o b.o -L. -lx
+two: two.o libx.a
+	gcc -o $@ two.o libx.a
+libx.a: c.o d.o e.o
+	ar rc $@ $^
+	ranlib $@
+%.o: %.c
+	gcc $(CFLAGS) -c -o $@ $<
+gen.h: gen.in
+	sed 's/@/1/' $< > $@
+a.o b.o one.o two.o: gen.h
+clean:
+	rm -f *.o *.d one two libx.a gen.h
+"""
+FILES = {
+    "Makefile": MAKEFILE,
+    "gen.in": "#define GEN @\n",
+    "first/unused.h": "",
+    "second/x.h": "#define X 1\n",
+    **{f"{n}.c": f'#include "x.h"\nint {n}(void) {{ return X; }}\n' for n in "cde"},
+    **{
+        f"{n}.c": f'#include "gen.h"\n#include "x.h"\nint {n}(void) {{ return X + GEN; }}\n'
+        for n in "ab"
+    },
+    "one.c": '#include "gen.h"\nint a(void), c(void);\n'
+    "int main(void) { return a() + c() != 2 + GEN; }\n",
+    "two.c": '#include "gen.h"\nint c(void);\nint main(void) { return c() != GEN; }\n',
+}
+COMMANDS = 7 + 2 + 2  # compiles, of the archive, links
+
+
+def serial(space: Space, *command: str) -> dict[str, str]:
+    """What a plain build leaves of the tree as it lies there; then it is as before."""
+    kept = space.root / "kept"
+    shutil.copytree(space.folder, kept, symlinks=True)
+    space.run(*command)
+    expected = space.tree()
+    space.clear()
+    shutil.copytree(kept, space.folder, symlinks=True, dirs_exist_ok=True)
+    shutil.rmtree(kept)
+    settle(space.folder)
+    return expected
+
+
+def build(space: Space, *options: str, hits: int, command: tuple[str, ...] = ("make",)) -> Ended:
+    """Builds what lies there as plain make would, with that many results given back."""
+    expected = serial(space, *command)
+    ended = space.smpmake("--memo=on", *options, "--", *command)
+    assert space.tree() == expected, ended.err
+    space.expect_clean()
+    assert counts(space)["hits"] == hits, (counts(space), ended)
+    return ended
+
+
+@pytest.fixture
+def warm(space: Space) -> Space:
+    """A project whose results are remembered, and which has been cleaned."""
+    space.write(FILES)
+    build(space, hits=0)
+    space.ok("make", "clean")
+    return space
+
+
+def test_a_second_build_gets_all_of_its_results_back(warm: Space) -> None:
+    ended = build(warm, hits=COMMANDS)
+    assert counts(warm)["misses"] == {}
+    assert f"smpmake gave {COMMANDS} remembered results back and saved" in ended.err
+    for name in ("a.o", "libx.a", "one"):
+        assert "smpmake gave its remembered result back" in warm.smpmake("why", name).out
+    assert "Nothing to be done" in warm.ok("make").out
+    assert warm.run("./one").status == warm.run("./two").status == 0
+
+
+def test_a_header_has_changed(warm: Space) -> None:
+    warm.write({"second/x.h": "#define X 2\n"})
+    build(warm, hits=2)  # of one.c and two.c
+    warm.ok("make", "clean")
+    build(warm, hits=COMMANDS)
+    warm.ok("make", "clean")
+    warm.write({"second/x.h": "#define X 1\n"})
+    build(warm, hits=COMMANDS)
+
+
+def test_a_header_appears_in_an_earlier_folder(warm: Space) -> None:
+    warm.write({"first/x.h": "#define X 7\n"})
+    build(warm, hits=2)
+    assert counts(warm)["misses"][str(layout.MEMO_APPEARED)] == 5
+
+
+def test_the_generated_header_is_another(warm: Space) -> None:
+    warm.write({"gen.in": "#define GEN @+2\n"})
+    build(warm, hits=3 + 2)  # those of the library
+
+
+# ---------------------------------------------------------------------- beside what is pending
+
+#: A job that takes the one slot until somebody waits, or the script is at its end.
+SLOW = "gcc -Dheld -c slow.c; echo > started; "
+PENDING = {
+    "x.h": "#define X 1\n",
+    "other.h": "#define X 2\n",
+    "a.c": '#include "x.h"\nint a = X;\n',
+    "b.c": '#if __has_include("y.h")\n#include "y.h"\n#endif\nint b;\n',
+    "slow.c": "int slow;\n",
+}
+#: What is remembered while nothing else is pending; then, what is done while a job holds up all
+#: others, and how many results are given back all the same.
+MEANWHILE = {
+    "nothing": ("cc -c a.c", "cc -c a.c", 1),
+    "its header is written over": ("cc -c a.c", "cc -c a.c; cp other.h x.h", 1),
+    "its header is removed": ("cc -c a.c", "cc -c a.c; rm x.h", 1),
+    "its header is replaced": ("cc -c a.c", "cc -c a.c; mv other.h x.h", 1),
+    "its header was another": ("cc -c a.c", "cp other.h x.h; cc -c a.c", 0),
+    "a header comes": ("cc -c b.c", "cc -c b.c; echo 'int y;' > y.h", 1),
+    "a header has come": ("cc -c b.c", "echo 'int y;' > y.h; cc -c b.c", 0),
+    "each sees another header": (
+        'for k in 1 2 3; do echo "#define X $k" > x.h; cc -c a.c -o a$k.o; cksum a$k.o; done',
+        'for k in 1 2 3; do echo "#define X $k" > x.h; cc -c a.c -o a$k.o; done',
+        3,
+    ),
+    "a job makes its header": (
+        "cc -c b.c; cc -E -P -dM -o y.h x.h",
+        "cc -E -P -dM -o y.h x.h; cc -c b.c",
+        1,
+    ),
+    "the same job makes another header": (
+        "cc -E -P -dM -o y.h x.h; cc -c b.c; rm y.h",
+        "mv other.h x.h; cc -E -P -dM -o y.h x.h; cc -c b.c",
+        0,
+    ),
+    "an object is written over": ("cc -c a.c; rm a.o", "cc -c a.c; cc -DX=5 -c b.c -o a.o", 1),
+    "what it makes is renamed": ("cc -c a.c", "cc -c a.c; mv a.o z.o", 1),
+}
+
+
+@pytest.mark.parametrize("name", MEANWHILE)
+def test_a_result_is_that_of_its_place(space: Space, name: str) -> None:
+    """A command gets the result that fits to what it was to find, however late it is looked up."""
+    before, meanwhile, hits = MEANWHILE[name]
+    held = Held(space)
+    space.write(PENDING)
+    settle(space.folder)
+    assert space.smpmake("--memo=on", "sh", "-c", before).status == 0
+    assert counts(space)["hits"] == 0
+    assert counts(space)["unkept"] == {}
+    files = {**PENDING, "do": f"{SLOW}{meanwhile}; echo > after\n"}
+    expected = held.serial(files, ["sh", "./do"])
+    for _ in range(2):
+        space.clear()
+        space.write(files)
+        process = held.start("-j1", "--memo=on", "--", "sh", "./do")
+        held.let_go_when_stuck(process)
+        ended = space.finish(process)
+        assert (ended.status, held.tree()) == expected, ended
+        space.expect_clean()
+        assert counts(space)["hits"] >= hits, counts(space)
+
+
+# ---------------------------------------------------------------------- over older files
+
+
+def test_objects_are_written_over(warm: Space) -> None:
+    """Whatever the older ones were."""
+    build(warm, hits=COMMANDS)
+    for header, hits in (("2", None), ("1", None), ("2", COMMANDS), ("1", COMMANDS)):
+        warm.write({"second/x.h": f"#define X {header}\n"})
+        settle(warm.folder)
+        for name in ("a", "b", "c", "d", "e", "one", "two"):
+            os.utime(warm.folder / f"{name}.c")
+        if hits is None:
+            assert warm.smpmake("--memo=on", "make").status == 0
+        else:
+            build(warm, hits=hits)
+
+
+OLDER = {
+    "a plain file": ("echo old > a.o", 1),
+    "one of another mode": ("echo old > a.o; chmod 600 a.o", 0),
+    "one of two names": ("echo old > a.o; ln a.o other", 1),
+    "a link": ("echo old > other; ln -s other a.o", 0),
+    "its own source": ("ln a.c a.o", 0),
+    "none": ("rm -f a.o", 0),
+}
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_what_lay_in_the_place_of_an_object(space: Space, name: str) -> None:
+    """It is remembered over a plain file; then that, or something else, lies there."""
+    how, hits = OLDER[name]
+    files = {"a.c": "int a;\n", "Makefile": "all:\n\tsh ./before\n\tgcc -c a.c\n"}
+    space.write({**files, "before": "echo older > a.o"})
+    settle(space.folder)
+    assert space.smpmake("--memo=on", "make").status == 0
+    space.clear()
+    space.write({**files, "before": how})
+    build(space, hits=hits)
+
+
+def test_a_file_that_the_compiler_writes_to_stays_itself(space: Space) -> None:
+    """gcc -S writes over what it finds: so does who gives back, but never by another name."""
+    files = {"a.c": "int a;\n", "Makefile": "all:\n\tgcc -S a.c\n", "a.s": "older"}
+    space.write(files)
+    settle(space.folder)
+    for hits in (0, 1):
+        (space.folder / "a.s").write_text(f"older {hits}")
+        before = (space.folder / "a.s").stat()
+        assert space.smpmake("--memo=on", "make").status == 0
+        assert counts(space)["hits"] == hits, counts(space)
+        assert (space.folder / "a.s").stat().st_ino == before.st_ino
+        assert ".ident" in (space.folder / "a.s").read_text()
+    os.link(space.folder / "a.s", space.folder / "other")
+    assert space.smpmake("--memo=on", "make").status == 0
+    assert counts(space)["hits"] == 0
+
+
+# ---------------------------------------------------------------------- when it goes wrong
+
+
+def test_a_failure_is_told_by_the_compiler_itself(space: Space) -> None:
+    """Behind a failure all is undone and run again, with what was given back."""
+    files = {
+        "Makefile": "all:\n\tgcc -c a.c\n\tgcc -c b.c\n\tgcc -o p a.o b.o\n\tcp a.o copy.o\n",
+        "a.c": "int a;\n",
+        "b.c": "int b = c;\n",
+    }
+    space.write(files)
+    for _ in range(3):
+        ended = build(space, hits=0 if _ == 0 else 1)
+        assert ended.status == 2
+        assert ended.err.count("undeclared here") == 1, ended.err
+        space.clear()
+        space.write(files)
+    assert counts(space)["misses"][str(layout.MEMO_BAD_NEWS)] >= 1
+
+
+def test_what_was_given_back_is_taken_back(space: Space) -> None:
+    """The object that is given back replaces an older one, which the second run finds again."""
+    makefile = "all:\n\tsh ./do\n\tgcc -c {bad}\n\techo never > never\n"
+    script = "cksum a.o >> seen\ngcc -c a.c\ncksum a.o >> seen\n"
+    for turn in range(2):
+        bad = f"bad{turn}.c"  # that it fails is not known before
+        files = {"Makefile": makefile.format(bad=bad), "do": script, "a.c": "int a;\n"}
+        space.clear()
+        ended = space.expect_same(
+            {**files, bad: "int bad(\n", "a.o": "older"}, ["make"], "--memo=on"
+        )
+        assert "make ran a second time" in ended.err, ended.err
+        assert counts(space)["hits"] >= turn
+
+
+def test_a_check_finds_nothing(warm: Space) -> None:
+    ended = warm.smpmake("--memo=check", "make")
+    assert "--memo=check" not in ended.err, ended.err
+    assert counts(warm)["hits"] == 0
+    assert counts(warm)["misses"] == {str(layout.MEMO_ONLY_CHECKED): COMMANDS}
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("seed", range(6))
+def test_under_chaos(warm: Space, seed: int) -> None:
+    build(warm, "--chaos", str(seed), "-j3", hits=COMMANDS)
+    warm.ok("make", "clean")
+    warm.write({"second/x.h": f"#define X {seed + 2}\n"})
+    build(warm, "--chaos", str(seed), "-j3", hits=2)
+    ended = warm.smpmake("--memo=check", "--chaos", str(seed), "-j3", "make", "-B")
+    assert "--memo=check" not in ended.err, ended.err
+
+
+# ---------------------------------------------------------------------- on a terminal
+
+
+def test_messages_on_a_terminal(space: Space) -> None:
+    """They come back in colours and as wide as they were; for another width they are made anew."""
+    space.write({"Makefile": "all:\n\tgcc -Wall -c a.c\n", "a.c": WARNS})
+    plain, _ = on_terminal(space, "make")
+    messages = plain.partition(b"\n")[2]
+    assert b"\x1b[" in messages
+    for hits in (0, 1):
+        (space.folder / "a.o").unlink()
+        settle(space.folder)
+        seen, status = on_terminal(space, SMPMAKE, "--memo=on", "make")
+        assert status == 0
+        assert messages in seen, seen
+        assert counts(space)["hits"] == hits, counts(space)
+    (space.folder / "a.o").unlink()
+    assert b"\x1b[" not in space.smpmake("--memo=on", "make").err.encode()
+    assert counts(space)["hits"] == 0
