@@ -11,6 +11,8 @@ void trace_spoil(struct trace *trace, enum memo_why why)
 {
 	if (trace->why == 0)
 		trace->why = why;
+	if (trace->notes != NULL)
+		__atomic_store_n(&trace->notes->useless, 1, __ATOMIC_RELAXED);
 }
 
 void *trace_grown(void *items, size_t count, size_t *room, size_t size)
@@ -81,17 +83,18 @@ int trace_is_guards(const struct trace *trace, const char *path)
 	       strcmp(path, "/proc/self/schedstat") == 0;
 }
 
-/* A new place for a look; NULL where there was one. */
-struct look *trace_look(struct trace *trace, const char *path, int way, int flags)
+struct look *trace_look(struct trace *trace, const char *path, int way, int flags, int *is_new)
 {
 	size_t at = memo_sum(path, strlen(path)) + (size_t)way * 3 + (size_t)flags;
+	*is_new = 0;
 	for (;; at++) {
 		uint32_t place = trace->places[at % trace->place_count];
 		if (place == 0)
 			break;
-		const struct look *known = &trace->looks[place - 1];
-		if (known->way == way && known->flags == flags && strcmp(known->path, path) == 0)
-			return NULL;
+		struct look *known = &trace->looks[place - 1];
+		if (known->way == way && !((known->flags ^ (unsigned)flags) & MEMO_NO_FOLLOW) &&
+		    strcmp(known->path, path) == 0)
+			return known;
 	}
 	if (trace->look_count >= trace->place_count / 2) {
 		trace_spoil(trace, MEMO_LARGE);
@@ -104,6 +107,7 @@ struct look *trace_look(struct trace *trace, const char *path, int way, int flag
 	look->path = strdup(path);
 	look->flags = (uint16_t)flags;
 	look->way = way;
+	*is_new = 1;
 	trace->places[at % trace->place_count] = (uint32_t)trace->look_count;
 	return look;
 }
@@ -130,7 +134,7 @@ int trace_named(const struct trace *trace, const char *path)
 }
 
 /* Only the date needs these; the time of day alone is nothing that a compiler tells of. */
-static int is_of_clock(const char *path)
+int trace_is_of_clock(const char *path)
 {
 	return strcmp(path, "/etc/localtime") == 0 || strstr(path, "/zoneinfo") != NULL;
 }
@@ -143,26 +147,19 @@ static int is_young(const struct trace *trace, const struct memo_stamp *stamp)
 	return stamp->changed_ns + exact >= trace->began_ns - MEMO_TICK;
 }
 
-void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens)
+void trace_judge(struct trace *trace, struct look *look, int failed)
 {
 	struct memo_stamp stamp;
-	if (is_of_clock(path))
-		trace_spoil(trace, MEMO_CLOCK);
-	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
-		return;
-	struct look *look =
-	    trace_look(trace, path, opens ? OPENS : LOOKS, nofollow ? MEMO_NO_FOLLOW : 0);
-	if (look == NULL)
-		return;
 	struct stat *info = &look->info;
-	if ((nofollow ? lstat(path, info) : stat(path, info)) != 0) {
+	const char *path = look->path;
+	if (failed) {
 		look->kind = MEMO_IS_ABSENT;
-		info->st_rdev = (dev_t)errno;
-		if (errno != ENOENT && errno != ENOTDIR)
+		info->st_rdev = (dev_t)failed;
+		if (failed != ENOENT && failed != ENOTDIR)
 			trace_spoil(trace, MEMO_ERROR);
 		return;
 	}
-	look->opened = opens;
+	look->opened = look->way == OPENS;
 	if (S_ISREG(info->st_mode)) {
 		look->kind = MEMO_IS_FILE;
 		memo_stamp_of(info, &stamp);
@@ -192,17 +189,33 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 	}
 	if (starts(path, "/proc/") || starts(path, "/sys/"))
 		trace_spoil(trace, MEMO_SPECIAL);
-	if (opens && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+}
+
+void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens)
+{
+	int is_new;
+	if (trace_is_of_clock(path))
+		trace_spoil(trace, MEMO_CLOCK);
+	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
+		return;
+	struct look *look =
+	    trace_look(trace, path, opens ? OPENS : LOOKS, nofollow ? MEMO_NO_FOLLOW : 0, &is_new);
+	if (look == NULL || !is_new)
+		return;
+	int failed = (nofollow ? lstat(path, &look->info) : stat(path, &look->info)) != 0;
+	trace_judge(trace, look, failed ? errno : 0);
+	if (opens && !failed && look->kind != 0 && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
 		trace_spoil(trace, MEMO_ERROR);
 }
 
 void trace_look_at_link(struct trace *trace, const char *path)
 {
 	char target[PATH_MAX];
+	int is_new;
 	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
 		return;
-	struct look *look = trace_look(trace, path, READS_LINK, MEMO_NO_FOLLOW);
-	if (look == NULL)
+	struct look *look = trace_look(trace, path, READS_LINK, MEMO_NO_FOLLOW, &is_new);
+	if (look == NULL || !is_new)
 		return;
 	ssize_t size = readlink(path, target, sizeof target);
 	if (size >= 0) {
@@ -289,4 +302,7 @@ void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps
 	trace->altered = trace_grown(trace->altered, trace->altered_count, &trace->altered_room,
 	                             sizeof *trace->altered);
 	trace->altered[trace->altered_count++] = one;
+	if (trace->notes != NULL)
+		__atomic_store_n(&trace->notes->changes, (uint32_t)trace->altered_count,
+		                 __ATOMIC_RELEASE);
 }

@@ -183,7 +183,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 	}
 	switch (call->data.nr) {
 	case SYS_openat:
-		if (AT(FD(0), 1))
+		if (AT(FD(0), 1) && strcmp(path, trace->place) != 0)
 			note_opening(trace, path, FD(2));
 		return;
 	case SYS_newfstatat:
@@ -235,7 +235,8 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_getdents64:
 		if (link_of(process, FD(0), path) == 0) {
-			struct look *look = trace_look(trace, path, LISTS, 0);
+			int is_new;
+			struct look *look = trace_look(trace, path, LISTS, 0, &is_new);
 			if (look != NULL)
 				look->kind = MEMO_HAS_NAMES;
 		} else {
@@ -312,6 +313,7 @@ int trace_serve(struct trace *trace, int listener)
 	memset(&call, 0, sizeof call);
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
 		return 0;
+	trace_take_notes(trace); /* what its process has looked at before */
 	if (trace->why == 0 || call.data.nr == SYS_exit_group)
 		note(trace, &call);
 	struct seccomp_notif_resp answer = {.id = call.id,
