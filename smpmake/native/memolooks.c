@@ -83,19 +83,32 @@ int trace_is_guards(const struct trace *trace, const char *path)
 	       strcmp(path, "/proc/self/schedstat") == 0;
 }
 
-struct look *trace_look(struct trace *trace, const char *path, int way, int flags, int *is_new)
+static uint32_t *place_of(const struct trace *trace, const char *path, int way, int flags)
 {
 	size_t at = memo_sum(path, strlen(path)) + (size_t)way * 3 + (size_t)flags;
-	*is_new = 0;
 	for (;; at++) {
-		uint32_t place = trace->places[at % trace->place_count];
-		if (place == 0)
-			break;
-		struct look *known = &trace->looks[place - 1];
+		uint32_t *place = &trace->places[at % trace->place_count];
+		if (*place == 0)
+			return place;
+		const struct look *known = &trace->looks[*place - 1];
 		if (known->way == way && !((known->flags ^ (unsigned)flags) & MEMO_NO_FOLLOW) &&
 		    strcmp(known->path, path) == 0)
-			return known;
+			return place;
 	}
+}
+
+struct look *trace_find(const struct trace *trace, const char *path, int way, int flags)
+{
+	uint32_t place = *place_of(trace, path, way, flags);
+	return place != 0 ? &trace->looks[place - 1] : NULL;
+}
+
+struct look *trace_look(struct trace *trace, const char *path, int way, int flags, int *is_new)
+{
+	uint32_t *place = place_of(trace, path, way, flags);
+	*is_new = *place == 0;
+	if (!*is_new)
+		return &trace->looks[*place - 1];
 	if (trace->look_count >= trace->place_count / 2) {
 		trace_spoil(trace, MEMO_LARGE);
 		return NULL;
@@ -107,8 +120,7 @@ struct look *trace_look(struct trace *trace, const char *path, int way, int flag
 	look->path = strdup(path);
 	look->flags = (uint16_t)flags;
 	look->way = way;
-	*is_new = 1;
-	trace->places[at % trace->place_count] = (uint32_t)trace->look_count;
+	*place = (uint32_t)trace->look_count;
 	return look;
 }
 

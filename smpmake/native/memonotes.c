@@ -119,6 +119,7 @@ static void take(struct trace *trace, const struct looks_note *note)
 		return;
 	}
 	look->info = info;
+	look->is_exact = 1;
 	if (note->way != READS_LINK || kind_of(note) == MEMO_IS_ABSENT)
 		trace_judge(trace, look, note->failed);
 	else

@@ -24,8 +24,9 @@
 struct look {
 	char *path, *target;
 	uint16_t kind, flags;
-	int opened; /* its content may have been read */
-	int way;    /* how it was looked at */
+	int opened;   /* its content may have been read */
+	int way;      /* how it was looked at */
+	int is_exact; /* this is what the command itself saw, by its guard's note */
 	int is_hashed;
 	unsigned char hash[SHA256_SIZE]; /* of what it was before the command changed it */
 	struct stat info;
@@ -76,6 +77,8 @@ int trace_named(const struct trace *trace, const char *path);
 
 /* Room for one more. */
 void *trace_grown(void *items, size_t count, size_t *room, size_t size);
+/* Where a path was looked at in that way, or NULL. */
+struct look *trace_find(const struct trace *trace, const char *path, int way, int flags);
 /* The place of a look, NULL where there is no room; `is_new`: there was none. */
 struct look *trace_look(struct trace *trace, const char *path, int way, int flags, int *is_new);
 /* What `look->info` says, or errno: what it is, and whether that spoils the trace. */

@@ -39,9 +39,11 @@ def settle(folder: Path) -> None:
 
 
 class Remembered:
-    """`folder` is where commands run; `store` is what they share."""
+    """`folder` is where commands run; `store` is what they share; `guarded`: with our library."""
 
-    def __init__(self, root: Path, store: Path | None = None, mode: str = "on") -> None:
+    def __init__(
+        self, root: Path, store: Path | None = None, mode: str = "on", *, guarded: bool = False
+    ) -> None:
         self.root = root
         self.folder = root / "build"
         self.store = store or root / "store"
@@ -67,6 +69,12 @@ class Remembered:
             variables.MEMO: f"{mode}:{time.time_ns()}:tests:{self.store}",
             variables.MEMORUN: native.program("memo"),
         }
+        if guarded:
+            self._ours |= {
+                variables.GUARD: native.guard(),
+                variables.SHIMS: self._shims,
+                "LD_PRELOAD": native.guard(),
+            }
 
     def close(self) -> None:
         """The session is over."""

@@ -14,6 +14,7 @@
 #include <linux/stat.h>
 
 extern int fileno(void *file);
+extern void *fdopen(int fd, const char *mode);
 extern int fclose(void *file);
 
 typedef long function(long, long, long, long, long, long);
@@ -43,19 +44,34 @@ struct opened {
 	long result;
 };
 
-static long noted_open_of(const struct call *call)
+/* Whether the call opens a file as noted_open does, whose mode says no more than its flags do. */
+static int is_noted(const struct call *call, int is_stream)
 {
-	return WRITES(call->flags) ? call_with(call, NULL)
-	                           : noted_open(call->dir, call->path, call->flags);
+	const char *mode = is_stream ? (const char *)call->words[1] : "r";
+	return looks_are_noted() && !WRITES(call->flags) && call->number != SYS_openat2 &&
+	       (strcmp(mode, "r") == 0 || strcmp(mode, "rb") == 0) && libc_is_alone();
+}
+
+/* A stream of a file that has been opened to be read. */
+static long stream_of(int fd)
+{
+	void *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+	if (fd >= 0 && stream == NULL) {
+		int why = errno;
+		kernel(SYS_close, fd);
+		errno = why;
+	}
+	return (long)stream;
 }
 
 static void try(struct opened *opened, const struct call *call, const char *path)
 {
-	if (path == NULL && !opened->is_stream && call->number != SYS_openat2 &&
-	    looks_are_noted() && libc_is_alone())
-		opened->result = noted_open_of(call);
-	else
+	if (path == NULL && is_noted(call, opened->is_stream)) {
+		int fd = noted_open(call->dir, call->path, call->flags);
+		opened->result = opened->is_stream ? stream_of(fd) : fd;
+	} else {
 		opened->result = call_with(call, path);
+	}
 	if (!opened->is_stream)
 		opened->fd = (int)opened->result;
 	else

@@ -42,52 +42,81 @@ static int is_of_folder(const char *rest)
 	return slashes > 0 && (size == 0 || (size <= 2 && strncmp(next, "..", size) == 0));
 }
 
-/* Whether a name is there, and no link; 0, errno, or -1 for what only libc has an answer to. */
-static int look_at_part(char *whole, char *end, int is_folder)
+#define LINKS 8 /* of one path: with more of them libc says how many are too many */
+
+struct resolving {
+	const char *rest;  /* of the path; in `text` once a link was followed */
+	char *whole, *end; /* what is resolved, and its end */
+	char *text, *target;
+	int links;
+};
+
+/* What is behind `end` now has been found to be a link. */
+static int follow(struct resolving *r, size_t size)
 {
-	char target[1];
-	struct stat info;
-	if (noted_readlink(AT_FDCWD, whole, target, 1) >= 0)
+	size_t rest = strlen(r->rest) + 1;
+	if (r->text == NULL)
+		r->text = pages_take(PATH_MAX);
+	if (r->text == NULL || ++r->links > LINKS || size + rest > PATH_MAX)
 		return -1;
-	if (errno == EINVAL && is_folder) {
-		strcpy(end, "/");
-		int failed = noted_stat(AT_FDCWD, whole, &info, 0);
-		*end = '\0';
-		return failed ? -1 : 0;
-	}
-	return errno == EINVAL ? 0 : errno == ENOENT || errno == ENOTDIR ? errno : -1;
+	memmove(r->text + size, r->rest, rest);
+	r->rest = memcpy(r->text, r->target, size);
+	if (*r->text == '/')
+		r->end = r->whole;
+	return 0;
 }
 
-/* Puts the name of a path into a page, where no part of it is a link; as look_at_part. */
-static int resolve(const char *path, char *page)
+/* Adds a name that is there, or what it leads to; 0, errno, or -1 for what only libc has an answer
+ * to.  The rest of the path is behind it already. */
+static int add(struct resolving *r, const char *name, size_t size)
 {
-	char *end = page;
-	if (*path != '/') {
-		long size = kernel(SYS_getcwd, page, PATH_MAX);
-		if (size <= 0 || *page != '/')
+	struct stat info;
+	if ((size_t)(r->end - r->whole) + size + 3 > PATH_MAX)
+		return -1;
+	*r->end = '/';
+	char *end = mempcpy(r->end + 1, name, size);
+	*end = '\0';
+	if (r->target == NULL && (r->target = pages_take(PATH_MAX)) == NULL)
+		return -1;
+	long target = noted_readlink(AT_FDCWD, r->whole, r->target, PATH_MAX);
+	if (target > 0)
+		return follow(r, (size_t)target);
+	if (target == 0 || errno != EINVAL)
+		return target < 0 && (errno == ENOENT || errno == ENOTDIR) ? errno : -1;
+	if (is_of_folder(r->rest)) {
+		strcpy(end, "/");
+		int failed = noted_stat(AT_FDCWD, r->whole, &info, 0);
+		*end = '\0';
+		if (failed)
 			return -1;
-		end = page + size - 1;
 	}
-	if (end == page + 1)
-		end = page; /* of the root */
-	while (*(path += strspn(path, "/")) != '\0') {
-		size_t size = strcspn(path, "/");
-		if (size == 2 && path[0] == '.' && path[1] == '.') {
-			while (end > page && *--end != '/')
+	r->end = end;
+	return 0;
+}
+
+static int resolve(struct resolving *r)
+{
+	r->end = r->whole;
+	if (*r->rest != '/') {
+		long size = kernel(SYS_getcwd, r->whole, PATH_MAX);
+		if (size <= 0 || *r->whole != '/')
+			return -1;
+		r->end += size > 2 ? size - 1 : 0; /* of the root none */
+	}
+	while (*(r->rest += strspn(r->rest, "/")) != '\0') {
+		const char *name = r->rest;
+		size_t size = strcspn(name, "/");
+		int failed = 0;
+		r->rest += size;
+		if (size == 2 && name[0] == '.' && name[1] == '.')
+			while (r->end > r->whole && *--r->end != '/')
 				continue;
-		} else if (size != 1 || *path != '.') {
-			if ((size_t)(end - page) + size + 3 > PATH_MAX)
-				return -1;
-			*end = '/';
-			end = mempcpy(end + 1, path, size);
-			*end = '\0';
-			int failed = look_at_part(page, end, is_of_folder(path + size));
-			if (failed)
-				return failed;
-		}
-		path += size;
+		else if (size != 1 || *name != '.')
+			failed = add(r, name, size);
+		if (failed)
+			return failed;
 	}
-	strcpy(end, end == page ? "/" : "");
+	strcpy(r->end, r->end == r->whole ? "/" : "");
 	return 0;
 }
 
@@ -97,7 +126,10 @@ EXPORT char *realpath(const char *path, char *to)
 	reads(AT_FDCWD, path);
 	if (are_ours() && path != NULL && *path != '\0') {
 		ON_PAGE(page);
-		int failed = page != NULL ? resolve(path, page) : -1;
+		struct resolving r = {.rest = path, .whole = page};
+		int failed = page != NULL ? resolve(&r) : -1;
+		page_give(&r.text);
+		page_give(&r.target);
 		errno = failed > 0 ? failed : before;
 		if (failed >= 0 && to != NULL && (failed == 0 || failed == ENOENT)) {
 			strcpy(to, page); /* as far as there is something */
