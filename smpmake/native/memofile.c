@@ -155,7 +155,7 @@ static int is_above_near(const char *path)
 		const char *path;
 		size_t size;
 		int is_near;
-	} known[64];
+	} known[256];
 	char folder[PATH_MAX];
 	struct stat info;
 	int near = -1;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import struct
 import subprocess
 import time
 from collections.abc import Callable
@@ -160,3 +161,42 @@ def forge(entry: Path, where: slice, value: bytes) -> None:
     data[where] = value
     data[_SUM] = total(bytes(data[_SUM.stop :])).to_bytes(8, "little")
     entry.write_bytes(data)
+
+
+#: A kind of fact (enum memo_kind).
+IS_ABSENT: Final = 1
+
+
+class Fact(NamedTuple):
+    """What a command was seen to find (struct memo_fact)."""
+
+    kind: int
+    flags: int
+    path: str
+    target: str
+    mode: int
+    more: int
+    stamp: tuple[int, ...]
+    hash: bytes
+
+
+_FACT: Final = struct.Struct("<IHHIIQ5Q32sII")
+_FACTS: Final = _HEAD + 48
+
+
+def facts_of(entry: Path) -> tuple[set[Fact], set[frozenset[str]]]:
+    """Those of a question's newest entry, and which paths led to one file or folder."""
+    data = entry.read_bytes()
+    at = _FACTS
+    found: set[Fact] = set()
+    groups: dict[int, set[str]] = {}
+    for _ in range(int.from_bytes(data[_HEAD + 4 : _HEAD + 8], "little")):
+        size, kind, flags, group, mode, more, *rest = _FACT.unpack_from(data, at)
+        stamp, (digest, length, _) = tuple(rest[:5]), rest[5:]
+        texts = data[at + _FACT.size : at + size]
+        target = texts[length:].split(b"\0")[0]
+        path = os.fsdecode(texts[: length - 1])
+        found.add(Fact(kind, flags, path, os.fsdecode(target), mode, more, stamp, digest))
+        groups.setdefault(group, set()).add(path)
+        at += size
+    return found, {frozenset(paths) for group, paths in groups.items() if group}

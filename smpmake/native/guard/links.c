@@ -81,15 +81,16 @@ static int add(struct resolving *r, const char *name, size_t size)
 	long target = noted_readlink(AT_FDCWD, r->whole, r->target, PATH_MAX);
 	if (target > 0)
 		return follow(r, (size_t)target);
-	if (target == 0 || errno != EINVAL)
-		return target < 0 && (errno == ENOENT || errno == ENOTDIR) ? errno : -1;
+	if (target == 0)
+		return -1;
+	int failed = errno == EINVAL ? 0 : errno;
 	if (is_of_folder(r->rest)) {
 		strcpy(end, "/");
-		int failed = noted_stat(AT_FDCWD, r->whole, &info, 0);
+		failed = noted_stat(AT_FDCWD, r->whole, &info, 0) != 0 ? errno : 0;
 		*end = '\0';
-		if (failed)
-			return -1;
 	}
+	if (failed)
+		return failed == ENOENT || failed == ENOTDIR ? failed : -1;
 	r->end = end;
 	return 0;
 }
@@ -122,7 +123,6 @@ static int resolve(struct resolving *r)
 
 EXPORT char *realpath(const char *path, char *to)
 {
-	int before = errno;
 	reads(AT_FDCWD, path);
 	if (are_ours() && path != NULL && *path != '\0') {
 		ON_PAGE(page);
@@ -130,7 +130,8 @@ EXPORT char *realpath(const char *path, char *to)
 		int failed = page != NULL ? resolve(&r) : -1;
 		page_give(&r.text);
 		page_give(&r.target);
-		errno = failed > 0 ? failed : before;
+		if (failed > 0)
+			errno = failed;
 		if (failed >= 0 && to != NULL && (failed == 0 || failed == ENOENT)) {
 			strcpy(to, page); /* as far as there is something */
 			return failed ? NULL : to;
