@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -196,13 +197,18 @@ struct known {
 	uint64_t has, sum;
 };
 
-/* Opened once; -1 where there is none to be had. */
+/* Opened once; -1 where there is none to be had.  Who writes beyond a limit gets a signal. */
 static int table_of(const struct memo *memo)
 {
 	static int table = -2;
 	char path[PATH_MAX];
 	struct stat info;
+	struct rlimit limit = {0, 0};
 	if (table != -2)
+		return table;
+	table = -1;
+	if (kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 ||
+	    limit.rlim_cur != RLIM_INFINITY)
 		return table;
 	strcpy(stpcpy(path, memo->folder), "/s/table");
 	for (int tries = 0; tries < 2; tries++) {
