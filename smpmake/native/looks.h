@@ -32,7 +32,8 @@ typedef long looks_call(long a, long b, long c, long d, long e, long number);
 #define LOOKS_BEHIND 12u
 #endif
 
-enum look_way { LOOKS = 0, READS_LINK = 1, LISTS = 2, OPENS = 3 };
+/* GUARDS: that the process `inode` has a guard. */
+enum look_way { LOOKS = 0, READS_LINK = 1, LISTS = 2, OPENS = 3, GUARDS = 4 };
 
 /* A note: what was found, and its path behind it.  `size` is written last. */
 struct looks_note {
@@ -52,7 +53,9 @@ struct looks {
 	uint32_t changes; /* that the tracer knows of */
 	uint32_t useless; /* nothing needs to be noted any more */
 	uint32_t lost;    /* there was no room for a note */
-	uint64_t used;    /* bytes; more than there are where there was no room */
+	uint32_t random;  /* a program was given random numbers */
+	uint32_t reserved;
+	uint64_t used; /* bytes; more than there are where there was no room */
 	char notes[LOOKS_ROOM];
 };
 

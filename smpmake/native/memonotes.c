@@ -97,6 +97,13 @@ static int is_same(const struct look *look, const struct looks_note *note, const
 	}
 }
 
+static void take_guard(struct trace *trace, pid_t process)
+{
+	trace->guarded = trace_grown(trace->guarded, trace->guarded_count, &trace->guarded_room,
+	                             sizeof *trace->guarded);
+	trace->guarded[trace->guarded_count++] = process;
+}
+
 /* As trace_look_at and trace_look_at_link, of what somebody has seen. */
 static void take(struct trace *trace, const struct looks_note *note)
 {
@@ -136,6 +143,8 @@ void trace_take_notes(struct trace *trace)
 	uint64_t end = __atomic_load_n(&looks->used, __ATOMIC_ACQUIRE);
 	if (__atomic_load_n(&looks->lost, __ATOMIC_RELAXED) || end > LOOKS_ROOM)
 		trace_spoil(trace, MEMO_LARGE);
+	if (__atomic_load_n(&looks->random, __ATOMIC_RELAXED))
+		trace_spoil(trace, MEMO_RANDOM);
 	while (trace->why == 0 && trace->taken < end) {
 		const void *at = looks->notes + trace->taken;
 		const struct looks_note *note = at;
@@ -143,6 +152,8 @@ void trace_take_notes(struct trace *trace)
 		if (size <= sizeof *note || size % 8 != 0 || size > end - trace->taken ||
 		    ((const char *)at)[size - 1] != '\0')
 			trace_spoil(trace, MEMO_KILLED);
+		else if (note->way == GUARDS)
+			take_guard(trace, (pid_t)note->inode);
 		else
 			take(trace, note);
 		trace->taken += size;

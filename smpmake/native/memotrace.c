@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define OTHER_CALLS 0x40000000u /* x32's */
+#define RANDOM_OF_LIBC 32       /* bytes of a key from which more are made, since glibc 2.41 */
 
 /* A text in another process; -1 where it cannot be read, or is too long. */
 static int text_of(pid_t process, uint64_t address, char room[PATH_MAX])
@@ -146,8 +147,33 @@ static void note_program(struct trace *trace, pid_t process, const char *path)
 	trace->at_work[trace->at_work_count++] = process;
 }
 
+/* Where in `guarded` the process of a thread is, from `at` on. */
+static size_t guard_of(const struct trace *trace, size_t at, pid_t thread)
+{
+	while (at < trace->guarded_count && syscall(SYS_tgkill, trace->guarded[at], thread, 0) != 0)
+		at++;
+	return at;
+}
+
+/* Its process becomes another program, or none. */
+static void forget_guard(struct trace *trace, pid_t thread)
+{
+	size_t at = 0;
+	while ((at = guard_of(trace, at, thread)) < trace->guarded_count)
+		trace->guarded[at] = trace->guarded[--trace->guarded_count];
+}
+
+/* Of newer libcs every process asks for so many bytes, from which libc makes names of temporary
+ * files and the like; of a program that wants some its guard hears (hooks.def). */
+static void note_random(struct trace *trace, pid_t thread, uint64_t size)
+{
+	if (size != RANDOM_OF_LIBC || guard_of(trace, 0, thread) == trace->guarded_count)
+		trace_spoil(trace, MEMO_RANDOM);
+}
+
 static void note_end(struct trace *trace, pid_t process)
 {
+	forget_guard(trace, process);
 	for (size_t i = 0; i < trace->at_work_count; i++)
 		if (trace->at_work[i] == process)
 			trace->at_work[i] = trace->at_work[--trace->at_work_count];
@@ -204,6 +230,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 			trace_look_at_link(trace, path);
 		return;
 	case SYS_execve:
+		forget_guard(trace, process);
 		if (AT(AT_FDCWD, 0)) {
 			trace_look_at(trace, path, 0, 1);
 			note_program(trace, process, path);
@@ -261,7 +288,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		note_reading(trace, process);
 		return;
 	case SYS_getrandom:
-		trace_spoil(trace, MEMO_RANDOM);
+		note_random(trace, process, A(1));
 		return;
 	case SYS_socket:
 	case SYS_connect:

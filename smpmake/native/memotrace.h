@@ -53,6 +53,8 @@ struct trace {
 	size_t place_count;
 	pid_t *at_work; /* programs that have begun and not ended by themselves */
 	size_t at_work_count, at_work_room;
+	pid_t *guarded; /* processes that have a guard, by its own word */
+	size_t guarded_count, guarded_room;
 	struct looks *notes; /* what guards note, or NULL */
 	uint64_t taken;      /* bytes of that which are in here */
 	char place[64];      /* where guards find it */

@@ -26,6 +26,7 @@ COMPILER: Final = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -80,6 +81,63 @@ static void look(const char *path)
     real = realpath(path, to);
     printf("realpath %d %s %d\n", real == to, to, errno);
 }
+/* As libc's own calls come: by no function that could be hooked. */
+static void *draw_unseen(void *unused)
+{
+    char to[32];
+    long result = SYS_getrandom;
+#if defined(__x86_64__)
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(to), "S"(sizeof to), "d"(0)
+                     : "rcx", "r11", "memory");
+#else
+    register long x8 __asm__("x8") = SYS_getrandom, x0 __asm__("x0") = (long)to;
+    register long x1 __asm__("x1") = sizeof to, x2 __asm__("x2") = 0;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+#endif
+    return unused;
+}
+static void draw(const char *how)
+{
+    char to[32];
+    pthread_t thread;
+    if (strcmp(how, "unseen") == 0)
+        draw_unseen(NULL);
+    if (strcmp(how, "unseen by a thread") == 0) {
+        pthread_create(&thread, NULL, draw_unseen, NULL);
+        pthread_join(thread, NULL);
+    }
+    if (strcmp(how, "unseen without a guard") == 0) {
+        if (vfork() == 0) {
+            execl("../tools/static", "gcc", "draws", "unseen", NULL);
+            _exit(7);
+        }
+        wait(NULL);
+    }
+    if (strcmp(how, "getrandom") == 0)
+        getrandom(to, sizeof to, 0);
+    if (strcmp(how, "getrandom 8") == 0)
+        getrandom(to, 8, 0);
+    if (strcmp(how, "getentropy") == 0)
+        getentropy(to, sizeof to);
+    if (strcmp(how, "syscall") == 0)
+        syscall(SYS_getrandom, to, sizeof to, 0);
+#if __GLIBC_PREREQ(2, 36)
+    if (strcmp(how, "arc4random") == 0)
+        for (int i = 0; i < 99; i++)
+            arc4random();
+    if (strcmp(how, "arc4random_uniform") == 0)
+        for (int i = 0; i < 99; i++)
+            if (arc4random_uniform(7) > 6)
+                exit(9);
+    if (strcmp(how, "arc4random_buf") == 0)
+        arc4random_buf(to, sizeof to);
+#else
+    if (strncmp(how, "arc4random", 10) == 0)
+        getentropy(to, sizeof to);
+#endif
+}
 static void *look_for_many(void *which)
 {
     char name[64];
@@ -131,6 +189,8 @@ int main(int argc, char **argv)
             printf("%d\n", status);
         }
     }
+    if (strcmp(what, "draws") == 0)
+        draw(argv[2]);
     if (strcmp(what, "one") == 0)
         say("access", "of a part.h", access("of a part.h", F_OK));
     if (strcmp(what, "fills") == 0) { /* the room for notes */
@@ -318,6 +378,33 @@ def test_more_than_there_is_room_for(ours: Both) -> None:
     facts = ours.compare("gcc", "fills", *WORDS)
     assert len([fact for fact in facts if fact.path.startswith("none-")]) == 500
     assert "at last.h" in {fact.path for fact in facts}
+
+
+@pytest.mark.parametrize("how", ["unseen", "unseen by a thread"])
+def test_random_numbers_of_libc_alone(ours: Both, how: str) -> None:
+    """With glibc 2.41 any program asks for them: only a guard can say that it does not itself."""
+    assert ours.noted.run("gcc", "draws", how, *WORDS).status == 0
+    assert ours.told.run("gcc", "draws", how, *WORDS).status == 0
+    assert (ours.noted.told.stored, ours.noted.told.unkept) == (1, {})
+    assert ours.told.told.unkept == {layout.MEMO_RANDOM: 1}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "unseen without a guard",
+        "getrandom",
+        "getrandom 8",
+        "getentropy",
+        "syscall",
+        "arc4random",
+        "arc4random_uniform",
+        "arc4random_buf",
+    ],
+)
+def test_random_numbers_of_a_program(ours: Both, how: str) -> None:
+    assert ours.noted.run("gcc", "draws", how, *WORDS).status == 0
+    assert (ours.noted.told.stored, ours.noted.told.unkept) == (0, {layout.MEMO_RANDOM: 1})
 
 
 def another_file(folder: Path) -> None:

@@ -6,8 +6,8 @@
 #include "journal.h"
 #include "asking.h"
 #include "kernel.h"
-#include "looks.h"
 #include "log.h"
+#include "looks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,7 +142,8 @@ static int copy_to(const char *path, const char *to)
 static int has_gone(const char *path)
 {
 	struct statx info;
-	return kernel_unseen(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) != 0 &&
+	return kernel_unseen(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) !=
+	           0 &&
 	       (errno == ENOENT || errno == ENOTDIR);
 }
 

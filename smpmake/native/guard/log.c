@@ -194,7 +194,8 @@ int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 		undo_lose(c->head);
 		return 0;
 	}
-	if (kernel_unseen(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) == 0)
+	if (kernel_unseen(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) ==
+	    0)
 		c->there = 1;
 	else if (errno != ENOENT)
 		return 0;

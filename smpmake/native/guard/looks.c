@@ -7,26 +7,6 @@
 /* Both as in <fcntl.h>. */
 #define HARMLESS (O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_LARGEFILE)
 
-void looks_begin(const char *place)
-{
-	struct looks *looks = MAP_FAILED;
-	void *code = MAP_FAILED;
-	if (place == NULL)
-		return;
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, place, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	looks = (void *)kernel(SYS_mmap, NULL, sizeof *looks, PROT_READ | PROT_WRITE, MAP_SHARED,
-	                       fd, 0);
-	if (looks != MAP_FAILED && looks->magic == LOOKS_MAGIC)
-		code = (void *)kernel(SYS_mmap, LOOKS_AT, LOOKS_PAGE, PROT_READ | PROT_EXEC,
-		                      MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
-	kernel(SYS_close, fd);
-	/* Older kernels take the address for a wish. */
-	if ((uintptr_t)code == LOOKS_AT)
-		guard.looks = looks;
-}
-
 long looks_unseen(long number, long a, long b, long c, long d, long e)
 {
 	if (!looks_are_noted())
@@ -93,6 +73,35 @@ static void end(const struct looks_note *note, const char *path, const char *tar
 	memcpy(to + 1, path, length);
 	memcpy((char *)(to + 1) + length, target, target_size);
 	__atomic_store_n(&to->size, (uint32_t)size, __ATOMIC_RELEASE);
+}
+
+/* That this process has a guard, which hears of what its program asks libc for. */
+static void note_guard(void)
+{
+	const struct looks_note note = {.way = GUARDS, .inode = (uint64_t)kernel(SYS_getpid)};
+	end(&note, "", "", 0);
+}
+
+void looks_begin(const char *place)
+{
+	struct looks *looks = MAP_FAILED;
+	void *code = MAP_FAILED;
+	if (place == NULL)
+		return;
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, place, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	looks = (void *)kernel(SYS_mmap, NULL, sizeof *looks, PROT_READ | PROT_WRITE, MAP_SHARED,
+	                       fd, 0);
+	if (looks != MAP_FAILED && looks->magic == LOOKS_MAGIC)
+		code = (void *)kernel(SYS_mmap, LOOKS_AT, LOOKS_PAGE, PROT_READ | PROT_EXEC,
+		                      MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+	kernel(SYS_close, fd);
+	/* Older kernels take the address for a wish. */
+	if ((uintptr_t)code == LOOKS_AT) {
+		guard.looks = looks;
+		note_guard();
+	}
 }
 
 /* Whether a call that failed has found nothing, and not something else that a note cannot say. */

@@ -21,6 +21,14 @@ int noted_access(int dir, const char *path, int mode);
 int noted_open(int dir, const char *path, int flags);
 long noted_readlink(int dir, const char *path, char *to, size_t size);
 
+/* The program is about to be given random numbers.  libc's own, for the names of temporary files
+ * and for its heap, do not come by here. */
+static inline void looks_draw(void)
+{
+	if (guard.looks != NULL)
+		__atomic_store_n(&guard.looks->random, 1, __ATOMIC_RELAXED);
+}
+
 /* What the tracer need not know: calls about the session's own files. */
 #define kernel_unseen(...) UNSEEN_CALL(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define UNSEEN_CALL(number, a, b, c, d, e, ...)                                                    \
