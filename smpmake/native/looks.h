@@ -16,6 +16,7 @@
 #define LOOKS_AT UINT64_C(0x100000)
 #define LOOKS_PAGE 4096u
 #define LOOKS_ROOM (1u << 20) /* bytes of notes */
+#define LOOKS_PLACES 4096u
 #define LOOKS_MAGIC 0x4b4f4f4cu
 
 /* Five arguments and the number of a call; behind LOOKS_BEHIND bytes the kernel goes on. */
@@ -56,6 +57,9 @@ struct looks {
 	uint32_t random;  /* a program was given random numbers */
 	uint32_t reserved;
 	uint64_t used; /* bytes; more than there are where there was no room */
+	/* Where notes are, by what they say: 1 + their place; a compiler often asks for the same.
+	 */
+	uint32_t places[LOOKS_PLACES];
 	char notes[LOOKS_ROOM];
 };
 

@@ -83,15 +83,22 @@ int trace_is_guards(const struct trace *trace, const char *path)
 	       strcmp(path, "/proc/self/schedstat") == 0;
 }
 
-static uint32_t *place_of(const struct trace *trace, const char *path, int way, int flags)
+static uint64_t sum_of(const char *path, int way, int flags)
 {
-	size_t at = memo_sum(path, strlen(path)) + (size_t)way * 3 + (size_t)flags;
-	for (;; at++) {
-		uint32_t *place = &trace->places[at % trace->place_count];
-		if (*place == 0)
+	uint64_t sum = memo_sum(path, strlen(path));
+	return (sum ^ (unsigned)(way * 2 + (flags != 0))) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static struct place *place_of(const struct trace *trace, uint64_t sum, const char *path, int way,
+                              int flags)
+{
+	for (size_t at = sum >> 40;; at++) {
+		struct place *place = &trace->places[at % trace->place_count];
+		if (place->look == 0)
 			return place;
-		const struct look *known = &trace->looks[*place - 1];
-		if (known->way == way && !((known->flags ^ (unsigned)flags) & MEMO_NO_FOLLOW) &&
+		const struct look *known = &trace->looks[place->look - 1];
+		if (place->sum == (uint32_t)sum && known->way == way &&
+		    !((known->flags ^ (unsigned)flags) & MEMO_NO_FOLLOW) &&
 		    strcmp(known->path, path) == 0)
 			return place;
 	}
@@ -99,16 +106,17 @@ static uint32_t *place_of(const struct trace *trace, const char *path, int way, 
 
 struct look *trace_find(const struct trace *trace, const char *path, int way, int flags)
 {
-	uint32_t place = *place_of(trace, path, way, flags);
-	return place != 0 ? &trace->looks[place - 1] : NULL;
+	const struct place *place = place_of(trace, sum_of(path, way, flags), path, way, flags);
+	return place->look != 0 ? &trace->looks[place->look - 1] : NULL;
 }
 
 struct look *trace_look(struct trace *trace, const char *path, int way, int flags, int *is_new)
 {
-	uint32_t *place = place_of(trace, path, way, flags);
-	*is_new = *place == 0;
+	uint64_t sum = sum_of(path, way, flags);
+	struct place *place = place_of(trace, sum, path, way, flags);
+	*is_new = place->look == 0;
 	if (!*is_new)
-		return &trace->looks[*place - 1];
+		return &trace->looks[place->look - 1];
 	if (trace->look_count >= trace->place_count / 2) {
 		trace_spoil(trace, MEMO_LARGE);
 		return NULL;
@@ -120,7 +128,7 @@ struct look *trace_look(struct trace *trace, const char *path, int way, int flag
 	look->path = strdup(path);
 	look->flags = (uint16_t)flags;
 	look->way = way;
-	*place = (uint32_t)trace->look_count;
+	*place = (struct place){(uint32_t)trace->look_count, (uint32_t)sum};
 	return look;
 }
 

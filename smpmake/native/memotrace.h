@@ -49,7 +49,10 @@ struct trace {
 	size_t look_count, look_room;
 	struct altered *altered;
 	size_t altered_count, altered_room;
-	uint32_t *places; /* of looks by their hash, one more than the index */
+	struct place {
+		uint32_t look; /* 1 + which it is; 0: none */
+		uint32_t sum;
+	} *places; /* of looks by their paths */
 	size_t place_count;
 	pid_t *at_work; /* programs that have begun and not ended by themselves */
 	size_t at_work_count, at_work_room;

@@ -54,6 +54,31 @@ static void put(struct looks_note *note, const struct stat *info)
 	note->changed_ns = NS_OF(info->st_ctim);
 }
 
+#define SAID(note) ((const char *)(note) + offsetof(struct looks_note, way))
+#define SAID_SIZE (sizeof(struct looks_note) - offsetof(struct looks_note, way))
+
+static uint64_t sum_of(const char *text, size_t size)
+{
+	uint64_t sum = size, word;
+	for (; size >= sizeof word; size -= sizeof word, text += sizeof word) {
+		memcpy(&word, text, sizeof word);
+		sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		sum ^= sum >> 32;
+	}
+	for (; size > 0; size--, text++)
+		sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+/* Whether a note that was written here says the same. */
+static int is_said(const struct looks *looks, uint32_t place, const struct looks_note *note,
+                   const char *path, size_t length)
+{
+	const struct looks_note *said = (const void *)(looks->notes + place - 1);
+	return place != 0 && memcmp(SAID(said), SAID(note), SAID_SIZE) == 0 &&
+	       strncmp((const char *)(said + 1), path, length) == 0;
+}
+
 static void end(const struct looks_note *note, const char *path, const char *target,
                 size_t target_size)
 {
@@ -61,6 +86,11 @@ static void end(const struct looks_note *note, const char *path, const char *tar
 	size_t length = strlen(path) + 1;
 	size_t size = (sizeof *note + length + target_size + 1 + 7) & ~(size_t)7;
 	if (__atomic_load_n(&looks->useless, __ATOMIC_RELAXED))
+		return;
+	uint64_t sum = sum_of(path, length) + note->way + note->nofollow * 2u;
+	uint32_t *place = &looks->places[sum % LOOKS_PLACES];
+	if (target_size == 0 &&
+	    is_said(looks, __atomic_load_n(place, __ATOMIC_ACQUIRE), note, path, length))
 		return;
 	uint64_t at = __atomic_fetch_add(&looks->used, size, __ATOMIC_RELAXED);
 	if (at + size > LOOKS_ROOM) {
@@ -73,6 +103,7 @@ static void end(const struct looks_note *note, const char *path, const char *tar
 	memcpy(to + 1, path, length);
 	memcpy((char *)(to + 1) + length, target, target_size);
 	__atomic_store_n(&to->size, (uint32_t)size, __ATOMIC_RELEASE);
+	__atomic_store_n(place, (uint32_t)at + 1, __ATOMIC_RELEASE);
 }
 
 /* That this process has a guard, which hears of what its program asks libc for. */
