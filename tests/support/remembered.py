@@ -22,6 +22,12 @@ _YOUNG: Final = 20_000_000
 _WORD: Final = 1 << 64
 
 
+#: From glibc 2.41 on every process draws random numbers; only a guard knows what for.
+NEEDS_A_GUARD: Final = [
+    int(number) for number in (os.confstr("CS_GNU_LIBC_VERSION") or "").split()[-1].split(".")
+] >= [2, 41]
+
+
 class Ran(NamedTuple):
     """How a command ended."""
 
@@ -43,7 +49,12 @@ class Remembered:
     """`folder` is where commands run; `store` is what they share; `guarded`: with our library."""
 
     def __init__(
-        self, root: Path, store: Path | None = None, mode: str = "on", *, guarded: bool = False
+        self,
+        root: Path,
+        store: Path | None = None,
+        mode: str = "on",
+        *,
+        guarded: bool = NEEDS_A_GUARD,
     ) -> None:
         self.root = root
         self.folder = root / "build"
