@@ -96,7 +96,10 @@ class Remembered:
         """What a command gets."""
         found = {**self.plain, **given}
         if through_shims:
+            others = found.get("LD_PRELOAD")
             found.update(self._ours)
+            if others is not None:
+                found["LD_PRELOAD"] = ":".join(filter(None, [self._ours.get("LD_PRELOAD"), others]))
             found["PATH"] = f"{self._shims}:{found['PATH']}"
         return found
 
