@@ -33,7 +33,9 @@ DEPTH: Final = f"{OURS}DEPTH"
 #: How a session's shims remember results, and what runs a command to remember its result.
 MEMO: Final = f"{OURS}MEMO"
 MEMORUN: Final = f"{OURS}MEMORUN"
+#: Where the guards of such a command note what its processes look at.
+LOOKS: Final = f"{OURS}LOOKS"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
-    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN),
+    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN, LOOKS),
 )

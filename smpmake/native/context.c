@@ -100,7 +100,8 @@ static char *numbered(const char *name, uint32_t value)
 int survey(struct context *s)
 {
 	static const char *const session[] = {"SOCKET", "BOARD", "BUILD", "MEMO", "MEMORUN"};
-	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH", "LINE"};
+	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL",
+	                                      "DEPTH",  "LINE",      "LOOKS"};
 	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
 	size_t count = 0, n = 0;
 	memset(own, 0, sizeof own);
