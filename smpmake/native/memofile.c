@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,78 +103,6 @@ static int is_twice(const struct trace *trace, const struct look *look)
 			return 1;
 	}
 	return 0;
-}
-
-#define IN_MEMORY 2 /* near, and never written back */
-
-/* Another computer may change what lies on a network's file system, and its times come late. */
-static int is_near(dev_t device, const char *path)
-{
-	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e,
-	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
-	const uint64_t tmpfs = 0x01021994;
-	static struct {
-		dev_t device;
-		int is_near;
-	} known[8];
-	static size_t count;
-	struct statfs system;
-	for (size_t i = 0; i < count; i++)
-		if (known[i].device == device)
-			return known[i].is_near;
-	int near = 0;
-	if (statfs(path, &system) == 0) {
-		near = (uint64_t)(uint32_t)system.f_type == tmpfs ? IN_MEMORY : 0;
-		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-			near |= (uint64_t)(uint32_t)system.f_type == types[i];
-	}
-	if (count < sizeof known / sizeof *known) {
-		known[count].device = device;
-		known[count++].is_near = near;
-	}
-	return near;
-}
-
-/* How long a path is without its last name. */
-static size_t above(const char *path, size_t size)
-{
-	while (size > 1 && path[size - 1] == '/')
-		size--;
-	while (size > 0 && path[size - 1] != '/')
-		size--;
-	while (size > 1 && path[size - 1] == '/')
-		size--;
-	return size;
-}
-
-/* The same of the folder in which a name is, or is looked for. */
-static int is_above_near(const char *path)
-{
-	static struct {
-		const char *path;
-		size_t size;
-		int is_near;
-	} known[256];
-	char folder[PATH_MAX];
-	struct stat info;
-	int near = -1;
-	const size_t first = above(path, strlen(path));
-	size_t at = memo_sum(path, first) % (sizeof known / sizeof *known);
-	if (known[at].path != NULL && known[at].size == first &&
-	    memcmp(known[at].path, path, first) == 0)
-		return known[at].is_near;
-	for (size_t size = first; near < 0; size = above(path, size)) {
-		memcpy(folder, path, size);
-		strcpy(folder + size, size == 0 ? "." : "");
-		if (stat(folder, &info) == 0)
-			near = is_near(info.st_dev, folder);
-		else if (size <= 1)
-			near = 0;
-	}
-	known[at].path = path;
-	known[at].size = first;
-	known[at].is_near = near;
-	return near;
 }
 
 /* ------------------------------------------------------------------ an entry in the making */
@@ -335,8 +262,8 @@ static enum memo_why doubt(struct trace *trace, struct look *look, int *near,
 		                                       : stat(look->path, &info)) != 0;
 	*near = look->kind == MEMO_IS_DEVICE ? 1
 	        : failed || (is_known && look->way == READS_LINK)
-	            ? is_above_near(look->path)
-	            : is_near(info.st_dev, look->path);
+	            ? near_above(look->path)
+	            : near_at(info.st_dev, look->path);
 	return *near ? is_still(trace, look, failed, &info, hash) : MEMO_DISTANT;
 }
 
@@ -356,7 +283,7 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, look))
 			continue;
 		why = doubt(trace, look, &near, hash);
-		if (near == IN_MEMORY && look->kind == MEMO_IS_FILE)
+		if (near == NEAR_IN_MEMORY && look->kind == MEMO_IS_FILE)
 			look->flags |= MEMO_IN_MEMORY;
 		put_fact(making, look, is_one ? group_of(&groups, &look->info) : 0, hash);
 		(*count)++;

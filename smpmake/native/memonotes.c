@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 200 /* tenths of ms for a note that has been begun */
+#define PATIENCE 2000 /* tenths of ms for a note that has been begun */
 
 void trace_share(struct trace *trace)
 {
