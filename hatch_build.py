@@ -23,8 +23,8 @@ PROGRAMS = {
         *MEMO,
     ),
     "memo": (
-        *("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c", "memoviews.c"),
-        *("terminal.c", *MEMO),
+        *("memorun.c", "memofile.c", "memonear.c", "memotrace.c", "memolooks.c", "memonotes.c"),
+        *("memofilter.c", "memoviews.c", "terminal.c", *MEMO),
     ),
     "recall": ("memorecall.c", "memoviews.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),

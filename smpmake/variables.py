@@ -35,7 +35,9 @@ DEPTH: Final = f"{OURS}DEPTH"
 MEMO: Final = f"{OURS}MEMO"
 MEMORUN: Final = f"{OURS}MEMORUN"
 RECALL: Final = f"{OURS}RECALL"
+#: Where the guards of such a command note what its processes look at.
+LOOKS: Final = f"{OURS}LOOKS"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
-    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN, RECALL),
+    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN, RECALL, LOOKS),
 )

@@ -101,7 +101,8 @@ int survey(struct context *s)
 {
 	static const char *const session[] = {"SOCKET", "BOARD",   "BUILD",
 	                                      "MEMO",   "MEMORUN", "RECALL"};
-	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL", "DEPTH", "LINE"};
+	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL",
+	                                      "DEPTH",  "LINE",      "LOOKS"};
 	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
 	size_t count = 0, n = 0;
 	memset(own, 0, sizeof own);

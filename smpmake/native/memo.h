@@ -6,8 +6,8 @@
  * is what writes entries.
  *
  * The store is a folder of the user's own: q/ab/..., a question's entries, the newest first;
- * c/ab/... contents by their hash; s/ab/... the hash of a file by its stamp.  All are written
- * whole, under another name, and then renamed; whatever is wrong with one makes a miss.
+ * c/ab/... contents by their hash; s/table, the hashes of files by their stamps.  All others are
+ * written whole, under another name, and then renamed; whatever is wrong with one makes a miss.
  */
 #ifndef SMPMAKE_MEMO_H
 #define SMPMAKE_MEMO_H

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,69 +87,22 @@ static int is_of_temporary(const struct trace *trace, const char *path)
 	return 0;
 }
 
-static int is_twice(const struct trace *trace, size_t at)
+/* The same seen in another way says nothing more. */
+static int is_twice(const struct trace *trace, const struct look *look)
 {
-	const struct look *look = &trace->looks[at];
-	for (size_t i = 0; i < trace->look_count; i++) {
-		const struct look *other = &trace->looks[i];
-		if (i != at && other->info.st_ino == look->info.st_ino &&
-		    other->kind == look->kind && strcmp(other->path, look->path) == 0 &&
-		    ((other->flags ^ look->flags) & MEMO_NO_FOLLOW) == 0 &&
-		    (other->opened > look->opened || (other->opened == look->opened && i < at)))
+	static const int ways[] = {LOOKS, READS_LINK, OPENS};
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		const struct look *other =
+		    ways[i] != look->way
+		        ? trace_find(trace, look->path, ways[i], look->flags & MEMO_NO_FOLLOW)
+		        : NULL;
+		if (other != NULL && other->kind == look->kind &&
+		    other->info.st_ino == look->info.st_ino &&
+		    (other->opened > look->opened ||
+		     (other->opened == look->opened && other < look)))
 			return 1;
 	}
 	return 0;
-}
-
-#define IN_MEMORY 2 /* near, and never written back */
-
-/* Another computer may change what lies on a network's file system, and its times come late. */
-static int is_near(const char *path)
-{
-	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e,
-	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
-	const uint64_t tmpfs = 0x01021994;
-	static struct {
-		dev_t device;
-		int is_near;
-	} known[8];
-	static size_t count;
-	struct stat info;
-	struct statfs system;
-	if (stat(path, &info) != 0)
-		return -1;
-	for (size_t i = 0; i < count; i++)
-		if (known[i].device == info.st_dev)
-			return known[i].is_near;
-	int near = 0;
-	if (statfs(path, &system) == 0) {
-		near = (uint64_t)(uint32_t)system.f_type == tmpfs ? IN_MEMORY : 0;
-		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-			near |= (uint64_t)(uint32_t)system.f_type == types[i];
-	}
-	if (count < sizeof known / sizeof *known) {
-		known[count].device = info.st_dev;
-		known[count++].is_near = near;
-	}
-	return near;
-}
-
-/* The same of what is there, or else of the folder in which it is not. */
-static int is_looked_at_near(const struct look *look)
-{
-	char path[PATH_MAX];
-	if (look->kind == MEMO_IS_DEVICE)
-		return 1;
-	int near = strlen(look->path) < sizeof path ? is_near(strcpy(path, look->path)) : 0;
-	while (near < 0) {
-		char *slash = strrchr(path, '/');
-		strcpy(slash == NULL   ? path
-		       : slash == path ? path + 1
-		                       : slash,
-		       slash == NULL ? "." : "");
-		near = is_near(path);
-	}
-	return near;
 }
 
 /* ------------------------------------------------------------------ an entry in the making */
@@ -215,31 +167,40 @@ static void put_fact(struct making *making, const struct look *look, uint32_t gr
 	memcpy((char *)(fact + 1) + path, target, other);
 }
 
-/* What was one file or folder has one number; they are counted. */
-static uint32_t group_of(struct trace *trace, size_t at)
+/* What was one file or folder has one number. */
+struct groups {
+	struct {
+		dev_t device;
+		ino_t inode;
+		uint32_t number; /* 0: nobody's place */
+	} *places;
+	size_t room; /* a power of two */
+	uint32_t count;
+};
+
+static uint32_t group_of(struct groups *groups, const struct stat *info)
 {
-	struct look *look = &trace->looks[at];
-	if (look->kind != MEMO_IS_FILE && look->kind != MEMO_IS_FOLDER)
-		return 0;
-	for (size_t i = 0; i < at; i++) {
-		const struct look *other = &trace->looks[i];
-		if (other->group != 0 && other->info.st_ino == look->info.st_ino &&
-		    other->info.st_dev == look->info.st_dev)
-			return look->group = other->group;
+	size_t at = info->st_ino * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+	for (;; at++) {
+		size_t place = at & (groups->room - 1);
+		if (groups->places[place].number == 0) {
+			groups->places[place].device = info->st_dev;
+			groups->places[place].inode = info->st_ino;
+			groups->places[place].number = ++groups->count;
+		}
+		if (groups->places[place].inode == info->st_ino &&
+		    groups->places[place].device == info->st_dev)
+			return groups->places[place].number;
 	}
-	return look->group = ++trace->group_count;
 }
 
 /* Whether it still is as it was when it was looked at. */
-static enum memo_why is_still(struct trace *trace, struct look *look,
-                              unsigned char hash[SHA256_SIZE])
+static enum memo_why is_still(struct trace *trace, struct look *look, int failed,
+                              const struct stat *info, unsigned char hash[SHA256_SIZE])
 {
 	const struct memo_question *q = trace->question;
 	struct memo_stamp then, now;
-	struct stat info;
 	uint32_t has = 0;
-	int failed =
-	    look->flags & MEMO_NO_FOLLOW ? lstat(look->path, &info) : stat(look->path, &info);
 	const struct altered *altered = trace_altered(trace, look->path);
 	switch (look->kind) {
 	case MEMO_IS_ABSENT:
@@ -262,7 +223,7 @@ static enum memo_why is_still(struct trace *trace, struct look *look,
 		memcpy(hash, look->hash, SHA256_SIZE);
 	if (altered != NULL)
 		return look->is_hashed ? 0 : MEMO_FORMER;
-	memo_stamp_of(&info, &now);
+	memo_stamp_of(info, &now);
 	if (failed || !memo_same_stamp(&then, &now))
 		return MEMO_CHANGED;
 	unsigned char again[SHA256_SIZE];
@@ -310,24 +271,51 @@ static int is_other_name(const struct trace *trace, const struct look *look)
 	return 0;
 }
 
+/* One look; `*near`: how near its file system is. */
+static enum memo_why doubt(struct trace *trace, struct look *look, int *near,
+                           unsigned char hash[SHA256_SIZE])
+{
+	struct stat info = look->info;
+	int failed = look->kind == MEMO_IS_ABSENT;
+	/* What the command itself saw is so, whatever comes later; contents were read later. */
+	int is_known = look->is_exact && look->kind != MEMO_IS_FILE;
+	if (!is_known)
+		failed = (look->flags & MEMO_NO_FOLLOW ? lstat(look->path, &info)
+		                                       : stat(look->path, &info)) != 0;
+	*near = look->kind == MEMO_IS_DEVICE ? 1
+	        : failed || (is_known && look->way == READS_LINK)
+	            ? near_above(look->path)
+	            : near_at(info.st_dev, look->path);
+	return *near ? is_still(trace, look, failed, &info, hash) : MEMO_DISTANT;
+}
+
 static enum memo_why put_facts(struct making *making, struct trace *trace, uint32_t *count)
 {
 	enum memo_why why = 0;
+	struct groups groups = {.room = 64};
+	while (groups.room < 2 * trace->look_count)
+		groups.room *= 2;
+	groups.places = calloc(groups.room, sizeof *groups.places);
+	if (groups.places == NULL)
+		abort();
 	for (size_t i = 0; i < trace->look_count && why == 0; i++) {
 		struct look *look = &trace->looks[i];
 		unsigned char hash[SHA256_SIZE] = {0};
-		if (look->kind == 0 || is_of_temporary(trace, look->path) || is_twice(trace, i) ||
-		    is_only_replaced(trace, look))
+		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER, near;
+		if (look->kind == 0 || is_of_temporary(trace, look->path) ||
+		    is_twice(trace, look) || is_only_replaced(trace, look))
 			continue;
-		if (is_other_name(trace, look))
-			return MEMO_FORMER;
-		int near = is_looked_at_near(look);
-		why = near ? is_still(trace, look, hash) : MEMO_DISTANT;
-		if (near == IN_MEMORY && look->kind == MEMO_IS_FILE)
+		if (is_other_name(trace, look)) {
+			why = MEMO_FORMER;
+			break;
+		}
+		why = doubt(trace, look, &near, hash);
+		if (near == NEAR_IN_MEMORY && look->kind == MEMO_IS_FILE)
 			look->flags |= MEMO_UNSTAMPED;
-		put_fact(making, look, group_of(trace, i), hash);
+		put_fact(making, look, is_one ? group_of(&groups, &look->info) : 0, hash);
 		(*count)++;
 	}
+	free(groups.places);
 	return why;
 }
 

@@ -11,6 +11,8 @@ void trace_spoil(struct trace *trace, enum memo_why why)
 {
 	if (trace->why == 0)
 		trace->why = why;
+	if (trace->notes != NULL)
+		__atomic_store_n(&trace->notes->useless, 1, __ATOMIC_RELAXED);
 }
 
 void *trace_grown(void *items, size_t count, size_t *room, size_t size)
@@ -81,18 +83,40 @@ int trace_is_guards(const struct trace *trace, const char *path)
 	       strcmp(path, "/proc/self/schedstat") == 0;
 }
 
-/* A new place for a look; NULL where there was one. */
-struct look *trace_look(struct trace *trace, const char *path, int way, int flags)
+static uint64_t sum_of(const char *path, int way, int flags)
 {
-	size_t at = memo_sum(path, strlen(path)) + (size_t)way * 3 + (size_t)flags;
-	for (;; at++) {
-		uint32_t place = trace->places[at % trace->place_count];
-		if (place == 0)
-			break;
-		const struct look *known = &trace->looks[place - 1];
-		if (known->way == way && known->flags == flags && strcmp(known->path, path) == 0)
-			return NULL;
+	uint64_t sum = memo_sum(path, strlen(path));
+	return (sum ^ (unsigned)(way * 2 + (flags != 0))) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static struct place *place_of(const struct trace *trace, uint64_t sum, const char *path, int way,
+                              int flags)
+{
+	for (size_t at = sum >> 40;; at++) {
+		struct place *place = &trace->places[at % trace->place_count];
+		if (place->look == 0)
+			return place;
+		const struct look *known = &trace->looks[place->look - 1];
+		if (place->sum == (uint32_t)sum && known->way == way &&
+		    !((known->flags ^ (unsigned)flags) & MEMO_NO_FOLLOW) &&
+		    strcmp(known->path, path) == 0)
+			return place;
 	}
+}
+
+struct look *trace_find(const struct trace *trace, const char *path, int way, int flags)
+{
+	const struct place *place = place_of(trace, sum_of(path, way, flags), path, way, flags);
+	return place->look != 0 ? &trace->looks[place->look - 1] : NULL;
+}
+
+struct look *trace_look(struct trace *trace, const char *path, int way, int flags, int *is_new)
+{
+	uint64_t sum = sum_of(path, way, flags);
+	struct place *place = place_of(trace, sum, path, way, flags);
+	*is_new = place->look == 0;
+	if (!*is_new)
+		return &trace->looks[place->look - 1];
 	if (trace->look_count >= trace->place_count / 2) {
 		trace_spoil(trace, MEMO_LARGE);
 		return NULL;
@@ -104,16 +128,18 @@ struct look *trace_look(struct trace *trace, const char *path, int way, int flag
 	look->path = strdup(path);
 	look->flags = (uint16_t)flags;
 	look->way = way;
-	trace->places[at % trace->place_count] = (uint32_t)trace->look_count;
+	*place = (struct place){(uint32_t)trace->look_count, (uint32_t)sum};
 	return look;
 }
 
 void trace_drop_look(struct trace *trace)
 {
-	size_t at = 0, number = trace->look_count--;
-	while (trace->places[at] != number)
-		at++;
-	trace->places[at] = 0;
+	uint32_t number = (uint32_t)trace->look_count--;
+	const struct look *last = &trace->looks[number - 1];
+	/* It came last: nobody's search goes on behind its place. */
+	place_of(trace, sum_of(last->path, last->way, last->flags & MEMO_NO_FOLLOW), last->path,
+	         last->way, last->flags)
+	    ->look = 0;
 }
 
 /* One spelling for what is below the folder in which the command works. */
@@ -138,17 +164,19 @@ int trace_named(const struct trace *trace, const char *path)
 }
 
 /* Only the date needs these; the time of day alone is nothing that a compiler tells of. */
-static int is_of_clock(const char *path)
+int trace_is_of_clock(const char *path)
 {
 	return strcmp(path, "/etc/localtime") == 0 || strstr(path, "/zoneinfo") != NULL;
 }
 
-/* Whether it may change again and have the same times.  Some file systems count whole seconds. */
+int64_t trace_young_ns(const struct trace *trace)
+{
+	return trace->began_ns - MEMO_TICK;
+}
+
 static int is_young(const struct trace *trace, const struct memo_stamp *stamp)
 {
-	const int64_t second = 1000000000;
-	int64_t exact = stamp->changed_ns % second == 0 ? second : 0;
-	return stamp->changed_ns + exact >= trace->began_ns - MEMO_TICK;
+	return LOOKS_AGE(stamp->changed_ns) >= trace_young_ns(trace);
 }
 
 /* Its times do not tell of another change: its content does, now and whenever it is compared. */
@@ -162,26 +190,19 @@ static void hash_young(struct trace *trace, struct look *look, const struct memo
 		trace_spoil(trace, MEMO_YOUNG);
 }
 
-void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens)
+void trace_judge(struct trace *trace, struct look *look, int failed)
 {
 	struct memo_stamp stamp;
-	if (is_of_clock(path))
-		trace_spoil(trace, MEMO_CLOCK);
-	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
-		return;
-	struct look *look =
-	    trace_look(trace, path, opens ? OPENS : LOOKS, nofollow ? MEMO_NO_FOLLOW : 0);
-	if (look == NULL)
-		return;
 	struct stat *info = &look->info;
-	if ((nofollow ? lstat(path, info) : stat(path, info)) != 0) {
+	const char *path = look->path;
+	if (failed) {
 		look->kind = MEMO_IS_ABSENT;
-		info->st_rdev = (dev_t)errno;
-		if (errno != ENOENT && errno != ENOTDIR)
+		info->st_rdev = (dev_t)failed;
+		if (failed != ENOENT && failed != ENOTDIR)
 			trace_spoil(trace, MEMO_ERROR);
 		return;
 	}
-	look->opened = opens;
+	look->opened = look->way == OPENS;
 	if (S_ISREG(info->st_mode)) {
 		look->kind = MEMO_IS_FILE;
 		memo_stamp_of(info, &stamp);
@@ -192,6 +213,8 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 		}
 		if (trace_named(trace, path) >= 0)
 			look->flags |= MEMO_IS_NAMED;
+		else if (is_young(trace, &stamp) && look->opened && look->is_exact)
+			trace_spoil(trace, MEMO_YOUNG); /* nobody has read it then */
 		else if (is_young(trace, &stamp))
 			hash_young(trace, look, &stamp);
 	} else if (S_ISDIR(info->st_mode)) {
@@ -211,17 +234,33 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 	}
 	if (starts(path, "/proc/") || starts(path, "/sys/"))
 		trace_spoil(trace, MEMO_SPECIAL);
-	if (opens && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+}
+
+void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens)
+{
+	int is_new;
+	if (trace_is_of_clock(path))
+		trace_spoil(trace, MEMO_CLOCK);
+	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
+		return;
+	struct look *look =
+	    trace_look(trace, path, opens ? OPENS : LOOKS, nofollow ? MEMO_NO_FOLLOW : 0, &is_new);
+	if (look == NULL || !is_new)
+		return;
+	int failed = (nofollow ? lstat(path, &look->info) : stat(path, &look->info)) != 0;
+	trace_judge(trace, look, failed ? errno : 0);
+	if (opens && !failed && look->kind != 0 && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
 		trace_spoil(trace, MEMO_ERROR);
 }
 
 void trace_look_at_link(struct trace *trace, const char *path)
 {
 	char target[PATH_MAX];
+	int is_new;
 	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
 		return;
-	struct look *look = trace_look(trace, path, READS_LINK, MEMO_NO_FOLLOW);
-	if (look == NULL)
+	struct look *look = trace_look(trace, path, READS_LINK, MEMO_NO_FOLLOW, &is_new);
+	if (look == NULL || !is_new)
 		return;
 	ssize_t size = readlink(path, target, sizeof target);
 	if (size >= 0) {
@@ -312,4 +351,7 @@ void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps
 	trace->altered = trace_grown(trace->altered, trace->altered_count, &trace->altered_room,
 	                             sizeof *trace->altered);
 	trace->altered[trace->altered_count++] = one;
+	if (trace->notes != NULL)
+		__atomic_store_n(&trace->notes->changes, (uint32_t)trace->altered_count,
+		                 __ATOMIC_RELEASE);
 }

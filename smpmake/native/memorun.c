@@ -74,10 +74,14 @@ static void set_handlers(sigset_t *before)
 
 /* ------------------------------------------------------------------ the command's process */
 
-static void become(const char *program, char **argv, const sigset_t *mask, const int out[2],
-                   const int pipes[2][2])
+static void become(const struct trace *trace, const char *program, char **argv,
+                   const sigset_t *mask, const int out[2], const int pipes[2][2])
 {
 	char go;
+	if (trace->notes != NULL)
+		setenv(OURS "LOOKS", trace->place, 1);
+	else
+		unsetenv(OURS "LOOKS");
 	dup2(out[0], 1);
 	dup2(out[1], 2);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -94,14 +98,15 @@ static void become(const char *program, char **argv, const sigset_t *mask, const
 }
 
 /* Starts it; returns the listener, -1 where its calls do not wait for us. */
-static int start(const char *program, char **argv, const sigset_t *mask, const int out[2])
+static int start(const struct trace *trace, const char *program, char **argv, const sigset_t *mask,
+                 const int out[2])
 {
 	int pipes[2][2], listener = -1;
 	if (pipe2(pipes[0], O_CLOEXEC) != 0 || pipe2(pipes[1], O_CLOEXEC) != 0)
 		return -1;
 	child = fork();
 	if (child == 0)
-		become(program, argv, mask, out, (const int (*)[2])pipes);
+		become(trace, program, argv, mask, out, (const int (*)[2])pipes);
 	close(pipes[0][1]);
 	close(pipes[1][0]);
 	if (child > 0 && read_all(pipes[0][0], &listener, sizeof listener) == 0 && listener >= 0) {
@@ -240,7 +245,8 @@ int main(int argc, char **argv)
 	}
 	set_handlers(&mask);
 	trace_begin(&trace, &question);
-	int listener = start(program, words, &mask, written);
+	trace_share(&trace);
+	int listener = start(&trace, program, words, &mask, written);
 	leave_slave(&terminal);
 	if (child <= 0) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -250,6 +256,7 @@ int main(int argc, char **argv)
 	if (listener < 0)
 		trace_spoil(&trace, MEMO_UNTRACED);
 	attend(&trace, listener, &terminal, out[of_terminal], &status, &used);
+	trace_take_notes(&trace);
 	result.status = status;
 	result.out = all_of(out[0], &result.out_size);
 	result.err = question.one_stream ? result.out : all_of(out[1], &result.err_size);

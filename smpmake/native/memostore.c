@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,8 +24,9 @@ struct listed {
 };
 
 #define CHUNK 65536u
-#define BEFORE 32u   /* bytes of the chunk before, so that a word on the border is found */
-#define SMALL 16384u /* a smaller file is hashed as quickly as its hash is looked up */
+#define BEFORE 32u /* bytes of the chunk before, so that a word on the border is found */
+#define BUCKETS 4096u
+#define SLOTS 4u /* of a bucket */
 #define DAY (INT64_C(86400) * 1000000000)
 #define NAMES 1048576u /* bytes of a listing */
 
@@ -205,21 +207,71 @@ static uint32_t words_in(const char *text, size_t size)
 	return has;
 }
 
-/* What is known of a stamp. */
+/* What is known of a stamp: a slot of s/table, which is no more than a shortcut. */
 struct known {
-	unsigned char key[SHA256_SIZE]; /* of the stamp */
+	unsigned char boot[16];
+	struct memo_stamp stamp;
 	unsigned char hash[SHA256_SIZE];
 	uint64_t has, sum;
 };
 
-static void key_of_stamp(const struct memo *memo, const struct memo_stamp *stamp,
-                         unsigned char key[SHA256_SIZE])
+/* Opened once; -1 where there is none to be had.  Who writes beyond a limit gets a signal. */
+static int table_of(const struct memo *memo)
 {
-	struct sha256 sum;
-	sha256_begin(&sum);
-	sha256_add(&sum, memo->boot, sizeof memo->boot);
-	sha256_add(&sum, stamp, sizeof *stamp);
-	sha256_end(&sum, key);
+	static int table = -2;
+	char path[PATH_MAX];
+	struct stat info;
+	struct rlimit limit = {0, 0};
+	if (table != -2)
+		return table;
+	table = -1;
+	if (kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 ||
+	    limit.rlim_cur != RLIM_INFINITY)
+		return table;
+	strcpy(stpcpy(path, memo->folder), "/s/table");
+	for (int tries = 0; tries < 2; tries++) {
+		const int how = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+		table = (int)kernel(SYS_openat, AT_FDCWD, path, how, 0600);
+		if (table >= 0 && kernel(SYS_fstat, table, &info) == 0 && S_ISREG(info.st_mode) &&
+		    info.st_uid == (uid_t)kernel(SYS_geteuid)) {
+			note_use(table, &info);
+			return table;
+		}
+		if (table >= 0)
+			close(table);
+		table = -1;
+		if (tries == 0 && errno == ENOENT)
+			make_folder_of(path);
+		else
+			kernel(SYS_unlinkat, AT_FDCWD, path, 0);
+	}
+	return table;
+}
+
+static uint64_t sum_of(const struct known *known)
+{
+	return memo_sum(known, offsetof(struct known, sum));
+}
+
+/* Looks a stamp up; -1 where it is unknown.  `at`: where it is to be written. */
+static int look_up(int table, struct known *known, int64_t *at)
+{
+	struct known bucket[SLOTS];
+	const struct known *slot = bucket;
+	uint64_t number = memo_sum(known, offsetof(struct known, hash));
+	*at = (int64_t)(number % BUCKETS * sizeof bucket);
+	memset(bucket, 0, sizeof bucket);
+	kernel(SYS_pread64, table, bucket, sizeof bucket, *at);
+	for (; slot < bucket + SLOTS && slot->sum != 0; slot++)
+		if (memcmp(slot, known, offsetof(struct known, hash)) == 0 &&
+		    slot->sum == sum_of(slot)) {
+			*known = *slot;
+			return 0;
+		}
+	if (slot == bucket + SLOTS) /* of a full one any goes */
+		slot = bucket + number / BUCKETS % SLOTS;
+	*at += (slot - bucket) * (int64_t)sizeof *slot;
+	return -1;
 }
 
 static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
@@ -251,23 +303,16 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,
                  unsigned char hash[SHA256_SIZE], uint32_t *has)
 {
-	char place[PATH_MAX];
-	struct known known, *old;
+	struct known known = {.stamp = *stamp};
 	struct memo_stamp now;
 	struct stat info;
-	size_t size;
-	int is_settled = stamp->size >= SMALL && stamp->changed_ns < memo->now_ns - MEMO_SETTLED;
-	if (is_settled) {
-		key_of_stamp(memo, stamp, known.key);
-		old = (void *)memo_read(memo_place(memo, 's', known.key, place), sizeof known,
-		                        &size, 1);
-		if (old != NULL && size == sizeof known &&
-		    memcmp(old->key, known.key, SHA256_SIZE) == 0 &&
-		    old->sum == memo_sum(old, offsetof(struct known, sum))) {
-			memcpy(hash, old->hash, SHA256_SIZE);
-			*has = (uint32_t)old->has;
-			return 0;
-		}
+	int64_t at = 0;
+	int table = stamp->changed_ns < memo->now_ns - MEMO_SETTLED ? table_of(memo) : -1;
+	memcpy(known.boot, memo->boot, sizeof known.boot);
+	if (table >= 0 && look_up(table, &known, &at) == 0) {
+		memcpy(hash, known.hash, SHA256_SIZE);
+		*has = (uint32_t)known.has;
+		return 0;
 	}
 	int fd = (int)guarded(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
@@ -279,11 +324,11 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	memo_stamp_of(&info, &now);
 	failed = failed || !memo_same_stamp(&now, stamp);
 	close(fd);
-	if (!failed && is_settled) {
+	if (!failed && table >= 0) {
 		memcpy(known.hash, hash, SHA256_SIZE);
 		known.has = *has;
-		known.sum = memo_sum(&known, offsetof(struct known, sum));
-		memo_write(memo, place, &known, sizeof known);
+		known.sum = sum_of(&known);
+		kernel(SYS_pwrite64, table, &known, sizeof known, at);
 	}
 	return failed ? -1 : 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define OTHER_CALLS 0x40000000u /* x32's */
+#define RANDOM_OF_LIBC 32       /* bytes of a key from which more are made, since glibc 2.41 */
 
 /* A text in another process; -1 where it cannot be read, or is too long. */
 static int text_of(pid_t process, uint64_t address, char room[PATH_MAX])
@@ -165,8 +166,33 @@ static void note_program(struct trace *trace, pid_t process, const char *path)
 	trace->at_work[trace->at_work_count++] = process;
 }
 
+/* Where in `guarded` the process of a thread is, from `at` on. */
+static size_t guard_of(const struct trace *trace, size_t at, pid_t thread)
+{
+	while (at < trace->guarded_count && syscall(SYS_tgkill, trace->guarded[at], thread, 0) != 0)
+		at++;
+	return at;
+}
+
+/* Its process becomes another program, or none. */
+static void forget_guard(struct trace *trace, pid_t thread)
+{
+	size_t at = 0;
+	while ((at = guard_of(trace, at, thread)) < trace->guarded_count)
+		trace->guarded[at] = trace->guarded[--trace->guarded_count];
+}
+
+/* Of newer libcs every process asks for so many bytes, from which libc makes names of temporary
+ * files and the like; of a program that wants some its guard hears (hooks.def). */
+static void note_random(struct trace *trace, pid_t thread, uint64_t size)
+{
+	if (size != RANDOM_OF_LIBC || guard_of(trace, 0, thread) == trace->guarded_count)
+		trace_spoil(trace, MEMO_RANDOM);
+}
+
 static void note_end(struct trace *trace, pid_t process)
 {
+	forget_guard(trace, process);
 	for (size_t i = 0; i < trace->at_work_count; i++)
 		if (trace->at_work[i] == process)
 			trace->at_work[i] = trace->at_work[--trace->at_work_count];
@@ -242,7 +268,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 	}
 	switch (call->data.nr) {
 	case SYS_openat:
-		if (AT(FD(0), 1)) {
+		if (AT(FD(0), 1) && strcmp(path, trace->place) != 0) {
 			note_copying(trace, process, path, FD(2));
 			note_opening(trace, path, FD(2));
 		}
@@ -265,6 +291,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 			trace_look_at_link(trace, path);
 		return;
 	case SYS_execve:
+		forget_guard(trace, process);
 		if (AT(AT_FDCWD, 0)) {
 			trace_look_at(trace, path, 0, 1);
 			note_program(trace, process, path);
@@ -296,7 +323,8 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_getdents64:
 		if (link_of(process, FD(0), path) == 0) {
-			struct look *look = trace_look(trace, path, LISTS, 0);
+			int is_new;
+			struct look *look = trace_look(trace, path, LISTS, 0, &is_new);
 			if (look != NULL)
 				look->kind = MEMO_HAS_NAMES;
 		} else {
@@ -321,7 +349,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		note_reading(trace, process);
 		return;
 	case SYS_getrandom:
-		trace_spoil(trace, MEMO_RANDOM);
+		note_random(trace, process, A(1));
 		return;
 	case SYS_socket: /* by itself it reaches nobody */
 		if (A(0) != AF_UNIX)
@@ -386,6 +414,7 @@ int trace_serve(struct trace *trace, int listener)
 	memset(&call, 0, sizeof call);
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
 		return 0;
+	trace_take_notes(trace); /* what its process has looked at before */
 	if (trace->why == 0 || call.data.nr == SYS_exit_group)
 		note(trace, &call);
 	struct seccomp_notif_resp answer = {.id = call.id,

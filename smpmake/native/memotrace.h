@@ -7,6 +7,7 @@
 #ifndef SMPMAKE_MEMOTRACE_H
 #define SMPMAKE_MEMOTRACE_H
 
+#include "looks.h"
 #include "memo.h"
 
 #include <linux/audit.h>
@@ -23,9 +24,9 @@
 struct look {
 	char *path, *target;
 	uint16_t kind, flags;
-	int opened;     /* its content may have been read */
-	int way;        /* how it was looked at */
-	uint32_t group; /* memofile.c's */
+	int opened;   /* its content may have been read */
+	int way;      /* how it was looked at */
+	int is_exact; /* this is what the command itself saw, by its guard's note */
 	int is_hashed;
 	unsigned char hash[SHA256_SIZE]; /* of what it was then: it is young, or was changed */
 	struct stat info;
@@ -51,8 +52,10 @@ struct trace {
 	size_t look_count, look_room;
 	struct altered *altered;
 	size_t altered_count, altered_room;
-	uint32_t group_count;
-	uint32_t *places; /* of looks by their hash, one more than the index */
+	struct place {
+		uint32_t look; /* 1 + which it is; 0: none */
+		uint32_t sum;
+	} *places; /* of looks by their paths */
 	size_t place_count;
 	pid_t *at_work; /* programs that have begun and not ended by themselves */
 	size_t at_work_count, at_work_room;
@@ -62,11 +65,20 @@ struct trace {
 		pid_t process;
 		int fd;
 	} asking[ASKING];
+	pid_t *guarded; /* processes that have a guard, by its own word */
+	size_t guarded_count, guarded_room;
+	struct looks *notes; /* what guards note, or NULL */
+	uint64_t taken;      /* bytes of that which are in here */
+	char place[64];      /* where guards find it */
 };
 
 /* In the process that becomes the command: from here on its calls wait.  The listener, or -1. */
 int trace_me(void);
 void trace_begin(struct trace *trace, const struct memo_question *question);
+/* Makes what guards share with us (looks.h); without it all calls wait. */
+void trace_share(struct trace *trace);
+/* Takes over what they have noted so far. */
+void trace_take_notes(struct trace *trace);
 /* One call that waits at the listener; 0 where there was none. */
 int trace_serve(struct trace *trace, int listener);
 void trace_spoil(struct trace *trace, enum memo_why why);
@@ -77,12 +89,17 @@ int trace_named(const struct trace *trace, const char *path);
 /* ------------------------------------------------------------------ memolooks.c, for memotrace.c
  */
 
-enum look_way { LOOKS = 0, READS_LINK = 1, LISTS = 2, OPENS = 3 };
-
 /* Room for one more. */
 void *trace_grown(void *items, size_t count, size_t *room, size_t size);
-/* A new place for a look; NULL where there was one. */
-struct look *trace_look(struct trace *trace, const char *path, int way, int flags);
+/* Where a path was looked at in that way, or NULL. */
+struct look *trace_find(const struct trace *trace, const char *path, int way, int flags);
+/* The place of a look, NULL where there is no room; `is_new`: there was none. */
+struct look *trace_look(struct trace *trace, const char *path, int way, int flags, int *is_new);
+/* What `look->info` says, or errno: what it is, and whether that spoils the trace. */
+void trace_judge(struct trace *trace, struct look *look, int failed);
+int trace_is_of_clock(const char *path);
+/* What was changed since then may change again and have the same times. */
+int64_t trace_young_ns(const struct trace *trace);
 void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens);
 void trace_look_at_link(struct trace *trace, const char *path);
 /* `keeps`: what is there may stay, or be read; else what is opened is cut to nothing. */

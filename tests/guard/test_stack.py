@@ -163,6 +163,7 @@ _TYPED = {
     "const char *mode": '"r"',
     "char *path": "template",
     "char *to": "room",
+    "void *to": "room",
 }
 _NAMED = {
     **dict.fromkeys(("dir", "to_dir"), "AT_FDCWD"),
@@ -179,6 +180,7 @@ _NAMED = {
     "size": "100",
     "room": "4096",
     "depth": "5",
+    "most": "7",
     "options": "16",
     "file": "stdin",
     "fd": "3",

@@ -20,6 +20,7 @@ _SOURCES = Path(native.__file__).parent / "guard"
 _DRIVER = """
 #include "program.c"
 #include "pages.c"
+#include "looks.c"
 #include <stdio.h>
 static const uint64_t nothing[sizeof(struct board) / 8]; /* is pending */
 struct guard guard = {.board = (const struct board *)nothing};

@@ -78,7 +78,9 @@ def test_damages_are_misses(remembered: Remembered, kind: str, name: str) -> Non
     fill(remembered, BIG)
     expected = (remembered.folder / "conftest.o").read_bytes()
     damaged = [
-        path for path, _ in memo.files_of(remembered.store) if path.parent.parent.name == kind
+        path
+        for path, _ in memo.files_of(remembered.store)
+        if path.relative_to(remembered.store).parts[0] == kind
     ]
     assert damaged
     for path in damaged:

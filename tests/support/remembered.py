@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import struct
 import subprocess
 import time
 from collections.abc import Callable
@@ -20,6 +21,12 @@ from tests.support.space import Space
 #: Past this a file is no longer young for smpmake (MEMO_TICK), ns.
 _YOUNG: Final = 20_000_000
 _WORD: Final = 1 << 64
+
+
+#: From glibc 2.41 on every process draws random numbers; only a guard knows what for.
+NEEDS_A_GUARD: Final = [
+    int(number) for number in (os.confstr("CS_GNU_LIBC_VERSION") or "").split()[-1].split(".")
+] >= [2, 41]
 
 
 class Ran(NamedTuple):
@@ -48,9 +55,16 @@ def settle(folder: Path) -> None:
 
 
 class Remembered:
-    """`folder` is where commands run; `store` is what they share."""
+    """`folder` is where commands run; `store` is what they share; `guarded`: with our library."""
 
-    def __init__(self, root: Path, store: Path | None = None, mode: str = "on") -> None:
+    def __init__(
+        self,
+        root: Path,
+        store: Path | None = None,
+        mode: str = "on",
+        *,
+        guarded: bool = NEEDS_A_GUARD,
+    ) -> None:
         self.root = root
         self.folder = root / "build"
         self.store = store or root / "store"
@@ -76,6 +90,12 @@ class Remembered:
             variables.MEMO: f"{mode}:{time.time_ns()}:tests:{self.store}",
             variables.MEMORUN: native.program("memo"),
         }
+        if guarded:
+            self._ours |= {
+                variables.GUARD: native.guard(),
+                variables.SHIMS: self._shims,
+                "LD_PRELOAD": native.guard(),
+            }
 
     def close(self) -> None:
         """The session is over."""
@@ -85,7 +105,10 @@ class Remembered:
         """What a command gets."""
         found = {**self.plain, **given}
         if through_shims:
+            others = found.get("LD_PRELOAD")
             found.update(self._ours)
+            if others is not None:
+                found["LD_PRELOAD"] = ":".join(filter(None, [self._ours.get("LD_PRELOAD"), others]))
             found["PATH"] = f"{self._shims}:{found['PATH']}"
         return found
 
@@ -161,3 +184,42 @@ def forge(entry: Path, where: slice, value: bytes) -> None:
     data[where] = value
     data[_SUM] = total(bytes(data[_SUM.stop :])).to_bytes(8, "little")
     entry.write_bytes(data)
+
+
+#: A kind of fact (enum memo_kind).
+IS_ABSENT: Final = 1
+
+
+class Fact(NamedTuple):
+    """What a command was seen to find (struct memo_fact)."""
+
+    kind: int
+    flags: int
+    path: str
+    target: str
+    mode: int
+    more: int
+    stamp: tuple[int, ...]
+    hash: bytes
+
+
+_FACT: Final = struct.Struct("<IHHIIQ5Q32sII")
+_FACTS: Final = _HEAD + 48
+
+
+def facts_of(entry: Path) -> tuple[set[Fact], set[frozenset[str]]]:
+    """Those of a question's newest entry, and which paths led to one file or folder."""
+    data = entry.read_bytes()
+    at = _FACTS
+    found: set[Fact] = set()
+    groups: dict[int, set[str]] = {}
+    for _ in range(int.from_bytes(data[_HEAD + 4 : _HEAD + 8], "little")):
+        size, kind, flags, group, mode, more, *rest = _FACT.unpack_from(data, at)
+        stamp, (digest, length, _) = tuple(rest[:5]), rest[5:]
+        texts = data[at + _FACT.size : at + size]
+        target = texts[length:].split(b"\0")[0]
+        path = os.fsdecode(texts[: length - 1])
+        found.add(Fact(kind, flags, path, os.fsdecode(target), mode, more, stamp, digest))
+        groups.setdefault(group, set()).add(path)
+        at += size
+    return found, {frozenset(paths) for group, paths in groups.items() if group}

@@ -4,6 +4,7 @@
 #include "intents.h"
 #include "kernel.h"
 #include "libc.h"
+#include "looks.h"
 #include "pages.h"
 #include "view.h"
 
@@ -13,6 +14,7 @@
 #include <linux/stat.h>
 
 extern int fileno(void *file);
+extern void *fdopen(int fd, const char *mode);
 extern int fclose(void *file);
 
 typedef long function(long, long, long, long, long, long);
@@ -42,9 +44,34 @@ struct opened {
 	long result;
 };
 
+/* Whether the call opens a file as noted_open does, whose mode says no more than its flags do. */
+static int is_noted(const struct call *call, int is_stream)
+{
+	const char *mode = is_stream ? (const char *)call->words[1] : "r";
+	return looks_are_noted() && !WRITES(call->flags) && call->number != SYS_openat2 &&
+	       (strcmp(mode, "r") == 0 || strcmp(mode, "rb") == 0) && libc_is_alone();
+}
+
+/* A stream of a file that has been opened to be read. */
+static long stream_of(int fd)
+{
+	void *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+	if (fd >= 0 && stream == NULL) {
+		int why = errno;
+		kernel(SYS_close, fd);
+		errno = why;
+	}
+	return (long)stream;
+}
+
 static void try(struct opened *opened, const struct call *call, const char *path)
 {
-	opened->result = call_with(call, path);
+	if (path == NULL && is_noted(call, opened->is_stream)) {
+		int fd = noted_open(call->dir, call->path, call->flags);
+		opened->result = opened->is_stream ? stream_of(fd) : fd;
+	} else {
+		opened->result = call_with(call, path);
+	}
 	if (!opened->is_stream)
 		opened->fd = (int)opened->result;
 	else
@@ -253,19 +280,31 @@ int show_statx(void *to, const struct wire_guard_answer *answer)
 
 /* ------------------------------------------------------------------ looking */
 
+/* The look itself. */
+static int look_with(const struct call *call, void *plain, const char *elsewhere)
+{
+	if (elsewhere == NULL && looks_are_noted() && libc_is_alone()) {
+		if (plain != NULL)
+			return noted_stat(call->dir, call->path, plain, call->flags);
+		if (call->function == (void *)(uintptr_t)libc.access)
+			return noted_access(call->dir, call->path, (int)call->words[1]);
+	}
+	return (int)call_with(call, elsewhere);
+}
+
 /* The look once something may be pending, or kept, of that name. */
 static SLOW int look_seen(const struct call *call, int dir, const char *path, show_answer *show,
-                          void *to)
+                          void *to, void *plain)
 {
 	struct wire_guard_answer answer;
 	ANY_PAGE(elsewhere);
 	if (guard.is_make ? guard_pretends(dir, path, &answer)
 	                  : !finds(dir, path, &elsewhere, &answer))
 		return show(to, &answer);
-	int result = (int)call_with(call, elsewhere);
+	int result = look_with(call, plain, elsewhere);
 	if (result != 0 && elsewhere == NULL && guard.trace != NULL && errno == ENOENT &&
 	    view_of_named(dir, path, &elsewhere) == ELSEWHERE) /* gone meanwhile */
-		result = (int)call_with(call, elsewhere);
+		result = look_with(call, plain, elsewhere);
 	if (result == 0 && elsewhere == NULL && guard_folder(dir, path, &answer))
 		show(to, &answer);
 	return result;
@@ -277,7 +316,7 @@ int look_at(const struct call *call, show_answer *show, void *to, void *plain)
 	int dir = call->dir;
 	const char *path = call->path;
 	if (guard_quiet()) {
-		int result = (int)call_with(call, NULL);
+		int result = look_with(call, plain, NULL);
 		note_look(result, dir, path);
 		return result;
 	}
@@ -291,10 +330,10 @@ int look_at(const struct call *call, show_answer *show, void *to, void *plain)
 		if (found <= 0)
 			return found;
 		if (turn.nameless) {
-			found = (int)call_with(call, NULL);
+			found = look_with(call, plain, NULL);
 			if (is_plain(turn, found == 0, -1, call->dir, call->path))
 				return found;
 		}
 	}
-	return look_seen(call, dir, path, show, to);
+	return look_seen(call, dir, path, show, to, plain);
 }

@@ -50,6 +50,7 @@ enum variable {
 struct guard {
 	const struct board *board; /* never NULL: without a session it is an empty one */
 	struct trace *trace;       /* where this job's reads and writes are noted, or NULL */
+	struct looks *looks;       /* where the looks of a command are noted that is traced */
 	uint32_t command;          /* what process of which command we are, 0: the driver */
 	uint32_t unguarded;        /* the nearest process above without a guard, 0: none */
 	int active;                /* there is a session */

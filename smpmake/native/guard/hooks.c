@@ -9,6 +9,7 @@
 #include "intents.h"
 #include "kernel.h"
 #include "libc.h"
+#include "looks.h"
 #include "pages.h"
 
 #include <dlfcn.h>

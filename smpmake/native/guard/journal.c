@@ -7,6 +7,7 @@
 #include "asking.h"
 #include "kernel.h"
 #include "log.h"
+#include "looks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ void undo_opened(int fd)
 	int before = errno;
 	struct undo_head *h = undo_head();
 	struct statx info;
-	if (h != NULL && kernel(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &info) == 0) {
+	if (h != NULL && kernel_unseen(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &info) == 0) {
 		uint32_t at = __atomic_fetch_add(&next_fresh, 1, __ATOMIC_RELAXED) % FRESH;
 		__atomic_store_n(&fresh[at].file, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&fresh[at].issues, issues_of(h), __ATOMIC_RELEASE);
@@ -141,7 +142,8 @@ static int copy_to(const char *path, const char *to)
 static int has_gone(const char *path)
 {
 	struct statx info;
-	return kernel(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) != 0 &&
+	return kernel_unseen(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) !=
+	           0 &&
 	       (errno == ENOENT || errno == ENOTDIR);
 }
 
@@ -300,7 +302,7 @@ void undo_link(int from_dir, const char *from, int to_dir, const char *to, int f
 	CHANGE(c);
 	int how = (flags & AT_EMPTY_PATH) | (flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW);
 	if (undo_look(&c, to_dir, to, AT_SYMLINK_NOFOLLOW) && !c.there &&
-	    kernel(SYS_statx, from_dir, from, how, STATX_BASIC_STATS, &c.info) == 0) {
+	    kernel_unseen(SYS_statx, from_dir, from, how, STATX_BASIC_STATS, &c.info) == 0) {
 		c.there = 1;
 		c.kind = UNDO_NEW;
 		undo_write(&c, nothing);

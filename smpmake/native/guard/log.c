@@ -4,6 +4,7 @@
 #include "log.h"
 #include "asking.h"
 #include "kernel.h"
+#include "looks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +94,7 @@ static int64_t folder_time(char *path)
 	struct statx info;
 	char *slash = strrchr(path, '/'), after = slash[1];
 	slash[1] = '\0';
-	long failed = kernel(SYS_statx, AT_FDCWD, path, 0, STATX_MTIME, &info);
+	long failed = kernel_unseen(SYS_statx, AT_FDCWD, path, 0, STATX_MTIME, &info);
 	slash[1] = after;
 	return failed ? 0 : NS_OF(info.stx_mtime);
 }
@@ -169,7 +170,7 @@ static int has_no_folder(int dir, const char *path)
 {
 	struct statx info;
 	return *path != '/' && strstr(path, "..") == NULL &&
-	       kernel(SYS_statx, dir, "", AT_EMPTY_PATH, STATX_NLINK, &info) == 0 &&
+	       kernel_unseen(SYS_statx, dir, "", AT_EMPTY_PATH, STATX_NLINK, &info) == 0 &&
 	       info.stx_nlink == 0;
 }
 
@@ -193,7 +194,8 @@ int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 		undo_lose(c->head);
 		return 0;
 	}
-	if (kernel(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) == 0)
+	if (kernel_unseen(SYS_statx, dir, path, flags, STATX_BASIC_STATS | STATX_BTIME, &c->info) ==
+	    0)
 		c->there = 1;
 	else if (errno != ENOENT)
 		return 0;

@@ -2,6 +2,7 @@
 #include "lookup.h"
 #include "folder.h"
 #include "kernel.h"
+#include "looks.h"
 #include "pages.h"
 
 #include <linux/fcntl.h>
@@ -86,7 +87,7 @@ static enum keyed key_of(int dir, const char *path, struct key *k)
 	const char *folder = folder_of(path, room);
 	if (folder == NULL)
 		return NO_KEY;
-	if (kernel(SYS_newfstatat, dir, folder, &info, 0) != 0)
+	if (noted_stat(dir, folder, &info, 0) != 0)
 		return errno == ENOENT || errno == ENOTDIR ? NO_FOLDER : NO_KEY;
 	k->device = info.st_dev;
 	k->inode = info.st_ino;
@@ -175,21 +176,19 @@ static int tells(const struct key *k, uint32_t hash, struct wire_guard_answer *a
 static int may_come_back(int dir, const char *path)
 {
 	struct stat info;
-	return guard.board->unknown > 0 && kernel(SYS_newfstatat, dir, path, &info, 0) < 0 &&
-	       errno == ENOENT;
+	return guard.board->unknown > 0 && noted_stat(dir, path, &info, 0) < 0 && errno == ENOENT;
 }
 
 int is_nothing(int dir, const char *path)
 {
 	struct stat info;
-	return kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0 &&
-	       errno == ENOENT;
+	return noted_stat(dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
 int is_link(int dir, const char *path)
 {
 	char target[1];
-	return kernel(SYS_readlinkat, dir, path, target, 1) >= 0;
+	return noted_readlink(dir, path, target, 1) >= 0;
 }
 
 enum output output_at(int dir, const char *path, struct wire_guard_answer *told)

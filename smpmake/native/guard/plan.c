@@ -4,6 +4,7 @@
 #include "environment.h"
 #include "intents.h"
 #include "kernel.h"
+#include "looks.h"
 #include "pages.h"
 #include "program.h"
 #include "tools.h"
@@ -209,9 +210,8 @@ static const char *search_for(struct plan *plan, const char *name)
 			char *at = mempcpy(plan->at, path, length);
 			at = stpcpy(stpcpy(at, length > 0 ? "/" : "./"), name);
 			reads(plan->dir, plan->at);
-			if (kernel(SYS_newfstatat, plan->dir, plan->at, &info, 0) == 0 &&
-			    S_ISREG(info.st_mode) &&
-			    kernel(SYS_faccessat, plan->dir, plan->at, X_OK) == 0) {
+			if (noted_stat(plan->dir, plan->at, &info, 0) == 0 &&
+			    S_ISREG(info.st_mode) && noted_access(plan->dir, plan->at, X_OK) == 0) {
 				errno = before;
 				return ended(plan, at);
 			}

@@ -2,6 +2,7 @@
 #include "guard.h"
 #include "intents.h"
 #include "kernel.h"
+#include "looks.h"
 #include "pages.h"
 
 #include <elf.h>
@@ -90,7 +91,7 @@ static struct nature nature_in(char *head, char *name, int dir, const char *path
 	struct nature nature = {.takes_guard = 1};
 	struct start file = {.head = head};
 	for (int depth = 0; depth < HEADS; depth++) {
-		file.fd = (int)kernel(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		file.fd = noted_open(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (file.fd < 0)
 			break; /* not there, or not to be read: exec will say so */
 		long size = kernel(SYS_pread64, file.fd, file.head, HEAD - 1, 0);

@@ -1,6 +1,7 @@
 /* The constructor: what the process is, and what it is part of. */
 #include "guard.h"
 #include "kernel.h"
+#include "looks.h"
 #include "notes.h"
 #include "pages.h"
 #include "tokens.h"
@@ -19,7 +20,7 @@
 
 /* What is said to this process alone, beside the variables of the session. */
 struct said {
-	char *caller, *unguarded, *recipe; /* the values */
+	char *caller, *unguarded, *recipe, *looks; /* the values */
 };
 
 /* The copies, and where there is room for those that are too long for it. */
@@ -75,6 +76,8 @@ static int read_environment(char **env, struct said *said)
 		else if (said->recipe == NULL &&
 		         (value = value_behind(*env, OURS "RECIPE")) != NULL)
 			said->recipe = value;
+		else if (said->looks == NULL && (value = value_behind(*env, OURS "LOOKS")) != NULL)
+			said->looks = value;
 		else
 			take_variable(*env, &used);
 	}
@@ -176,8 +179,9 @@ void guard_begin(int argc, char **argv, char **env)
 {
 	int before = errno;
 	(void)argc;
-	struct said said = {NULL, NULL, NULL};
+	struct said said = {.caller = NULL};
 	if (read_environment(env, &said) == 0) {
+		looks_begin(said.looks);
 		const struct board *board =
 		    mapped(guard.values[V_BOARD], 0, sizeof(struct board), PROT_READ);
 		if (board != NULL && board->magic == BOARD_MAGIC &&

@@ -1,6 +1,7 @@
 #include "tools.h"
 #include "guard.h"
 #include "kernel.h"
+#include "looks.h"
 #include "lookup.h"
 #include "pages.h"
 #include "program.h"
@@ -39,7 +40,7 @@ static int has_shim(const char *name, char shim[SHIM_SIZE])
 	if (*name == '\0' || strlen(shims) + strlen(name) + 2 > SHIM_SIZE)
 		return 0;
 	strcpy(stpcpy(stpcpy(shim, shims), "/"), name);
-	return kernel(SYS_faccessat, AT_FDCWD, shim, X_OK) == 0;
+	return kernel_unseen(SYS_faccessat, AT_FDCWD, shim, X_OK) == 0;
 }
 
 int reads_makefiles(const char *name)
@@ -150,7 +151,7 @@ int goes_to_shim(const char *path, char *const *argv, char *shim, char *real)
 	if (!line && (!is_tools_path(path) || is_build(name, argv)))
 		return 0;
 	if ((!line && is_unconcerned(name, argv)) || !has_shim(line ? ".line" : name, shim) ||
-	    kernel(SYS_faccessat, AT_FDCWD, path, X_OK) != 0)
+	    noted_access(AT_FDCWD, path, X_OK) != 0)
 		return 0;
 	if (*path != '/' &&
 	    ((folder = pages_take(PATH_MAX)) == NULL || kernel(SYS_getcwd, folder, PATH_MAX) < 0))

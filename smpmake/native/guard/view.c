@@ -5,6 +5,7 @@
 #include "asking.h"
 #include "concern.h"
 #include "kernel.h"
+#include "looks.h"
 #include "lookup.h"
 #include "pages.h"
 
@@ -59,7 +60,7 @@ static SLOW enum view look(int fd, int dir, const char *path, char **elsewhere)
 {
 	struct statx info;
 	int64_t issued = guard.trace->issued_ns;
-	long failed = fd >= 0 ? kernel(SYS_statx, fd, "", AT_EMPTY_PATH, AGE, &info)
+	long failed = fd >= 0 ? kernel_unseen(SYS_statx, fd, "", AT_EMPTY_PATH, AGE, &info)
 	                      : kernel(SYS_statx, dir, path, 0, AGE, &info);
 	if (failed != 0 || S_ISDIR(info.stx_mode) || NS_OF(info.stx_ctime) < issued ||
 	    is_own_input(dir, path) || is_own(dir, path))
@@ -98,7 +99,7 @@ int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
 		return 1; /* it would not help to wait, and a signal comes once */
 	int looks_for_links = !found || guard.board->versions > 0;
 	int plain = found ? (fd >= 0 ? kernel(SYS_fstat, fd, &info)
-	                             : kernel(SYS_newfstatat, dir, path, &info, 0)) == 0 &&
+	                             : noted_stat(dir, path, &info, 0)) == 0 &&
 	                        is_settled(&info)
 	                  : before == ENOENT;
 	plain = plain && !(looks_for_links && is_link(dir, path)) && turns() == turn.number;
@@ -121,7 +122,7 @@ int look_plainly(struct turn turn, int dir, const char *path, int flags, void *t
 	if (to == NULL)
 		return 1;
 	/* Into the caller's own: it may be no memory. */
-	int found = kernel(SYS_newfstatat, dir, path, to, flags | AT_SYMLINK_NOFOLLOW) == 0;
+	int found = noted_stat(dir, path, to, flags | AT_SYMLINK_NOFOLLOW) == 0;
 	int plain = found ? !S_ISLNK(info->st_mode) && is_settled(info) : errno == ENOENT;
 	if (plain && turns() == turn.number) {
 		errno = found ? before : ENOENT;
@@ -134,9 +135,8 @@ int look_plainly(struct turn turn, int dir, const char *path, int flags, void *t
 int is_same(int fd, int dir, const char *path)
 {
 	struct stat open, now;
-	return kernel(SYS_fstat, fd, &open) == 0 &&
-	       kernel(SYS_newfstatat, dir, path, &now, 0) == 0 && open.st_ino == now.st_ino &&
-	       open.st_dev == now.st_dev;
+	return kernel(SYS_fstat, fd, &open) == 0 && noted_stat(dir, path, &now, 0) == 0 &&
+	       open.st_ino == now.st_ino && open.st_dev == now.st_dev;
 }
 
 enum view view_of_named(int dir, const char *path, char **elsewhere)

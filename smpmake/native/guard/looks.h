@@ -1,0 +1,39 @@
+/* Looks of a process whose command is traced, noted here instead of by the tracer (../looks.h). */
+#ifndef SMPMAKE_GUARD_LOOKS_H
+#define SMPMAKE_GUARD_LOOKS_H
+
+#include "../looks.h"
+#include "guard.h"
+#include "kernel.h"
+
+/* `place` is what the tracer has said, or NULL. */
+void looks_begin(const char *place);
+
+static inline int looks_are_noted(void)
+{
+	return guard.looks != NULL && !is_inert();
+}
+
+/* These are the system calls of their names for looking and reading alone.  What cannot be noted
+ * the tracer is told of, as it is of any other call. */
+int noted_stat(int dir, const char *path, struct stat *info, int flags);
+int noted_access(int dir, const char *path, int mode);
+int noted_open(int dir, const char *path, int flags);
+long noted_readlink(int dir, const char *path, char *to, size_t size);
+
+/* The program is about to be given random numbers.  libc's own, for the names of temporary files
+ * and for its heap, do not come by here. */
+static inline void looks_draw(void)
+{
+	if (guard.looks != NULL)
+		__atomic_store_n(&guard.looks->random, 1, __ATOMIC_RELAXED);
+}
+
+/* What the tracer need not know: calls about the session's own files. */
+#define kernel_unseen(...) UNSEEN_CALL(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define UNSEEN_CALL(number, a, b, c, d, e, ...)                                                    \
+	looks_unseen(number, KERNEL_WORD(a), KERNEL_WORD(b), KERNEL_WORD(c), KERNEL_WORD(d),       \
+	             KERNEL_WORD(e))
+long looks_unseen(long number, long a, long b, long c, long d, long e);
+
+#endif
