@@ -70,9 +70,6 @@ struct guard {
 };
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
-/* Part of a file, shared with all who map it; NULL where it is not there, or too short. */
-void *mapped(const char *path, uint64_t at, size_t size, int protection);
-
 /* The whole "NAME=value" of an environment, or NULL.  Our constructor comes before libc's, whose
  * getenv(3) knows nothing yet. */
 char *variable_of(char **env, const char *name);

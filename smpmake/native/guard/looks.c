@@ -19,6 +19,21 @@ long looks_unseen(long number, long a, long b, long c, long d, long e)
 	return result;
 }
 
+void *mapped(const char *path, uint64_t at, size_t size, int protection)
+{
+	struct stat info;
+	int fd = (int)kernel_unseen(SYS_openat, AT_FDCWD, path,
+	                            (protection & PROT_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	void *memory = MAP_FAILED;
+	/* A file that is too short would kill us when it is read. */
+	if (kernel(SYS_fstat, fd, &info) == 0 && (uint64_t)info.st_size >= at + size)
+		memory = (void *)kernel(SYS_mmap, NULL, size, protection, MAP_SHARED, fd, at);
+	kernel(SYS_close, fd);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
 /* What of the system tells of itself: the tracer has rules for that. */
 static int is_strange(const char *path)
 {

@@ -34,6 +34,8 @@ static inline void looks_draw(void)
 #define UNSEEN_CALL(number, a, b, c, d, e, ...)                                                    \
 	looks_unseen(number, KERNEL_WORD(a), KERNEL_WORD(b), KERNEL_WORD(c), KERNEL_WORD(d),       \
 	             KERNEL_WORD(e))
+/* Part of such a file, shared with all who map it; NULL where it is not there, or too short. */
+void *mapped(const char *path, uint64_t at, size_t size, int protection);
 long looks_unseen(long number, long a, long b, long c, long d, long e);
 
 #endif
