@@ -19,7 +19,10 @@ MEMO = ("memo.c", "memofacts.c", "memostore.c", "sha256.c", "inherited.c")
 #: Each program's sources, beside what all share.
 PROGRAMS = {
     "shim": ("shim.c", "unasked.c", "context.c", "invocation.c", "memokeep.c", *MEMO),
-    "memo": ("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c", *MEMO),
+    "memo": (
+        *("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c"),
+        *("memoremote.c", "memokeep.c", *MEMO),
+    ),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),

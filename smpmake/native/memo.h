@@ -154,7 +154,8 @@ int memo_is_deserted(int fd);
 int memo_tell_text(int fd, const char *text, size_t size);
 
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
- * could not be.  memorun.c's are "s", it is remembered now; "n REASON", it is not; with
+ * could not be; "r REASON" where others had it, and it was given back in spite of that reason.
+ * memorun.c's are "s", it is remembered now; "n REASON", it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
 void memo_tell(const struct memo *memo, const char *line, size_t size);
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number);

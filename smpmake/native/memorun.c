@@ -5,6 +5,7 @@
  * command has ended.  Nothing that goes wrong with remembering is the command's business.
  */
 #include "memofile.h"
+#include "memoremote.h"
 #include "memotrace.h"
 
 #include <errno.h>
@@ -208,6 +209,8 @@ int main(int argc, char **argv)
 		goto plainly;
 	if (question.memo.mode == MEMO_CHECK)
 		known = memo_find(&question, &why);
+	else if ((status = memo_ask_others(&question)) >= 0)
+		return status;
 	int out[2] = {memfd_create("out", MFD_CLOEXEC), -1};
 	out[1] = question.one_stream ? out[0] : memfd_create("err", MFD_CLOEXEC);
 	if (out[0] < 0 || out[1] < 0)
@@ -241,6 +244,8 @@ int main(int argc, char **argv)
 	}
 	if (!question.one_stream)
 		write_all(2, result.err, result.err_size);
+	if (why == 0 && question.memo.mode == MEMO_ON)
+		memo_offer(&question);
 	end_as(status);
 plainly:
 	execve(program, words, environ);

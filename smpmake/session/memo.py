@@ -15,11 +15,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smpmake import folders, native, variables
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import layout
+
+if TYPE_CHECKING:
+    from smpmake.session.memo_remote import Exchanged, Remote
 
 #: The session's file to which shims append a line for each command.
 TOLD: Final = "memo"
@@ -72,12 +75,14 @@ class Told:
     """What shims have told of a session.
 
     hits, saved_us  results given back, and the CPU time that they took when they were made.
+    remote   those of them that another machine had made.
     misses   commands that ran, by reason; `unkept` those whose results are not remembered.
     stored   how many results are remembered now; `same` those that --memo=check found unchanged.
     differences  of the others: the command, what is different, an input that may explain it.
     """
 
     hits: int = 0
+    remote: int = 0
     saved_us: int = 0
     stored: int = 0
     same: int = 0
@@ -109,6 +114,16 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
     }
 
 
+def begin_remote(url: str, session: Path, *, pushes: bool) -> Remote | None:
+    """What talks to a server for a session; None where there can be nothing."""
+    from smpmake.session.memo_remote import Remote
+
+    try:
+        return Remote(url, session, folder(), pushes=pushes)
+    except (OSError, RuntimeError, folders.NoHomeError):
+        return None
+
+
 def told_in(session: Path) -> Told:
     """What its shims have told so far; nothing where no results are remembered."""
     told = Told()
@@ -123,6 +138,9 @@ def told_in(session: Path) -> Told:
             told.saved_us += int(rest)
         elif letter == "m" and rest.isdigit():
             told.misses[int(rest)] += 1
+        elif letter == "r" and rest.isdigit():
+            told.remote += 1
+            told.misses[int(rest)] -= 1
         elif letter == "n" and rest.isdigit():
             told.unkept[int(rest)] += 1
         elif letter == "s":
@@ -148,19 +166,22 @@ def notices(told: Told) -> Iterator[str]:
 # ---------------------------------------------------------------------- the store
 
 
-def settle(session: Path) -> None:
-    """At a session's end: counts what it has saved, and makes room in the store."""
+def settle(session: Path, exchanged: Exchanged | None = None) -> None:
+    """At a session's end: counts what it has saved, and makes room in the store.
+
+    exchanged  with a server, if the session had one.
+    """
     told = told_in(session)
     if not (told.hits or told.misses or told.stored):
         return
     with contextlib.suppress(OSError, SmpmakeError, ValueError):
         store = folder()
-        _count(store, told)
-        if told.stored:
+        _count(store, told, exchanged)
+        if told.stored or told.remote:
             clean(store, MOST_BYTES)
 
 
-def _count(store: Path, told: Told) -> None:
+def _count(store: Path, told: Told, exchanged: Exchanged | None) -> None:
     counts = counts_of(store)
     today = int(time.time()) // _DAY
     days = counts["days"]
@@ -171,9 +192,11 @@ def _count(store: Path, told: Told) -> None:
     counts["last"] = {
         "hits": told.hits,
         "saved_us": told.saved_us,
-        "misses": {str(why): count for why, count in told.misses.items()},
+        "misses": {str(why): count for why, count in told.misses.items() if count > 0},
         "unkept": {str(why): count for why, count in told.unkept.items()},
     }
+    if exchanged is not None:
+        counts["last"]["remote"] = {"hits": told.remote, **exchanged.document()}
     fresh = store / f"{_COUNTS}.{os.getpid()}"
     fresh.write_text(json.dumps(counts))
     fresh.replace(store / _COUNTS)
