@@ -193,8 +193,8 @@ OPTIONS: Final = (
     Option(
         "memo_remote",
         "text",
-        "With --memo=on, also ask the server at URL for results that other machines remember.  You"
-        " trust whoever may write to that server.",
+        "With --memo=on, also ask the server at URL for results that other machines remember.  Each"
+        " machine that can write there can change what your programs do.",
         default="off",
         words=("--memo-remote",),
         variables=("SMPMAKE_MEMO_REMOTE",),
@@ -208,7 +208,6 @@ OPTIONS: Final = (
         "memo_push",
         "flag",
         "Also send this build's results to the server of --memo-remote.",
-        default="--no-memo-push",
         words=("--memo-push",),
         off=("--no-memo-push",),
         variables=("SMPMAKE_MEMO_PUSH",),

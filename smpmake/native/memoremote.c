@@ -75,7 +75,7 @@ static int get(int fd, void *data, size_t size, int64_t end_ms)
 }
 
 /* Commands of one tool that do the same with it; checks are short. */
-static void sort_of(const struct memo_question *q, char sort[32])
+static void note_alike(const struct memo_question *q, char alike[32])
 {
 	const char *name = strrchr(q->program, '/');
 	const char *does = "", *check = "";
@@ -86,8 +86,8 @@ static void sort_of(const struct memo_question *q, char sort[32])
 		if (strncmp(*word, "conftest", 8) == 0)
 			check = " check";
 	}
-	memset(sort, 0, 32);
-	snprintf(sort, 32, "%.16s%.2s%s", name != NULL ? name + 1 : q->program, does, check);
+	memset(alike, 0, 32);
+	snprintf(alike, 32, "%.16s%.2s%s", name != NULL ? name + 1 : q->program, does, check);
 }
 
 /* ------------------------------------------------------------------ what is believed */
@@ -353,7 +353,7 @@ int memo_ask_others(const struct memo_question *q)
 	asking.fd = reach(&q->memo);
 	if (asking.fd < 0)
 		return -1;
-	sort_of(q, asking.ask.sort);
+	note_alike(q, asking.ask.alike);
 	const struct memo_entry *entry = found_by(&asking, q, &why);
 	if (entry != NULL) {
 		strcpy(stpcpy(board, q->memo.session), "/board"); /* a socket's name is short */
@@ -404,7 +404,7 @@ void memo_offer(const struct memo_question *q)
 	char *data = fd >= 0 ? stored(q, &size) : NULL;
 	if (data != NULL && (entry = next_entry(data, size, &at)) != NULL) {
 		memcpy(ask.hash, q->key, SHA256_SIZE);
-		sort_of(q, ask.sort);
+		note_alike(q, ask.alike);
 		ask.cpu_us = entry->cpu_us;
 		int is_shared = may_be_shared(q, entry);
 		begin(&making, q);

@@ -28,7 +28,7 @@ struct remote_ask {
 	uint64_t size;     /* of a content; or of the question's file, which lies behind them */
 	uint64_t cpu_us;   /* of the command */
 	char hash[32];     /* of the question or the content */
-	char sort[32];     /* of the command: they are thought to take equally long */
+	char alike[32];    /* the same of commands that take about as long */
 };
 
 struct remote_content {

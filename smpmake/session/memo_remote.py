@@ -7,12 +7,11 @@ long: a command waits two seconds at most, and a server that fails three times i
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import queue
 import socket
-import statistics
-import threading
 import time
 from collections import deque
 from dataclasses import asdict, dataclass
@@ -38,7 +37,7 @@ _LONG: Final = 100_000
 _TRIED: Final = 5  # as many of a kind are asked for before anything is known of it
 _LAST: Final = 31  # answers whose times count
 _SEND_PATIENCE: Final = 5.0  # s for each step of a sending
-_TO_HEAR: Final = 1.0  # s for what commands have still to say
+_TO_HEAR: Final = 1.0  # s for a command to say something
 _END: Final = 0  # a kind of ask that no command has
 _AT_THE_END: Final = 5.0  # s for what is still to be sent
 _SLOW: Final = f"it took more than {layout.REMOTE_MS // 1000} s"
@@ -78,27 +77,28 @@ class Worth:
     """Whether to ask: that costs a while, which a command may not take itself."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = _thread.allocate_lock()
         self._answers: deque[float] = deque(maxlen=_LAST)
-        self._costs: dict[bytes, tuple[int, int]] = {}  # how many of a sort, and all their CPU time
+        self._costs: dict[bytes, tuple[int, int]] = {}  # how many are alike, and all their CPU time
 
     def answered(self, seconds: float) -> None:
         """So long the server took."""
         with self._lock:
             self._answers.append(seconds)
 
-    def took(self, sort: bytes, cpu_us: int) -> None:
-        """So long a command of that sort takes where it runs."""
+    def took(self, alike: bytes, cpu_us: int) -> None:
+        """So long such a command takes where it runs."""
         with self._lock:
-            count, total = self._costs.get(sort, (0, 0))
-            self._costs[sort] = count + 1, total + cpu_us
+            count, total = self._costs.get(alike, (0, 0))
+            self._costs[alike] = count + 1, total + cpu_us
 
-    def has(self, sort: bytes) -> bool:
+    def has(self, alike: bytes) -> bool:
         """Whether the server is near, or such commands take long, or nobody knows yet."""
         with self._lock:
-            if len(self._answers) < _TRIED or statistics.median(self._answers) < _NEAR:
+            answers = sorted(self._answers)
+            if len(answers) < _TRIED or answers[len(answers) // 2] < _NEAR:
                 return True
-            count, total = self._costs.get(sort, (0, 0))
+            count, total = self._costs.get(alike, (0, 0))
             return count < _TRIED or total / count > _LONG
 
 
@@ -131,11 +131,11 @@ class Remote:
         self.exchanged = Exchanged()
         self._worth = Worth()
         self._asking, self._sending = Faults(), Faults()
-        self._waiting: dict[int, float] = {}  # since when, by thread
+        self._waiting: dict[int, float] = {}  # since when, by connection
         self._left: queue.SimpleQueue[_Result | None] = queue.SimpleQueue()
         self._bytes_left = 0
-        self._all_sent = threading.Event()
-        self._ended = threading.Semaphore(0)  # threads
+        self._all_sent: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[None] = queue.SimpleQueue()  # a word of each thread
         self._offered = 0
         self._pushes = pushes
         if url.startswith("https:"):
@@ -173,7 +173,8 @@ class Remote:
         if self._pushes:
             self._hear_the_last()
             self._left.put(None)
-            self._all_sent.wait(_AT_THE_END)
+            with contextlib.suppress(queue.Empty):
+                self._all_sent.get(timeout=_AT_THE_END)
             self.exchanged.dropped = self._offered - self.exchanged.stored
         self._stop_listening()
         return self.exchanged
@@ -188,8 +189,9 @@ class Remote:
                     last.send(layout.REMOTE_ASK_LAYOUT.pack(_END, 0, 0, 0, b"", b""))
         except OSError:  # the line is full, or nobody is there any more
             return
-        for _ in range(_THREADS):
-            self._ended.acquire(timeout=_TO_HEAR)
+        with contextlib.suppress(queue.Empty):
+            for _ in range(_THREADS):
+                self._ended.get(timeout=_TO_HEAR)
 
     def _stop_listening(self) -> None:
         self._path.unlink(missing_ok=True)
@@ -207,19 +209,19 @@ class Remote:
             except OSError:
                 break
             with connection, contextlib.suppress(EOFError):
-                connection.settimeout(_PATIENCE)
+                connection.settimeout(_TO_HEAR)
                 ask = _Ask(connection)
                 if ask.kind == _END:
                     break
                 if ask.kind == layout.REMOTE_STORED:
                     self._take(ask)
-                elif not self._is_left_alone() and self._worth.has(ask.sort):
+                elif not self._is_left_alone() and self._worth.has(ask.alike):
                     server = server or self._server(self._asking, _PATIENCE)
                     if server is not None:
                         self._converse(ask, server)
         if server is not None:
             server.close()
-        self._ended.release()
+        self._ended.put(None)
 
     def _server(self, faults: Faults, patience: float) -> Server | None:
         from smpmake.session.memo_http import FAULTS, Address, Server
@@ -249,11 +251,11 @@ class Remote:
         """With one command, until it has what it wants."""
         from smpmake.session.memo_http import FAULTS
 
-        spent, thread = 0.0, threading.get_ident()
+        spent = 0.0
         received = server.received
         while ask.kind in (layout.REMOTE_FIND, layout.REMOTE_FETCH):
             is_find = ask.kind == layout.REMOTE_FIND
-            began = self._waiting[thread] = time.monotonic()
+            began = self._waiting[id(server)] = time.monotonic()
             try:
                 if is_find:
                     self.exchanged.asked += 1
@@ -264,7 +266,7 @@ class Remote:
                 self._fault(self._asking, error)
                 return
             finally:
-                del self._waiting[thread]
+                del self._waiting[id(server)]
             took = time.monotonic() - began
             spent += took
             if is_find:
@@ -279,7 +281,7 @@ class Remote:
             else:
                 ask.answer(found if found and self._keep(ask.hash, found) else b"", sends=False)
             ask = _Ask(ask.connection)
-        self._worth.took(ask.sort, ask.cpu_us)
+        self._worth.took(ask.alike, ask.cpu_us)
 
     def _keep(self, hash_: str, data: bytes) -> bool:
         """Puts a content into the store, whole."""
@@ -305,8 +307,8 @@ class Remote:
     def _take(self, ask: _Ask) -> None:
         """What a command has stored."""
         contents, entries = ask.stored()
-        is_worth = self._worth.has(ask.sort)
-        self._worth.took(ask.sort, ask.cpu_us)
+        is_worth = self._worth.has(ask.alike)
+        self._worth.took(ask.alike, ask.cpu_us)
         if not (self._pushes and entries and is_worth):
             return
         self._offered += 1
@@ -326,7 +328,7 @@ class Remote:
             self._bytes_left -= len(result.entries) + sum(each.size for each in result.contents)
         if server is not None:
             server.close()
-        self._all_sent.set()
+        self._all_sent.put(None)
 
     def _send(self, result: _Result, server: Server, there: set[str]) -> bool:
         """The parts, and then what refers to them."""
@@ -360,7 +362,7 @@ class _Ask:
         self.connection = connection
         said = self._bytes(layout.REMOTE_ASK_LAYOUT.size)
         fields = layout.REMOTE_ASK_LAYOUT.unpack(said)
-        self.kind, self._count, self.size, self.cpu_us, hash_, self.sort = fields
+        self.kind, self._count, self.size, self.cpu_us, hash_, self.alike = fields
         self.hash: str = hash_.hex()
 
     def stored(self) -> tuple[list[Digest], bytes]:
