@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -104,10 +105,11 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
         store.mkdir(mode=0o700, parents=True, exist_ok=True)
         (session / TOLD).touch(mode=0o600)
         program = native.program("memo")
-        made = os.stat(program).st_mtime_ns  # a commit that is worked on has many programs
+        # A commit that is worked on has many programs; on other machines they are the same.
+        made = zlib.crc32(Path(program).read_bytes())
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
-    build = f"{native.build_id()}-{made}".replace(":", "-")
+    build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {
         variables.MEMO: f"{mode}:{began}:{build}:{store}",
         variables.MEMORUN: program,

@@ -16,8 +16,9 @@ from typing import Final
 
 import pytest
 
+from smpmake import native, variables
 from smpmake.protocol import layout
-from smpmake.session import memo_http, memo_remote
+from smpmake.session import memo, memo_http, memo_remote
 from smpmake.session.action_result import Digest, MessageError, entries_of, message
 from smpmake.session.memo_remote import Exchanged, Remote
 from tests.support.remembered import BOOT, STATUS, SUM, Ran, Remembered, settle, total
@@ -96,6 +97,36 @@ def test_another_machine_has_the_result(machines: Machines) -> None:
     assert (ran, one.tree()) == (OK, made)
     assert (one.told.hits, one.told.remote, +one.told.misses) == (1, 1, {}), one.told
     assert (exchanged.asked, exchanged.errors) == (1, 0)
+
+
+def test_another_run_of_a_ci_asks_the_same(machines: Machines) -> None:
+    """Its variables say which run it is, and on which machine."""
+    (machines.folder / "conftest.c").write_text("int a;\n")
+    settle(machines.folder)
+    one, remote = machines.session("first", pushes=True)
+    one.run(*COMPILE, env={"GITHUB_RUN_ID": "1", "CI_JOB_ID": "2", "HOSTNAME": "a"})
+    remote.close()
+    (machines.folder / "conftest.o").unlink()
+    one, _ = machines.session("second")
+    one.run(*COMPILE, env={"GITHUB_RUN_ID": "3", "HOSTNAME": "b"})
+    assert one.told.remote == 1
+
+
+def test_the_same_smpmake_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever it was installed; another one has other questions."""
+    program = tmp_path / "smpmake-memo"
+    program.write_bytes(b"one")
+    monkeypatch.setattr(native, "program", lambda name: str(program))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def build() -> str:
+        return memo.prepare("on", tmp_path)[variables.MEMO].split(":")[2]
+
+    first = build()
+    os.utime(program, (1, 1))
+    assert build() == first
+    program.write_bytes(b"two")
+    assert build() != first
 
 
 BIG: Final = f"int a[2000] = {{{','.join(map(str, range(2000)))}}};\n"
