@@ -200,7 +200,7 @@ OPTIONS: Final = (
         variables=("SMPMAKE_MEMO_REMOTE",),
         keys=("memo-remote",),
         metavar="URL",
-        like=r"off|https?://[^\s/?#]+(/[!-~]*)?",
+        like=r"""off|https?://([^\s/?#@]+@)?([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[!"$->@-~]*)?""",
         wanted='an address such as "https://cache.example.org/smpmake", or "off"',
         servers=False,
     ),

@@ -14,6 +14,7 @@ import urllib.request
 from http import HTTPStatus
 from typing import Final
 
+from smpmake.protocol import layout
 from smpmake.session.action_result import Digest, MessageError, entries_of, message
 
 _LARGEST_MESSAGE: Final = 1 << 20
@@ -30,11 +31,7 @@ FAULTS: Final = (OSError, http.client.HTTPException, ServerError, ValueError)
 
 
 class Address:
-    """Where a server is, as the user has written it.
-
-    shown   the same without a password.
-    Raises ValueError.
-    """
+    """Where a server is, as the user has written it, and how it is reached.  Raises ValueError."""
 
     def __init__(self, url: str) -> None:
         parts = urllib.parse.urlsplit(url)
@@ -43,7 +40,6 @@ class Address:
         self.path = parts.path.rstrip("/")
         place = parts.netloc.rpartition("@")[2]
         self.base = f"{parts.scheme}://{place}"
-        self.shown = f"{self.base}{self.path}"
         self.headers: dict[str, str] = {}
         login = _login_in(parts) or _login_of(self.host)
         if login:
@@ -94,9 +90,12 @@ class Server:
         if told is None:
             return None
         try:
-            return self.content(entries_of(told))
+            digest = entries_of(told)
         except MessageError as error:
             raise ServerError(f"its answer is no result: {error}") from None
+        if digest.size > layout.REMOTE_LARGEST_FILE:
+            raise ServerError("its answer is too large")
+        return self.content(digest)
 
     def content(self, digest: Digest) -> bytes | None:
         """Bytes of that digest, checked; None where they have gone."""

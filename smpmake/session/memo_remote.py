@@ -72,6 +72,11 @@ class _Result(NamedTuple):
     entries: bytes
     contents: list[Digest]
 
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return len(self.entries) + sum(each.size for each in self.contents)
+
 
 class Worth:
     """Whether to ask: that costs a while, which a command may not take itself."""
@@ -146,6 +151,7 @@ class Remote:
             self._listener = socket.socket(fileno=open_listener(self._path))
         except FolderError as error:
             raise OSError(str(error)) from None
+        self._lock = _thread.allocate_lock()
         self._listener.setblocking(True)
         try:
             for _ in range(_THREADS):
@@ -173,7 +179,7 @@ class Remote:
         if self._pushes:
             self._hear_the_last()
             self._left.put(None)
-            with contextlib.suppress(queue.Empty):
+            with contextlib.suppress(queue.Empty, KeyboardInterrupt):
                 self._all_sent.get(timeout=_AT_THE_END)
             self.exchanged.dropped = self._offered - self.exchanged.stored
         self._stop_listening()
@@ -189,7 +195,7 @@ class Remote:
                     last.send(layout.REMOTE_ASK_LAYOUT.pack(_END, 0, 0, 0, b"", b""))
         except OSError:  # the line is full, or nobody is there any more
             return
-        with contextlib.suppress(queue.Empty):
+        with contextlib.suppress(queue.Empty, KeyboardInterrupt):
             for _ in range(_THREADS):
                 self._ended.get(timeout=_TO_HEAR)
 
@@ -243,9 +249,14 @@ class Remote:
 
     def _fault(self, faults: Faults, what: object) -> None:
         faults.add(what)
-        self.exchanged.errors += 1
+        self._add("errors", 1)
         if self._asking.is_final and not self._pushes:
             self._path.unlink(missing_ok=True)  # no command even asks
+
+    def _add(self, name: str, number: int) -> None:
+        """To one of the counts, in whichever thread."""
+        with self._lock:
+            setattr(self.exchanged, name, getattr(self.exchanged, name) + number)
 
     def _converse(self, ask: _Ask, server: Server) -> None:
         """With one command, until it has what it wants."""
@@ -258,7 +269,7 @@ class Remote:
             began = self._waiting[id(server)] = time.monotonic()
             try:
                 if is_find:
-                    self.exchanged.asked += 1
+                    self._add("asked", 1)
                     found = server.entries(ask.hash)
                 else:
                     found = server.content(Digest(ask.hash, ask.size))
@@ -274,7 +285,7 @@ class Remote:
             if spent > _PATIENCE:
                 self._fault(self._asking, _SLOW)
                 return
-            self.exchanged.received += server.received - received
+            self._add("received", server.received - received)
             received = server.received
             if is_find:
                 ask.answer(found or b"", sends=True)
@@ -311,12 +322,13 @@ class Remote:
         self._worth.took(ask.alike, ask.cpu_us)
         if not (self._pushes and entries and is_worth):
             return
-        self._offered += 1
-        size = len(entries) + sum(each.size for each in contents)
-        if self._sending.is_final or self._bytes_left + size > _WAITING:
-            return
-        self._bytes_left += size
-        self._left.put(_Result(ask.hash, entries, contents))
+        result = _Result(ask.hash, entries, contents)
+        with self._lock:
+            self._offered += 1
+            if self._sending.is_final or self._bytes_left + result.size > _WAITING:
+                return
+            self._bytes_left += result.size
+        self._left.put(result)
 
     def _send_all(self) -> None:
         server: Server | None = None
@@ -325,7 +337,8 @@ class Remote:
             server = server or self._server(self._sending, _SEND_PATIENCE)
             if server is not None and not self._sending.is_final:
                 self.exchanged.stored += self._send(result, server, there)
-            self._bytes_left -= len(result.entries) + sum(each.size for each in result.contents)
+            with self._lock:
+                self._bytes_left -= result.size
         if server is not None:
             server.close()
         self._all_sent.put(None)

@@ -17,6 +17,7 @@ from typing import Final
 import pytest
 
 from smpmake import native, variables
+from smpmake.options import BY_NAME
 from smpmake.protocol import layout
 from smpmake.session import memo, memo_http, memo_remote
 from smpmake.session.action_result import Digest, MessageError, entries_of, message
@@ -251,7 +252,22 @@ def unauthorized(method: str, path: str) -> Reply | None:
     return Reply(401, headers=(("WWW-Authenticate", 'Basic realm="results"'),))
 
 
-FAULTS: Final = (other_bytes, garbage, empty, too_large, cut, broken, redirect, unauthorized)
+def endless(method: str, path: str) -> Reply | None:
+    """Of so many bytes nobody has room for."""
+    return Reply(200, message(Digest("ab" * 32, 1 << 50), [])) if path.startswith("ac/") else None
+
+
+FAULTS: Final = (
+    endless,
+    other_bytes,
+    garbage,
+    empty,
+    too_large,
+    cut,
+    broken,
+    redirect,
+    unauthorized,
+)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: str(fault.__name__))
@@ -533,6 +549,18 @@ def test_a_proxy_is_asked(machines: Machines, monkeypatch: pytest.MonkeyPatch) -
     assert machines.server.headers["Host"] == "far.example"
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("off", "http://x", "https://me:pass%20word@cache.example.org:8443/a/b~c/"),
+        *("http://[::1]:8080/x", "http://10.0.0.1/"),
+    ],
+)
+def test_addresses_are_taken(address: str) -> None:
+    assert BY_NAME["memo_remote"].from_text(address) == address
+    memo_http.Address(address)
+
+
 # ---------------------------------------------------------------------- what is worth it
 
 
@@ -650,7 +678,10 @@ def test_a_project_names_no_server(space: Space, server: ResultsServer) -> None:
     assert server.asked == []
 
 
-def test_an_address_that_is_none_is_refused(space: Space) -> None:
-    ended = space.smpmake("--memo=on", "--memo-remote=ftp://x/y", "true")
+@pytest.mark.parametrize(
+    "address", ["ftp://x/y", "http://", "cache", "http://x/y?z", "http://x:port/", "http://x y/"]
+)
+def test_an_address_that_is_none_is_refused(space: Space, address: str) -> None:
+    ended = space.smpmake("--memo=on", f"--memo-remote={address}", "true")
     assert ended.status == 125
     assert "must be an address such as" in ended.err
