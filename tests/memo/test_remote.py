@@ -685,3 +685,34 @@ def test_an_address_that_is_none_is_refused(space: Space, address: str) -> None:
     ended = space.smpmake("--memo=on", f"--memo-remote={address}", "true")
     assert ended.status == 125
     assert "must be an address such as" in ended.err
+
+
+def test_a_check_asks_nobody(space: Space, server: ResultsServer) -> None:
+    space.write({"configure": CONFIGURE})
+    space.smpmake("--memo=check", f"--memo-remote={server.url}", "--memo-push", "sh", "./configure")
+    assert server.asked == []
+
+
+UNDONE: Final = """\
+exec < /dev/null
+cksum conftest.o > before
+echo 'int a;' > conftest.c
+gcc -c conftest.c
+cksum conftest.o > after
+"""
+
+
+def test_what_a_result_replaces_comes_back(space: Space, server: ResultsServer) -> None:
+    """make goes on behind a failure, so all is undone and run again (test_builds.py): the result
+    that came from the server, too."""
+    for turn in range(2):
+        bad = f"bad{turn}.c"
+        makefile = f"all:\n\tsh ./checks\n\tgcc -c {bad}\n\techo never > never\n"
+        files = {"Makefile": makefile, "checks": UNDONE, bad: "int bad(\n", "conftest.o": "older"}
+        space.clear()
+        options = ("--memo=on", f"--memo-remote={server.url}", "--memo-push")
+        ended = space.expect_same(files, ["make"], *options)
+        assert "make ran a second time" in ended.err, ended.err
+        assert f"server     {turn} results received" in space.smpmake("memo").out
+        assert f"last build {1 + turn} results given back" in space.smpmake("memo").out
+        forget(space)
