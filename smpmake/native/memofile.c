@@ -135,8 +135,7 @@ static int is_near(const char *path)
 	return near;
 }
 
-/* The same of what is there, or else of the folder in which it is not. */
-static int is_looked_at_near(const struct look *look)
+int is_looked_at_near(const struct look *look)
 {
 	char path[PATH_MAX];
 	if (look->kind == MEMO_IS_DEVICE)

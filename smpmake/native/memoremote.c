@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memo.h"
+#include "memofile.h"
 #include "memokeep.h"
 #include "util.h"
 
@@ -138,6 +138,19 @@ static int may_be_shared(const struct memo_question *q, const struct memo_entry 
 	return 1;
 }
 
+/* As for entries of this machine (memofile.c): what others change is no fact here. */
+static int is_near(const struct memo_entry *entry)
+{
+	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
+	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact)) {
+		char *path = (char *)(uintptr_t)(fact + 1);
+		const struct look look = {.path = path, .kind = fact->kind};
+		if (!is_looked_at_near(&look))
+			return 0;
+	}
+	return 1;
+}
+
 /* Stamps say nothing on another machine: what has no boot is compared by content (memofacts.c). */
 static void make_foreign(struct memo_entry *entry)
 {
@@ -230,7 +243,7 @@ static void append_foreign(struct making *making, const struct memo_question *q,
 {
 	struct memo_entry *entry;
 	for (size_t at = sizeof(struct memo_head); (entry = next_entry(data, size, &at)) != NULL;) {
-		if (!may_be_shared(q, entry))
+		if (!may_be_shared(q, entry) || !is_near(entry))
 			continue;
 		make_foreign(entry);
 		if (!has(making, entry))

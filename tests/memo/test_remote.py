@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import random
 import shutil
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ from smpmake.protocol import layout
 from smpmake.session import memo, memo_http, memo_remote
 from smpmake.session.action_result import Digest, MessageError, entries_of, message
 from smpmake.session.memo_remote import Exchanged, Remote
+from tests.support import needs
 from tests.support.remembered import BOOT, STATUS, SUM, Ran, Remembered, settle, total
 from tests.support.results_server import Reply, ResultsServer
 from tests.support.space import Space
@@ -474,6 +477,45 @@ def test_names_in_words_may_lie_elsewhere(
     assert (ran, one.told.remote, away.read_bytes()) == (OK, 1, made)
 
 
+def test_what_lies_on_another_computer_is_no_fact_here(machines: Machines) -> None:
+    """The same header on a file system that smpmake does not know."""
+    needs.require_mounts()
+    far = machines.folder / "far"
+    far.mkdir()
+    (far / "x.h").write_text("#define X 1\n")
+    mount = "mount -t ramfs none far && echo '#define X 1' > far/x.h && "
+    in_place = ("unshare", "-m", "sh", "-c", "exec gcc -c conftest.c -Ifar")
+    machines.fill(*in_place, text='#include "x.h"\nint x = X;\n')
+    ran, one, exchanged = machines.again(*in_place[:-1], mount + in_place[-1])
+    assert (ran, one.told.hits, exchanged.asked, exchanged.errors) == (OK, 0, 1, 0)
+    _, one, _ = machines.again(*in_place, machine="third")
+    assert one.told.remote == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_that_a_server_says_is_a_fault(machines: Machines, seed: int) -> None:
+    """Bytes here and there are others, in an entry whose sums are right."""
+    made = machines.fill()
+    chance = random.Random(seed)
+    usual = dict(machines.server.held)
+
+    def change(data: bytearray) -> None:
+        head, text = SUM.stop + 24, len(data)
+        for _ in range(chance.choice((1, 2, 8))):
+            at = chance.choice((chance.randrange(40, SUM.start), chance.randrange(head, text)))
+            size = chance.choice((1, 4))
+            value = chance.choice((0, 1, 7, 8, 0x7FFFFFF8, 0xFFFFFFFF, chance.randrange(1 << 32)))
+            data[at : at + size] = value.to_bytes(4, "little")[:size]
+
+    for turn in range(8):
+        machines.server.held = dict(usual)
+        forged(machines, change)
+        ran, one, _ = machines.again(machine=f"second {turn}")
+        assert (ran.status, [each for each in one.tree() if each.startswith(".")]) == (0, [])
+        if one.told.hits == 0:
+            assert (ran, one.tree()) == (OK, made)
+
+
 # ---------------------------------------------------------------------- the message
 
 
@@ -547,6 +589,37 @@ def test_a_proxy_is_asked(machines: Machines, monkeypatch: pytest.MonkeyPatch) -
     assert machines.server.asked[-1] == ("GET", f"http://far.example/results/ac/{'ab' * 32}")
     assert machines.server.headers["Proxy-Authorization"] == "Basic cDpx"
     assert machines.server.headers["Host"] == "far.example"
+
+
+def test_certificates_are_looked_at(
+    space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whole builds, which load most of Python's library later than the build begins."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    file = tmp_path / "certificate.pem"
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x"
+    extension = ("-addext", "subjectAltName=IP:127.0.0.1")
+    subprocess.run(
+        ["openssl", *words.split(), *extension, "-keyout", file, "-out", f"{file}.crt"],
+        check=True,
+        capture_output=True,
+    )
+    with open(file, "a", encoding="ascii") as both:
+        both.write(Path(f"{file}.crt").read_text(encoding="ascii"))
+    server = ResultsServer(file)
+    try:
+        space.write({"configure": CONFIGURE})
+        build = ["--memo=on", f"--memo-remote={server.url}", "--memo-push", "sh", "./configure"]
+        ended = space.smpmake(*build)
+        assert (ended.status, server.asked) == (0, [])
+        assert "CERTIFICATE_VERIFY_FAILED" in ended.err
+        forget(space)
+        ended = space.smpmake(*build, SSL_CERT_FILE=f"{file}.crt")
+        assert (ended.status, ended.err.count("certificate")) == (0, 0)
+        assert len(server.names("ac")) == 2
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import ssl
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -31,7 +33,8 @@ class ResultsServer:
     instead  what it says to a request, where it is not what such servers say.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Path | None = None) -> None:
+        """certificate: a file with that and its key, for https."""
         self.held: dict[str, bytes] = {}
         self.asked: list[tuple[str, str]] = []
         self.headers: dict[str, str] = {}
@@ -83,9 +86,14 @@ class ResultsServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/results"
+        scheme = "http" if certificate is None else "https"
+        self.url = f"{scheme}://127.0.0.1:{self._server.server_address[1]}/results"
 
     def names(self, kind: str) -> list[str]:
         """What it has of a kind: "ac" or "cas"."""
