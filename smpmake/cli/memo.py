@@ -61,7 +61,7 @@ def lines(folder: Path) -> Iterator[str]:
 
 def _of_server(counts: Mapping[str, int]) -> Iterator[str]:
     """What the last build had from a server (--memo-remote), and gave it."""
-    missed = counts["asked"] - counts["hits"]
+    missed = max(0, counts["asked"] - counts["hits"])  # a content may be fetched alone
     yield (
         f"server     {counts['hits']} results received, {missed} not there, "
         f"{units.size(counts['received'])}; {counts['errors']} errors"
