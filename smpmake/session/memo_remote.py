@@ -164,12 +164,12 @@ class Remote:
 
     def notices(self) -> list[str]:
         """What the user is to be told at the end."""
-        for faults, did in ((self._asking, "asked"), (self._sending, "sent results to")):
+        for faults, did in ((self._asking, "asking"), (self._sending, "sending results to")):
             if faults.is_final:
                 told = (
-                    f"smpmake {did} the server of --memo-remote no more, which failed {_FAULTS} "
-                    f"times: {faults.last} (smpmake ran the commands itself; check the server, or "
-                    "leave --memo-remote out)"
+                    f"smpmake stopped {did} the server of --memo-remote after {_FAULTS} failures, "
+                    f"the last: {faults.last} (the build went on without it; check the address and "
+                    "the server)"
                 )
                 return [told]
         return []
@@ -178,6 +178,7 @@ class Remote:
         """Nobody asks any more; what is to be sent has a few seconds."""
         if self._pushes:
             self._hear_the_last()
+            self._pushes = False
             self._left.put(None)
             with contextlib.suppress(queue.Empty, KeyboardInterrupt):
                 self._all_sent.get(timeout=_AT_THE_END)

@@ -9,6 +9,7 @@ import pytest
 
 from smpmake.protocol import layout
 from tests.support.remembered import Remembered, settle
+from tests.support.results_server import ResultsServer
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -27,5 +28,12 @@ def remembers(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture
 def remembered(tmp_path: Path) -> Iterator[Remembered]:
     made = Remembered(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def server() -> Iterator[ResultsServer]:
+    made = ResultsServer()
     yield made
     made.close()

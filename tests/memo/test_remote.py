@@ -6,9 +6,7 @@ import base64
 import hashlib
 import os
 import random
-import shutil
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,12 +20,11 @@ from smpmake import native, variables
 from smpmake.options import BY_NAME
 from smpmake.protocol import layout
 from smpmake.session import memo, memo_http, memo_remote
-from smpmake.session.action_result import Digest, MessageError, entries_of, message
+from smpmake.session.action_result import Digest, entries_of, message
 from smpmake.session.memo_remote import Exchanged, Remote
 from tests.support import needs
 from tests.support.remembered import BOOT, STATUS, SUM, Ran, Remembered, settle, total
 from tests.support.results_server import Reply, ResultsServer
-from tests.support.space import Space
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
 OK: Final = Ran(0, b"", b"")
@@ -79,13 +76,6 @@ class Machines:
 
     def close(self) -> None:
         self._opened.close()
-
-
-@pytest.fixture
-def server() -> Iterator[ResultsServer]:
-    made = ResultsServer()
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -516,49 +506,6 @@ def test_nothing_that_a_server_says_is_a_fault(machines: Machines, seed: int) ->
             assert (ran, one.tree()) == (OK, made)
 
 
-# ---------------------------------------------------------------------- the message
-
-
-def test_the_message_is_as_the_interface_has_it() -> None:
-    """Bytes as protoc's own classes for remote_execution.proto write them."""
-    one, two = Digest("ab" * 32, 300), Digest("cd" * 32, 5000000000)
-    written = (
-        b"\x12P\n\x07entries\x12E\n@" + b"ab" * 32 + b"\x10\xac\x02"
-        b"\x12\x8e\x01\nBc/" + b"cd" * 32 + b"\x12H\n@" + b"cd" * 32 + b"\x10\x80\xe4\x97\xd0\x12"
-    )
-    assert message(one, [two]) == written
-    assert entries_of(written) == one
-    # stdout_raw, stdout_digest, execution_metadata: what a server may add.
-    more = b"*\x01x2D\n@" + b"ef" * 32 + b"\x10\x01J\x03\n\x01w"
-    assert entries_of(written + more) == one
-    with pytest.raises(MessageError, match="failure"):
-        entries_of(written + b" \xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")
-
-
-@pytest.mark.parametrize("end", range(1, 80))
-def test_a_message_that_is_cut_is_none(end: int) -> None:
-    whole = message(Digest("ab" * 32, 300), [])
-    with pytest.raises(MessageError):
-        entries_of(whole[:-end])
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"\x12",
-        b"\x12\x02\x12\x00",
-        b"\x12\x00",
-        b"\x0b",
-        b"\xff" * 20,
-        b"\x12\x04\x12\x02\x0a\x00",
-    ],
-)
-def test_garbage_is_no_message(data: bytes) -> None:
-    with pytest.raises(MessageError):
-        entries_of(data)
-
-
 # ---------------------------------------------------------------------- addresses
 
 
@@ -589,37 +536,6 @@ def test_a_proxy_is_asked(machines: Machines, monkeypatch: pytest.MonkeyPatch) -
     assert machines.server.asked[-1] == ("GET", f"http://far.example/results/ac/{'ab' * 32}")
     assert machines.server.headers["Proxy-Authorization"] == "Basic cDpx"
     assert machines.server.headers["Host"] == "far.example"
-
-
-def test_certificates_are_looked_at(
-    space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In whole builds, which load most of Python's library later than the build begins."""
-    if shutil.which("openssl") is None:
-        pytest.skip("needs openssl to make a certificate")
-    file = tmp_path / "certificate.pem"
-    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x"
-    extension = ("-addext", "subjectAltName=IP:127.0.0.1")
-    subprocess.run(
-        ["openssl", *words.split(), *extension, "-keyout", file, "-out", f"{file}.crt"],
-        check=True,
-        capture_output=True,
-    )
-    with open(file, "a", encoding="ascii") as both:
-        both.write(Path(f"{file}.crt").read_text(encoding="ascii"))
-    server = ResultsServer(file)
-    try:
-        space.write({"configure": CONFIGURE})
-        build = ["--memo=on", f"--memo-remote={server.url}", "--memo-push", "sh", "./configure"]
-        ended = space.smpmake(*build)
-        assert (ended.status, server.asked) == (0, [])
-        assert "CERTIFICATE_VERIFY_FAILED" in ended.err
-        forget(space)
-        ended = space.smpmake(*build, SSL_CERT_FILE=f"{file}.crt")
-        assert (ended.status, ended.err.count("certificate")) == (0, 0)
-        assert len(server.names("ac")) == 2
-    finally:
-        server.close()
 
 
 @pytest.mark.parametrize(
@@ -685,107 +601,3 @@ def test_nothing_is_sent_unless_that_is_wanted(machines: Machines) -> None:
     assert one.told.stored == 1
     assert remote.close().asked == 1
     assert {method for method, _ in machines.server.asked} == {"GET"}
-
-
-# ---------------------------------------------------------------------- whole builds
-
-
-CONFIGURE: Final = """#!/bin/sh
-exec < /dev/null 5> config.log
-check() { echo "$1" > conftest.c; shift; "$@" >&5 2>&1; echo "$*: $?" >> config.h; }
-check 'int main(void) { return 0; }' gcc -c conftest.c
-check 'int main(void) { return 0; }' gcc -o conftest conftest.c
-./conftest; echo "runs: $?" >> config.h
-check 'int main(void) { return oops; }' gcc -c conftest.c
-rm -f conftest*
-"""
-
-
-def forget(space: Space) -> None:
-    """Another machine begins so: there is no store."""
-    shutil.rmtree(space.root / "cache" / "smpmake" / "memo")
-
-
-def test_a_second_machine_gets_the_results_of_the_first(
-    space: Space, server: ResultsServer
-) -> None:
-    options = ("--memo=on", f"--memo-remote={server.url}")
-    files, command = {"configure": CONFIGURE}, ["sh", "./configure"]
-    space.expect_same(files, command, *options)
-    assert server.held == {}
-    forget(space)
-    space.clear()
-    space.expect_same(files, command, *options, "--memo-push")
-    assert len(server.names("ac")) == 2  # of what did not fail
-    assert "2 results sent" in space.smpmake("memo").out
-    forget(space)
-    space.clear()
-    space.expect_same(files, command, *options)
-    shown = space.smpmake("memo").out
-    assert "last build 2 results given back, 1 commands run" in shown
-    assert "server     2 results received, 1 not there" in shown
-    assert "; 0 errors\n" in shown
-
-
-def test_a_build_tells_once_of_a_server_that_fails(space: Space, server: ResultsServer) -> None:
-    server.instead = unauthorized
-    space.write({"configure": CONFIGURE})
-    url = server.url.replace("//", "//me:secret@")
-    ended = space.smpmake("--memo=on", f"--memo-remote={url}", "sh", "./configure")
-    assert ended.status == 0
-    assert ended.err.count("401 Unauthorized") == 1
-    assert "secret" not in ended.err
-
-
-def test_a_project_names_no_server(space: Space, server: ResultsServer) -> None:
-    space.write(
-        {
-            "configure": CONFIGURE,
-            ".smpmake.toml": f'memo = "on"\nmemo-remote = "{server.url}"\nmemo-push = true\n',
-        }
-    )
-    ended = space.smpmake("sh", "./configure")
-    assert ended.status == 0
-    assert "'memo-remote' is ignored (write it into your own config.toml)" in ended.err
-    assert "'memo-push' is ignored" in ended.err
-    assert server.asked == []
-
-
-@pytest.mark.parametrize(
-    "address", ["ftp://x/y", "http://", "cache", "http://x/y?z", "http://x:port/", "http://x y/"]
-)
-def test_an_address_that_is_none_is_refused(space: Space, address: str) -> None:
-    ended = space.smpmake("--memo=on", f"--memo-remote={address}", "true")
-    assert ended.status == 125
-    assert "must be an address such as" in ended.err
-
-
-def test_a_check_asks_nobody(space: Space, server: ResultsServer) -> None:
-    space.write({"configure": CONFIGURE})
-    space.smpmake("--memo=check", f"--memo-remote={server.url}", "--memo-push", "sh", "./configure")
-    assert server.asked == []
-
-
-UNDONE: Final = """\
-exec < /dev/null
-cksum conftest.o > before
-echo 'int a;' > conftest.c
-gcc -c conftest.c
-cksum conftest.o > after
-"""
-
-
-def test_what_a_result_replaces_comes_back(space: Space, server: ResultsServer) -> None:
-    """make goes on behind a failure, so all is undone and run again (test_builds.py): the result
-    that came from the server, too."""
-    for turn in range(2):
-        bad = f"bad{turn}.c"
-        makefile = f"all:\n\tsh ./checks\n\tgcc -c {bad}\n\techo never > never\n"
-        files = {"Makefile": makefile, "checks": UNDONE, bad: "int bad(\n", "conftest.o": "older"}
-        space.clear()
-        options = ("--memo=on", f"--memo-remote={server.url}", "--memo-push")
-        ended = space.expect_same(files, ["make"], *options)
-        assert "make ran a second time" in ended.err, ended.err
-        assert f"server     {turn} results received" in space.smpmake("memo").out
-        assert f"last build {1 + turn} results given back" in space.smpmake("memo").out
-        forget(space)
