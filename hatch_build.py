@@ -21,7 +21,7 @@ PROGRAMS = {
     "shim": ("shim.c", "unasked.c", "context.c", "invocation.c", "memokeep.c", *MEMO),
     "memo": (
         *("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memofilter.c"),
-        *("memoremote.c", "memokeep.c", *MEMO),
+        *("memoremote.c", "memonear.c", "memokeep.c", *MEMO),
     ),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),

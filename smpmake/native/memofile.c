@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,32 +101,22 @@ static int is_twice(const struct trace *trace, size_t at)
 	return 0;
 }
 
-#define IN_MEMORY 2 /* near, and never written back */
-
 /* Another computer may change what lies on a network's file system, and its times come late. */
 static int is_near(const char *path)
 {
-	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e,
-	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
-	const uint64_t tmpfs = 0x01021994;
 	static struct {
 		dev_t device;
 		int is_near;
 	} known[8];
 	static size_t count;
 	struct stat info;
-	struct statfs system;
 	if (stat(path, &info) != 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		if (known[i].device == info.st_dev)
 			return known[i].is_near;
-	int near = 0;
-	if (statfs(path, &system) == 0) {
-		near = (uint64_t)(uint32_t)system.f_type == tmpfs ? IN_MEMORY : 0;
-		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-			near |= (uint64_t)(uint32_t)system.f_type == types[i];
-	}
+	int near = memo_near(path);
+	near = near > 0 ? near : 0;
 	if (count < sizeof known / sizeof *known) {
 		known[count].device = info.st_dev;
 		known[count++].is_near = near;
@@ -135,7 +124,8 @@ static int is_near(const char *path)
 	return near;
 }
 
-int is_looked_at_near(const struct look *look)
+/* The same of what is there, or else of the folder in which it is not. */
+static int is_looked_at_near(const struct look *look)
 {
 	char path[PATH_MAX];
 	if (look->kind == MEMO_IS_DEVICE)
@@ -296,7 +286,7 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 			continue;
 		int near = is_looked_at_near(look);
 		why = near ? is_still(trace, look, hash) : MEMO_DISTANT;
-		if (near == IN_MEMORY && look->kind == MEMO_IS_FILE)
+		if (near == MEMO_NEAR_IN_MEMORY && look->kind == MEMO_IS_FILE)
 			look->flags |= MEMO_IN_MEMORY;
 		put_fact(making, look, is_one ? group_of(trace, i) : 0, hash);
 		(*count)++;

@@ -16,8 +16,4 @@ struct result {
 enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
                                const struct memo_entry *known);
 
-/* Whether what was looked at, or else the folder in which it is not, lies where no other computer
- * changes it. */
-int is_looked_at_near(const struct look *look);
-
 #endif

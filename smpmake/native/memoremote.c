@@ -10,8 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memofile.h"
-#include "memokeep.h"
+#include "guard/kernel.h"
 #include "util.h"
 
 #define SEND_MS 100 /* how long a busy session may take to hear us */
@@ -36,11 +35,11 @@ static int reach(const struct memo *memo)
 	    strlen(memo->session) + sizeof "/remote" > sizeof address.sun_path)
 		return -1;
 	strcpy(stpcpy(address.sun_path, memo->session), "/remote");
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = (int)kernel(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+	kernel(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	if (kernel(SYS_connect, fd, &address, sizeof address) == 0)
 		return fd;
 	close(fd);
 	return -1;
@@ -49,7 +48,7 @@ static int reach(const struct memo *memo)
 static int put(int fd, const void *data, size_t size)
 {
 	for (const char *at = data; size > 0;) {
-		ssize_t sent = send(fd, at, size, MSG_NOSIGNAL);
+		long sent = kernel(SYS_sendto, fd, at, size, MSG_NOSIGNAL, NULL, 0);
 		if (sent <= 0)
 			return -1;
 		at += sent;
@@ -63,9 +62,10 @@ static int get(int fd, void *data, size_t size, int64_t end_ms)
 	for (char *at = data; size > 0;) {
 		struct pollfd ready = {.fd = fd, .events = POLLIN};
 		int64_t left = end_ms - clock_ms();
-		if (left <= 0 || poll(&ready, 1, (int)left) <= 0)
+		const struct timespec wait = {left / 1000, left % 1000 * 1000000};
+		if (left <= 0 || kernel(SYS_ppoll, &ready, 1, &wait, NULL, 0) <= 0)
 			return -1;
-		ssize_t got = recv(fd, at, size, MSG_DONTWAIT);
+		long got = kernel(SYS_recvfrom, fd, at, size, MSG_DONTWAIT, NULL, NULL);
 		if (got <= 0)
 			return -1;
 		at += got;
@@ -138,14 +138,28 @@ static int may_be_shared(const struct memo_question *q, const struct memo_entry 
 	return 1;
 }
 
-/* As for entries of this machine (memofile.c): what others change is no fact here. */
+/* As for entries of this machine (memofile.c): what others change is no fact here.  Of what is not
+ * there its folder counts, or the nearest above. */
 static int is_near(const struct memo_entry *entry)
 {
 	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
 	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact)) {
-		char *path = (char *)(uintptr_t)(fact + 1);
-		const struct look look = {.path = path, .kind = fact->kind};
-		if (!is_looked_at_near(&look))
+		char path[PATH_MAX];
+		if (fact->kind == MEMO_IS_DEVICE)
+			continue;
+		if (fact->path_size > sizeof path)
+			return 0;
+		memcpy(path, fact + 1, fact->path_size);
+		int near = memo_near(path);
+		while (near < 0 && strcmp(path, "/") != 0 && strcmp(path, ".") != 0) {
+			char *slash = strrchr(path, '/');
+			strcpy(slash == NULL   ? path
+			       : slash == path ? path + 1
+			                       : slash,
+			       slash == NULL ? "." : "");
+			near = memo_near(path);
+		}
+		if (near <= 0)
 			return 0;
 	}
 	return 1;
@@ -281,8 +295,10 @@ static int is_here(const struct memo *memo, const struct memo_blob *blob)
 {
 	char place[PATH_MAX];
 	struct stat info;
-	return blob->is_inline || (lstat(memo_place(memo, 'c', blob->hash, place), &info) == 0 &&
-	                           (uint64_t)info.st_size == blob->bytes);
+	return blob->is_inline ||
+	       (kernel(SYS_newfstatat, AT_FDCWD, memo_place(memo, 'c', blob->hash, place), &info,
+	               0) == 0 &&
+	        (uint64_t)info.st_size == blob->bytes);
 }
 
 typedef int each_blob(const struct memo_blob *blob, void *what);
@@ -357,31 +373,32 @@ static const struct memo_entry *found_by(struct asking *asking, const struct mem
 	return entry != NULL && each_content(entry, fetch, asking) == 0 ? entry : NULL;
 }
 
-int memo_ask_others(const struct memo_question *q)
+static struct asking others = {.fd = -1};
+
+const struct memo_entry *memo_find_others(const struct memo_question *q, enum memo_why *why)
 {
-	struct asking asking = {.memo = &q->memo, .end_ms = clock_ms() + REMOTE_MS};
-	enum memo_why why = MEMO_UNDO;
-	char board[PATH_MAX];
-	int status = -1;
-	asking.fd = reach(&q->memo);
-	if (asking.fd < 0)
-		return -1;
-	note_alike(q, asking.ask.alike);
-	const struct memo_entry *entry = found_by(&asking, q, &why);
-	if (entry != NULL) {
-		strcpy(stpcpy(board, q->memo.session), "/board"); /* a socket's name is short */
-		memo_keep_by(board);
-		status = memo_give(q, entry, memo_keep_in_journal);
-	}
-	if (status >= 0) {
-		memo_tell_hit(&q->memo, entry->cpu_us);
+	others.memo = &q->memo;
+	others.end_ms = clock_ms() + REMOTE_MS;
+	others.fd = reach(&q->memo);
+	if (others.fd < 0)
+		return NULL;
+	note_alike(q, others.ask.alike);
+	const struct memo_entry *entry = found_by(&others, q, why);
+	if (entry == NULL)
+		memo_leave_others(q, NULL, 0);
+	return entry;
+}
+
+void memo_leave_others(const struct memo_question *q, const struct memo_entry *given,
+                       enum memo_why why)
+{
+	if (given != NULL) {
 		memo_tell_number(&q->memo, 'r', why);
-		asking.ask.kind = REMOTE_USED;
-		asking.ask.cpu_us = entry->cpu_us;
-		put(asking.fd, &asking.ask, sizeof asking.ask);
+		others.ask.kind = REMOTE_USED;
+		others.ask.cpu_us = given->cpu_us;
+		put(others.fd, &others.ask, sizeof others.ask);
 	}
-	close(asking.fd);
-	return status;
+	close(others.fd);
 }
 
 /* ------------------------------------------------------------------ offering */

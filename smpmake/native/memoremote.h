@@ -41,10 +41,16 @@ struct remote_said {
 	uint64_t found; /* 0: it is not to be had; else how many bytes */
 };
 
-/* The store must be known (memo.h), and none of its entries hold.  Gives a result of others back:
- * the command's status, or -1 where it has to run. */
-struct memo_question;
-int memo_ask_others(const struct memo_question *q);
+#include "memo.h"
+
+/* Where no entry of this machine holds: one of others that does, all of whose contents are here
+ * now; NULL: there is none.  `why`: what was wrong with ours. */
+const struct memo_entry *memo_find_others(const struct memo_question *q, enum memo_why *why);
+
+/* What became of it: it was given back, or (NULL) was not.  `why` as above, where the session has
+ * been told of that miss; else 0. */
+void memo_leave_others(const struct memo_question *q, const struct memo_entry *given,
+                       enum memo_why why);
 
 /* What has just been stored others may have, too. */
 void memo_offer(const struct memo_question *q);

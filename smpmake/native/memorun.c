@@ -5,6 +5,7 @@
  * command has ended.  Nothing that goes wrong with remembering is the command's business.
  */
 #include "memofile.h"
+#include "memokeep.h"
 #include "memoremote.h"
 #include "memotrace.h"
 
@@ -190,6 +191,23 @@ static _Noreturn void end_as(int status)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
+/* The status, or -1 where others have no result either.  A shim has sent us: nothing is pending. */
+static int give_of_others(const struct memo_question *q)
+{
+	char board[PATH_MAX];
+	enum memo_why why = 0;
+	const struct memo_entry *entry = memo_find_others(q, &why);
+	if (entry == NULL)
+		return -1;
+	strcpy(stpcpy(board, q->memo.session), "/board"); /* a socket's name is short */
+	memo_keep_by(board);
+	int status = memo_give(q, entry, memo_keep_in_journal);
+	if (status >= 0)
+		memo_tell_hit(&q->memo, entry->cpu_us);
+	memo_leave_others(q, status >= 0 ? entry : NULL, why);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static struct memo_question question;
@@ -209,7 +227,7 @@ int main(int argc, char **argv)
 		goto plainly;
 	if (question.memo.mode == MEMO_CHECK)
 		known = memo_find(&question, &why);
-	else if ((status = memo_ask_others(&question)) >= 0)
+	else if ((status = give_of_others(&question)) >= 0)
 		return status;
 	int out[2] = {memfd_create("out", MFD_CLOEXEC), -1};
 	out[1] = question.one_stream ? out[0] : memfd_create("err", MFD_CLOEXEC);

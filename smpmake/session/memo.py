@@ -142,7 +142,8 @@ def told_in(session: Path) -> Told:
             told.misses[int(rest)] += 1
         elif letter == "r" and rest.isdigit():
             told.remote += 1
-            told.misses[int(rest)] -= 1
+            if int(rest):  # the miss that was told before
+                told.misses[int(rest)] -= 1
         elif letter == "n" and rest.isdigit():
             told.unkept[int(rest)] += 1
         elif letter == "s":
