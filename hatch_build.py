@@ -24,9 +24,10 @@ PROGRAMS = {
     ),
     "memo": (
         *("memorun.c", "memofile.c", "memonear.c", "memotrace.c", "memolooks.c", "memonotes.c"),
-        *("memofilter.c", "memoviews.c", "terminal.c", *MEMO),
+        *("memofilter.c", "memoviews.c", "memoremote.c", "memogive.c", "memokeep.c"),
+        *("terminal.c", *MEMO),
     ),
-    "recall": ("memorecall.c", "memoviews.c", *MEMO),
+    "recall": ("memorecall.c", "memoviews.c", "memoremote.c", "memonear.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),

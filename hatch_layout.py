@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-HEADERS = ("wire.h", "undo.h", "memowhy.h", "guard/board.h", "guard/trace.h")
+HEADERS = ("wire.h", "undo.h", "memowhy.h", "memoremote.h", "guard/board.h", "guard/trace.h")
 CODES = {
     "char": ("s", 1),
     "int32_t": ("i", 4),

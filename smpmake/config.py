@@ -26,11 +26,16 @@ _TOLD: Final = tuple(
     option
     for option in OPTIONS
     if option.name
-    not in ("verbose", "quiet", "color", "status", "idle", "redact", "history_days", "history_size")
+    not in (
+        *("verbose", "quiet", "color", "status", "idle", "redact", "history_days", "history_size"),
+        *("memo_remote", "memo_push"),  # an address may have a password
+    )
 )
 #: What a pyproject.toml cannot set: the package may be a stranger's, and these say where commands
 #: run, and which commands are believed.
 _NOT_OF_PACKAGES: Final = ("engine", "remote", "tools")
+#: What no file of a project can set, as whoever wrote it would be believed what results are.
+_OF_USERS: Final = ("memo-remote", "memo-push")
 _TABLE: Final = b"smpmake"
 _NEAR: Final = 0.65  # how much of an unknown key a known one must have to be suggested
 
@@ -58,6 +63,8 @@ class Settings(NamedTuple):
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs
                 where all that they do is known.
     memo        "off", "check" or "on": whether results of commands are remembered.
+    memo_remote  the address of a server that has results of other machines, or "off".
+    memo_push   whether results are sent there, too.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
                 one.
     remote      how many compiles are on other machines at once; 0: as many as these take.
@@ -88,6 +95,8 @@ class Settings(NamedTuple):
     output: str = "live"
     recipes: str = "understood"
     memo: str = "off"
+    memo_remote: str = "off"
+    memo_push: bool = False
     engine: str = "local"
     remote: int = 0
     chaos: int | None = None
@@ -169,13 +178,26 @@ def merge_pyproject(settings: Settings, cwd: Path) -> Settings:
         place = f"{path}: [tool.smpmake]"
         if not isinstance(table, dict):
             raise ConfigError(f"{place} must be a table")
-        ignored = [key for key in _NOT_OF_PACKAGES if table.pop(key, None) is not None]
-        notices = tuple(
-            f"{place}: '{key}' is ignored (write it into .smpmake.toml or your own config.toml)"
-            for key in ignored
-        )
-        return _merged(settings._replace(notices=settings.notices + notices), table, place)
+        settings = _without(settings, table, place, _NOT_OF_PACKAGES, ".smpmake.toml or your own")
+        return _merged_project(settings, table, place)
     return settings
+
+
+def _merged_project(settings: Settings, table: dict[str, Any], place: str) -> Settings:
+    """Settings with what a project says that may."""
+    return _merged(_without(settings, table, place, _OF_USERS, "your own"), table, place)
+
+
+def _without(
+    settings: Settings, table: dict[str, Any], place: str, keys: tuple[str, ...], where: str
+) -> Settings:
+    """Takes keys out of a table that are not for it; settings with notices that say so."""
+    notices = tuple(
+        f"{place}: '{key}' is ignored (write it into {where} config.toml)"
+        for key in keys
+        if table.pop(key, None) is not None
+    )
+    return settings._replace(notices=settings.notices + notices)
 
 
 def _merged(settings: Settings, table: dict[str, Any], place: str) -> Settings:
@@ -263,7 +285,10 @@ def load(cwd: Path) -> Settings:
         settings = merge(settings, folders.user_file())
     settings = merge_pyproject(settings, cwd)
     project = folders.project_file(cwd)
-    return merge(settings, project) if project is not None else settings
+    data = _read(project) if project is not None else None
+    if project is None or data is None:
+        return settings
+    return _merged_project(settings, _parsed(data, project), str(project))
 
 
 def told(settings: Settings) -> Iterator[str]:

@@ -37,6 +37,7 @@ class Option(NamedTuple):
     default    what holds without it, for the help.
     choices    the values that it can have.
     least, most  the same of numbers, both included.
+    like       a pattern of texts that it can have.
     wanted     the same in words.
     gone       values of older versions, which a notice tells of.
     builds, servers  whose command line it is on.
@@ -55,6 +56,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...] = ()
     least: int = 0
     most: int = 1 << 62
+    like: str = ""
     wanted: str = ""
     gone: tuple[str, ...] = ()
     builds: bool = True
@@ -93,6 +95,8 @@ class Option(NamedTuple):
     def _may_be(self, value: Any) -> bool:
         if self.kind == "number":
             return bool(self.least <= value <= self.most)
+        if self.like and re.fullmatch(self.like, value) is None:
+            return False
         return not self.choices or value in self.choices
 
     @property
@@ -184,6 +188,30 @@ OPTIONS: Final = (
         variables=("SMPMAKE_MEMO",),
         keys=("memo",),
         choices=("off", "check", "on"),
+        servers=False,
+    ),
+    Option(
+        "memo_remote",
+        "text",
+        "With --memo=on, also ask the server at URL for results that other machines remember.  Each"
+        " machine that can write there can change what your programs do.",
+        default="off",
+        words=("--memo-remote",),
+        variables=("SMPMAKE_MEMO_REMOTE",),
+        keys=("memo-remote",),
+        metavar="URL",
+        like=r"""off|https?://([^\s/?#@]+@)?([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[!"$->@-~]*)?""",
+        wanted='an address such as "https://cache.example.org/smpmake", or "off"',
+        servers=False,
+    ),
+    Option(
+        "memo_push",
+        "flag",
+        "Also send this build's results to the server of --memo-remote.",
+        words=("--memo-push",),
+        off=("--no-memo-push",),
+        variables=("SMPMAKE_MEMO_PUSH",),
+        keys=("memo-push",),
         servers=False,
     ),
     Option(

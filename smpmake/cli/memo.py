@@ -51,10 +51,26 @@ def lines(folder: Path) -> Iterator[str]:
         f"last build {last.get('hits', 0)} results given back, {ran} commands run, "
         f"{units.seconds(last.get('saved_us', 0) / 1e6)} of CPU time saved"
     )
+    if "remote" in last:
+        yield from _of_server(last["remote"])
     hits, saved_us = (sum(each) for each in zip(*days, strict=True)) if days else (0, 0)
     yield f"last week  {hits} results given back, {units.seconds(saved_us / 1e6)} saved"
     yield from _reasons("run because", last.get("misses", {}))
     yield from _reasons("not kept because", last.get("unkept", {}))
+
+
+def _of_server(counts: Mapping[str, int]) -> Iterator[str]:
+    """What the last build had from a server (--memo-remote), and gave it."""
+    missed = max(0, counts["asked"] - counts["hits"])  # a content may be fetched alone
+    yield (
+        f"server     {counts['hits']} results received, {missed} not there, "
+        f"{units.size(counts['received'])}; {counts['errors']} errors"
+    )
+    if counts["stored"] or counts["dropped"]:
+        yield (
+            f"           {counts['stored']} results sent, {units.size(counts['sent'])}; "
+            f"{counts['dropped']} not sent"
+        )
 
 
 def _reasons(head: str, counts: Mapping[str, Any]) -> Iterator[str]:

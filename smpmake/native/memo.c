@@ -337,6 +337,13 @@ static int is_passing(const char *variable)
 	                                    "VTE_VERSION=",
 	                                    "DESKTOP_",
 	                                    "SESSION_MANAGER=",
+	                                    "GITHUB_",
+	                                    "RUNNER_",
+	                                    "GITLAB_",
+	                                    "CI_",
+	                                    "BUILDKITE_",
+	                                    "JENKINS_",
+	                                    "HOSTNAME=",
 	                                    NULL};
 	return begins_as(variable, begun);
 }

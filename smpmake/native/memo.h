@@ -189,7 +189,9 @@ int memo_is_deserted(int fd);
 int memo_tell_text(int fd, const char *text, size_t size);
 
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
- * could not be.  memorun.c's are "s", it is remembered now; "n REASON", it is not; with
+ * could not be; "r REASON" where others had it, and it was given back in spite of that reason
+ * (0: of which nobody was told).
+ * memorun.c's are "s", it is remembered now; "n REASON", it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
 void memo_tell(const struct memo *memo, const char *line, size_t size);
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number);
@@ -226,6 +228,13 @@ char *memo_place(const struct memo *memo, char letter, const unsigned char hash[
 int memo_write(const struct memo *memo, const char *path, const void *data, size_t size);
 /* All of a regular file of our own, or NULL; of a stored one it is noted that it was used. */
 char *memo_read(const char *path, size_t most, size_t *size, int is_stored);
+/* Whether times are to be trusted where a path is: no other computer changes it.  -1: it is not. */
+#define MEMO_NEAR_IN_MEMORY 2 /* they are, but nothing is ever written back */
+int memo_near(const char *path);
+/* The same of a path on a device that is known by then; -1 counts as 0. */
+int memo_near_at(dev_t device, const char *path);
+/* The same of the folder in which a name is, or is looked for. */
+int memo_near_above(const char *path);
 uint64_t memo_sum(const void *data, size_t size);
 int64_t memo_clock(void);
 

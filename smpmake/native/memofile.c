@@ -284,8 +284,8 @@ static enum memo_why doubt(struct trace *trace, struct look *look, int *near,
 		                                       : stat(look->path, &info)) != 0;
 	*near = look->kind == MEMO_IS_DEVICE ? 1
 	        : failed || (is_known && look->way == READS_LINK)
-	            ? near_above(look->path)
-	            : near_at(info.st_dev, look->path);
+	            ? memo_near_above(look->path)
+	            : memo_near_at(info.st_dev, look->path);
 	return *near ? is_still(trace, look, failed, &info, hash) : MEMO_DISTANT;
 }
 
@@ -310,7 +310,7 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 			break;
 		}
 		why = doubt(trace, look, &near, hash);
-		if (near == NEAR_IN_MEMORY && look->kind == MEMO_IS_FILE)
+		if (near == MEMO_NEAR_IN_MEMORY && look->kind == MEMO_IS_FILE)
 			look->flags |= MEMO_UNSTAMPED;
 		put_fact(making, look, is_one ? group_of(&groups, &look->info) : 0, hash);
 		(*count)++;

@@ -16,10 +16,4 @@ struct result {
 enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
                                const struct memo_entry *known);
 
-#define NEAR_IN_MEMORY 2 /* near, and never written back */
-/* 0 where another computer may change what lies at a path, which is on that device. */
-int near_at(dev_t device, const char *path);
-/* The same of the folder in which a name is, or is looked for. */
-int near_above(const char *path);
-
 #endif

@@ -1,30 +1,40 @@
-/* Whether times of files can be trusted, by the file system in which they are (memofile.h). */
-#include "memofile.h"
+/* Which file systems may be believed (memo.h). */
+#include "memo.h"
 
 #include <string.h>
 #include <sys/vfs.h>
 
-/* Another computer may change what lies on a network's file system, and its times come late. */
-int near_at(dev_t device, const char *path)
+#include "guard/kernel.h"
+
+int memo_near(const char *path)
 {
+	/* ext4, XFS, Btrfs, overlayfs, F2FS, ZFS */
 	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e,
 	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
 	const uint64_t tmpfs = 0x01021994;
+	struct statfs system;
+	if (kernel(SYS_statfs, path, &system) != 0)
+		return -1;
+	uint64_t type = (uint64_t)(uint32_t)system.f_type;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (type == types[i])
+			return 1;
+	return type == tmpfs ? MEMO_NEAR_IN_MEMORY : 0;
+}
+
+/* Another computer may change what lies on a network's file system, and its times come late. */
+int memo_near_at(dev_t device, const char *path)
+{
 	static struct {
 		dev_t device;
 		int is_near;
 	} known[8];
 	static size_t count;
-	struct statfs system;
 	for (size_t i = 0; i < count; i++)
 		if (known[i].device == device)
 			return known[i].is_near;
-	int near = 0;
-	if (statfs(path, &system) == 0) {
-		near = (uint64_t)(uint32_t)system.f_type == tmpfs ? NEAR_IN_MEMORY : 0;
-		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-			near |= (uint64_t)(uint32_t)system.f_type == types[i];
-	}
+	int near = memo_near(path);
+	near = near > 0 ? near : 0;
 	if (count < sizeof known / sizeof *known) {
 		known[count].device = device;
 		known[count++].is_near = near;
@@ -45,7 +55,7 @@ static size_t above(const char *path, size_t size)
 }
 
 /* The same of the folder in which a name is, or is looked for. */
-int near_above(const char *path)
+int memo_near_above(const char *path)
 {
 	static struct {
 		const char *path;
@@ -64,7 +74,7 @@ int near_above(const char *path)
 		memcpy(folder, path, size);
 		strcpy(folder + size, size == 0 ? "." : "");
 		if (stat(folder, &info) == 0)
-			near = near_at(info.st_dev, folder);
+			near = memo_near_at(info.st_dev, folder);
 		else if (size <= 1)
 			near = 0;
 	}

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "memoremote.h"
 #include "memoviews.h"
 #include "util.h"
 
@@ -181,7 +182,9 @@ int main(int argc, char **argv)
 		memo_tell_why(memo, why);
 		return become(program, words);
 	}
-	const struct memo_entry *entry = memo_find(&question, 0, &why);
+	const struct memo_entry *entry = memo_find(&question, 0, &why), *of_others = NULL;
+	if (entry == NULL && memo->mode == MEMO_ON)
+		entry = of_others = memo_find_others(&question, &why);
 	if (memo->mode == MEMO_CHECK) {
 		why = MEMO_ONLY_CHECKED;
 		if (entry != NULL)
@@ -192,11 +195,15 @@ int main(int argc, char **argv)
 		int status = give(&question, entry, is_job);
 		if (status >= 0) {
 			memo_tell_hit(memo, entry->cpu_us);
+			if (of_others != NULL)
+				memo_leave_others(&question, of_others, 0);
 			if (is_job)
 				memo_note_given(notes, entry->cpu_us);
 			return status;
 		}
 		why = MEMO_UNDO;
+		if (of_others != NULL)
+			memo_leave_others(&question, NULL, 0);
 	}
 	memo_tell_why(memo, why);
 	return runs_traced(memo, known, program, words);

@@ -11,15 +11,19 @@ import os
 import shutil
 import stat
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smpmake import folders, native, units, variables
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import layout
+
+if TYPE_CHECKING:
+    from smpmake.session.memo_remote import Exchanged, Remote
 
 #: The session's file to which shims append a line for each command.
 TOLD: Final = "memo"
@@ -74,12 +78,14 @@ class Told:
     """What shims have told of a session.
 
     hits, saved_us  results given back, and the CPU time that they took when they were made.
+    remote   those of them that another machine had made.
     misses   commands that ran, by reason; `unkept` those whose results are not remembered.
     stored   how many results are remembered now; `same` those that --memo=check found unchanged.
     differences  of the others: the command, what is different, an input that may explain it.
     """
 
     hits: int = 0
+    remote: int = 0
     saved_us: int = 0
     stored: int = 0
     same: int = 0
@@ -101,15 +107,26 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
         store.mkdir(mode=0o700, parents=True, exist_ok=True)
         (session / TOLD).touch(mode=0o600)
         program, recall = native.program("memo"), native.program("recall")
-        made = os.stat(program).st_mtime_ns  # a commit that is worked on has many programs
+        # A commit that is worked on has many programs; on other machines they are the same.
+        made = zlib.crc32(Path(program).read_bytes())
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
-    build = f"{native.build_id()}-{made}".replace(":", "-")
+    build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {
         variables.MEMO: f"{mode}:{began}:{build}:{store}",
         variables.MEMORUN: program,
         variables.RECALL: recall,
     }
+
+
+def begin_remote(url: str, session: Path, *, pushes: bool) -> Remote | None:
+    """What talks to a server for a session; None where there can be nothing."""
+    from smpmake.session.memo_remote import Remote
+
+    try:
+        return Remote(url, session, folder(), pushes=pushes)
+    except (OSError, RuntimeError, folders.NoHomeError):
+        return None
 
 
 def told_in(session: Path) -> Told:
@@ -126,6 +143,10 @@ def told_in(session: Path) -> Told:
             told.saved_us += int(rest)
         elif letter == "m" and rest.isdigit():
             told.misses[int(rest)] += 1
+        elif letter == "r" and rest.isdigit():
+            told.remote += 1
+            if int(rest):  # the miss that was told before
+                told.misses[int(rest)] -= 1
         elif letter == "n" and rest.isdigit():
             told.unkept[int(rest)] += 1
         elif letter == "s":
@@ -161,19 +182,22 @@ def savings(told: Told) -> Iterator[str]:
 # ---------------------------------------------------------------------- the store
 
 
-def settle(session: Path) -> None:
-    """At a session's end: counts what it has saved, and makes room in the store."""
+def settle(session: Path, exchanged: Exchanged | None = None) -> None:
+    """At a session's end: counts what it has saved, and makes room in the store.
+
+    exchanged  with a server, if the session had one.
+    """
     told = told_in(session)
     if not (told.hits or told.misses or told.stored):
         return
     with contextlib.suppress(OSError, SmpmakeError, ValueError):
         store = folder()
-        _count(store, told)
-        if told.stored:
+        _count(store, told, exchanged)
+        if told.stored or told.remote:
             clean(store, MOST_BYTES)
 
 
-def _count(store: Path, told: Told) -> None:
+def _count(store: Path, told: Told, exchanged: Exchanged | None) -> None:
     counts = counts_of(store)
     today = int(time.time()) // _DAY
     days = counts["days"]
@@ -184,9 +208,11 @@ def _count(store: Path, told: Told) -> None:
     counts["last"] = {
         "hits": told.hits,
         "saved_us": told.saved_us,
-        "misses": {str(why): count for why, count in told.misses.items()},
+        "misses": {str(why): count for why, count in told.misses.items() if count > 0},
         "unkept": {str(why): count for why, count in told.unkept.items()},
     }
+    if exchanged is not None:
+        counts["last"]["remote"] = {"hits": told.remote, **exchanged.document()}
     fresh = store / f"{_COUNTS}.{os.getpid()}"
     fresh.write_text(json.dumps(counts))
     fresh.replace(store / _COUNTS)

@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from smpmake.commands.makes import NAME_JOBSERVER, PARALLEL
+from smpmake.console import say
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
 from smpmake.guard.files import programs_of_system
@@ -21,6 +22,7 @@ from smpmake.undo.journal import UndoJournal
 if TYPE_CHECKING:
     from smpmake.config import Settings
     from smpmake.session.jobserver import JobServer
+    from smpmake.session.memo_remote import Remote
 
 #: The one build's name that a server of its own has.
 BUILD: Final = "main"
@@ -34,6 +36,8 @@ class SetupOptions(NamedTuple):
     described  what the names of tools match that the configuration has besides.
     output     whether the driver writes into a pipe (`SessionSetup.pipe` is its other end).
     memo       whether results are remembered (config.Settings).
+    remote     the address of a server that has some, if it is to be asked.
+    pushes     whether it is to get some.
     """
 
     guard: bool = True
@@ -41,6 +45,8 @@ class SetupOptions(NamedTuple):
     described: tuple[str, ...] = ()
     output: bool = False
     memo: str = "off"
+    remote: str = ""
+    pushes: bool = False
 
 
 def setup_options(settings: Settings) -> SetupOptions:
@@ -51,7 +57,13 @@ def setup_options(settings: Settings) -> SetupOptions:
 
         described = tuple(families.described())
     return SetupOptions(
-        settings.guard, settings.undo, described, settings.output == "serial", settings.memo
+        settings.guard,
+        settings.undo,
+        described,
+        settings.output == "serial",
+        settings.memo,
+        settings.memo_remote if settings.memo == "on" and settings.memo_remote != "off" else "",
+        settings.memo_push,
     )
 
 
@@ -72,6 +84,7 @@ class SessionSetup:
         self.output: int | None = None
         self.doubt = self.alone = ""
         self._remembers = terms.memo != "off"
+        self._remote: Remote | None = None
         self.jobserver: JobServer | None = None
         self._board: Scoreboard | None = None
         self.journal: UndoJournal | None = None
@@ -107,6 +120,8 @@ class SessionSetup:
                 from smpmake.session import memo
 
                 self.environment.update(memo.prepare(terms.memo, path))
+                if terms.remote:
+                    self._remote = memo.begin_remote(terms.remote, path, pushes=terms.pushes)
             # A ninja runs several commands at once whatever we say; it is to ask for each.
             if self.jobserver is not None and os.path.basename(program) not in PARALLEL:
                 from smpmake.commands.makes import without_jobs
@@ -158,7 +173,9 @@ class SessionSetup:
         if self._remembers:
             from smpmake.session import memo
 
-            memo.settle(self.path)
+            memo.settle(self.path, self._remote.close() if self._remote is not None else None)
+        for notice in self._remote.notices() if self._remote is not None else ():
+            say(notice)
         self.folder.remove()
         for fd in (self.listener, self.alive, self.alive_write, self.pipe, self.output):
             if fd is not None and fd >= 0:

@@ -22,7 +22,7 @@ VALUES = {
     "number": ("0", "3", "19", "4096", "4097", "-1", "+2", " 2", "3.5", "many", ""),
     "amount": ("512M", "2G", "off", "1.5g", "much", ""),
     "list": ("gcc", "/usr/*/ld", "a b", "", "-x", "reads"),
-    "text": ("x",),
+    "text": ("x", "http://x"),
     "flag": ("1", "0", "true", "No", "on", "perhaps", " yes ", "", "2"),
 }
 COMMANDS_OF_USERS = (*("make", "./build.sh") * 4, *("why", "run", "report", "--", "-", "-k", "4"))

@@ -8,10 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.support.remembered import Remembered
+from tests.support.results_server import ResultsServer
 
 
 @pytest.fixture
 def remembered(tmp_path: Path) -> Iterator[Remembered]:
     made = Remembered(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def server() -> Iterator[ResultsServer]:
+    made = ResultsServer()
     yield made
     made.close()

@@ -173,7 +173,7 @@ def total(data: bytes) -> int:
 
 
 _HEAD = 8 + 32
-_SUM = slice(_HEAD + 16, _HEAD + 24)
+SUM = slice(_HEAD + 16, _HEAD + 24)
 STATUS = slice(_HEAD + 12, _HEAD + 16)
 BOOT = slice(_HEAD + 24, _HEAD + 40)
 
@@ -182,7 +182,7 @@ def forge(entry: Path, where: slice, value: bytes) -> None:
     """Changes a field of a question's one entry, and makes its sum right."""
     data = bytearray(entry.read_bytes())
     data[where] = value
-    data[_SUM] = total(bytes(data[_SUM.stop :])).to_bytes(8, "little")
+    data[SUM] = total(bytes(data[SUM.stop :])).to_bytes(8, "little")
     entry.write_bytes(data)
 
 
