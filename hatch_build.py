@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 #: What finds and gives back remembered results (native/memo.h).
-MEMO = ("memo.c", "memofacts.c", "memostore.c", "sha256.c", "inherited.c")
+MEMO = ("memo.c", "memofacts.c", "memostore.c", "memonear.c", "sha256.c", "inherited.c")
 #: Each program's sources, beside what all share.
 PROGRAMS = {
     "shim": (
@@ -23,11 +23,11 @@ PROGRAMS = {
         *MEMO,
     ),
     "memo": (
-        *("memorun.c", "memofile.c", "memonear.c", "memotrace.c", "memolooks.c", "memonotes.c"),
+        *("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memonotes.c"),
         *("memofilter.c", "memoviews.c", "memoremote.c", "memogive.c", "memokeep.c"),
         *("terminal.c", *MEMO),
     ),
-    "recall": ("memorecall.c", "memoviews.c", "memoremote.c", "memonear.c", *MEMO),
+    "recall": ("memorecall.c", "memoviews.c", "memoremote.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
     "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),

@@ -1,6 +1,7 @@
 /* Which file systems may be believed (memo.h). */
 #include "memo.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/vfs.h>
 
@@ -73,7 +74,7 @@ int memo_near_above(const char *path)
 	for (size_t size = first; near < 0; size = above(path, size)) {
 		memcpy(folder, path, size);
 		strcpy(folder + size, size == 0 ? "." : "");
-		if (stat(folder, &info) == 0)
+		if (kernel(SYS_newfstatat, AT_FDCWD, folder, &info, 0) == 0)
 			near = memo_near_at(info.st_dev, folder);
 		else if (size <= 1)
 			near = 0;

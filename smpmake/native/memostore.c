@@ -307,7 +307,9 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	struct memo_stamp now;
 	struct stat info;
 	int64_t at = 0;
-	int table = stamp->changed_ns < memo->now_ns - MEMO_SETTLED ? table_of(memo) : -1;
+	int is_settled = stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
+	                 memo_near(path) != MEMO_NEAR_IN_MEMORY;
+	int table = is_settled ? table_of(memo) : -1;
 	memcpy(known.boot, memo->boot, sizeof known.boot);
 	if (table >= 0 && look_up(table, &known, &at) == 0) {
 		memcpy(hash, known.hash, SHA256_SIZE);
