@@ -30,6 +30,7 @@ class Paths:
 
     def __init__(self) -> None:
         self._folders: dict[str, tuple[int, int, str]] = {}
+        self._lacking: dict[str, tuple[tuple[int, int, int], set[str]]] = {}
 
     def canonical(self, cwd: str, path: str) -> str:
         """The name of `path` as seen from `cwd`, which must itself be canonical (getcwd's)."""
@@ -61,16 +62,45 @@ class Paths:
         its own about a % in one.
         """
         folders = path.split(":") if "/" not in name else [os.path.dirname(name)]
+        name = os.path.basename(name)
+        if name in ("", ".", ".."):
+            return ""
         for folder in folders:
-            file = f"{folder}/{os.path.basename(name)}"
-            is_plain = folder.startswith("/") and "%" not in folder
-            if not is_plain or is_pending(self.canonical("/", file)):
+            if not folder.startswith("/") or "%" in folder:
                 return ""
-            if os.path.islink(file) and is_pending(os.path.realpath(file)):
+            try:
+                info = os.stat(folder)
+            except OSError:
+                continue  # nor is anything pending in it
+            parent = self._followed(folder, info)
+            if is_pending(f"{parent}/{name}" if parent != "/" else f"/{name}"):
+                return ""
+            lacking = self._lacking_in(folder, info)
+            if name in lacking:
+                continue
+            file = f"{folder}/{name}"
+            try:
+                is_link = stat.S_ISLNK(os.lstat(file).st_mode)
+            except OSError:
+                if time.time_ns() - info.st_ctime_ns > _SETTLED:
+                    lacking.add(name)
+                continue
+            if is_link and is_pending(os.path.realpath(file)):
                 return ""
             if is_program(file):
                 return file
         return ""
+
+    def _lacking_in(self, folder: str, info: os.stat_result) -> set[str]:
+        """Names that a folder is known not to have, for as long as nothing in it changes.
+
+        Commands look for the same few programs, in vain in most of PATH.
+        """
+        version = (info.st_dev, info.st_ino, info.st_ctime_ns)
+        known = self._lacking.get(folder)
+        if known is None or known[0] != version:
+            known = self._lacking[folder] = (version, set())
+        return known[1]
 
     def forget(self) -> None:
         """A folder was moved: what a name leads to by links is to be looked up anew."""
@@ -82,6 +112,9 @@ class Paths:
             info = os.stat(path)
         except OSError:
             return os.path.realpath(path)
+        return self._followed(path, info)
+
+    def _followed(self, path: str, info: os.stat_result) -> str:
         known = self._folders.get(path)
         if known is not None and known[0] == info.st_ino and known[1] == info.st_dev:
             return known[2]

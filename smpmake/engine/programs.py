@@ -8,6 +8,7 @@ differ in names alone.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import select
 import signal
@@ -182,7 +183,16 @@ def _heard(fd: int) -> bytes:
 
 def _is_called_launcher(path: str) -> bool:
     """Whether it is one, under whatever name."""
-    return bool(path) and is_launcher(os.path.basename(os.path.realpath(path)))
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return _is_launchers_file(path, info.st_dev, info.st_ino, info.st_ctime_ns)
+
+
+@functools.lru_cache(256)
+def _is_launchers_file(path: str, _device: int, _inode: int, _changed: int) -> bool:
+    return is_launcher(os.path.basename(os.path.realpath(path)))
 
 
 def _is_launcher(path: str) -> bool:

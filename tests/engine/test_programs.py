@@ -175,3 +175,18 @@ def test_a_line_runs_what_its_commands_run(drivers: Drivers, tmp_path: Path) -> 
     found = programs.programs_of("/bin/sh", meaning.programs, str(tmp_path), environment)
     assert found is not None
     assert [os.path.basename(each) for each in found] == ["gcc", "cc1", "as"]
+
+
+def test_what_stands_behind_a_name_is_looked_up_anew_when_it_is_another_file(
+    drivers: Drivers, tmp_path: Path
+) -> None:
+    for name in ("ccache", "plain"):
+        shutil.copy("/usr/bin/gcc", tmp_path / name)
+    path = f"{tmp_path}:{PATH}"
+    (tmp_path / "gcc").symlink_to("plain")
+    for target, behind in (("plain", False), ("ccache", True), ("plain", False)):
+        (tmp_path / "gcc").unlink()
+        (tmp_path / "gcc").symlink_to(target)
+        found = drivers.files("gcc -c a.c", path=path)
+        assert found is not None
+        assert ("/usr/bin/gcc" in found) == behind
