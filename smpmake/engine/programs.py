@@ -64,9 +64,10 @@ class Programs:
         """
         found: dict[str, None] = {}
         path = environment.get("PATH") or ""
+        led = leads_elsewhere(environment.get)
         for program in programs:
             for itself in self._launched(path, program.name or real):
-                if _is_called_launcher(itself) and leads_elsewhere(environment.get):
+                if led and _is_called_launcher(itself):
                     return UNKNOWN
                 found[itself] = None
             if itself and is_script(itself):  # it is not asked: it may do more than to answer
