@@ -52,6 +52,11 @@ class Programs:
         self._is_pending = is_pending
         self._ask = ask or _asked
         self._answers: dict[tuple[str, ...], Answer | None] = {}
+        self._found: dict[tuple[str, str], str] = {}  # on PATH, for one command
+
+    def take_command(self) -> None:
+        """Another command has come: what was found before may have changed."""
+        self._found.clear()
 
     def programs_of(
         self, real: str, programs: Iterable[Program], cwd: str, environment: Environment
@@ -123,7 +128,11 @@ class Programs:
         return choice[-1] if choice[-1].startswith("/") else self._on_path(path, choice[-1])
 
     def _on_path(self, path: str, name: str) -> str:
-        return self._paths.on_path(path, name, self._is_pending)
+        found = self._found.get((path, name))
+        if found is None:
+            found = self._paths.on_path(path, name, self._is_pending)
+            self._found[path, name] = found
+        return found
 
     def _answer(
         self, driver: str, question: tuple[str, ...], cwd: str, environment: Environment

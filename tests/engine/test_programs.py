@@ -49,6 +49,7 @@ class Drivers:
         assert meaning.programs is not None
         real = words[0] if "/" in words[0] else shutil.which(words[0], path=path)
         assert real is not None
+        self._programs.take_command()
         return self._programs.programs_of(real, meaning.programs, self._cwd, environment)
 
 
