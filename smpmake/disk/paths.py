@@ -21,6 +21,10 @@ _FEW: Final = 8
 _SETTLED: Final = 1_000_000_000  # ns since a file was changed: once more would be another time
 
 
+#: Device, inode, and the time of its last change.
+_Version = tuple[int, int, int]
+
+
 class Paths:
     """Canonical names for operands: absolute, with the folder's links followed.
 
@@ -30,7 +34,8 @@ class Paths:
 
     def __init__(self) -> None:
         self._folders: dict[str, tuple[int, int, str]] = {}
-        self._lacking: dict[str, tuple[tuple[int, int, int], set[str]]] = {}
+        self._lacking: dict[str, tuple[_Version, set[str]]] = {}
+        self._targets: dict[str, tuple[_Version, str]] = {}
 
     def canonical(self, cwd: str, path: str) -> str:
         """The name of `path` as seen from `cwd`, which must itself be canonical (getcwd's)."""
@@ -85,11 +90,23 @@ class Paths:
                 if time.time_ns() - info.st_ctime_ns > _SETTLED:
                     lacking.add(name)
                 continue
-            if is_link and is_pending(os.path.realpath(file)):
+            if is_link and is_pending(self._behind(file)):
                 return ""
             if is_program(file):
                 return file
         return ""
+
+    def _behind(self, link: str) -> str:
+        """What a link leads to: the same as before, if it is the same file."""
+        try:
+            info = os.stat(link)
+        except OSError:
+            return os.path.realpath(link)
+        file = (info.st_dev, info.st_ino, info.st_ctime_ns)
+        known = self._targets.get(link)
+        if known is None or known[0] != file:
+            known = self._targets[link] = (file, os.path.realpath(link))
+        return known[1]
 
     def _lacking_in(self, folder: str, info: os.stat_result) -> set[str]:
         """Names that a folder is known not to have, for as long as nothing in it changes.
@@ -105,6 +122,7 @@ class Paths:
     def forget(self) -> None:
         """A folder was moved: what a name leads to by links is to be looked up anew."""
         self._folders.clear()
+        self._targets.clear()
 
     def folder(self, path: str) -> str:
         """The canonical name of a folder, which need not exist."""

@@ -170,3 +170,32 @@ def test_a_folder_that_was_changed_just_now_may_change_once_more_at_the_same_tim
     assert paths.on_path(path, "tool", nothing_pending) == one
     zero = program(tmp_path / "zero/tool")
     assert paths.on_path(path, "tool", nothing_pending) == zero
+
+
+def test_what_a_link_to_a_program_leads_to_is_looked_up_anew_when_it_is_another(
+    tmp_path: Path,
+) -> None:
+    old, new = program(tmp_path / "one/old"), program(tmp_path / "one/new")
+    (tmp_path / "one/tool").symlink_to("between")
+    between = tmp_path / "one/between"
+    between.symlink_to("old")
+    paths = Paths()
+
+    def found(pending: str) -> bool:
+        return bool(paths.on_path(f"{tmp_path}/one", "tool", lambda name: name == pending))
+
+    for _ in range(2):
+        assert [found(""), found(old), found(new)] == [True, False, True]
+    between.unlink()
+    between.symlink_to("new")
+    for _ in range(2):
+        assert [found(""), found(old), found(new)] == [True, True, False]
+    os.rename(new, old)
+    assert [found(""), found(old), found(new)] == [False, False, False]
+    between.unlink()
+    between.symlink_to("old")
+    assert [found(""), found(old), found(new)] == [True, False, True]
+    (tmp_path / "one").rename(tmp_path / "two")
+    (tmp_path / "one").symlink_to("two")
+    paths.forget()
+    assert [found(old), found(f"{tmp_path}/two/old")] == [True, False]
