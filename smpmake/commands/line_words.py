@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from smpmake.commands.plain_lines import Kind, Piece, Word
+from smpmake.commands.plain_lines import Piece, PieceKind, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -85,14 +85,14 @@ class Words:
         if isinstance(word, str):
             return word
         found = "".join(map(self._piece, word))
-        if not found and (len(word) > 1 or word[0].kind is not Kind.STRING):
+        if not found and (len(word) > 1 or word[0].kind is not PieceKind.STRING):
             raise NotUnderstoodError("an empty expansion")
         return found
 
     def _piece(self, piece: Piece) -> str:
-        if piece.kind is Kind.VARIABLE:
+        if piece.kind is PieceKind.VARIABLE:
             return self._plain(self._value_of(piece.text))
-        if piece.kind is Kind.SUBSTITUTION:
+        if piece.kind is PieceKind.SUBSTITUTION:
             value = self._value(piece.text.encode())
             self._substitutions.append((piece.start, piece.end, value))
             return self._plain(value)

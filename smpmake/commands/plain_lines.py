@@ -11,7 +11,7 @@ import re
 from typing import Final, NamedTuple
 
 
-class Kind(enum.Enum):
+class PieceKind(enum.Enum):
     """What a piece of a word is."""
 
     PLAIN = enum.auto()  # it means itself
@@ -23,7 +23,7 @@ class Kind(enum.Enum):
 class Piece(NamedTuple):
     """A piece of a word, and where in the text it is."""
 
-    kind: Kind
+    kind: PieceKind
     text: str
     start: int
     end: int
@@ -74,7 +74,13 @@ _TOKEN: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[A-Za-z_./][\w./+-]*", re.ASCII)
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
-_KINDS: Final = {"variable": Kind.VARIABLE, "braced": Kind.VARIABLE, "escaped": Kind.STRING}
+_KINDS: Final = {
+    "quoted": PieceKind.STRING,
+    "escaped": PieceKind.STRING,
+    "variable": PieceKind.VARIABLE,
+    "braced": PieceKind.VARIABLE,
+    "value": PieceKind.SUBSTITUTION,
+}
 
 
 def statements(text: str) -> list[Statement] | None:
@@ -102,27 +108,26 @@ class _Reader:
 
     def take(self, token: re.Match[str]) -> bool:
         """One more; False if the text is none of those that are known here."""
-        kind, start, end = token.lastgroup, token.start(), token.end()
+        kind, start, end = token.lastgroup or "", token.start(), token.end()
         if kind == "blank":
             if self._pieces and not token[0].strip("\\\n"):
                 return False  # a word that goes on in the next line
             self._end_word()
             return True
-        if kind == "and":
-            self._has_more = True
-            return self._end_command()
-        if kind == "end":
-            self._has_more = False
-            return self._end_command() and self._end_statement()
+        if kind in ("and", "end"):
+            self._has_more = kind == "and"
+            is_known = self._end_command()
+            if kind == "end":
+                self._end_statement()
+            return is_known
         if not self._words and not self._pieces:
             self._start = start
         self._end, self._has_more = end, False
         if kind == "words":
             self._take_words(token[0], start, end)
-            return True
-        text = token[0][1:-1] if kind == "quoted" else token[kind or 0]
-        known = Kind.SUBSTITUTION if kind == "value" else _KINDS.get(kind or "", Kind.STRING)
-        self._pieces.append(Piece(known, text, start, end))
+        else:
+            text = token[0][1:-1] if kind == "quoted" else token[kind]
+            self._pieces.append(Piece(_KINDS[kind], text, start, end))
         return True
 
     def ended(self) -> list[Statement] | None:
@@ -138,17 +143,17 @@ class _Reader:
     def _take_words(self, text: str, start: int, end: int) -> None:
         """Some that are apart; the first may go on with another one, and the last may go on."""
         first, *others = text.split()
-        self._pieces.append(Piece(Kind.PLAIN, first, start, start + len(first)))
+        self._pieces.append(Piece(PieceKind.PLAIN, first, start, start + len(first)))
         if others:
             self._end_word()
             *between, last = others
             self._words += between
-            self._pieces.append(Piece(Kind.PLAIN, last, end - len(last), end))
+            self._pieces.append(Piece(PieceKind.PLAIN, last, end - len(last), end))
 
     def _end_word(self) -> None:
         if not self._pieces:
             return
-        is_plain = len(self._pieces) == 1 and self._pieces[0].kind is Kind.PLAIN
+        is_plain = len(self._pieces) == 1 and self._pieces[0].kind is PieceKind.PLAIN
         self._words.append(self._pieces[0].text if is_plain else tuple(self._pieces))
         self._pieces.clear()
 
@@ -161,10 +166,9 @@ class _Reader:
         self._commands.append(command)
         return True
 
-    def _end_statement(self, *, is_whole: bool = False) -> bool:
+    def _end_statement(self, *, is_whole: bool = False) -> None:
         self._statements.append(Statement(tuple(self._commands), is_whole))
         self._commands.clear()
-        return True
 
 
 def _command(words: tuple[Word, ...], start: int, end: int) -> Command | None:
@@ -173,9 +177,9 @@ def _command(words: tuple[Word, ...], start: int, end: int) -> Command | None:
     first = words[0]
     if isinstance(first, str) and _NAME.fullmatch(first):
         return Command(words, start, end)
-    pieces = (Piece(Kind.PLAIN, first, start, end),) if isinstance(first, str) else first
+    pieces = (Piece(PieceKind.PLAIN, first, start, end),) if isinstance(first, str) else first
     begin = pieces[0]
-    found = _ASSIGNED.match(begin.text) if begin.kind is Kind.PLAIN else None
+    found = _ASSIGNED.match(begin.text) if begin.kind is PieceKind.PLAIN else None
     if found is None or len(words) > 1:
         return None
     rest = begin._replace(text=begin.text[found.end() :], start=begin.start + found.end())
