@@ -10,8 +10,10 @@ import enum
 import re
 from typing import Final, NamedTuple
 
+from smpmake.commands.options import Marker
 
-class PieceKind(enum.Enum):
+
+class PieceKind(Marker):
     """What a piece of a word is."""
 
     PLAIN = enum.auto()  # it means itself
