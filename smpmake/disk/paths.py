@@ -87,7 +87,7 @@ class Paths:
             try:
                 is_link = stat.S_ISLNK(os.lstat(file).st_mode)
             except OSError:
-                if time.time_ns() - info.st_ctime_ns > _SETTLED:
+                if time.time() * 1e9 - info.st_ctime_ns > _SETTLED:
                     lacking.add(name)
                 continue
             if is_link and is_pending(self._behind(file)):

@@ -25,6 +25,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was written a moment ago is old now."""
     now = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now + 10**10)
+    monkeypatch.setattr(time, "time", lambda: now / 1e9 + 10)
 
 
 def test_a_long_text_is_the_same_one_until_it_is_changed(
