@@ -55,10 +55,10 @@ def read(text: str) -> Answer | None:
     programs, folders, wrapper = [], "", ""
     for line in text.splitlines():
         if line.startswith(" ") and not line.startswith(" ("):
-            try:
-                programs.append(shlex.split(line)[0])
-            except (ValueError, IndexError):
+            program = _first_word(line)
+            if not program:
                 return None
+            programs.append(program)
         elif line.startswith(_FOLDERS):
             folders = line.removeprefix(_FOLDERS)
         elif line.startswith(_WRAPPER):
@@ -67,3 +67,16 @@ def read(text: str) -> Answer | None:
         return None
     found = dict.fromkeys(folder.rstrip("/") for folder in folders.split(":") if folder)
     return Answer(tuple(dict.fromkeys(programs)), tuple(found), wrapper)
+
+
+def _first_word(line: str) -> str:
+    """The first word of a command as a driver prints it, "" if there is none.
+
+    What follows is long, and shlex goes through it letter by letter.
+    """
+    words = shlex.shlex(line, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters = True, ""
+    try:
+        return words.get_token() or ""
+    except ValueError:
+        return ""

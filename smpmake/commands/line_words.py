@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from smpmake.commands.plain_lines import Piece, PieceKind, Word
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -45,12 +47,12 @@ class Words:
         self.moved = False
         self.asked: list[str] = []
 
-    def replaced(self, text: str, without: Sequence[Node] = ()) -> str:
+    def replaced(self, text: str, without: Sequence[tuple[int, int]] = ()) -> str:
         """The line, once all its words are known, with what was substituted in its place.
 
-        without  commands in whose place one stands that does nothing.
+        without  where commands are in whose place one stands that does nothing.
         """
-        gone = [(node.start_byte, node.end_byte, ":") for node in without]
+        gone = [(start, end, ":") for start, end in without]
         kept = [
             each
             for each in self._substitutions
@@ -63,11 +65,38 @@ class Words:
     def assign(self, node: Node) -> None:
         """A variable of the line's is set.  Raises NotUnderstoodError."""
         name, operator, value = children(node, 3)
-        known = text_of(name)
-        is_own = _OWN.fullmatch(known) and self._getenv(known) is None
-        if name.type != "variable_name" or operator.type != "=" or not is_own:
-            raise NotUnderstoodError(known)
+        if name.type != "variable_name" or operator.type != "=":
+            raise NotUnderstoodError(name.type)
+        known = self._own(text_of(name))
         self._variables[known] = self.word(value)
+
+    def set(self, name: str, value: Word) -> None:
+        """The same, of a line that needs no grammar.  Raises NotUnderstoodError."""
+        known = self._own(name)
+        self._variables[known] = self.plain_word(value)
+
+    def _own(self, name: str) -> str:
+        if not _OWN.fullmatch(name) or self._getenv(name) is not None:
+            raise NotUnderstoodError(name)
+        return name
+
+    def plain_word(self, word: Word) -> str:
+        """One argument (see `word`) of a line that needs no grammar.  Raises NotUnderstoodError."""
+        if isinstance(word, str):
+            return word
+        found = "".join(map(self._piece, word))
+        if not found and (len(word) > 1 or word[0].kind is not PieceKind.STRING):
+            raise NotUnderstoodError("an empty expansion")
+        return found
+
+    def _piece(self, piece: Piece) -> str:
+        if piece.kind is PieceKind.VARIABLE:
+            return self._plain(self._value_of(piece.text))
+        if piece.kind is PieceKind.SUBSTITUTION:
+            value = self._value(piece.text.encode())
+            self._substitutions.append((piece.start, piece.end, value))
+            return self._plain(value)
+        return piece.text
 
     def word(self, node: Node) -> str:
         """One argument.  An unquoted expansion that could be none, or several, is refused.
@@ -131,7 +160,9 @@ class Words:
 
     def _variable(self, node: Node) -> str:
         found = re.fullmatch(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", text_of(node), re.ASCII)
-        name = (found[1] or found[2]) if found else ""
+        return self._value_of((found[1] or found[2]) if found else "")
+
+    def _value_of(self, name: str) -> str:
         if name not in self._variables:
             raise NotUnderstoodError("a variable that the line has not set")
         return self._variables[name]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from smpmake.commands.line_words import PLAIN, NotUnderstoodError, Words, children, text_of
 from smpmake.commands.paths import join
+from smpmake.commands.plain_lines import Command, Statement, statements
 from smpmake.commands.spoken import spoken
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ class Line(NamedTuple):
 #: Builtins that only print.
 PRINT: Final = frozenset({"echo", "printf"})
 _BLANK: Final = re.compile(r"(?:[ \t]|\\\n)*")
-#: Words that are apart, and mean nothing but themselves.
-_WORDS: Final = re.compile(r"[ \t]*[A-Za-z_/][\w./+-]*(?:[ \t]+[\w./+@%:,=-]+)*[ \t]*", re.ASCII)
 #: Printable ASCII, tabs, and lines that go on.
 _TEXT: Final = re.compile(r"(?:[\t -~]|\\\n)*")
 
@@ -83,10 +82,10 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
     Raises NotUnderstoodError, or PendingAnswerError.
     """
     reader = _Reader(text, files, getenv)
-    if _WORDS.fullmatch(text):  # as most of wmake's are, and no grammar is needed
-        commands = tuple(reader.words(text))
-        unsaid = ":" if reader.said else ""
-        return Line(commands, reader.prints, text, bool(commands), (), reader.said, unsaid)
+    plain = statements(text)
+    if plain is not None:
+        commands = tuple(reader.plain(plain))
+        return reader.line(commands, is_bare=len(commands) == 1 and plain[0].is_whole)
     parser = grammar()
     if parser is None or not _TEXT.fullmatch(text):
         raise NotUnderstoodError("several lines, or no plain text")
@@ -95,12 +94,9 @@ def read(text: str, files: Files, getenv: Callable[[str], str | None]) -> Line:
         raise NotUnderstoodError("the grammar does not know it")
     if not _is_covered(root, text):
         raise NotUnderstoodError("the grammar leaves something out")
-    commands = tuple(reader.statements(root))
+    commands = tuple(reader.parsed(root))
     is_bare = len(commands) == 1 and [node.type for node in root.children] == ["command"]
-    return Line(
-        *(commands, reader.prints, reader.text(), is_bare, reader.asked()),
-        *(reader.said, reader.unsaid(), reader.behind),
-    )
+    return reader.line(commands, is_bare=is_bare)
 
 
 @functools.cache
@@ -140,46 +136,60 @@ class _Reader:
         self._folder = ""
         self._ends_at_failure = False
         self._has_begun = False
-        self._printers: list[Node] = []
+        self._printers: list[tuple[int, int]] = []
         self.prints = False
         self.said = ""
         self.behind = ""
 
-    def text(self) -> str:
-        """The text, once it has been walked, with what was substituted in its place."""
-        return self._words.replaced(self._source)
+    def line(self, commands: tuple[Simple, ...], *, is_bare: bool) -> Line:
+        """What the text means, once it has been walked."""
+        replaced = self._words.replaced
+        return Line(
+            *(commands, self.prints, replaced(self._source), is_bare, tuple(self._words.asked)),
+            *(self.said, replaced(self._source, self._printers), self.behind),
+        )
 
-    def unsaid(self) -> str:
-        """See Line."""
-        return self._words.replaced(self._source, self._printers)
+    def plain(self, plain: list[Statement]) -> Iterator[Simple]:
+        """What needs no grammar."""
+        taken = self._plain_command
+        return self._statements(
+            [functools.partial(taken, command) for command in statement.commands]
+            for statement in plain
+        )
 
-    def asked(self) -> tuple[str, ...]:
-        """See Line."""
-        return tuple(self._words.asked)
+    def parsed(self, root: Node) -> Iterator[Simple]:
+        """What the grammar has found."""
+        return self._statements(
+            [functools.partial(self._link, *link) for link in _links(node)]
+            for node in root.children
+            if node.type != ";"
+        )
 
-    def words(self, text: str) -> Iterator[Simple]:
-        """The whole text, where it is one command of words that mean nothing but themselves."""
-        words = tuple(text.split())
-        self._is_no_function(words[0])
-        return self._simple(words)
-
-    def statements(self, root: Node) -> Iterator[Simple]:
+    def _statements(
+        self, found: Iterable[list[Callable[[], Iterator[Simple]]]]
+    ) -> Iterator[Simple]:
         """What follows another statement runs whatever became of that one, if it may fail."""
         may_fail = False
-        for node in root.children:
-            if node.type == ";":
-                continue
+        for links in found:
             if may_fail:
                 raise NotUnderstoodError("what follows a failure")
-            *shielded, last = _links(node)
-            before = [command for link in shielded for command in self._link(*link)]
+            *shielded, last = links
+            before = [command for link in shielded for command in link()]
             ends_at_failure = self._ends_at_failure
-            behind = list(self._link(*last))
+            behind = list(last())
             if before and self._ends_at_failure != ends_at_failure:
                 raise NotUnderstoodError("set -e that may not come")
             # A shell goes on behind what fails in front of a `&&`, whatever was set.
             may_fail = bool(before) or (bool(behind) and not self._ends_at_failure)
             yield from (*before, *behind)
+
+    def _plain_command(self, command: Command) -> Iterator[Simple]:
+        if command.name:
+            self._words.set(command.name, command.words[0])
+            return
+        words = tuple(map(self._words.plain_word, command.words))
+        self._is_no_function(words[0])
+        yield from self._simple(words, (command.start, command.end))
 
     def _link(self, node: Node, redirections: tuple[Node, ...]) -> Iterator[Simple]:
         if redirections or node.type == "pipeline":
@@ -227,14 +237,14 @@ class _Reader:
         return files
 
     def _command(self, node: Node) -> Iterator[Simple]:
-        return self._simple(self._called(node), node)
+        return self._simple(self._called(node), (node.start_byte, node.end_byte))
 
-    def _simple(self, words: tuple[str, ...], node: Node | None = None) -> Iterator[Simple]:
+    def _simple(self, words: tuple[str, ...], place: tuple[int, int]) -> Iterator[Simple]:
         """Nothing where its shell does it, and what that does is known here."""
         match words:
             case [builtin, *_] if builtin in PRINT:
                 self.prints = True
-                self._print(words, node)
+                self._print(words, place)
             case [":" | "true", *_]:
                 return
             case ["set", "-e"]:
@@ -247,7 +257,7 @@ class _Reader:
                 self._has_begun = True
                 yield Simple(words, self._folder)
 
-    def _print(self, words: tuple[str, ...], node: Node | None) -> None:
+    def _print(self, words: tuple[str, ...], place: tuple[int, int]) -> None:
         """What cannot be told is printed when the line is met command by command."""
         text = spoken(words)
         if text is None:
@@ -256,8 +266,7 @@ class _Reader:
             self.behind += text
             return
         self.said += text
-        if node is not None:
-            self._printers.append(node)
+        self._printers.append(place)
 
     def _called(self, node: Node) -> tuple[str, ...]:
         """The words of a command that is called by its name."""

@@ -21,6 +21,10 @@ _FEW: Final = 8
 _SETTLED: Final = 1_000_000_000  # ns since a file was changed: once more would be another time
 
 
+#: Device, inode, and the time of its last change.
+_Version = tuple[int, int, int]
+
+
 class Paths:
     """Canonical names for operands: absolute, with the folder's links followed.
 
@@ -30,6 +34,8 @@ class Paths:
 
     def __init__(self) -> None:
         self._folders: dict[str, tuple[int, int, str]] = {}
+        self._lacking: dict[str, tuple[_Version, set[str]]] = {}
+        self._targets: dict[str, tuple[_Version, str]] = {}
 
     def canonical(self, cwd: str, path: str) -> str:
         """The name of `path` as seen from `cwd`, which must itself be canonical (getcwd's)."""
@@ -61,20 +67,62 @@ class Paths:
         its own about a % in one.
         """
         folders = path.split(":") if "/" not in name else [os.path.dirname(name)]
+        name = os.path.basename(name)
+        if name in ("", ".", ".."):
+            return ""
         for folder in folders:
-            file = f"{folder}/{os.path.basename(name)}"
-            is_plain = folder.startswith("/") and "%" not in folder
-            if not is_plain or is_pending(self.canonical("/", file)):
+            if not folder.startswith("/") or "%" in folder:
                 return ""
-            if os.path.islink(file) and is_pending(os.path.realpath(file)):
+            try:
+                info = os.stat(folder)
+            except OSError:
+                continue  # nor is anything pending in it
+            parent = self._followed(folder, info)
+            if is_pending(f"{parent}/{name}" if parent != "/" else f"/{name}"):
+                return ""
+            lacking = self._lacking_in(folder, info)
+            if name in lacking:
+                continue
+            file = f"{folder}/{name}"
+            try:
+                is_link = stat.S_ISLNK(os.lstat(file).st_mode)
+            except OSError:
+                if time.time() * 1e9 - info.st_ctime_ns > _SETTLED:
+                    lacking.add(name)
+                continue
+            if is_link and is_pending(self._behind(file)):
                 return ""
             if is_program(file):
                 return file
         return ""
 
+    def _behind(self, link: str) -> str:
+        """What a link leads to: the same as before, if it is the same file."""
+        try:
+            info = os.stat(link)
+        except OSError:
+            return os.path.realpath(link)
+        file = (info.st_dev, info.st_ino, info.st_ctime_ns)
+        known = self._targets.get(link)
+        if known is None or known[0] != file:
+            known = self._targets[link] = (file, os.path.realpath(link))
+        return known[1]
+
+    def _lacking_in(self, folder: str, info: os.stat_result) -> set[str]:
+        """Names that a folder is known not to have, for as long as nothing in it changes.
+
+        Commands look for the same few programs, in vain in most of PATH.
+        """
+        version = (info.st_dev, info.st_ino, info.st_ctime_ns)
+        known = self._lacking.get(folder)
+        if known is None or known[0] != version:
+            known = self._lacking[folder] = (version, set())
+        return known[1]
+
     def forget(self) -> None:
         """A folder was moved: what a name leads to by links is to be looked up anew."""
         self._folders.clear()
+        self._targets.clear()
 
     def folder(self, path: str) -> str:
         """The canonical name of a folder, which need not exist."""
@@ -82,6 +130,9 @@ class Paths:
             info = os.stat(path)
         except OSError:
             return os.path.realpath(path)
+        return self._followed(path, info)
+
+    def _followed(self, path: str, info: os.stat_result) -> str:
         known = self._folders.get(path)
         if known is not None and known[0] == info.st_ino and known[1] == info.st_dev:
             return known[2]

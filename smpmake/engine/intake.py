@@ -61,6 +61,7 @@ class Intake:
     def take_command(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
         """A command line has come.  `out` and `err` are descriptors that are ours now."""
         build.output.shown.note_driver_went_on()
+        self._programs.take_command()
         if build.undoing.journal is not None and not build.undoing.squashed:
             build.undoing.journal.grow()
         if build.undoing.squashed or build.replies.stopping or build.promises.broken is not None:

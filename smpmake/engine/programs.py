@@ -8,6 +8,7 @@ differ in names alone.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import select
 import signal
@@ -51,6 +52,11 @@ class Programs:
         self._is_pending = is_pending
         self._ask = ask or _asked
         self._answers: dict[tuple[str, ...], Answer | None] = {}
+        self._found: dict[tuple[str, str], str] = {}  # on PATH, for one command
+
+    def take_command(self) -> None:
+        """Another command has come: what was found before may have changed."""
+        self._found.clear()
 
     def programs_of(
         self, real: str, programs: Iterable[Program], cwd: str, environment: Environment
@@ -63,9 +69,10 @@ class Programs:
         """
         found: dict[str, None] = {}
         path = environment.get("PATH") or ""
+        led = leads_elsewhere(environment.get)
         for program in programs:
             for itself in self._launched(path, program.name or real):
-                if _is_called_launcher(itself) and leads_elsewhere(environment.get):
+                if led and _is_called_launcher(itself):
                     return UNKNOWN
                 found[itself] = None
             if itself and is_script(itself):  # it is not asked: it may do more than to answer
@@ -121,7 +128,11 @@ class Programs:
         return choice[-1] if choice[-1].startswith("/") else self._on_path(path, choice[-1])
 
     def _on_path(self, path: str, name: str) -> str:
-        return self._paths.on_path(path, name, self._is_pending)
+        found = self._found.get((path, name))
+        if found is None:
+            found = self._paths.on_path(path, name, self._is_pending)
+            self._found[path, name] = found
+        return found
 
     def _answer(
         self, driver: str, question: tuple[str, ...], cwd: str, environment: Environment
@@ -182,7 +193,16 @@ def _heard(fd: int) -> bytes:
 
 def _is_called_launcher(path: str) -> bool:
     """Whether it is one, under whatever name."""
-    return bool(path) and is_launcher(os.path.basename(os.path.realpath(path)))
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return _is_launchers_file(path, info.st_dev, info.st_ino, info.st_ctime_ns)
+
+
+@functools.lru_cache(256)
+def _is_launchers_file(path: str, _device: int, _inode: int, _changed: int) -> bool:
+    return is_launcher(os.path.basename(os.path.realpath(path)))
 
 
 def _is_launcher(path: str) -> bool:

@@ -206,9 +206,14 @@ AGAIN = "cat a1.o > /dev/null; "
     [
         "PATH=bin:$PATH gcc -c emb.S -o a1.o; {0}PATH=bin2:$PATH gcc -c emb.S -o a2.o; {1}",
         "gcc -Bbin -c emb.S -o a1.o; {0}gcc -Bbin2 -c emb.S -o a2.o; {1}",
+        (
+            "mkdir late; export PATH=$PWD/late:$PATH; "
+            "gcc -c emb.S -o a1.o; {0}cp bin2/as late; gcc -c emb.S -o a2.o; {1}"
+        ),
     ],
+    ids=["by PATH", "by -B", "of a folder that had none"],
 )
-def test_programs_that_a_relative_name_leads_to(anywhere: Space, build: str) -> None:
+def test_programs_that_are_others_than_before(anywhere: Space, build: str) -> None:
     """What was seen of others of that name says nothing of them."""
     other = anywhere.root / "as.c"
     other.write_text(STATIC_AS)

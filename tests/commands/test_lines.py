@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -13,6 +14,7 @@ import pytest
 from smpmake.commands import lines
 from smpmake.commands.line_words import NotUnderstoodError
 from smpmake.commands.lines import read
+from smpmake.commands.plain_lines import statements
 from smpmake.disk.paths import FolderFiles
 from tests.support.variants import often
 
@@ -56,6 +58,17 @@ UNDERSTOOD = [
 ]
 #: What must not be taken for what it looks like.
 NOT = [
+    "x=1 gcc -c a.c",
+    "x=1 y=2; gcc -c a.c",
+    "gcc -c a\\\n.c",
+    "gcc -c a.c &&",
+    "gcc -c a.c;; gcc -c b.c",
+    "&& gcc -c a.c",
+    "x=; gcc -c a.c $x",
+    "x=''; gcc -c a.c $x",
+    "PATH=sub; gcc -c a.c",
+    "exported=sub; gcc -c a.c",
+    "gcc -c `test -f 'a.c' || echo './'`",
     "gcc -c *.c",
     "gcc -c a.[ch]",
     "gcc -c ~/a.c",
@@ -259,7 +272,14 @@ def test_what_is_not_plain_is_not_understood(place: Path, text: str) -> None:
         by_us(text, place)
 
 
+#: What automake writes.
+AUTOMAKE = [
+    *("`test -f 'a.c' || echo './'`", "`test -f 'no.c' || echo '../x/'`a.c", "`test -f a.c`"),
+    *("`echo sub/a.o | sed 's|[^/]*$|.deps/&|;s|\\.o$||'`", "`echo a.o | sed 's|a|b|'`"),
+    *("b=`echo sub/a.o | sed 's|[^/]*$|.deps/&|;s|\\.o$||'`;", "$b.Po", "${b}.Po", "'$b'.Po"),
+]
 PIECES = [
+    *AUTOMAKE,
     *(
         "gcc",
         "mv",
@@ -319,15 +339,48 @@ def can_be_opened(build: Path, command: lines.Simple) -> bool:
     return given and not (makes and (made.is_dir() or not made.parent.is_dir()))
 
 
+def random_line(seed: random.Random) -> str:
+    words = [seed.choice(PIECES) for _ in range(seed.randint(1, 9))]
+    glue = seed.choice((" ", " ", " ", ""))
+    return f"gcc -c a.c {glue.join(words)}" if seed.random() < 0.7 else glue.join(words)
+
+
+def by_the_grammar(text: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> lines.Line | None:
+    """What it means, None where that cannot be told."""
+    with monkeypatch.context() as without, contextlib.suppress(NotUnderstoodError):
+        without.setattr(lines, "statements", lambda text: None)
+        return read(text, FolderFiles(str(place)), {"exported": "1"}.get)
+    return None
+
+
+@pytest.mark.parametrize("count", often([3000], [3000, 60_000]))
+def test_what_needs_no_grammar_means_what_the_grammar_says(
+    place: Path, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, seed = place / "build", random.Random(count)
+    same = 0
+    for text in (*UNDERSTOOD, *NOT, *PIPES, *(random_line(seed) for _ in range(count))):
+        if statements(text) is None:
+            continue
+        expected = by_the_grammar(text, build, monkeypatch)
+        try:
+            found = read(text, FolderFiles(str(build)), {"exported": "1"}.get)
+        except NotUnderstoodError:
+            assert expected is None, text
+            continue
+        if expected is not None:  # of some that mean the same it knows nothing
+            same += 1
+            assert found == expected, text
+    assert same > count / 25
+
+
 @pytest.mark.parametrize("count", often([500], [500, 30_000]))
 def test_random_lines(place: Path, count: int) -> None:
     """Whatever is understood of them is what dash and bash do."""
     seed = random.Random(count)
     understood = 0
     for _ in range(count):
-        words = [seed.choice(PIECES) for _ in range(seed.randint(1, 9))]
-        glue = seed.choice((" ", " ", " ", ""))
-        text = f"gcc -c a.c {glue.join(words)}" if seed.random() < 0.7 else glue.join(words)
+        text = random_line(seed)
         try:
             ours = by_us(text, place)
         except NotUnderstoodError:

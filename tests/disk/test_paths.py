@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was written a moment ago is old now."""
     now = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now + 10**10)
+    monkeypatch.setattr(time, "time", lambda: now / 1e9 + 10)
 
 
 def test_a_long_text_is_the_same_one_until_it_is_changed(
@@ -100,9 +103,100 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path) -> None:
     assert found(path, str(tmp_path / "zero/tool"), nothing) == ""
 
 
-@pytest.mark.parametrize("pending", ["none/tool", "one/tool", "one/itself"])
+@pytest.mark.parametrize("pending", ["zero/tool", "one/tool", "one/itself"])
 def test_a_program_that_is_being_made_is_not_looked_for(tmp_path: Path, pending: str) -> None:
     program(tmp_path / "one/itself")
     (tmp_path / "one/tool").symlink_to("itself")
-    path = f"{tmp_path}/none:{tmp_path}/one"
+    (tmp_path / "zero").mkdir()
+    path = f"{tmp_path}/none:{tmp_path}/zero:{tmp_path}/one"
     assert Paths().on_path(path, "tool", lambda name: name == f"{tmp_path}/{pending}") == ""
+
+
+class Looks:
+    """Notes which names are looked for in a folder."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.names: list[str] = []
+        lstat = os.lstat
+
+        def look(path: Any, **named: Any) -> os.stat_result:
+            if os.path.dirname(path) == str(folder):
+                self.names.append(os.path.basename(path))
+            return lstat(path, **named)
+
+        monkeypatch.setattr(os, "lstat", look)
+
+
+def nothing_pending(_: str) -> bool:
+    return False
+
+
+def test_a_name_that_a_folder_lacks_is_looked_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "zero").mkdir()
+    one = program(tmp_path / "one/tool")
+    later(monkeypatch)
+    looks = Looks(tmp_path / "zero", monkeypatch)
+    paths = Paths()
+    path = f"{tmp_path}/zero:{tmp_path}/one"
+    for name in ("tool", "tool", "other", "other", "tool"):
+        assert paths.on_path(path, name, nothing_pending) == (one if name == "tool" else "")
+    assert looks.names == ["tool", "other"]
+    pending = f"{tmp_path}/zero/tool"
+    assert paths.on_path(path, "tool", lambda name: name == pending) == ""
+    zero = program(tmp_path / "zero/tool")
+    assert paths.on_path(path, "tool", nothing_pending) == zero
+    os.unlink(zero)
+    assert paths.on_path(path, "tool", nothing_pending) == one
+    (tmp_path / "zero").rename(tmp_path / "gone")
+    (tmp_path / "zero").symlink_to("one")
+    assert paths.on_path(path, "tool", nothing_pending) == zero
+
+
+def test_a_folder_that_was_changed_just_now_may_change_once_more_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "zero").mkdir()
+    one = program(tmp_path / "one/tool")
+    folder, stat = str(tmp_path / "zero"), os.stat
+    first = stat(folder)
+
+    def unchanged(path: Any, **named: Any) -> os.stat_result:
+        return first if path == folder else stat(path, **named)
+
+    monkeypatch.setattr(os, "stat", unchanged)
+    paths = Paths()
+    path = f"{folder}:{tmp_path}/one"
+    assert paths.on_path(path, "tool", nothing_pending) == one
+    zero = program(tmp_path / "zero/tool")
+    assert paths.on_path(path, "tool", nothing_pending) == zero
+
+
+def test_what_a_link_to_a_program_leads_to_is_looked_up_anew_when_it_is_another(
+    tmp_path: Path,
+) -> None:
+    old, new = program(tmp_path / "one/old"), program(tmp_path / "one/new")
+    (tmp_path / "one/tool").symlink_to("between")
+    between = tmp_path / "one/between"
+    between.symlink_to("old")
+    paths = Paths()
+
+    def found(pending: str) -> bool:
+        return bool(paths.on_path(f"{tmp_path}/one", "tool", lambda name: name == pending))
+
+    for _ in range(2):
+        assert [found(""), found(old), found(new)] == [True, False, True]
+    between.unlink()
+    between.symlink_to("new")
+    for _ in range(2):
+        assert [found(""), found(old), found(new)] == [True, True, False]
+    os.rename(new, old)
+    assert [found(""), found(old), found(new)] == [False, False, False]
+    between.unlink()
+    between.symlink_to("old")
+    assert [found(""), found(old), found(new)] == [True, False, True]
+    (tmp_path / "one").rename(tmp_path / "two")
+    (tmp_path / "one").symlink_to("two")
+    paths.forget()
+    assert [found(old), found(f"{tmp_path}/two/old")] == [True, False]

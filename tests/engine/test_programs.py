@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from smpmake.commands import driver_programs
 from smpmake.commands.families import analyse
 from smpmake.commands.model import Invocation
 from smpmake.disk.paths import FolderFiles, Paths
@@ -48,6 +49,7 @@ class Drivers:
         assert meaning.programs is not None
         real = words[0] if "/" in words[0] else shutil.which(words[0], path=path)
         assert real is not None
+        self._programs.take_command()
         return self._programs.programs_of(real, meaning.programs, self._cwd, environment)
 
 
@@ -175,3 +177,32 @@ def test_a_line_runs_what_its_commands_run(drivers: Drivers, tmp_path: Path) -> 
     found = programs.programs_of("/bin/sh", meaning.programs, str(tmp_path), environment)
     assert found is not None
     assert [os.path.basename(each) for each in found] == ["gcc", "cc1", "as"]
+
+
+def test_what_a_driver_prints() -> None:
+    answer = driver_programs.read(
+        "clang version 14\n (in-process)\n"
+        ' "/opt/my clang/bin/clang" "-cc1" "-D" "a\\"b" "x.c"\n as --64 -o a.o it\'s.s\n'
+        "COMPILER_PATH=/usr/lib/gcc/:/usr/lib/:/usr/lib/gcc/\n"
+    )
+    assert answer == (("/opt/my clang/bin/clang", "as"), ("/usr/lib/gcc", "/usr/lib"), "")
+
+
+@pytest.mark.parametrize("text", ["", "gcc: fatal error\n", ' "open\n', " \n", " as\n '' x\n"])
+def test_what_is_no_answer(text: str) -> None:
+    assert driver_programs.read(text) is None
+
+
+def test_what_stands_behind_a_name_is_looked_up_anew_when_it_is_another_file(
+    drivers: Drivers, tmp_path: Path
+) -> None:
+    for name in ("ccache", "plain"):
+        shutil.copy("/usr/bin/gcc", tmp_path / name)
+    path = f"{tmp_path}:{PATH}"
+    (tmp_path / "gcc").symlink_to("plain")
+    for target, behind in (("plain", False), ("ccache", True), ("plain", False)):
+        (tmp_path / "gcc").unlink()
+        (tmp_path / "gcc").symlink_to(target)
+        found = drivers.files("gcc -c a.c", path=path)
+        assert found is not None
+        assert ("/usr/bin/gcc" in found) == behind
