@@ -138,12 +138,12 @@ MEANWHILE = {
         3,
     ),
     "a job makes its header": (
-        "cc -c b.c; cc -E -P -dM -o y.h x.h",
+        "cc -c b.c; cksum b.o; cc -E -P -dM -o y.h x.h",
         "cc -E -P -dM -o y.h x.h; cc -c b.c",
         1,
     ),
     "the same job makes another header": (
-        "cc -E -P -dM -o y.h x.h; cc -c b.c; rm y.h",
+        "cc -E -P -dM -o y.h x.h; cksum y.h; cc -c b.c; cksum b.o; rm y.h",
         "mv other.h x.h; cc -E -P -dM -o y.h x.h; cc -c b.c",
         0,
     ),
