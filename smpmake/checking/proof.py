@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from smpmake.checking.advice import Advice
-from smpmake.checking.events import Build, Make, Recipe, chain
+from smpmake.checking.events import Build, Make, Recipe, canonical, chain
 from smpmake.checking.findings import Kind
+from smpmake.checking.order import Order
 from smpmake.checking.trial import attempt
 
 PROVED, NOT_SHOWN = "proved", "not shown"
@@ -94,7 +96,10 @@ class _Case:
         makes = [make for make in trial.build.makes if make.folder == self._make.folder]
         self._lost: set[str] = set()  # what one of both had written, and does not find again
         wrote: set[tuple[str, str]] = set()
+        self._born: set[str] = set()  # by whomever
         for event in trial.build.events:
+            if event.kind in "wRaskK":
+                self._born.add(event.path)
             for target in (self._reader, self._advice.other):
                 if not any(_is_of(event.recipe, make, target) for make in makes):
                     continue
@@ -104,11 +109,25 @@ class _Case:
                     wrote.add((target, event.path))
                 elif event.kind == "v" and (target, event.path) in wrote:
                     self._lost.add(event.path)
+        for make in trial.build.makes:
+            if lacked := self._paths & self._named(make, makes) - self._born:
+                self._done.setdefault("v", set()).update(lacked)
         shown = self._shown() if self._done else ""
         words = f"`make {' '.join(goals)}`"
         state = PROVED if shown else NOT_SHOWN
         self.is_shown = bool(shown)
         self._advice.proof = f"{state}: {words} {shown or self._excuse()}"
+
+    def _named(self, make: Make, makes: Collection[Make]) -> AbstractSet[str]:
+        """The files that a make's rules need for the reader: it fails if nobody makes them."""
+        if make.said is None:
+            return frozenset()
+        if make in makes:
+            return Order().graph(make).files_below(self._reader)
+        if make.parent is None or not any(_is_of(make.parent, e, self._reader) for e in makes):
+            return frozenset()
+        names = (name for rule in make.said.rules.values() for name in (*rule.needs, *rule.first))
+        return {canonical(os.path.normpath(os.path.join(make.folder, name))) for name in names}
 
     def _did(self, kinds: str) -> set[str]:
         return set().union(*(self._done.get(kind, set()) for kind in kinds))
@@ -151,9 +170,12 @@ class _Case:
         return f"does not find {self._name(lost)}, and fails" if lost and self._status else ""
 
     def _shows_no_folder(self) -> str:
-        inside = {path for path in self._did("v") if os.path.dirname(path) in self._paths}
+        lacking = self._paths - self._born
+        inside = {path for path in self._did("vk") if os.path.dirname(path) in lacking}
         if inside and self._status:
             return f"fails, for {self._name(inside)} has no folder yet"
+        if (found := self._did("v") & lacking) and self._status:
+            return f"does not find the folder {self._name(found)}, and fails"
         files = self._did("w") & self._paths
         return f"makes a file of {self._name(files)}" if files else ""
 

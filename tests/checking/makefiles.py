@@ -84,6 +84,11 @@ CASES: Final = [
          "all: y.tab.c lex\nlex:\n\tcat y.tab.h >$@\ny.tab.c:\n\techo >y.tab.h; echo >$@\n",
          "all: y.tab.c lex\nlex: y.tab.h\n\tcat y.tab.h >$@\ny.tab.c y.tab.h &:\n"
          "\techo >y.tab.h; echo >y.tab.c\n"),
+    Case("side-output-that-is-named", Kind.READS, "y.tab.h",
+         "all: y.tab.c lex\nlex: y.tab.h\n\tcat y.tab.h >$@\n"
+         "y.tab.c:\n\techo >y.tab.h; echo >$@\n",
+         "all: y.tab.c lex\nlex: y.tab.h\n\tcat y.tab.h >$@\ny.tab.h: y.tab.c ;\n"
+         "y.tab.c:\n\techo >y.tab.h; echo >$@\n"),
     Case("side-output-of-a-pattern", Kind.READS, "g.h",
          "all: g.c lex\nlex:\n\tcat g.h >$@\n%.c: %.y\n\techo >$*.h; echo >$@\n",
          "all: g.c lex\nlex: g.h\n\tcat g.h >$@\n%.c %.h: %.y\n\techo >$*.h; echo >$*.c\n",
@@ -161,6 +166,10 @@ CASES: Final = [
          ".PHONY: one two\nall: one two\none two:\n\t$(MAKE) -f $@.in X=d\n",
          {"one.in": "X = mk\na.o:\n\techo V=1 >a.$(X); echo >$@\n",
           "two.in": "X = mk\no: ; echo $(V) >$@\n-include a.$(X)\n"}),
+    Case("named-by-an-empty-recipe", Kind.MADE_ELSEWHERE, "a/x",
+         ".PHONY: a b\nall: a b\na:\n\t$(MAKE) -C a x\nb:\n\t$(MAKE) -C b y\n",
+         ".PHONY: a b\nall: a b\na:\n\t$(MAKE) -C a x\nb: a\n\t$(MAKE) -C b y\n",
+         {**INNER, "b/Makefile": "y: ../a/x\n\tcat ../a/x >$@\n../a/x: ; @:\n"}),
     # ------------------------------------------------------------ too early
     Case("old", Kind.OLD, "v",
          "all: o v\no:\n\tcat v >$@\nv: force\n\techo 2 >$@\nforce:\n",
@@ -210,6 +219,10 @@ CASES: Final = [
     Case("installed-into", Kind.FOLDER, "d",
          "all: dirs data\ndirs:\n\tinstall -d d\ndata:\n\tinstall -m644 f d\n",
          "all: dirs data\ndirs:\n\tinstall -d d\ndata: dirs\n\tinstall -m644 f d\n", {"f": ""}),
+    Case("installed-with-its-folder", Kind.FOLDER, "d",
+         "all: a b\na:\n\tinstall -D -m644 f d/a\nb:\n\tinstall -m644 f d/b\n",
+         "all: a b\na:\n\tinstall -D -m644 f d/a\nb:\n\tinstall -vD -m644 f d/b >/dev/null\n",
+         {"f": ""}),
     # ------------------------------------------------------------ removals
     Case("removed", Kind.REMOVES, "t",
          f"all: o clean\no: t\n\tcat t >$@\nclean: t\n\trm t\n{TEXT}",
