@@ -112,6 +112,10 @@ class _Case:
         for make in trial.build.makes:
             if lacked := self._paths & self._named(make, makes) - self._born:
                 self._done.setdefault("v", set()).update(lacked)
+        for event in trial.build.events:  # a make notes a program that it cannot start
+            own = event.recipe.make if not event.recipe.target else None
+            if event.kind == "v" and event.path in self._paths and own in makes:
+                self._done.setdefault("v", set()).add(event.path)
         shown = self._shown() if self._done else ""
         words = f"`make {' '.join(goals)}`"
         state = PROVED if shown else NOT_SHOWN

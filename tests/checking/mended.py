@@ -132,19 +132,19 @@ MENDED: Final = [
     Case("one-program-to-try", Kind.BOTH_WRITE, "a.out",
          "all: 512.a 768.a\n%.a: %.o\n\tcp $< $@\n\tcat $@ >a.out; test -s a.out; rm a.out\n",
          "all: 512.a 768.a\n%.a: %.o\n\tcp $< $@\n\tcat $@ >$*.out; test -s $*.out; rm $*.out\n",
-         {"512.o": "1\n", "768.o": "2\n"}),
+         {"512.o": "1\n", "768.o": "2\n"}, at_once=True),
     # https://github.com/kdlucas/byte-unixbench/issues/3: two programs from objects of one name
     Case("objects-of-one-name", Kind.BOTH_WRITE, "dhry_1.o",
          "all: dhry2 dhry2reg\ndhry2: dhry.c\n\tcat $< >dhry_1.o; cat dhry_1.o >$@; rm dhry_1.o\n"
          "dhry2reg: dhry.c\n\t(echo reg; cat dhry.c) >dhry_1.o; cat dhry_1.o >$@; rm dhry_1.o\n",
          "all: dhry2 dhry2reg\ndhry2: dhry.c\n\tcat $< >dhry_1.o; cat dhry_1.o >$@; rm dhry_1.o\n"
          "dhry2reg: dhry.c\n\t(echo reg; cat dhry.c) >reg_1.o; cat reg_1.o >$@; rm reg_1.o\n",
-         {"dhry.c": "1\n"}),
+         {"dhry.c": "1\n"}, at_once=True),
     # https://github.com/cheusov/dictd/issues/29: two grammars, and yacc's one y.tab.c for both
     Case("one-yacc-for-two-grammars", Kind.BOTH_WRITE, "y.tab.c",
          "all: client.c server.c\n%.c: %.y\n\tcp $< y.tab.c\n\tmv y.tab.c $@\n",
          "all: client.c server.c\n%.c: %.y\n\tcp $< $*.tab.c\n\tmv $*.tab.c $@\n",
-         {"client.y": "1\n", "server.y": "2\n"}),
+         {"client.y": "1\n", "server.y": "2\n"}, at_once=True),
     # https://github.com/wryun/es-shell/issues/89: y.tab.h is nobody's, and dump reads it
     Case("header-of-no-rule", Kind.READS, "token.h",
          "es: y.tab.o dump.o\n\tcat $^ >$@\ny.tab.c: parse.y\n\tcp parse.y token.h; cp parse.y $@\n"
@@ -173,7 +173,7 @@ MENDED: Final = [
          "all-local: FORCE\n\t$(MAKE) -C src NAME=local\nFORCE:\n",
          ".PHONY: src\nall: src all-local\nsrc:\n\t$(MAKE) -C src NAME=all\n"
          "all-local: src\n\t$(MAKE) -C src NAME=local\nFORCE:\n",
-         {"src/Makefile": "$(NAME):\n\techo $@ >x.tmp; mv x.tmp $@\n"}),
+         {"src/Makefile": "$(NAME):\n\techo $@ >x.tmp; mv x.tmp $@\n"}, at_once=True),
     # https://github.com/heimdal/heimdal/pull/999: a manual includes a file with variables
     Case("manual-includes-a-product", Kind.READS, "vars.texi",
          "all: vars.texi hx.info\nvars.texi: vars.in\n\tsed s,@p@,/usr, vars.in >$@\n"
