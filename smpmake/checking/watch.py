@@ -37,6 +37,14 @@ class NotStartedError(SmpmakeError):
         self.status = status
 
 
+class EndedError(SmpmakeError):
+    """A signal has ended more than the build that ran: no other is to follow."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.number = number
+
+
 class Watched(NamedTuple):
     """What a build left behind.
 
@@ -59,8 +67,8 @@ def run(
     *,
     quiet: bool = False,
 ) -> Watched:
-    """Runs a command to its end.  Raises NotStartedError, or SmpmakeError where it cannot be
-    watched.
+    """Runs a command to its end.  Raises NotStartedError, EndedError where it is quiet, or
+    SmpmakeError where it cannot be watched.
 
     given  its environment, in the place of ours.
     quiet  what it prints goes nowhere.
@@ -150,7 +158,10 @@ def _run(
             poll.register(ends, select.POLLIN)
             while not poll.poll(_OFTEN):
                 trace.make_room()
-            return process.wait()
+            status = process.wait()
+            if quiet and signals.number:
+                raise EndedError(signals.number)
+            return status
         finally:
             os.close(ends)
 
@@ -163,6 +174,7 @@ class _Signals:
     def __init__(self) -> None:
         self._pid = 0
         self._early: list[int] = []
+        self.number = 0  # of the last one
 
     def __enter__(self) -> _Signals:
         self._before = {number: signal.signal(number, self._hand_on) for number in _HANDED_ON}
@@ -179,6 +191,7 @@ class _Signals:
             self._hand_on(number, None)
 
     def _hand_on(self, number: int, _: object) -> None:
+        self.number = number
         if not self._pid:
             self._early.append(number)
             return
