@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
@@ -116,11 +116,27 @@ def advise(
     for case in cases:
         groups[_cause(case, writers)].append(case)
     kinds = list(Kind)
-    advices = [_advice(group) for group in groups.values()]
+    advices = [_advice(group) for group in _joined(groups)]
     for each in advices:
         if each.line.file in made:
             each.line = each.line._replace(after=0, is_made=True)
     return sorted(advices, key=lambda each: (kinds.index(each.kind), -len(each.readers)))
+
+
+def _joined(groups: Mapping[tuple[object, ...], list[_Case]]) -> Iterator[list[_Case]]:
+    """Several rules of few targets each that lack the same: one line mends them all."""
+    small: dict[tuple[object, ...], list[list[_Case]]] = defaultdict(list)
+    for cause, cases in groups.items():
+        if cases[0].finding.kind in _BY_LINE and len({case.reader for case in cases}) < _FEW:
+            kind, folder, _, name = cause
+            small[kind, folder, name].append(cases)
+        else:
+            yield cases
+    for several in small.values():
+        if len(several) < _FEW:
+            yield from several
+        else:
+            yield [case for cases in several for case in cases]
 
 
 def _cause(case: _Case, writers: Mapping[str, set[str]]) -> tuple[object, ...]:
@@ -149,7 +165,8 @@ def _advice(cases: Sequence[_Case]) -> Advice:
         line = Line(_source(file) or file, _heading(file, place.line) if place else 0, "", 0)
     else:
         line = _line(met, kind, readers, other)
-        if kind is not Kind.REMOVES and _are_all(met, readers):
+        places = {_rule_place(case.meeting) for case in cases}
+        if kind is not Kind.REMOVES and len(places) == 1 and _are_all(met, readers):
             line = line._replace(rule=line.text.partition(": ")[2])
     make = met.make if met is not None else None
     return Advice(kind, [case.finding for case in cases], make, readers, other, line)

@@ -76,14 +76,18 @@ class _Case:
         return self._advice.kind in (Kind.REMOVES, Kind.BOTH_WRITE) and len(self._goals) > 1
 
     def missing(self, advices: Iterable[Advice]) -> list[str]:
-        """What the goals lack by other advices: without it the trial fails before its time."""
+        """What the goals, or what they need, lack by other advices: without it the trial fails
+        before its time.
+        """
+        graph = Order().graph(self._make)
+        needed = {name for goal in self._goals for name in graph.below(goal)}
         found = [
             each.other
             for each in advices
             if each.make is self._make
             and each.kind in _LACKS
             and each.other != self._advice.other
-            and not set(self._goals).isdisjoint(each.readers)
+            and not needed.isdisjoint(map(graph.name, each.readers))
         ]
         return [name for name in dict.fromkeys(found) if name not in self._goals]
 

@@ -298,6 +298,15 @@ def test_a_rule_that_made_nothing_else_is_told_as_a_whole(space: Space) -> None:
     assert "+a.o b.o c.o d.o: gen.h\n" in (space.folder / "p.diff").read_text()
 
 
+def test_rules_that_lack_the_same_are_told_as_one(space: Space) -> None:
+    rules = "".join(f"obj/{name}: ; echo >$@\n" for name in "abcd")
+    space.write({"Makefile": f"all: obj obj/a obj/b obj/c obj/d\nobj: ; mkdir obj\n{rules}"})
+    done = space.run(SMPMAKE, "check", "--patch", "p.diff", "make")
+    assert "obj/a, obj/b and 2 more write into obj/, which the rule of obj makes\n" in done.out
+    assert "Makefile:3: add   obj/a obj/b obj/c obj/d: | obj\n1 finding in" in done.out
+    assert "\n+obj/a obj/b obj/c obj/d: | obj\n" in (space.folder / "p.diff").read_text()
+
+
 @pytest.mark.parametrize(
     "how",
     ["MAKEFLAGS= make", "env -u MAKEFLAGS make", "env -i PATH=$$PATH make", "MAKEFLAGS=A=b make"],
@@ -337,6 +346,22 @@ def test_a_signal_ends_the_build_and_smpmake(space: Space, number: signal.Signal
     process.send_signal(number)
     # A make whose recipe has ended before its own signal arrives complains: nothing to wait for.
     assert space.finish(process).status in {-number, 2}
+
+
+def test_a_signal_ends_the_trials_too(space: Space) -> None:
+    """Of which the first waits for ever; the second would make `two`."""
+    makefile = (
+        f"all: gen.h one two\none:\n\tcat gen.h >$@ || {{ echo begun >fifo; cat fifo; }}\n"
+        f"two:\n\techo >>ran; cat gen.h >$@\n{GEN}"
+    )
+    space.write({"Makefile": makefile})
+    os.mkfifo(space.folder / "fifo")
+    clean = "rm -f gen.h one two ran"
+    process = space.start(SMPMAKE, "check", "--prove", "--clean", clean, "make")
+    assert (space.folder / "fifo").read_text() == "begun\n"
+    process.send_signal(signal.SIGTERM)
+    assert space.finish(process).status == -signal.SIGTERM
+    assert not (space.folder / "ran").exists()
 
 
 def test_a_process_without_memory_for_notes_is_told(space: Space) -> None:
