@@ -29,7 +29,7 @@ _FEW: Final = 3
 #: Kinds that one more prerequisite mends.
 _BY_LINE: Final = frozenset(
     {Kind.READS, Kind.MADE_ELSEWHERE, Kind.OLD, Kind.IN_VAIN, Kind.FOLDER, Kind.REMOVES}
-    | {Kind.SOURCE}
+    | {Kind.SOURCE, Kind.CLEARS}
 )
 #: Kinds that are about the recipes that write one file.
 _OF_WRITERS: Final = frozenset({Kind.BOTH_WRITE, Kind.SAME_BYTES})
@@ -194,7 +194,7 @@ def _name_of(met: Meeting | None, finding: Finding) -> str:
     """What is to be needed: the file itself where a rule has it, or the target that makes it."""
     if met is None or met.make.said is None:
         return finding.other.target
-    if finding.kind in (Kind.REMOVES, *_OF_WRITERS):
+    if finding.kind in (Kind.REMOVES, Kind.CLEARS, *_OF_WRITERS):
         return met.earlier.target
     rules = met.make.said.rules
     relative = os.path.relpath(finding.path, met.make.folder)
@@ -208,7 +208,7 @@ def _name_of(met: Meeting | None, finding: Finding) -> str:
 
 
 def _line(met: Meeting, kind: Kind, readers: Sequence[str], other: str) -> Line:
-    bar = "| " if kind in (Kind.FOLDER, Kind.REMOVES) else ""
+    bar = "| " if kind in (Kind.FOLDER, Kind.REMOVES, Kind.CLEARS) else ""
     text = f"{' '.join(readers)}: {bar}{other}"
     if kind is Kind.REMOVES:
         text = f"{other}: {bar}{' '.join(readers)}"

@@ -20,6 +20,7 @@ class Kind(enum.StrEnum):
     MADE_ELSEWHERE = "made-elsewhere"
     OLD = "old"
     REMOVES = "removes"
+    CLEARS = "clears"  # before the file is made
     BOTH_WRITE = "both-write"
     FOLDER = "folder"
     IN_VAIN = "in-vain"
@@ -157,17 +158,23 @@ def _is_declared(writer: Recipe, reader: Recipe, path: str, order: Order) -> boo
 
 
 def _too_early(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
-    """A name that is looked for, or read, before a recipe makes it that may come first."""
-    early: dict[int, Event] = {}
+    """A name that is looked for, read, or removed, before a recipe makes it that may come first."""
+    early: dict[int, Recipe] = {}
+    kinds: dict[int, str] = {}
     writers = {id(event.recipe) for event in events if event.kind in _WRITES}
     for event in events:
-        if event.kind in "vr" and id(event.recipe) not in writers:
-            early.setdefault(id(event.recipe), event)
+        if event.kind in "vrdx" and id(event.recipe) not in writers:
+            early[id(event.recipe)] = event.recipe
+            kinds[id(event.recipe)] = kinds.get(id(event.recipe), "") + event.kind
         elif event.kind in _WRITES:
-            for each in early.values():
-                if order.are_free(each.recipe, event.recipe):
-                    kind = Kind.IN_VAIN if each.kind == "v" else Kind.OLD
-                    yield Finding(kind, path, each.recipe, event.recipe)
+            for number, each in early.items():
+                if not order.are_free(each, event.recipe):
+                    continue
+                if not {"d", "x"}.isdisjoint(kinds[number]):
+                    yield Finding(Kind.CLEARS, path, event.recipe, each)
+                else:
+                    kind = Kind.IN_VAIN if kinds[number][0] == "v" else Kind.OLD
+                    yield Finding(kind, path, each, event.recipe)
             return
 
 

@@ -101,12 +101,15 @@ class _Case:
         self._lost: set[str] = set()  # what one of both had written, and does not find again
         wrote: set[tuple[str, str]] = set()
         self._born: set[str] = set()  # by whomever
+        self._cleared: set[str] = set()  # by the other one
         for event in trial.build.events:
             if event.kind in "wRaskK":
                 self._born.add(event.path)
             for target in (self._reader, self._advice.other):
                 if not any(_is_of(event.recipe, make, target) for make in makes):
                     continue
+                if target == self._advice.other and event.kind == "d":
+                    self._cleared.add(event.path)
                 if target == self._reader:
                     self._done.setdefault(event.kind, set()).add(event.path)
                 if event.kind in "wRs":
@@ -156,6 +159,9 @@ class _Case:
             return self._shows_two_writers()
         if kind is Kind.FOLDER:
             return self._shows_no_folder()
+        if kind is Kind.CLEARS:
+            found = self._cleared & self._paths
+            return f"has {self._advice.other} remove {self._name(found)}" if found else ""
         if kind in (Kind.OLD, Kind.IN_VAIN):
             found = self._did("rR") & self._paths
             how = f"has {self._advice.readers[0]} read {self._name(found)}" if found else ""
@@ -202,6 +208,8 @@ def _is_of(recipe: Recipe, make: Make, target: str) -> bool:
 
 def _goals(each: Advice, reader: str) -> list[str]:
     """What is made, in this order: another than that of the serial build."""
+    if each.kind is Kind.CLEARS:
+        return [reader, each.other]
     if each.kind in (Kind.OLD, Kind.IN_VAIN, Kind.REMOVES):
         return [each.other, reader]
     if each.kind is Kind.BOTH_WRITE and each.findings[0].reader.pid:

@@ -236,4 +236,10 @@ CASES: Final = [
     Case("moved-away", Kind.REMOVES, "t",
          f"all: o p\no: t\n\tcat t >$@\np: t\n\tmv t p\n{TEXT}",
          f"all: o p\no: t\n\tcat t >$@\np: t o\n\tmv t p\n{TEXT}"),
+    Case("cleaned-first", Kind.CLEARS, "t",
+         f"all: clean t\nclean:\n\trm -f t u\n{TEXT}",
+         f"all: clean t\nclean:\n\trm -f t u\nt: | clean\n{TEXT}"),
+    Case("cleaned-where-it-was", Kind.CLEARS, "t",
+         f"all: clean t\nclean:\n\trm -f t u\n{TEXT}",
+         f"all: clean t\nclean:\n\trm -f t u\nt: clean\n{TEXT}", {"t": ""}),
 ]  # fmt: skip

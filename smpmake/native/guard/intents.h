@@ -214,6 +214,8 @@ static inline int goes(int dir, const char *path, unsigned kinds)
 	if (notes_recipes() && is_there(dir, path)) {
 		guard_note_contents(dir, path);
 		guard_note('d', dir, path);
+	} else {
+		notes('x', dir, path);
 	}
 	return undo_is_on() && undo_remove(dir, path, kinds);
 }
