@@ -209,9 +209,10 @@ def _name_of(met: Meeting | None, finding: Finding) -> str:
 
 def _line(met: Meeting, kind: Kind, readers: Sequence[str], other: str) -> Line:
     bar = "| " if kind in (Kind.FOLDER, Kind.REMOVES, Kind.CLEARS) else ""
-    text = f"{' '.join(readers)}: {bar}{other}"
+    needed, needing = other.replace(" ", "\\ "), " ".join(n.replace(" ", "\\ ") for n in readers)
     if kind is Kind.REMOVES:
-        text = f"{other}: {bar}{' '.join(readers)}"
+        needed, needing = needing, needed
+    text = f"{needing}: {bar}{needed}"
     place = _rule_place(met)
     said = met.make.said
     assert said is not None

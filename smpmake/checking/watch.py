@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from smpmake import variables
-from smpmake.commands.makes import GNU, READERS, without_jobs
+from smpmake.commands.makes import GNU, READERS, split_jobs, without_jobs
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import layout
@@ -123,14 +123,15 @@ def serial(command: Sequence[str]) -> list[str]:
     if os.path.basename(command[0]) not in READERS:
         return list(command)
     kept: list[str] = []
-    words = iter(command)
-    for word in words:
-        if word in ("-j", "--jobs"):
-            following = next(words, None)
-            if following is not None and not following.isdigit():
-                kept.append(following)
-        elif not word.startswith(("-j", "--jobs=")):
-            kept.append(word)
+    is_number = False
+    for word in command:
+        if is_number and word.isdigit():
+            is_number = False
+            continue
+        letters, number = split_jobs(word)
+        is_number = number == ""
+        if letters or number is None:
+            kept.append(letters)
     return kept
 
 

@@ -173,7 +173,19 @@ def _rules(lines: Sequence[str]) -> dict[str, Rule]:
         elif rule is None:
             rule = _heading(line, rules, is_target=before != _NO_TARGET)
         before = line
+    _join(rules)
     return rules
+
+
+def _join(rules: dict[str, Rule]) -> None:
+    """Names that have blanks: the database has them as they are, between others."""
+    parted = sorted((n.split(" ") for n in rules if " " in n), key=len, reverse=True)
+    for rule in rules.values() if parted else ():
+        for names in (rule.needs, rule.first, rule.also):
+            for words in parted:
+                for at in range(len(names) - len(words), -1, -1):
+                    if names[at : at + len(words)] == words:
+                        names[at : at + len(words)] = [" ".join(words)]
 
 
 def _heading(line: str, rules: dict[str, Rule], *, is_target: bool) -> Rule | None:

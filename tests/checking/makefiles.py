@@ -148,6 +148,11 @@ CASES: Final = [
     Case("lines-of-one-recipe", Kind.READS, "gen.h",
          "all: gen.h o\no:\n\tcat gen.h >$@\ngen.h:\n\techo 1 >t\n\tmv t $@\n",
          "o:\n\techo 1 >gen.h\n\tcat gen.h >$@\n"),
+    Case("blanks", Kind.READS, "gen x.h",
+         "all: gen\\ x.h an\\ o\nan\\ o: s\n\tcat 'gen x.h' >'$@'\ngen\\ x.h:\n\techo 1 >'$@'\n",
+         "all: gen\\ x.h an\\ o\nan\\ o: s gen\\ x.h\n\tcat 'gen x.h' >'$@'\n"
+         "gen\\ x.h:\n\techo 1 >'$@'\n",
+         {"s": ""}),
     # ------------------------------------------------------------ between makes
     Case("sub-make", Kind.MADE_ELSEWHERE, "sub/gen.h",
          "all: sub o\no:\n\tcat sub/gen.h >$@\n.PHONY: sub\nsub:\n\t$(MAKE) -C sub gen.h\n",

@@ -69,7 +69,10 @@ def test_what_is_printed_is_what_a_plain_build_prints(space: Space, make: str, n
     assert space.tree() == tree
 
 
-@pytest.mark.parametrize("options", [(), ("-s",), ("-k",), ("-j4",), ("-j", "4"), ("--jobs=2",)])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("-s",), ("-k",), ("-j4",), ("-j", "4"), ("--jobs=2",), ("-kj4",), ("-sj", "4", "-j")],
+)
 def test_it_is_serial_whatever_make_is_told(space: Space, options: tuple[str, ...]) -> None:
     """Each recipe fails if another is at work."""
     alone = "mkdir lock && echo $@ >$@ && rmdir lock"
@@ -296,6 +299,15 @@ def test_a_rule_that_made_nothing_else_is_told_as_a_whole(space: Space) -> None:
     assert "a.o, b.o and 2 more read gen.h, which another rule makes; no rule says so\n" in done.out
     assert "Makefile:2: add   gen.h   to what this rule needs\n" in done.out
     assert "+a.o b.o c.o d.o: gen.h\n" in (space.folder / "p.diff").read_text()
+
+
+def test_names_with_blanks_are_written_as_make_reads_them(space: Space) -> None:
+    makefile = "all: gen\\ x o\no:\n\tcat 'gen x' >$@\ngen\\ x:\n\techo 1 >'$@'\n"
+    space.write({"Makefile": makefile})
+    assert "add   o: gen\\ x\n" in space.run(SMPMAKE, "check", "--patch", "p.diff", "make").out
+    space.ok("patch", "-p1", "-i", "p.diff")
+    space.ok("rm", "gen x", "o")
+    assert space.run(SMPMAKE, "check", "make").status == 0
 
 
 def test_rules_that_lack_the_same_are_told_as_one(space: Space) -> None:
