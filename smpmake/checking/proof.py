@@ -6,13 +6,14 @@ import hashlib
 import os
 from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Final
 
 from smpmake.checking.advice import Advice
 from smpmake.checking.events import Build, Make, Recipe, canonical, chain
 from smpmake.checking.findings import Kind
 from smpmake.checking.order import Order
-from smpmake.checking.trial import attempt
+from smpmake.checking.trial import Trial, attempt
 
 PROVED, NOT_SHOWN = "proved", "not shown"
 #: Kinds of which the reader's target does not come to its end without the other.
@@ -94,7 +95,15 @@ class _Case:
     def proves(self, build: Build, clean: str, first: list[str]) -> None:
         """Runs the trial, behind other words, and writes into the advice what it shows."""
         goals = [*first, *self._goals]
-        trial = attempt(self._make, goals, build, self._top, clean, list(self._before))
+
+        def made(words: list[str]) -> Trial:
+            return attempt(self._make, words, build, self._top, clean, list(self._before))
+
+        trial = made(goals)
+        # Made as in the build, to be compared with.
+        usual = self._goals[::-1] if len(self._goals) > 1 else [self._advice.other, *self._goals]
+        self._as_usual = partial(made, [*(w for w in first if not w.startswith("-")), *usual])
+        self._always: list[str] = []
         self._status, self._sums = trial.build.status, trial.sums
         self._done: dict[str, set[str]] = {}
         makes = [make for make in trial.build.makes if make.folder == self._make.folder]
@@ -144,10 +153,20 @@ class _Case:
         return set().union(*(self._done.get(kind, set()) for kind in kinds))
 
     def _changed(self, paths: Iterable[str]) -> list[str]:
-        return [path for path in paths if path in self._before and self._is_other(path)]
-
-    def _is_other(self, path: str) -> bool:
-        return self._sums.get(path) != self._before[path]
+        """Which files have other bytes than where the reader is made as in the build."""
+        known = [path for path in paths if path in self._before]
+        found = [path for path in known if self._sums.get(path) != self._before[path]]
+        if not found:
+            return []
+        once = self._as_usual().sums
+        twice = once
+        if any(once.get(path) != self._before[path] for path in found):
+            twice = self._as_usual().sums
+        self._always = [path for path in found if once.get(path) != twice.get(path)]
+        kept = [path for path in found if path not in self._always]
+        if self._advice.kind is Kind.OLD:  # no trial has the old file: the build alone had
+            return kept
+        return [path for path in kept if self._sums.get(path) != once.get(path)]
 
     def _name(self, paths: Collection[str]) -> str:
         return os.path.relpath(min(paths), self._top)
@@ -168,17 +187,16 @@ class _Case:
         else:
             found = self._did("v") & self._paths
             how = f"does not find {self._name(found)}" if found else ""
-        changed = self._changed(self._made)
         if found and self._status:
             return f"{how}, and fails"
-        return f"{how}, and {self._name(changed)} has other bytes" if found and changed else ""
+        changed = self._changed(self._made) if found else []
+        return f"{how}, and {self._name(changed)} has other bytes" if changed else ""
 
     def _shows_two_writers(self) -> str:
         wrote = self._did("wRs") & self._paths
-        other = self._changed(self._advice.paths)
         if wrote and any(finding.reader.pid == 0 for finding in self._advice.findings):
             return f"runs a second recipe that writes {self._name(wrote)}"
-        if wrote and other:
+        if wrote and (other := self._changed(self._advice.paths)):
             return f"leaves other bytes in {self._name(other)}"
         lost = self._lost & self._paths
         return f"does not find {self._name(lost)}, and fails" if lost and self._status else ""
@@ -198,6 +216,8 @@ class _Case:
             return f"did not come to the recipe of {self._reader}"
         if self._status:
             return "fails for another reason"
+        if self._always:
+            return f"shows nothing: {self._name(self._always)} has other bytes each time"
         return "has the same result"
 
 
