@@ -125,18 +125,16 @@ def advise(
 
 def _joined(groups: Mapping[tuple[object, ...], list[_Case]]) -> Iterator[list[_Case]]:
     """Several rules of few targets each that lack the same: one line mends them all."""
-    small: dict[tuple[object, ...], list[list[_Case]]] = defaultdict(list)
+    small: dict[tuple[object, ...], list[_Case]] = defaultdict(list)
     for cause, cases in groups.items():
-        if cases[0].finding.kind in _BY_LINE and len({case.reader for case in cases}) < _FEW:
-            kind, folder, _, name = cause
-            small[kind, folder, name].append(cases)
+        kind = cases[0].finding.kind
+        is_small = len({case.reader for case in cases}) < _FEW
+        if is_small and kind in _BY_LINE and kind is not Kind.SOURCE:
+            _, folder, _, name = cause
+            small[kind, folder, name] += cases
         else:
             yield cases
-    for several in small.values():
-        if len(several) < _FEW:
-            yield from several
-        else:
-            yield [case for cases in several for case in cases]
+    yield from small.values()
 
 
 def _cause(case: _Case, writers: Mapping[str, set[str]]) -> tuple[object, ...]:

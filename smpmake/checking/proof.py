@@ -20,6 +20,8 @@ PROVED, NOT_SHOWN = "proved", "not shown"
 _LACKS: Final = frozenset({Kind.READS, Kind.MADE_ELSEWHERE, Kind.FOLDER})
 #: How often two recipes are run at once that neither order shows to be in each other's way.
 _AT_ONCE: Final = 3
+#: How many readers of one advice are tried before it counts as not shown.
+_READERS: Final = 3
 _WRITES: Final = frozenset("wRas")
 
 
@@ -33,8 +35,15 @@ def prove(advices: Iterable[Advice], build: Build, top: str, clean: str = "") ->
         why = _obstacle(each, top, clean)
         each.proof = f"{NOT_SHOWN}: {why}" if why else ""
     last = {event.path: event.recipe for event in build.events if event.kind in _WRITES}
-    cases = [_Case(each, last, top) for each in advices if not each.proof]
+    cases = [
+        _Case(each, reader, last, top)
+        for each in advices
+        if not each.proof
+        for reader in each.readers[:_READERS]
+    ]
     for case in cases:  # in place the first trial changes what the others are compared with
+        if case.is_done:
+            continue
         case.proves(build, clean, [])
         more = case.missing(advices)
         if more and not case.is_shown:
@@ -58,11 +67,11 @@ def _obstacle(each: Advice, top: str, clean: str) -> str:
 class _Case:
     """One advice: its reader is made alone, or behind the other."""
 
-    def __init__(self, advice: Advice, last: dict[str, Recipe], top: str) -> None:
+    def __init__(self, advice: Advice, reader: str, last: dict[str, Recipe], top: str) -> None:
         assert advice.make is not None
         self._advice, self._top, self._make = advice, top, advice.make
-        self._reader = advice.readers[0]
-        self._goals = _goals(advice, self._reader)
+        self._reader = reader
+        self._goals = _goals(advice, reader)
         self.is_shown = False
         self._paths = set(advice.paths)
         self._made = [
@@ -70,6 +79,11 @@ class _Case:
         ]
         wanted = dict.fromkeys((*self._made, *advice.paths))
         self._before = {path: _sum(path) for path in wanted if os.path.isfile(path)}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether another reader has shown it."""
+        return self._advice.proof.startswith(PROVED)
 
     @property
     def may_meet(self) -> bool:
@@ -136,7 +150,8 @@ class _Case:
         words = f"`make {' '.join(goals)}`"
         state = PROVED if shown else NOT_SHOWN
         self.is_shown = bool(shown)
-        self._advice.proof = f"{state}: {words} {shown or self._excuse()}"
+        if shown or not self._advice.proof:
+            self._advice.proof = f"{state}: {words} {shown or self._excuse()}"
 
     def _named(self, make: Make, makes: Collection[Make]) -> AbstractSet[str]:
         """The files that a make's rules need for the reader: it fails if nobody makes them."""
@@ -183,7 +198,7 @@ class _Case:
             return f"has {self._advice.other} remove {self._name(found)}" if found else ""
         if kind in (Kind.OLD, Kind.IN_VAIN):
             found = self._did("rR") & self._paths
-            how = f"has {self._advice.readers[0]} read {self._name(found)}" if found else ""
+            how = f"has {self._reader} read {self._name(found)}" if found else ""
         else:
             found = self._did("v") & self._paths
             how = f"does not find {self._name(found)}" if found else ""
