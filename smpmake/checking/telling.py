@@ -100,6 +100,12 @@ def _told(each: Advice, top: str) -> str:
         if len(paths) > 1:
             return f"{other} removes {files} if they are there; {reader} make them later"
         return f"{other} removes {files} if it is there; the rule of {reader} makes it later"
+    if each.kind is Kind.BOTH_WRITE and not any(e.reader.pid for e in each.findings):
+        them, rules = (
+            "them" if len(paths) > 1 else "it",
+            "rules" if len(each.readers) > 1 else "rule",
+        )
+        return f"{other} makes {files}, and the {rules} of {reader} would make {them}, too"
     if each.kind is Kind.BOTH_WRITE:
         both = "both" if len(each.readers) == 1 else "all"
         return f"{other} and {reader} {both} write {files}"
