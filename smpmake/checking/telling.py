@@ -98,7 +98,7 @@ def _told(each: Advice, top: str) -> str:
         return f"{other} removes {files}, which {reader} {verb}"
     if each.kind is Kind.CLEARS:
         if len(paths) > 1:
-            return f"{other} removes {files} if they are there; {reader} make them later"
+            return f"{other} removes {files} if they are there; other rules make them later"
         return f"{other} removes {files} if it is there; the rule of {reader} makes it later"
     if each.kind is Kind.BOTH_WRITE and not any(e.reader.pid for e in each.findings):
         them, rules = (
