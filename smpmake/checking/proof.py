@@ -150,7 +150,7 @@ class _Case:
         words = f"`make {' '.join(goals)}`"
         state = PROVED if shown else NOT_SHOWN
         self.is_shown = bool(shown)
-        if shown or not self._advice.proof:
+        if shown or self._reader == self._advice.readers[0]:
             self._advice.proof = f"{state}: {words} {shown or self._excuse()}"
 
     def _named(self, make: Make, makes: Collection[Make]) -> AbstractSet[str]:

@@ -85,6 +85,16 @@ def test_what_other_findings_say_is_made_first(tmp_path: Path) -> None:
     }
 
 
+def test_the_last_trial_of_the_first_reader_is_told(tmp_path: Path) -> None:
+    """The first one fails for what another finding says."""
+    makefile = (
+        f"all: gen.h p o\no:\n\tcat p >/dev/null\n\t-cat gen.h; echo >$@\np:\n\techo >$@\n{GEN}"
+    )
+    result = checked(tmp_path, makefile, {}, proves=True, clean="rm -f o p gen.h")
+    proofs = {each.other: each.proof for each in result.advices}
+    assert proofs["gen.h"] == "not shown: `make p o` has the same result"
+
+
 def test_a_failure_that_nobody_explains_shows_nothing(tmp_path: Path) -> None:
     makefile = f"all: gen.h o\no:\n\ttest -f all.mk && cat gen.h >$@\n{GEN}"
     clean = "rm -f o gen.h all.mk"
