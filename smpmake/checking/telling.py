@@ -101,11 +101,10 @@ def _told(each: Advice, top: str) -> str:
             return f"{other} removes {files} if they are there; other rules make them later"
         return f"{other} removes {files} if it is there; the rule of {reader} makes it later"
     if each.kind is Kind.BOTH_WRITE and not any(e.reader.pid for e in each.findings):
-        them, rules = (
-            "them" if len(paths) > 1 else "it",
-            "rules" if len(each.readers) > 1 else "rule",
-        )
-        return f"{other} makes {files}, and the {rules} of {reader} would make {them}, too"
+        them = "them" if len(paths) > 1 else "it"
+        if len(each.readers) > 1:
+            return f"{other} makes {files}; the rules of {reader} also make {them}"
+        return f"{other} makes {files}; the rule of {reader} also makes {them}"
     if each.kind is Kind.BOTH_WRITE:
         both = "both" if len(each.readers) == 1 else "all"
         return f"{other} and {reader} {both} write {files}"

@@ -401,7 +401,7 @@ def test_targets_that_one_recipe_makes_are_joined(space: Space) -> None:
     space.write({"Makefile": "all: y.c y.h\ny.c y.h: y\n\techo >y.c; echo >y.h\n", "y": ""})
     done = space.run(SMPMAKE, "check", "make")
     assert done.status == 4
-    assert "y.c makes y.h, and the rule of y.h would make it, too\n" in done.out
+    assert "y.c makes y.h; the rule of y.h also makes it\n" in done.out
     assert "Makefile:2: write   y.c y.h &:   so that make runs this recipe once for all" in done.out
     mended = (space.folder / "Makefile").read_text().replace("y.c y.h: y", "y.c y.h &: y")
     (space.folder / "Makefile").write_text(mended)
