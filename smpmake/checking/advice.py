@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
@@ -101,40 +101,52 @@ class _Case(NamedTuple):
 
 
 def advise(
-    found: Iterable[Finding], order: Order, made: AbstractSet[str] = frozenset()
+    found: Iterable[Finding],
+    order: Order,
+    made: AbstractSet[str] = frozenset(),
+    reason: Callable[[str, tuple[str, ...]], str] = lambda path, names: "",
 ) -> list[Advice]:
     """Findings in groups that have one cause, the worst first.
 
     made  files that the build has made: a makefile among them is mended at its source.
+    reason  why a finding about a file and these targets is accepted; "" where it is not.
     """
     cases = [_Case(each, order.meeting(each.other, each.reader)) for each in found]
     writers: dict[str, set[str]] = defaultdict(set)
     for case in cases:
         if case.finding.kind in _OF_WRITERS:
             writers[case.finding.path] |= {case.reader, case.other}
-    groups: dict[tuple[object, ...], list[_Case]] = defaultdict(list)
+    groups: dict[tuple[str, *tuple[object, ...]], list[_Case]] = defaultdict(list)
     for case in cases:
-        groups[_cause(case, writers)].append(case)
+        names = (case.reader, case.other, _name_of(case.meeting, case.finding))
+        groups[reason(case.finding.path, names), *_cause(case, writers)].append(case)
     kinds = list(Kind)
-    advices = [_advice(group) for group in _joined(groups)]
+    advices = []
+    for accepted, group in _joined(groups):
+        each = _advice(group)
+        each.accepted = accepted
+        advices.append(each)
     for each in advices:
         if each.line.file in made:
             each.line = each.line._replace(after=0, is_made=True)
     return sorted(advices, key=lambda each: (kinds.index(each.kind), -len(each.readers)))
 
 
-def _joined(groups: Mapping[tuple[object, ...], list[_Case]]) -> Iterator[list[_Case]]:
+def _joined(
+    groups: Mapping[tuple[str, *tuple[object, ...]], list[_Case]],
+) -> Iterator[tuple[str, list[_Case]]]:
     """Several rules of few targets each that lack the same: one line mends them all."""
-    small: dict[tuple[object, ...], list[_Case]] = defaultdict(list)
-    for cause, cases in groups.items():
+    small: dict[tuple[str, object, object, object], list[_Case]] = defaultdict(list)
+    for (reason, *cause), cases in groups.items():
         kind = cases[0].finding.kind
         is_small = len({case.reader for case in cases}) < _FEW
         if is_small and kind in _BY_LINE and kind is not Kind.SOURCE:
             _, folder, _, name = cause
-            small[kind, folder, name] += cases
+            small[reason, kind, folder, name] += cases
         else:
-            yield cases
-    yield from small.values()
+            yield reason, cases
+    for (reason, *_), cases in small.items():
+        yield reason, cases
 
 
 def _cause(case: _Case, writers: Mapping[str, set[str]]) -> tuple[object, ...]:

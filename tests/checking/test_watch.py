@@ -275,6 +275,17 @@ def test_what_is_accepted_is_counted(space: Space) -> None:
     assert (space.folder / "p.diff").read_text() == ""
 
 
+def test_what_is_accepted_is_so_for_its_target_alone(space: Space) -> None:
+    """Though another lacks the same."""
+    makefile = f"all: gen.h o p\no:\n\tcat gen.h >$@\np:\n\tcat gen.h >$@\n{GEN}"
+    accepted = '[[check]]\nfile = "gen.h"\ntarget = "o"\nreason = "by hand"\n'
+    space.write({"Makefile": makefile, ".smpmake.toml": accepted})
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 4
+    assert "p reads gen.h, which another rule makes; no rule says so\n" in done.out
+    assert "1 more accepted by .smpmake.toml\n" in done.out
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
