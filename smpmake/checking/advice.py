@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,7 +29,7 @@ _FEW: Final = 3
 #: Kinds that one more prerequisite mends.
 _BY_LINE: Final = frozenset(
     {Kind.READS, Kind.MADE_ELSEWHERE, Kind.OLD, Kind.IN_VAIN, Kind.FOLDER, Kind.REMOVES}
-    | {Kind.SOURCE}
+    | {Kind.SOURCE, Kind.CLEARS}
 )
 #: Kinds that are about the recipes that write one file.
 _OF_WRITERS: Final = frozenset({Kind.BOTH_WRITE, Kind.SAME_BYTES})
@@ -101,26 +101,52 @@ class _Case(NamedTuple):
 
 
 def advise(
-    found: Iterable[Finding], order: Order, made: AbstractSet[str] = frozenset()
+    found: Iterable[Finding],
+    order: Order,
+    made: AbstractSet[str] = frozenset(),
+    reason: Callable[[str, tuple[str, ...]], str] = lambda path, names: "",
 ) -> list[Advice]:
     """Findings in groups that have one cause, the worst first.
 
     made  files that the build has made: a makefile among them is mended at its source.
+    reason  why a finding about a file and these targets is accepted; "" where it is not.
     """
     cases = [_Case(each, order.meeting(each.other, each.reader)) for each in found]
     writers: dict[str, set[str]] = defaultdict(set)
     for case in cases:
         if case.finding.kind in _OF_WRITERS:
             writers[case.finding.path] |= {case.reader, case.other}
-    groups: dict[tuple[object, ...], list[_Case]] = defaultdict(list)
+    groups: dict[tuple[str, *tuple[object, ...]], list[_Case]] = defaultdict(list)
     for case in cases:
-        groups[_cause(case, writers)].append(case)
+        names = (case.reader, case.other, _name_of(case.meeting, case.finding))
+        groups[reason(case.finding.path, names), *_cause(case, writers)].append(case)
     kinds = list(Kind)
-    advices = [_advice(group) for group in groups.values()]
+    advices = []
+    for accepted, group in _joined(groups):
+        each = _advice(group)
+        each.accepted = accepted
+        advices.append(each)
     for each in advices:
         if each.line.file in made:
             each.line = each.line._replace(after=0, is_made=True)
     return sorted(advices, key=lambda each: (kinds.index(each.kind), -len(each.readers)))
+
+
+def _joined(
+    groups: Mapping[tuple[str, *tuple[object, ...]], list[_Case]],
+) -> Iterator[tuple[str, list[_Case]]]:
+    """Several rules of few targets each that lack the same: one line mends them all."""
+    small: dict[tuple[str, object, object, object], list[_Case]] = defaultdict(list)
+    for (reason, *cause), cases in groups.items():
+        kind = cases[0].finding.kind
+        is_small = len({case.reader for case in cases}) < _FEW
+        if is_small and kind in _BY_LINE and kind is not Kind.SOURCE:
+            _, folder, _, name = cause
+            small[reason, kind, folder, name] += cases
+        else:
+            yield reason, cases
+    for (reason, *_), cases in small.items():
+        yield reason, cases
 
 
 def _cause(case: _Case, writers: Mapping[str, set[str]]) -> tuple[object, ...]:
@@ -149,7 +175,8 @@ def _advice(cases: Sequence[_Case]) -> Advice:
         line = Line(_source(file) or file, _heading(file, place.line) if place else 0, "", 0)
     else:
         line = _line(met, kind, readers, other)
-        if kind is not Kind.REMOVES and _are_all(met, readers):
+        places = {_rule_place(case.meeting) for case in cases}
+        if kind is not Kind.REMOVES and len(places) == 1 and _are_all(met, readers):
             line = line._replace(rule=line.text.partition(": ")[2])
     make = met.make if met is not None else None
     return Advice(kind, [case.finding for case in cases], make, readers, other, line)
@@ -177,7 +204,7 @@ def _name_of(met: Meeting | None, finding: Finding) -> str:
     """What is to be needed: the file itself where a rule has it, or the target that makes it."""
     if met is None or met.make.said is None:
         return finding.other.target
-    if finding.kind in (Kind.REMOVES, *_OF_WRITERS):
+    if finding.kind in (Kind.REMOVES, Kind.CLEARS, *_OF_WRITERS):
         return met.earlier.target
     rules = met.make.said.rules
     relative = os.path.relpath(finding.path, met.make.folder)
@@ -191,10 +218,11 @@ def _name_of(met: Meeting | None, finding: Finding) -> str:
 
 
 def _line(met: Meeting, kind: Kind, readers: Sequence[str], other: str) -> Line:
-    bar = "| " if kind in (Kind.FOLDER, Kind.REMOVES) else ""
-    text = f"{' '.join(readers)}: {bar}{other}"
+    bar = "| " if kind in (Kind.FOLDER, Kind.REMOVES, Kind.CLEARS) else ""
+    needed, needing = other.replace(" ", "\\ "), " ".join(n.replace(" ", "\\ ") for n in readers)
     if kind is Kind.REMOVES:
-        text = f"{other}: {bar}{' '.join(readers)}"
+        needed, needing = needing, needed
+    text = f"{needing}: {bar}{needed}"
     place = _rule_place(met)
     said = met.make.said
     assert said is not None

@@ -6,9 +6,10 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Final
 
-from smpmake.checking.advice import Advice, advise
+from smpmake.checking.advice import advise
 from smpmake.checking.events import Build, Make, build_of, canonical
 from smpmake.checking.findings import findings
 from smpmake.checking.order import Order
@@ -39,15 +40,20 @@ def check(
     """
     build = build_of(run(command, folder))
     top = os.path.realpath(folder or os.getcwd())
-    result = result_of(list(command), build, top, sources=sources)
-    for each in result.advices:
-        each.accepted = next((a.reason for a in accepted if _is_meant(a, each, result.top)), "")
+    result = result_of(list(command), build, top, accepted, sources=sources)
     if proves and not result.status:
         prove(result.open, build, result.top, clean)
     return result
 
 
-def result_of(command: list[str], build: Build, top: str, *, sources: bool = False) -> Result:
+def result_of(
+    command: list[str],
+    build: Build,
+    top: str,
+    accepted: Sequence[Accepted] = (),
+    *,
+    sources: bool = False,
+) -> Result:
     """What a build that was watched shows; `top` is its folder."""
     known = [make.said for make in build.makes if make.said is not None and make.said.rules]
     ran = {
@@ -65,7 +71,7 @@ def result_of(command: list[str], build: Build, top: str, *, sources: bool = Fal
         command=command,
         top=top,
         status=build.status,
-        advices=advise(found, order, written),
+        advices=advise(found, order, written, partial(_reason, accepted, top)),
         makes=len(known),
         looked_at=len(ran),
         up_to_date=sum(left),
@@ -77,11 +83,13 @@ def result_of(command: list[str], build: Build, top: str, *, sources: bool = Fal
     )
 
 
-def _is_meant(accepted: Accepted, each: Advice, top: str) -> bool:
-    """Whether all files of a finding, and one of its targets, are as a setting says."""
-    return all(
-        fnmatchcase(os.path.relpath(path, top), accepted.file) for path in each.paths
-    ) and any(fnmatchcase(name, accepted.target) for name in (*each.readers, each.other))
+def _reason(accepted: Sequence[Accepted], top: str, path: str, names: tuple[str, ...]) -> str:
+    """Why a setting accepts a finding about a file and one of these targets; "" where none does."""
+    name = os.path.relpath(path, top)
+    for each in accepted:
+        if fnmatchcase(name, each.file) and any(fnmatchcase(n, each.target) for n in names):
+            return each.reason
+    return ""
 
 
 def _idle(make: Make, order: Order) -> Iterator[tuple[str, bool]]:

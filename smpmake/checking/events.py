@@ -84,7 +84,7 @@ class Build:
 
 #: Letters that are followed by two numbers, or one and a folder.
 _ORIGIN, _MAKE, _PROGRAM, _UNGUARDED = "c", "m", "p", "u"
-_KINDS: Final = frozenset("wRarvdhkKstn")
+_KINDS: Final = frozenset("wRarvdxhkKstn")
 
 
 def build_of(watched: Watched) -> Build:

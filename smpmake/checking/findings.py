@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.checking.depfiles import ENDINGS, Declared
-from smpmake.checking.events import Build, Event, Recipe, chain, sum_of
+from smpmake.checking.events import Build, Event, Recipe, sum_of
 from smpmake.checking.order import Order
 
 
@@ -20,6 +20,7 @@ class Kind(enum.StrEnum):
     MADE_ELSEWHERE = "made-elsewhere"
     OLD = "old"
     REMOVES = "removes"
+    CLEARS = "clears"  # before the file is made
     BOTH_WRITE = "both-write"
     FOLDER = "folder"
     IN_VAIN = "in-vain"
@@ -99,7 +100,7 @@ def findings(
         known.is_made |= event.kind in _WRITES and bool(event.recipe.target)
         known.is_folder |= event.kind in "kK"
     found: dict[tuple[Kind, str, int, str, int, str], Finding] = {}
-    everything = [*_all(histories, order)]
+    everything = [*_all(histories, order, order.makers(build.makes))]
     if top:
         declared = Declared(build)
         for path, history in histories.items():
@@ -117,7 +118,9 @@ def _is_log(path: str) -> bool:
     return names[-1] in _LOGS or not _LITTER.isdisjoint(names) or path.endswith((".pyc", "/"))
 
 
-def _all(histories: dict[str, _History], order: Order) -> Iterator[Finding]:
+def _all(
+    histories: dict[str, _History], order: Order, makers: Mapping[str, Sequence[Recipe]]
+) -> Iterator[Finding]:
     for path, history in histories.items():
         if history.is_folder:
             continue
@@ -125,14 +128,9 @@ def _all(histories: dict[str, _History], order: Order) -> Iterator[Finding]:
             yield from _reads(path, history.events, order)
             yield from _too_early(path, history.events, order)
             yield from _several_writers(path, history.events, order)
-            yield from _second_rules(path, history.events, order)
+            yield from _second_rules(path, history.events, order, makers.get(path, ()))
         yield from _removals(path, history.events, order)
     yield from _folders(histories, order)
-
-
-def _are_free(one: Recipe, other: Recipe, order: Order) -> bool:
-    """Whether either of two may come first."""
-    return not _is_same(one, other) and not order.holds(one, other) and not order.holds(other, one)
 
 
 def _is_same(one: Recipe, other: Recipe) -> bool:
@@ -160,17 +158,23 @@ def _is_declared(writer: Recipe, reader: Recipe, path: str, order: Order) -> boo
 
 
 def _too_early(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
-    """A name that is looked for, or read, before a recipe makes it that may come first."""
-    early: dict[int, Event] = {}
+    """A name that is looked for, read, or removed, before a recipe makes it that may come first."""
+    early: dict[int, Recipe] = {}
+    kinds: dict[int, str] = {}
     writers = {id(event.recipe) for event in events if event.kind in _WRITES}
     for event in events:
-        if event.kind in "vr" and id(event.recipe) not in writers:
-            early.setdefault(id(event.recipe), event)
+        if event.kind in "vrdx" and id(event.recipe) not in writers:
+            early[id(event.recipe)] = event.recipe
+            kinds[id(event.recipe)] = kinds.get(id(event.recipe), "") + event.kind
         elif event.kind in _WRITES:
-            for each in early.values():
-                if _are_free(each.recipe, event.recipe, order):
-                    kind = Kind.IN_VAIN if each.kind == "v" else Kind.OLD
-                    yield Finding(kind, path, each.recipe, event.recipe)
+            for number, each in early.items():
+                if not order.are_free(each, event.recipe):
+                    continue
+                if not {"d", "x"}.isdisjoint(kinds[number]):
+                    yield Finding(Kind.CLEARS, path, event.recipe, each)
+                else:
+                    kind = Kind.IN_VAIN if kinds[number][0] == "v" else Kind.OLD
+                    yield Finding(kind, path, each, event.recipe)
             return
 
 
@@ -181,7 +185,7 @@ def _several_writers(path: str, events: Sequence[Event], order: Order) -> Iterat
         return
     last: Recipe | None = None
     for event in writers:
-        if last is not None and _are_free(last, event.recipe, order):
+        if last is not None and order.are_free(last, event.recipe):
             same = _leave_the_same(path, events, last, event.recipe)
             yield Finding(Kind.SAME_BYTES if same else Kind.BOTH_WRITE, path, event.recipe, last)
         last = event.recipe
@@ -199,18 +203,18 @@ def _leave_the_same(path: str, events: Sequence[Event], one: Recipe, other: Reci
     return left[0] == left[1] != ""
 
 
-def _second_rules(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
-    """A file that has a rule with a recipe of its own, while another's recipe made it: when both
-    are wanted at once both recipes run.
+def _second_rules(
+    path: str, events: Sequence[Event], order: Order, makers: Sequence[Recipe]
+) -> Iterator[Finding]:
+    """A file that has a rule with a recipe of its own, here or in another make, while another's
+    recipe made it: when both are wanted at once both recipes run.
     """
     for event in events:
-        if event.kind not in _WRITES or not event.recipe.target:
-            continue
-        for each in chain(event.recipe):
-            other = order.unused_rule(each, path) if each.make is not None else None
-            if other is not None:
-                yield Finding(Kind.BOTH_WRITE, path, other, each)
-        return
+        if event.kind in _WRITES and event.recipe.target:
+            for other in makers:
+                if order.are_free(event.recipe, other):
+                    yield Finding(Kind.BOTH_WRITE, path, other, event.recipe)
+            return
 
 
 def _removals(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
@@ -223,7 +227,7 @@ def _removals(path: str, events: Sequence[Event], order: Order) -> Iterator[Find
             readers.clear()
         elif event.kind == "d" and event.recipe.target:
             for reader in readers.values():
-                if reader.target and _are_free(reader, event.recipe, order):
+                if reader.target and order.are_free(reader, event.recipe):
                     yield Finding(Kind.REMOVES, path, reader, event.recipe)
             readers.clear()
 

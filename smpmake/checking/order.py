@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from smpmake.checking.events import Make, Recipe, canonical, chain
@@ -63,17 +65,21 @@ class Order:
                 return True
         return False
 
-    def unused_rule(self, writer: Recipe, path: str) -> Recipe | None:
-        """The target of a recipe that would make a file, too, and may run beside the writer's."""
-        make = writer.make
-        if make is None or make.said is None or not writer.target or make.said.is_serial:
-            return None
-        graph = self.graph(make)
-        for name in graph.recipes_of(path):
-            free = not graph.is_before(writer.target, name)
-            if free and not graph.is_before(name, writer.target) and graph.is_wanted(name):
-                return Recipe(0, make, name)
-        return None
+    def makers(self, makes: Iterable[Make]) -> dict[str, list[Recipe]]:
+        """By file, the recipes that are to make it, where a make wanted it: they have not run if
+        the file was there in time.
+        """
+        found: dict[str, list[Recipe]] = defaultdict(list)
+        for make in makes:
+            for path, name in self.graph(make).wanted() if make.said is not None else ():
+                found[path].append(Recipe(0, make, name, make.image))
+        return found
+
+    def are_free(self, one: Recipe, other: Recipe) -> bool:
+        """Whether either of two may come first."""
+        if one is other or (one.make is other.make and one.target == other.target):
+            return False
+        return not self.holds(one, other) and not self.holds(other, one)
 
     def graph(self, make: Make) -> _Graph:
         """A make's targets."""
@@ -129,9 +135,11 @@ class _Graph:
         """The targets of recipes that are to make a file."""
         return self._recipes.get(path, set())
 
-    def is_wanted(self, name: str) -> bool:
-        """Whether the build needed a target."""
-        return name in self._wanted
+    def wanted(self) -> Iterator[tuple[str, str]]:
+        """The files that the build needed and that have a recipe, with its target."""
+        for path, names in self._recipes.items():
+            for name in sorted(names & self._wanted):
+                yield path, name
 
     def files_below(self, target: str) -> frozenset[str]:
         """The paths of all that a target needs."""

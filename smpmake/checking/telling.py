@@ -96,6 +96,15 @@ def _told(each: Advice, top: str) -> str:
         return f"{reader} {verb} for {files} in vain; the rule of {other} makes it later"
     if each.kind is Kind.REMOVES:
         return f"{other} removes {files}, which {reader} {verb}"
+    if each.kind is Kind.CLEARS:
+        if len(paths) > 1:
+            return f"{other} removes {files} if they are there; other rules make them later"
+        return f"{other} removes {files} if it is there; the rule of {reader} makes it later"
+    if each.kind is Kind.BOTH_WRITE and not any(e.reader.pid for e in each.findings):
+        them = "them" if len(paths) > 1 else "it"
+        if len(each.readers) > 1:
+            return f"{other} makes {files}; the rules of {reader} also make {them}"
+        return f"{other} makes {files}; the rule of {reader} also makes {them}"
     if each.kind is Kind.BOTH_WRITE:
         both = "both" if len(each.readers) == 1 else "all"
         return f"{other} and {reader} {both} write {files}"

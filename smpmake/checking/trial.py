@@ -16,12 +16,14 @@ from smpmake.checking.events import Build, Make, build_of, chain
 from smpmake.checking.watch import run, serial
 from smpmake.errors import SmpmakeError
 
-#: Files: what goes first, folders that do, what is looked at in the end, and where that is told.
-_FILES: Final = ("gone", "folders", "made", "sums")
+#: Files: what goes first, folders that do, what is older than all sources (the build changed it and
+#: it was there before), what is looked at in the end, and where that is told.
+_FILES: Final = ("gone", "folders", "old", "made", "sums")
 _TRY: Final = """
 cd "$1" || exit 125
 xargs -0 -r rm -f -- <"$2/gone"
 xargs -0 -r rmdir -- <"$2/folders" 2>/dev/null
+xargs -0 -r touch -h -c -d @1 -- <"$2/old" 2>/dev/null
 start=$1 notes=$2; shift 2
 echo begun >"$notes/sums"
 "$@"
@@ -110,6 +112,7 @@ def _notes(
     """A folder with lists for a trial.  What makes outside have made stays."""
     born: dict[str, None] = {}
     folders: dict[str, None] = {}
+    changed: dict[str, None] = {}
     for event in build.events:
         inside = any(each.make is make for each in chain(event.recipe))
         if inside and event.path.startswith(f"{top}/") and not bare:
@@ -117,10 +120,12 @@ def _notes(
                 born[event.path] = None
             elif event.kind == "k":
                 folders[event.path] = None
+            elif event.kind in "wRa" and event.path not in born:
+                changed[event.path] = None
     with tempfile.TemporaryDirectory(prefix="smpmake-proof-") as name:
         path = Path(name)
         (path / "room").mkdir()
-        lists = (born, sorted(folders, key=len, reverse=True), wanted, ())
+        lists = (born, sorted(folders, key=len, reverse=True), changed, wanted, ())
         for file, entries in zip(_FILES, lists, strict=True):
             data = b"".join(os.fsencode(entry) + b"\0" for entry in entries)
             (path / file).write_bytes(data)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from smpmake import variables
-from smpmake.commands.makes import GNU, READERS, without_jobs
+from smpmake.commands.makes import GNU, READERS, split_jobs, without_jobs
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import layout
@@ -35,6 +35,14 @@ class NotStartedError(SmpmakeError):
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
         self.status = status
+
+
+class EndedError(SmpmakeError):
+    """A signal has ended more than the build that ran: no other is to follow."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.number = number
 
 
 class Watched(NamedTuple):
@@ -59,8 +67,8 @@ def run(
     *,
     quiet: bool = False,
 ) -> Watched:
-    """Runs a command to its end.  Raises NotStartedError, or SmpmakeError where it cannot be
-    watched.
+    """Runs a command to its end.  Raises NotStartedError, EndedError where it is quiet, or
+    SmpmakeError where it cannot be watched.
 
     given  its environment, in the place of ours.
     quiet  what it prints goes nowhere.
@@ -115,14 +123,15 @@ def serial(command: Sequence[str]) -> list[str]:
     if os.path.basename(command[0]) not in READERS:
         return list(command)
     kept: list[str] = []
-    words = iter(command)
-    for word in words:
-        if word in ("-j", "--jobs"):
-            following = next(words, None)
-            if following is not None and not following.isdigit():
-                kept.append(following)
-        elif not word.startswith(("-j", "--jobs=")):
-            kept.append(word)
+    is_number = False
+    for word in command:
+        if is_number and word.isdigit():
+            is_number = False
+            continue
+        letters, number = split_jobs(word)
+        is_number = number == ""
+        if letters or number is None:
+            kept.append(letters)
     return kept
 
 
@@ -150,7 +159,10 @@ def _run(
             poll.register(ends, select.POLLIN)
             while not poll.poll(_OFTEN):
                 trace.make_room()
-            return process.wait()
+            status = process.wait()
+            if quiet and signals.number:
+                raise EndedError(signals.number)
+            return status
         finally:
             os.close(ends)
 
@@ -163,6 +175,7 @@ class _Signals:
     def __init__(self) -> None:
         self._pid = 0
         self._early: list[int] = []
+        self.number = 0  # of the last one
 
     def __enter__(self) -> _Signals:
         self._before = {number: signal.signal(number, self._hand_on) for number in _HANDED_ON}
@@ -179,6 +192,7 @@ class _Signals:
             self._hand_on(number, None)
 
     def _hand_on(self, number: int, _: object) -> None:
+        self.number = number
         if not self._pid:
             self._early.append(number)
             return

@@ -22,6 +22,8 @@ _STEM: Final = re.compile(r"#  Implicit/static pattern stem: '(.*)'$")
 _ALSO: Final = "#  Also makes: "
 _NO_TARGET: Final = "# Not a target:"
 _END: Final = "# Finished Make data base on "
+#: Lines of recipes that do nothing.
+_NOTHING: Final = frozenset({"", ":", "true"})
 #: What stands between prerequisites of which the later wait for the earlier.
 WAIT: Final = ".WAIT"
 
@@ -41,6 +43,7 @@ class Rule:
     first   its order-only prerequisites.
     also    what its recipe makes besides.
     recipe  where that begins; None where it is the make's own, or there is none.
+    has_recipe  it does something.
     """
 
     name: str
@@ -166,10 +169,23 @@ def _rules(lines: Sequence[str]) -> dict[str, Rule]:
         elif line.startswith("\t"):
             if rule is not None:
                 rule.by_configure |= "config.status" in line
+                rule.has_recipe |= line.strip("\t @+-") not in _NOTHING
         elif rule is None:
             rule = _heading(line, rules, is_target=before != _NO_TARGET)
         before = line
+    _join(rules)
     return rules
+
+
+def _join(rules: dict[str, Rule]) -> None:
+    """Names that have blanks: the database has them as they are, between others."""
+    parted = sorted((n.split(" ") for n in rules if " " in n), key=len, reverse=True)
+    for rule in rules.values() if parted else ():
+        for names in (rule.needs, rule.first, rule.also):
+            for words in parted:
+                for at in range(len(names) - len(words), -1, -1):
+                    if names[at : at + len(words)] == words:
+                        names[at : at + len(words)] = [" ".join(words)]
 
 
 def _heading(line: str, rules: dict[str, Rule], *, is_target: bool) -> Rule | None:
@@ -188,9 +204,6 @@ def _heading(line: str, rules: dict[str, Rule], *, is_target: bool) -> Rule | No
 def _add(rule: Rule, line: str) -> None:
     if found := _RECIPE.match(line):
         rule.recipe = rule.recipe or Place(found[1], int(found[2]))
-        rule.has_recipe = True
-    elif line.startswith("#  recipe to execute"):
-        rule.has_recipe = True
     elif line.startswith(_ALSO):
         rule.also = line.removeprefix(_ALSO).split()
     elif line.startswith("#  Phony target"):

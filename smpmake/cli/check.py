@@ -60,7 +60,7 @@ def check(
     from smpmake import config
     from smpmake.checking import advice, telling
     from smpmake.checking.checking import check as look
-    from smpmake.checking.watch import NotStartedError
+    from smpmake.checking.watch import EndedError, NotStartedError
     from smpmake.console import say
 
     if clean and not prove:
@@ -71,6 +71,8 @@ def check(
     except NotStartedError as error:
         say(str(error))
         return error.status
+    except EndedError as error:
+        return BySignal(128 + error.number)
     if result.status < 0:
         return BySignal(128 - result.status)
     if patch is not None:

@@ -167,6 +167,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "FILE_COMMANDS": [*makes.FILE_COMMANDS],
     "MAKEFILE_TOOLS": sorted(makes.READERS),
     "GNU_MAKES": [*makes.GNU],
+    "INSTALLERS": ["install", "ginstall"],
     "REMEMBERED": [*remembered.READERS],
     "REMEMBERED_ARCHIVERS": [*remembered.ARCHIVERS],
     "REMEMBERED_INDEXERS": [*remembered.INDEXERS],

@@ -34,6 +34,9 @@ FILE_COMMANDS: Final = (
     "touch_nocreate",
 )
 
+#: Letters of make's options that have a value, or may have one.
+_VALUED: Final = frozenset("CEIOWflo")
+
 #: How MAKEFLAGS names a job server; the second before make 4.2.
 JOBSERVER: Final = ("--jobserver-auth=", "--jobserver-fds=")
 #: Variables that may; the second is cargo's, for the build scripts of crates.
@@ -53,19 +56,32 @@ def options_of(makeflags: str) -> list[str]:
     return words[: words.index("--")] if "--" in words else words
 
 
+def split_jobs(word: str) -> tuple[str, str | None]:
+    """A word of options without -j and its number, which may stand behind other letters (-kj4).
+
+    The number is None where there is no -j, and "" where the next word may be it.
+    """
+    if word.startswith("--"):
+        name, _, number = word.partition("=")
+        return ("", number) if name == "--jobs" else (word, None)
+    for at, letter in enumerate(word if word.startswith("-") else ""):
+        if letter == "j":
+            return word[:at] if at > 1 else "", word[at + 1 :]
+        if letter in _VALUED:
+            break
+    return word, None
+
+
 def jobs_option(makeflags: str) -> str:
     """How a make was told to run several jobs at once: "-j2"; "" where it was not."""
     words = options_of(makeflags)
     found = ""
     for word, following in zip(words, [*words[1:], ""], strict=True):
-        if word.startswith("--jobs="):
-            number = word.partition("=")[2]
-        elif word.startswith("-j") or word == "--jobs":
-            number = word[2:] if word.startswith("-j") else ""
-            if not number and following.isdigit():  # as BSD's makes write it
-                number = following
-        else:
+        number = split_jobs(word)[1]
+        if number is None:
             continue
+        if not number and following.isdigit():  # as BSD's makes write it
+            number = following
         found = "" if number in ("0", "1") else f"-j{number}"
     return found
 
@@ -74,6 +90,6 @@ def without_jobs(makeflags: str) -> str:
     """MAKEFLAGS for a driver that is to issue one command after the other."""
     options = options_of(makeflags)
     rest = makeflags.split(" ")[len(options) :]
-    about_jobs = ("-j", "--jobs=", *JOBSERVER)
-    kept = [w for w in options if not w.startswith(about_jobs) and w != "--jobs"]
+    parts = [split_jobs(word) for word in options if not word.startswith(JOBSERVER)]
+    kept = [letters for letters, number in parts if letters or number is None]
     return " ".join([*kept, *rest])

@@ -11,6 +11,7 @@ from smpmake.reports import phrases
 from smpmake.reports.diagnostics import said
 from smpmake.reports.grid import Cell, Kind, Look, Part, example, rest, table
 from smpmake.reports.grid import lines as render
+from smpmake.timing.findings import hint_to_check
 from smpmake.units import cut, seconds
 
 _EXAMPLES: Final = 5
@@ -48,6 +49,8 @@ def lines(
     parts: list[Part] = [table(_REASONS, rows)] if rows else []
     if not groups:
         parts.insert(0, "Every command ran in parallel." if record.commands else "No commands.")
+    if hint := hint_to_check(record, {stall.path for stall in record.stalls}):
+        parts.append(f"a process waited for a file: {hint}")
     return render(parts, look)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import bisect
 import posixpath
 from collections import Counter
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from smpmake import units
+from smpmake.commands.makes import GNU, READERS
 from smpmake.commands.model import Reason
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.timing.figures import Timing
@@ -43,6 +45,17 @@ def _named(command: CommandRecord, record: BuildRecord) -> str:
 
 def _driver(record: BuildRecord) -> str:
     return posixpath.basename(record.command[0])
+
+
+def hint_to_check(record: BuildRecord, paths: Collection[str]) -> str:
+    """Where to learn whether a wait for one of these files is declared: a serial driver calls the
+    reader behind the maker in any case.  "" where only a make waited, or where no make can tell.
+    """
+    name = _driver(record)
+    asked = (s for s in record.stalls if s.path in paths and s.ended and s.who not in READERS)
+    if name not in GNU or not any(asked):
+        return ""
+    return f"if another rule makes it, `smpmake check {name}` tells whether the makefile says so"
 
 
 def find(
@@ -94,6 +107,11 @@ def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
         )
         file = path if path.startswith("/") else ""
         found.append(Finding("stall", seconds, text, numbers, file))
+    found.sort(key=lambda finding: -finding.seconds)
+    for at, each in enumerate(found):
+        if hint := hint_to_check(record, (each.path,)):
+            found[at] = each._replace(text=f"{each.text} ({hint})")
+            break  # once is enough
     return found
 
 

@@ -15,6 +15,7 @@ class Case(NamedTuple):
 
     more    files that are there besides, by name.
     newer   it needs make 4.4.
+    at_once  it fails only where two recipes meet: no trial is sure to show it.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Case(NamedTuple):
     right: str
     more: dict[str, str] = {}  # noqa: RUF012
     newer: bool = False
+    at_once: bool = False
 
 
 def checked(
@@ -84,6 +86,11 @@ CASES: Final = [
          "all: y.tab.c lex\nlex:\n\tcat y.tab.h >$@\ny.tab.c:\n\techo >y.tab.h; echo >$@\n",
          "all: y.tab.c lex\nlex: y.tab.h\n\tcat y.tab.h >$@\ny.tab.c y.tab.h &:\n"
          "\techo >y.tab.h; echo >y.tab.c\n"),
+    Case("side-output-that-is-named", Kind.READS, "y.tab.h",
+         "all: y.tab.c lex\nlex: y.tab.h\n\tcat y.tab.h >$@\n"
+         "y.tab.c:\n\techo >y.tab.h; echo >$@\n",
+         "all: y.tab.c lex\nlex: y.tab.h\n\tcat y.tab.h >$@\ny.tab.h: y.tab.c ;\n"
+         "y.tab.c:\n\techo >y.tab.h; echo >$@\n"),
     Case("side-output-of-a-pattern", Kind.READS, "g.h",
          "all: g.c lex\nlex:\n\tcat g.h >$@\n%.c: %.y\n\techo >$*.h; echo >$@\n",
          "all: g.c lex\nlex: g.h\n\tcat g.h >$@\n%.c %.h: %.y\n\techo >$*.h; echo >$*.c\n",
@@ -92,6 +99,10 @@ CASES: Final = [
          "all: tool o\no:\n\t./tool >$@\ntool:\n\tcp tool.sh $@; chmod +x $@\n",
          "all: tool o\no: tool\n\t./tool >$@\ntool:\n\tcp tool.sh $@; chmod +x $@\n",
          {"tool.sh": "#!/bin/sh\necho 1\n"}),
+    Case("tool-that-make-starts", Kind.READS, "tool",
+         "all: tool o\no:\n\t./tool\ntool:\n\tcp tool.sh $@; chmod +x $@\n",
+         "all: tool o\no: tool\n\t./tool\ntool:\n\tcp tool.sh $@; chmod +x $@\n",
+         {"tool.sh": "#!/bin/sh\necho 1 >o\n"}),
     Case("sourced", Kind.READS, "env.sh",
          "all: env.sh o\no:\n\t. ./env.sh; echo $$X >$@\nenv.sh:\n\techo X=1 >$@\n",
          "all: env.sh o\no: env.sh\n\t. ./env.sh; echo $$X >$@\nenv.sh:\n\techo X=1 >$@\n"),
@@ -137,6 +148,11 @@ CASES: Final = [
     Case("lines-of-one-recipe", Kind.READS, "gen.h",
          "all: gen.h o\no:\n\tcat gen.h >$@\ngen.h:\n\techo 1 >t\n\tmv t $@\n",
          "o:\n\techo 1 >gen.h\n\tcat gen.h >$@\n"),
+    Case("blanks", Kind.READS, "gen x.h",
+         "all: gen\\ x.h an\\ o\nan\\ o: s\n\tcat 'gen x.h' >'$@'\ngen\\ x.h:\n\techo 1 >'$@'\n",
+         "all: gen\\ x.h an\\ o\nan\\ o: s gen\\ x.h\n\tcat 'gen x.h' >'$@'\n"
+         "gen\\ x.h:\n\techo 1 >'$@'\n",
+         {"s": ""}),
     # ------------------------------------------------------------ between makes
     Case("sub-make", Kind.MADE_ELSEWHERE, "sub/gen.h",
          "all: sub o\no:\n\tcat sub/gen.h >$@\n.PHONY: sub\nsub:\n\t$(MAKE) -C sub gen.h\n",
@@ -161,6 +177,10 @@ CASES: Final = [
          ".PHONY: one two\nall: one two\none two:\n\t$(MAKE) -f $@.in X=d\n",
          {"one.in": "X = mk\na.o:\n\techo V=1 >a.$(X); echo >$@\n",
           "two.in": "X = mk\no: ; echo $(V) >$@\n-include a.$(X)\n"}),
+    Case("named-by-an-empty-recipe", Kind.MADE_ELSEWHERE, "a/x",
+         ".PHONY: a b\nall: a b\na:\n\t$(MAKE) -C a x\nb:\n\t$(MAKE) -C b y\n",
+         ".PHONY: a b\nall: a b\na:\n\t$(MAKE) -C a x\nb: a\n\t$(MAKE) -C b y\n",
+         {**INNER, "b/Makefile": "y: ../a/x\n\tcat ../a/x >$@\n../a/x: ; @:\n"}),
     # ------------------------------------------------------------ too early
     Case("old", Kind.OLD, "v",
          "all: o v\no:\n\tcat v >$@\nv: force\n\techo 2 >$@\nforce:\n",
@@ -210,6 +230,10 @@ CASES: Final = [
     Case("installed-into", Kind.FOLDER, "d",
          "all: dirs data\ndirs:\n\tinstall -d d\ndata:\n\tinstall -m644 f d\n",
          "all: dirs data\ndirs:\n\tinstall -d d\ndata: dirs\n\tinstall -m644 f d\n", {"f": ""}),
+    Case("installed-with-its-folder", Kind.FOLDER, "d",
+         "all: a b\na:\n\tinstall -D -m644 f d/a\nb:\n\tinstall -m644 f d/b\n",
+         "all: a b\na:\n\tinstall -D -m644 f d/a\nb:\n\tinstall -vD -m644 f d/b >/dev/null\n",
+         {"f": ""}),
     # ------------------------------------------------------------ removals
     Case("removed", Kind.REMOVES, "t",
          f"all: o clean\no: t\n\tcat t >$@\nclean: t\n\trm t\n{TEXT}",
@@ -217,4 +241,10 @@ CASES: Final = [
     Case("moved-away", Kind.REMOVES, "t",
          f"all: o p\no: t\n\tcat t >$@\np: t\n\tmv t p\n{TEXT}",
          f"all: o p\no: t\n\tcat t >$@\np: t o\n\tmv t p\n{TEXT}"),
+    Case("cleaned-first", Kind.CLEARS, "t",
+         f"all: clean t\nclean:\n\trm -f t u\n{TEXT}",
+         f"all: clean t\nclean:\n\trm -f t u\nt: | clean\n{TEXT}"),
+    Case("cleaned-where-it-was", Kind.CLEARS, "t",
+         f"all: clean t\nclean:\n\trm -f t u\n{TEXT}",
+         f"all: clean t\nclean:\n\trm -f t u\nt: clean\n{TEXT}", {"t": ""}),
 ]  # fmt: skip

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.checking.makefiles import CASES, Case, checked
+from tests.checking.mended import MENDED
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *MENDED], ids=lambda case: case.name)
 def test_what_is_missing_is_found(tmp_path: Path, make: str, case: Case) -> None:
     result = checked(tmp_path, case.wrong, case.more, make)
     found = {
@@ -22,7 +23,7 @@ def test_what_is_missing_is_found(tmp_path: Path, make: str, case: Case) -> None
     assert (case.kind, case.path) in found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *MENDED], ids=lambda case: case.name)
 def test_a_makefile_that_says_all_has_no_finding(tmp_path: Path, make: str, case: Case) -> None:
     if case.newer and make == "make":
         pytest.skip("make 4.3 does not know this")

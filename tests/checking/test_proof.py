@@ -13,9 +13,10 @@ import pytest
 from smpmake.checking.findings import Kind
 from smpmake.checking.trial import NoTrialError, alone
 from tests.checking.makefiles import CASES, GEN, Case, checked
+from tests.checking.mended import MENDED
 
-#: Whose result depends on the order.
-BAD = [case for case in CASES if case.kind is not Kind.SAME_BYTES]
+#: Whose result depends on the order alone.
+BAD = [case for case in (*CASES, *MENDED) if case.kind is not Kind.SAME_BYTES and not case.at_once]
 
 
 @cache
@@ -62,6 +63,18 @@ def test_in_place_behind_a_command_that_cleans(tmp_path: Path) -> None:
     assert (tmp_path / "seen").read_text() == "\n"
 
 
+def test_a_product_that_was_there_before_is_made_again(tmp_path: Path) -> None:
+    if not has_overlays():
+        pytest.skip("nobody may mount an overlay here")
+    (tmp_path / "o").write_text("old\n")
+    os.utime(tmp_path / "o", (1, 1))
+    makefile = f"all: gen.h o\no: s\n\tcat s gen.h >$@\n{GEN}"
+    result = checked(tmp_path, makefile, {"s": ""}, proves=True)
+    assert [each.proof for each in result.advices] == [
+        "proved: `make o` does not find gen.h, and fails"
+    ]
+
+
 def test_what_other_findings_say_is_made_first(tmp_path: Path) -> None:
     makefile = f"all: gen.h p o\no:\n\tcat p >/dev/null\n\tcat gen.h >$@\np:\n\techo >$@\n{GEN}"
     result = checked(tmp_path, makefile, {}, proves=True, clean="rm -f o p gen.h")
@@ -70,6 +83,16 @@ def test_what_other_findings_say_is_made_first(tmp_path: Path) -> None:
         "p": "proved: `make o` does not find p, and fails",
         "gen.h": "proved: `make p o` does not find gen.h, and fails",
     }
+
+
+def test_the_last_trial_of_the_first_reader_is_told(tmp_path: Path) -> None:
+    """The first one fails for what another finding says."""
+    makefile = (
+        f"all: gen.h p o\no:\n\tcat p >/dev/null\n\t-cat gen.h; echo >$@\np:\n\techo >$@\n{GEN}"
+    )
+    result = checked(tmp_path, makefile, {}, proves=True, clean="rm -f o p gen.h")
+    proofs = {each.other: each.proof for each in result.advices}
+    assert proofs["gen.h"] == "not shown: `make p o` has the same result"
 
 
 def test_a_failure_that_nobody_explains_shows_nothing(tmp_path: Path) -> None:
@@ -85,6 +108,27 @@ def test_what_does_not_depend_on_the_order_is_not_shown(tmp_path: Path) -> None:
     makefile = f"all: gen.h o\no:\n\t-cat gen.h >/dev/null; echo 1 >$@\n{GEN}"
     result = checked(tmp_path, makefile, {}, proves=True, clean="rm -f o gen.h")
     assert [each.proof for each in result.advices] == ["not shown: `make o` has the same result"]
+
+
+def test_bytes_that_are_others_each_time_show_nothing(tmp_path: Path) -> None:
+    number = "cat /proc/sys/kernel/random/uuid"
+    makefile = f"all: gen.h x o p\no:\n\t-cat gen.h >/dev/null; {number} >$@\n{GEN}"
+    makefile += f"p:\n\t-cat x >$@; {number} >q\nx:\n\techo 1 >$@\n"
+    clean = "rm -f o p q x gen.h"
+    result = checked(tmp_path, makefile, {}, proves=True, clean=clean)
+    assert {each.readers[0]: each.proof for each in result.advices} == {
+        "o": "not shown: `make o` shows nothing: o has other bytes each time",
+        "p": "proved: `make p` does not find x, and p has other bytes",
+    }
+
+
+def test_one_reader_of_several_is_enough(tmp_path: Path) -> None:
+    makefile = f"all: gen.h o p\no:\n\t-cat gen.h >/dev/null; echo >$@\n{GEN}"
+    makefile += "p:\n\tcat gen.h >$@\n"
+    result = checked(tmp_path, makefile, {}, proves=True, clean="rm -f o p gen.h")
+    assert [(each.readers, each.proof) for each in result.advices] == [
+        (["o", "p"], "proved: `make p` does not find gen.h, and fails")
+    ]
 
 
 def test_a_clean_that_fails_ends_it(tmp_path: Path) -> None:

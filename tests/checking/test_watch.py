@@ -69,7 +69,10 @@ def test_what_is_printed_is_what_a_plain_build_prints(space: Space, make: str, n
     assert space.tree() == tree
 
 
-@pytest.mark.parametrize("options", [(), ("-s",), ("-k",), ("-j4",), ("-j", "4"), ("--jobs=2",)])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("-s",), ("-k",), ("-j4",), ("-j", "4"), ("--jobs=2",), ("-kj4",), ("-sj", "4", "-j")],
+)
 def test_it_is_serial_whatever_make_is_told(space: Space, options: tuple[str, ...]) -> None:
     """Each recipe fails if another is at work."""
     alone = "mkdir lock && echo $@ >$@ && rmdir lock"
@@ -272,6 +275,17 @@ def test_what_is_accepted_is_counted(space: Space) -> None:
     assert (space.folder / "p.diff").read_text() == ""
 
 
+def test_what_is_accepted_is_so_for_its_target_alone(space: Space) -> None:
+    """Though another lacks the same."""
+    makefile = f"all: gen.h o p\no:\n\tcat gen.h >$@\np:\n\tcat gen.h >$@\n{GEN}"
+    accepted = '[[check]]\nfile = "gen.h"\ntarget = "o"\nreason = "by hand"\n'
+    space.write({"Makefile": makefile, ".smpmake.toml": accepted})
+    done = space.run(SMPMAKE, "check", "make")
+    assert done.status == 4
+    assert "p reads gen.h, which another rule makes; no rule says so\n" in done.out
+    assert "1 more accepted by .smpmake.toml\n" in done.out
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -296,6 +310,24 @@ def test_a_rule_that_made_nothing_else_is_told_as_a_whole(space: Space) -> None:
     assert "a.o, b.o and 2 more read gen.h, which another rule makes; no rule says so\n" in done.out
     assert "Makefile:2: add   gen.h   to what this rule needs\n" in done.out
     assert "+a.o b.o c.o d.o: gen.h\n" in (space.folder / "p.diff").read_text()
+
+
+def test_names_with_blanks_are_written_as_make_reads_them(space: Space) -> None:
+    makefile = "all: gen\\ x o\no:\n\tcat 'gen x' >$@\ngen\\ x:\n\techo 1 >'$@'\n"
+    space.write({"Makefile": makefile})
+    assert "add   o: gen\\ x\n" in space.run(SMPMAKE, "check", "--patch", "p.diff", "make").out
+    space.ok("patch", "-p1", "-i", "p.diff")
+    space.ok("rm", "gen x", "o")
+    assert space.run(SMPMAKE, "check", "make").status == 0
+
+
+def test_rules_that_lack_the_same_are_told_as_one(space: Space) -> None:
+    rules = "".join(f"obj/{name}: ; echo >$@\n" for name in "abcd")
+    space.write({"Makefile": f"all: obj obj/a obj/b obj/c obj/d\nobj: ; mkdir obj\n{rules}"})
+    done = space.run(SMPMAKE, "check", "--patch", "p.diff", "make")
+    assert "obj/a, obj/b and 2 more write into obj/, which the rule of obj makes\n" in done.out
+    assert "Makefile:3: add   obj/a obj/b obj/c obj/d: | obj\n1 finding in" in done.out
+    assert "\n+obj/a obj/b obj/c obj/d: | obj\n" in (space.folder / "p.diff").read_text()
 
 
 @pytest.mark.parametrize(
@@ -339,6 +371,22 @@ def test_a_signal_ends_the_build_and_smpmake(space: Space, number: signal.Signal
     assert space.finish(process).status in {-number, 2}
 
 
+def test_a_signal_ends_the_trials_too(space: Space) -> None:
+    """Of which the first waits for ever; the second would make `two`."""
+    makefile = (
+        f"all: gen.h one two\none:\n\tcat gen.h >$@ || {{ echo begun >fifo; cat fifo; }}\n"
+        f"two:\n\techo >>ran; cat gen.h >$@\n{GEN}"
+    )
+    space.write({"Makefile": makefile})
+    os.mkfifo(space.folder / "fifo")
+    clean = "rm -f gen.h one two ran"
+    process = space.start(SMPMAKE, "check", "--prove", "--clean", clean, "make")
+    assert (space.folder / "fifo").read_text() == "begun\n"
+    process.send_signal(signal.SIGTERM)
+    assert space.finish(process).status == -signal.SIGTERM
+    assert not (space.folder / "ran").exists()
+
+
 def test_a_process_without_memory_for_notes_is_told(space: Space) -> None:
     space.write({"Makefile": "all:\n\tulimit -v 1000000; exec cat Makefile >o\n"})
     done = space.run(SMPMAKE, "check", "make")
@@ -364,7 +412,7 @@ def test_targets_that_one_recipe_makes_are_joined(space: Space) -> None:
     space.write({"Makefile": "all: y.c y.h\ny.c y.h: y\n\techo >y.c; echo >y.h\n", "y": ""})
     done = space.run(SMPMAKE, "check", "make")
     assert done.status == 4
-    assert "y.c and y.h both write y.h\n" in done.out
+    assert "y.c makes y.h; the rule of y.h also makes it\n" in done.out
     assert "Makefile:2: write   y.c y.h &:   so that make runs this recipe once for all" in done.out
     mended = (space.folder / "Makefile").read_text().replace("y.c y.h: y", "y.c y.h &: y")
     (space.folder / "Makefile").write_text(mended)

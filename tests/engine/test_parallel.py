@@ -151,6 +151,8 @@ def test_what_is_below_a_command_is_not_beside_it() -> None:
         (" --jobserver-fds=3,4 -j", "-j"),
         (" -j --jobserver-auth=fifo:/tmp/x", "-j"),
         ("--jobs=8", "-j8"),
+        ("-kj4 -w", "-j4"),
+        ("-Ij4 -Oj", ""),
         (" -j 3 -J 15,16", "-j3"),
         ("s -- CC=gcc -j2", ""),
     ],

@@ -462,6 +462,14 @@ def test_why_one_output_is_as_it_is() -> None:
     assert why.about(record(), "/src/none") == []
 
 
+def test_why_tells_what_only_a_check_can_tell() -> None:
+    one = record()
+    hint = "if another rule makes it, `smpmake check make` tells whether the makefile says so"
+    assert hint in "\n".join(why.lines(one))
+    one.stalls[0].who = "make"
+    assert "smpmake check" not in "\n".join(why.lines(one))
+
+
 def test_why_for_programs() -> None:
     one = record()
     page = why.document(one, "/src/prog")

@@ -33,6 +33,7 @@ INNER = ["gcc -c -o $@ $<", "out=`gcc -c -o $@ $<`"]
         (" -j2 --jobserver-auth=3,4", "3,4", ""),
         ("kw -j2 --jobserver-fds=3,4 -l2 -- A=1 B=-j", "3,4", "kw -l2 -- A=1 B=-j"),
         ("-j8 --jobserver-auth=3,4 --jobserver-auth=fifo:/tmp/a", "fifo:/tmp/a", ""),
+        ("-kj4 -Ij -w", "", "-k -Ij -w"),
         (" -- X=--jobserver-auth=3,4", "", " -- X=--jobserver-auth=3,4"),
     ],
 )

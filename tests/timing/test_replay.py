@@ -175,6 +175,24 @@ def test_findings_name_what_held_the_build_back() -> None:
     assert "cc1 waited 6.0 s for lib/libfoo.a: build it earlier, or use it later" in texts(record)
 
 
+def test_what_only_a_check_can_tell_is_said_once_of_the_longest_wait() -> None:
+    """A serial make calls the reader behind the maker in any case.  Where make itself waits, its
+    makefile says so."""
+    libraries = [
+        ran(n, 0.1 * n, 2, 8, slot=n, outputs=(f"/src/{n}.a",), tool="ar") for n in range(3)
+    ]
+    record = build(*libraries)
+    record.stalls = [
+        Stall(who, "reads", f"/src/{n}.a", n, 1, -1, 102 * S, (103 + n) * S)
+        for n, who in enumerate(("cc1", "cc1", "make"))
+    ]
+    hint = " (if another rule makes it, `smpmake check make` tells whether the makefile says so)"
+    assert f"cc1 waited 2.0 s for 1.a: build it earlier, or use it later{hint}" in texts(record)
+    assert texts(record).count("smpmake check") == 1
+    record.command = ["ninja"]
+    assert "smpmake check" not in texts(record)
+
+
 def test_findings_say_what_ran_in_place_and_why() -> None:
     asked = ran(0, 0, 0, 9, verdict="foreground", reason="reads-stdin", slot=-1)
     assert (

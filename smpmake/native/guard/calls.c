@@ -122,15 +122,16 @@ static void note_absence(int dir, const char *path)
 		guard_note('v', dir, path);
 }
 
-/* What it has looked at, or for: a make looks at everything that its rules name, and of what is
- * there only a shell's tests say that it was to be there. */
-static void note_look(int result, int dir, const char *path)
+/* What it has looked at, or for: a make looks at everything that its rules name, and only for what
+ * it is to run does it ask by access(2).  Of what is there only a shell's tests say that it was to
+ * be there. */
+static void note_look(int result, int dir, const char *path, int is_access)
 {
-	if (!notes_recipes() || guard.is_make)
+	if (!notes_recipes() || (guard.is_make && !is_access))
 		return;
 	if (result != 0)
 		note_absence(dir, path);
-	else if (guard.lists_names)
+	else if (guard.lists_names && !guard.is_make)
 		guard_note('t', dir, path);
 }
 
@@ -317,7 +318,7 @@ int look_at(const struct call *call, show_answer *show, void *to, void *plain)
 	const char *path = call->path;
 	if (guard_quiet()) {
 		int result = look_with(call, plain, NULL);
-		note_look(result, dir, path);
+		note_look(result, dir, path, show == show_nothing);
 		return result;
 	}
 	if (!(call->flags & AT_SYMLINK_NOFOLLOW))

@@ -58,6 +58,7 @@ struct guard {
 	int is_make; /* this program reads makefiles */
 	int is_part; /* this process is part of a command */
 	int lists_names;         /* what it wants of a listing are names: make, a shell's pattern */
+	int makes_folders;       /* it makes those that lack, and otherwise does not look at them */
 	char name[64];           /* this program's */
 	const char *interpreter; /* the dynamic loader that we came with; "": none that we know */
 	/* _SMPMAKE_SOCKET=... and so on, and where their values begin; NULL: not set */

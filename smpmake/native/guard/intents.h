@@ -126,6 +126,8 @@ static inline void notes(char letter, int dir, const char *path)
 /* A name that is about to come, or to mean something else than before. */
 static inline void notes_new(int dir, const char *path)
 {
+	if (guard.makes_folders)
+		guard_note_folder_of(dir, path);
 	if (notes_recipes() && is_there(dir, path))
 		guard_note_contents(dir, path);
 	else
@@ -212,6 +214,8 @@ static inline int goes(int dir, const char *path, unsigned kinds)
 	if (notes_recipes() && is_there(dir, path)) {
 		guard_note_contents(dir, path);
 		guard_note('d', dir, path);
+	} else {
+		notes('x', dir, path);
 	}
 	return undo_is_on() && undo_remove(dir, path, kinds);
 }

@@ -97,6 +97,18 @@ char *guard_note(char letter, int dir, const char *path)
 	return note;
 }
 
+SLOW void guard_note_folder_of(int dir, const char *path)
+{
+	ON_PAGE(folder);
+	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+	size_t size = slash != NULL ? (size_t)(slash - path) : 0;
+	if (path == NULL || folder == NULL || size >= PATH_MAX || slash == path)
+		return;
+	memcpy(folder, path, size);
+	strcpy(folder + size, size != 0 ? "" : ".");
+	guard_note('K', dir, folder);
+}
+
 void guard_notes_are_of(uint32_t recipe)
 {
 	char text[sizeof guard.of_recipe], *end = text + sizeof text - 1;

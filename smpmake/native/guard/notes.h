@@ -14,6 +14,9 @@ void guard_note_waiting(void);
 /* Of what a file holds that is about to be changed: a number and a path. */
 void guard_note_contents(int dir, const char *path);
 
+/* That the folder which a path lies in would have been made. */
+void guard_note_folder_of(int dir, const char *path);
+
 /* One of a number, and of a folder's absolute name, or none. */
 void guard_note_number(char letter, uint32_t number, const char *folder);
 

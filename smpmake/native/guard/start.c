@@ -151,6 +151,19 @@ static void map_trace(void)
 	guard.trace = whole != -1 ? (struct trace *)whole : NULL;
 }
 
+/* Whether this is install(1) with -D, alone or among others in a word. */
+static int makes_folders(char **argv)
+{
+	static const a_name installers[] = {INSTALLERS, ""};
+	if (!is_among(guard.name, installers))
+		return 0;
+	for (char **word = argv + 1; *word != NULL && strcmp(*word, "--") != 0; word++)
+		if ((*word)[0] == '-' && (*word)[1] != '-' &&
+		    (*word)[1 + strcspn(*word + 1, "DgmotS")] == 'D')
+			return 1;
+	return 0;
+}
+
 /* Which recipe this process is part of.  What a make starts is told that it is a recipe's first
  * process, by the number 0; whoever that is hands its own on. */
 static void know_the_recipe(char *digits, char **argv, char **env)
@@ -168,6 +181,7 @@ static void know_the_recipe(char *digits, char **argv, char **env)
 		guard_notes_are_of(own);
 		part_words(own, argv, env);
 	}
+	guard.makes_folders = makes_folders(argv);
 	guard.recipe = guard.is_make ? 0 : number != 0 ? number : own;
 	if (strlen(digits) == CALLER_DIGITS)
 		put_digits(digits, guard.recipe);

@@ -20,7 +20,8 @@
  * Recipes: not 0, the file is that of a whole build (`smpmake check`; 2: it gets no more room),
  * `text` goes on beyond the structure, and there are `room` bytes of it, more and more.  Behind
  * each letter stands the number of a recipe: its first process, which a make started.  These
- * letters come besides: R opened to be read and changed, a written to at its end, d removed, n
+ * letters come besides: R opened to be read and changed, a written to at its end, d removed, x
+ * to be removed and not there, n
  * about to come, h about to change: a slash, a number of what it held, its path, s a new link, k a
  * new folder, K one that was to be made and was there, t looked at by a shell, v looked for in
  * vain, c a recipe's first process: a slash and its parent's number, m a make: a slash, its own
