@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.support.findings import DifferenceError
 
 _SHOWN = 8
 _CHECKED = "--memo=check:"
+_GIVEN = re.compile(r"gave (\d+) remembered results? back")
 #: Headers of the system's that most sources include: one in an earlier folder hides them.
 _HIDDEN = ("string.h", "stdlib.h", "stdio.h", "errno.h", "limits.h")
 
@@ -46,7 +48,7 @@ class _Trial:
     def __init__(self, place: Stand, dice: random.Random) -> None:
         self._place = place
         self._store = place.home / "memo"
-        self._builds = 0
+        self._builds = self._given = 0
         serial = place.serial()
         place.forget()
         shutil.rmtree(self._store, ignore_errors=True)
@@ -63,6 +65,7 @@ class _Trial:
             self._expect("on", states[at], expected[at])
         for at in (0, 1, 2):
             self._expect("check", states[at], expected[at])
+        assert self._given, "no result was given back"
         return self._builds
 
     def _with_a_source_changed(self, tree: Path) -> None:
@@ -100,18 +103,18 @@ class _Trial:
         for command in self._place.project.build:
             outcome = self._place.run([*before, *command])
             status = outcome.status
-            _look(outcome)
+            self._look(outcome)
             if status != 0:
                 break
         return status, snapshot(self._place.folder).entries
 
+    def _look(self, outcome: Outcome) -> None:
+        if _CHECKED in outcome.output:
+            at = outcome.output.index(_CHECKED)
+            raise DifferenceError(outcome.output[at : at + 500])
+        assert "Traceback" not in outcome.output, outcome.output[-3000:]
+        self._given += sum(int(count) for count in _GIVEN.findall(outcome.output))
+
 
 def _as_it_is(tree: Path) -> None:
     """No change."""
-
-
-def _look(outcome: Outcome) -> None:
-    if _CHECKED in outcome.output:
-        at = outcome.output.index(_CHECKED)
-        raise DifferenceError(outcome.output[at : at + 500])
-    assert "Traceback" not in outcome.output, outcome.output[-3000:]
