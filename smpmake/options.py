@@ -208,6 +208,7 @@ OPTIONS: Final = (
         "memo_push",
         "flag",
         "Also send this build's results to the server of --memo-remote.",
+        default="--no-memo-push",
         words=("--memo-push",),
         off=("--no-memo-push",),
         variables=("SMPMAKE_MEMO_PUSH",),

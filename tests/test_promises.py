@@ -23,6 +23,7 @@ from tests.support import without
 from tests.support.bench import Bench
 from tests.support.held import Held
 from tests.support.kills import name_of
+from tests.support.remembered import counts, forget_facts, settle
 from tests.support.space import MAIN, Space
 
 pytestmark = pytest.mark.slow
@@ -418,6 +419,47 @@ def test_without_p10_there_is_no_tool(space: Space) -> None:
     environment["PATH"] = str(space.root / "shims")
     ended = space.run(str(space.root / "shims" / "gcc"), "-c", "x.c", **environment)
     assert (ended.status, "x.o" in space.tree()) == (127, False)
+
+
+# ---------------------------------------------------------------------- P11: given back is made
+
+HEADED = {
+    "Makefile": "a.o: a.c a.h\n\tgcc -c a.c\n",
+    "a.c": '#include "a.h"\nint a = A;\n',
+    "a.h": "#define A 1\n",
+}
+CHANGED = {"a.h": "#define A 2\n"}
+
+
+def remembered(space: Space, *, facts: bool) -> tuple[bool, int]:
+    """Whether the object of a changed header is plain make's, and how many results came back.
+
+    facts  whether the store says what the first compile found.
+    """
+    space.write(HEADED | CHANGED)
+    space.ok("make")
+    expected = space.tree()
+    space.clear()
+    space.write(HEADED)
+    settle(space.folder)
+    assert space.smpmake("--memo=on", "make").status == 0
+    store = Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo", "q")
+    (entry,) = (path for path in store.rglob("*") if path.is_file())
+    if not facts:
+        forget_facts(entry)
+    (space.folder / "a.o").unlink()
+    space.write(CHANGED)
+    assert space.smpmake("--memo=on", "make").status == 0
+    return space.tree() == expected, counts(space)["hits"]
+
+
+def test_p11_what_is_given_back_would_have_been_made(space: Space) -> None:
+    assert remembered(space, facts=True) == (True, 0)
+
+
+def test_without_p11_another_result_comes(space: Space) -> None:
+    """Nothing that the command found is compared, only its question."""
+    assert remembered(space, facts=False) == (False, 1)
 
 
 # ---------------------------------------------------------------------- all of them

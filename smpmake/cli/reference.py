@@ -47,7 +47,7 @@ def keys() -> list[Row]:
 
 def _row(option: Option, name: str) -> Row:
     value = option.must_be.replace('"', "")
-    default = "true" if option.off else option.default
+    default = str(option.default in option.words).lower() if option.off else option.default
     same = " / ".join(_words(option))
     return Row(name, value, default, same, option.help)
 
@@ -71,5 +71,7 @@ def markdown() -> Iterator[str]:
 
 def _told(option: Option) -> str:
     text = option.help.replace("|", r"\|").replace("  ", " ")
-    default = "on" if option.off else option.default
+    default = option.default
+    if option.off:
+        default = "on" if default in option.words else "off"
     return f"{text} Default: {default}." if default else text

@@ -14,8 +14,9 @@ import smpmake
 from smpmake.cli.group import group
 from smpmake.cli.man import page
 from smpmake.cli.names import COMMANDS
-from smpmake.cli.reference import variables
+from smpmake.cli.reference import keys, variables
 from smpmake.cli.run import run
+from smpmake.config import Settings
 from smpmake.options import GONE, OPTIONS
 from tests.support import documented
 
@@ -52,6 +53,18 @@ def test_every_variable_and_key_is_in_it() -> None:
         for key in option.keys[:1]:
             assert f"\\fB{key}\\fR" in sections["CONFIGURATION"]
             assert option.help, key
+
+
+def test_a_flags_default_is_what_holds_without_it() -> None:
+    flags = [option for option in OPTIONS if option.off]
+    assert flags
+    defaults = {row.name: row.default for row in variables()} | {
+        row.name: row.default for row in keys()
+    }
+    for option in flags:
+        holds = str(getattr(Settings(), option.name)).lower()
+        for name in (*option.variables[:1], *option.keys[:1]):
+            assert defaults[name] == holds, name
 
 
 def test_the_variables_that_are_read_are_those_that_are_told() -> None:

@@ -173,6 +173,9 @@ def total(data: bytes) -> int:
 
 
 _HEAD = 8 + 32
+SIZE = slice(_HEAD, _HEAD + 4)
+FACTS = slice(_HEAD + 4, _HEAD + 8)
+_FACTS: Final = _HEAD + 48
 SUM = slice(_HEAD + 16, _HEAD + 24)
 STATUS = slice(_HEAD + 12, _HEAD + 16)
 BOOT = slice(_HEAD + 24, _HEAD + 40)
@@ -184,6 +187,17 @@ def forge(entry: Path, where: slice, value: bytes) -> None:
     data[where] = value
     data[SUM] = total(bytes(data[SUM.stop :])).to_bytes(8, "little")
     entry.write_bytes(data)
+
+
+def forget_facts(entry: Path) -> None:
+    """Takes what its command was seen to find out of a question's one entry."""
+    data = entry.read_bytes()
+    end = _FACTS
+    for _ in range(int.from_bytes(data[FACTS], "little")):
+        end += int.from_bytes(data[end : end + 4], "little")
+    entry.write_bytes(data[:_FACTS] + data[end:])
+    forge(entry, SIZE, (len(data) - end + _FACTS - _HEAD).to_bytes(4, "little"))
+    forge(entry, FACTS, bytes(4))
 
 
 #: A kind of fact (enum memo_kind).
@@ -204,7 +218,6 @@ class Fact(NamedTuple):
 
 
 _FACT: Final = struct.Struct("<IHHIIQ5Q32sII")
-_FACTS: Final = _HEAD + 48
 
 
 def facts_of(entry: Path) -> tuple[set[Fact], set[frozenset[str]]]:
@@ -213,7 +226,7 @@ def facts_of(entry: Path) -> tuple[set[Fact], set[frozenset[str]]]:
     at = _FACTS
     found: set[Fact] = set()
     groups: dict[int, set[str]] = {}
-    for _ in range(int.from_bytes(data[_HEAD + 4 : _HEAD + 8], "little")):
+    for _ in range(int.from_bytes(data[FACTS], "little")):
         size, kind, flags, group, mode, more, *rest = _FACT.unpack_from(data, at)
         stamp, (digest, length, _) = tuple(rest[:5]), rest[5:]
         texts = data[at + _FACT.size : at + size]
