@@ -4,6 +4,7 @@
 #include "concern.h"
 #include "asking.h"
 #include "kernel.h"
+#include "looks.h"
 #include "lookup.h"
 #include "pages.h"
 
@@ -41,10 +42,10 @@ int is_stale(int dir, const char *path, int *is_link)
 {
 	struct stat info;
 	*is_link = 0;
-	if (kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+	if (noted_stat(dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
 	*is_link = S_ISLNK(info.st_mode);
-	if (*is_link && kernel(SYS_newfstatat, dir, path, &info, 0) != 0)
+	if (*is_link && noted_stat(dir, path, &info, 0) != 0)
 		return errno == ENOENT;
 	return is_to_be_replaced(&info);
 }
