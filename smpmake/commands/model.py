@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 
@@ -112,15 +111,17 @@ class Reason(enum.StrEnum):
     RECIPE = "recipe-not-understood", False, "a recipe's line of which not every command is known"
 
 
-@dataclass(slots=True)
 class Refusals:
     """Why a command must not be deferred: of all that speaks against it, the worst.
 
     One reason that is a barrier outdoes any that is not; among equals the first stays.
     """
 
-    reason: Reason | None = None
-    detail: str = ""
+    __slots__ = ("detail", "reason")
+
+    def __init__(self, reason: Reason | None = None, detail: str = "") -> None:
+        self.reason = reason
+        self.detail = detail
 
     def refuse(self, reason: Reason, detail: str = "") -> None:
         """One more reason, and what it is about."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import dataclasses
 import os
 import signal
 import time
@@ -271,7 +270,7 @@ class Requests:
         request.reply(
             failures=[_failure(failure) for failure in outcome.failures],
             notices=outcome.notices,
-            stalls=[dataclasses.astuple(stall) for stall in outcome.stalls],
+            stalls=[stall.values() for stall in outcome.stalls],
             parallel=outcome.parallel,
         )
         return await request.client.drained()

@@ -13,7 +13,6 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,7 +56,6 @@ class Finished(NamedTuple):
     is_known: bool
 
 
-@dataclass(slots=True)
 class _Results:
     """What is kept of a command.
 
@@ -68,19 +66,24 @@ class _Results:
     places     folders in which it found, or looked for, files.
     """
 
-    finished: Finished
-    files: list[_File] = field(default_factory=list)
-    unchanged: dict[str, Print] = field(default_factory=dict)
-    hashes: dict[str, str] = field(default_factory=dict)
-    places: frozenset[str] = frozenset()
+    __slots__ = ("files", "finished", "hashes", "places", "unchanged")
+
+    def __init__(self, finished: Finished, places: frozenset[str] = frozenset()) -> None:
+        self.finished = finished
+        self.files: list[_File] = []
+        self.unchanged: dict[str, Print] = {}
+        self.hashes: dict[str, str] = {}
+        self.places = places
 
 
-@dataclass(slots=True)
 class _File:
-    path: str
-    now: str
-    in_place: bool
-    kept: str = ""
+    __slots__ = ("in_place", "kept", "now", "path")
+
+    def __init__(self, path: str, now: str, in_place: bool) -> None:
+        self.path = path
+        self.now = now
+        self.in_place = in_place
+        self.kept = ""
 
 
 def prints_of(paths: Iterable[str]) -> dict[str, Print]:
