@@ -7,7 +7,6 @@ sentence.  docs/wire.md lists them.
 from __future__ import annotations
 
 import asyncio
-import base64
 import os
 import signal
 import time
@@ -318,6 +317,8 @@ def _portions(records: list[CommandRecord]) -> Iterator[list[CommandRecord]]:
 
 
 def _failure(failure: Failure) -> dict[str, Any]:
+    import base64  # few commands fail
+
     return {
         "row": to_row(failure.record),
         "output": base64.b64encode(failure.output).decode(),

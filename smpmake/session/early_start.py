@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: With one of these a session has more to do than to run the driver.
 _ABOVE: Final = (variables.SOCKET, variables.GUARD, "GITHUB_ACTIONS")
 _LOOK: Final = 0.1  # s until it is looked again whether a signal has come
+#: By module: the way to OpenSSL that it takes where there is one.
+_SPARED: Final = {"asyncio": "ssl", "hashlib": "_hashlib"}
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
 
 
@@ -90,10 +92,7 @@ class EarlyStart:
         for module in modules:
             if self.is_over():
                 return True
-            if module == "asyncio":
-                load_asyncio()
-            else:
-                importlib.import_module(module)
+            load(module)
         return self.is_over()
 
     def is_over(self) -> bool:
@@ -232,14 +231,15 @@ def begin(command: list[str], settings: Settings) -> EarlyStart | None:
         return None
 
 
-def load_asyncio() -> None:
-    """Without OpenSSL, which it can do without: that takes long to load, for connections that
-    nobody makes here."""
-    if "ssl" in sys.modules:
+def load(module: str) -> None:
+    """Loads a module, but without OpenSSL: that takes long to load, for connections that nobody
+    makes here, and for digests of a few hundred bytes."""
+    spared = _SPARED.get(module)
+    if spared is None or spared in sys.modules:
+        importlib.import_module(module)
         return
-    sys.modules["ssl"] = None  # type: ignore[assignment]
+    sys.modules[spared] = None  # type: ignore[assignment]
     try:
-        import asyncio
+        importlib.import_module(module)
     finally:
-        del sys.modules["ssl"]
-    del asyncio
+        del sys.modules[spared]

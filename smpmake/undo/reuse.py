@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -302,6 +301,8 @@ def _stash(file: _File) -> bool:
         if info.st_nlink > 1:
             return False
         if file.in_place:
+            import shutil  # few builds are undone
+
             shutil.copy2(file.now, file.kept, follow_symlinks=False)
         else:
             move(file.now, file.kept)
