@@ -4,11 +4,10 @@ This room knows nothing of any tool.  It holds the value types that families pro
 server consumes; it never touches the disk (families ask the `Files` they are given).
 """
 
-from __future__ import annotations
-
+# Annotations are no texts here: NamedTuple would compile them, each time the module is loaded.
 import enum
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 
 class Kind(enum.StrEnum):
@@ -42,7 +41,7 @@ class Reason(enum.StrEnum):
         """What a reason means; of one that a newer or older smpmake has given, its name."""
         return cls(name).text if name in cls._value2member_map_ else name
 
-    def __new__(cls, name: str, barrier: bool = False, text: str = "") -> Reason:
+    def __new__(cls, name: str, barrier: bool = False, text: str = "") -> Self:
         member = str.__new__(cls, name)
         member._value_ = name
         member.barrier = barrier
@@ -252,7 +251,7 @@ class Analysis(NamedTuple):
     undeclared: bool = False
     refusal: Reason | None = None
     detail: str = ""
-    split: Callable[[str], tuple[Part, ...]] | None = None
+    split: Callable[[str], tuple["Part", ...]] | None = None
     rename: tuple[str, str] | None = None
     kin: str = ""
     alone: tuple[str, ...] = ()
@@ -289,21 +288,21 @@ class Analysis(NamedTuple):
         """Whether what it prints is an output of its own."""
         return any(write.printed for write in self.writes)
 
-    def printed_into(self, path: str) -> Analysis:
+    def printed_into(self, path: str) -> Self:
         """The same command (one that `prints`), its standard output being a file of its alone."""
         write = Write(path, printed=True)
         return self._replace(writes=(*self.writes, write), refusal=None, detail="", prints=False)
 
-    def promised(self) -> Analysis:
+    def promised(self) -> Self:
         """The same command (one that `checks`), its success being taken for granted."""
         return self._replace(refusal=None, detail="", checks=False)
 
-    def without_targets(self) -> Analysis:
+    def without_targets(self) -> Self:
         """The same command where guards know links: a symbolic one does not read its target."""
         targets = {write.same_as for write in self.writes if write.symbolic}
         return self._replace(reads=tuple(path for path in self.reads if path not in targets))
 
-    def refused(self, reason: Reason, detail: str) -> Analysis:
+    def refused(self, reason: Reason, detail: str) -> Self:
         """The same command, not to be deferred: for this reason, or for a worse one it had."""
         refusals = Refusals(self.refusal, self.detail)
         refusals.refuse(reason, detail)
