@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 #: With one of these a session has more to do than to run the driver.
 _ABOVE: Final = (variables.SOCKET, variables.GUARD, "GITHUB_ACTIONS")
 _LOOK: Final = 0.1  # s until it is looked again whether a signal has come
-#: By module: the way to OpenSSL that it takes where there is one.
-_SPARED: Final = {"asyncio": "ssl", "hashlib": "_hashlib"}
 _PEEK: Final = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
 
 
@@ -232,14 +230,13 @@ def begin(command: list[str], settings: Settings) -> EarlyStart | None:
 
 
 def load(module: str) -> None:
-    """Loads a module, but without OpenSSL: that takes long to load, for connections that nobody
-    makes here, and for digests of a few hundred bytes."""
-    spared = _SPARED.get(module)
-    if spared is None or spared in sys.modules:
+    """Loads a module, but asyncio without OpenSSL, which it can do without: that takes long to
+    load, for connections that nobody makes here."""
+    if module != "asyncio" or "ssl" in sys.modules:
         importlib.import_module(module)
         return
-    sys.modules[spared] = None  # type: ignore[assignment]
+    sys.modules["ssl"] = None  # type: ignore[assignment]
     try:
         importlib.import_module(module)
     finally:
-        del sys.modules[spared]
+        del sys.modules["ssl"]

@@ -8,7 +8,6 @@ of being run.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -99,6 +98,8 @@ def key_of(invoke: Invoke, argv: bytes) -> bytes:
         *(invoke.ignored, invoke.blocked, invoke.nice),
     )
     parts = (invoke.cwd, argv, handed_on, invoke.limits, invoke.real, *variables)
+    import hashlib  # few builds are undone
+
     return hashlib.blake2b(b"\0\0".join(parts), digest_size=16).digest()
 
 
@@ -320,6 +321,8 @@ def _print(path: str, *, follow: bool = True) -> Print:
 
 
 def _hash(path: str) -> str:
+    import hashlib
+
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "blake2b").hexdigest()
