@@ -156,12 +156,14 @@ class Reusable:
 
     # ------------------------------------------------------------------ giving back
 
-    def take(self, key: bytes, number: int, issued_ns: int, undo: UndoJournal) -> Finished | None:
+    def take(
+        self, invoke: Invoke, argv: bytes, number: int, issued_ns: int, undo: UndoJournal
+    ) -> Finished | None:
         """Puts a command's results into place, if there are some and they still hold.
 
         number, issued_ns  of the command that gets them.
         """
-        group = self._by_key.get(key)
+        group = self._by_key.get(key_of(invoke, argv))
         if not group:
             return None
         results = group.pop(0)

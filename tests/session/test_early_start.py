@@ -28,8 +28,8 @@ HEAVY = {
 }
 #: What a build's first command does not need, nor the whole of most builds.
 UNUSUAL = {
-    *("_hashlib", "_ssl", "base64", "bz2", "click", "ctypes", "dataclasses", "json", "lzma"),
-    *("platformdirs", "psutil", "random", "shutil", "sqlite3", "tempfile"),
+    *("_hashlib", "_ssl", "base64", "bz2", "click", "ctypes", "dataclasses", "hashlib", "lzma"),
+    *("json", "platformdirs", "psutil", "random", "shutil", "sqlite3", "tempfile"),
 }
 
 #: With this the session is there before its driver.
