@@ -5,18 +5,17 @@ A column is a field of records.CommandRecord, or a figure that the report works 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
 
-from smpmake.records import CommandRecord
+from smpmake.records import UNKNOWN, CommandRecord
 
 #: The version of the report as JSON.  Raise it when a column in the report is new or changes.
 REPORT_VERSION: Final = 3
 #: By field: what the history has of builds that are older than the column.
 _DEFAULTS: Final = {
-    field.name: f" not null default {int(field.default)}" if isinstance(field.default, int) else ""
-    for field in dataclasses.fields(CommandRecord)
+    name: f" not null default {int(value)}" if isinstance(value, int) else ""
+    for name, value in UNKNOWN.items()
 }
 _UNITS: Final = {"time": "_ns", "KiB": "_kib"}
 #: Kinds that the history does not keep as numbers, as SQL.
@@ -77,7 +76,8 @@ class Column(NamedTuple):
     @property
     def declared(self) -> str:
         """Its line in the history's table."""
-        return f"{self.stored} {_TEXTS.get(self.kind, f'integer{_DEFAULTS[self.name]}')}"
+        default = _DEFAULTS.get(self.name, "")
+        return f"{self.stored} {_TEXTS.get(self.kind, f'integer{default}')}"
 
     def reported(self, record: CommandRecord, began: int) -> Any:
         """Its value in the report of a build that began then."""

@@ -6,17 +6,18 @@ import math
 import os
 import resource
 from collections.abc import Callable
-from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
 class Usable:
     """The count, and how it came about.  quota: CPUs' worth of time, None without one."""
 
-    count: int
-    online: int
-    affinity: int
-    quota: float | None
+    __slots__ = ("affinity", "count", "online", "quota")
+
+    def __init__(self, count: int, online: int, affinity: int, quota: float | None) -> None:
+        self.count = count
+        self.online = online
+        self.affinity = affinity
+        self.quota = quota
 
     @property
     def explanation(self) -> str:

@@ -34,9 +34,9 @@ def of_project(project: str, suffix: str = "", base: Path | None = None) -> Path
 
     base  where those of all projects are; the user's, if none is given.  Raises NoHomeError.
     """
-    import hashlib  # not before there is a driver
+    from smpmake.digests import sha256  # not before there is a driver
 
-    name = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
+    name = sha256(os.fsencode(project)).hexdigest()[:16]
     return (base or state() / "projects") / f"{name}{suffix}"
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from smpmake.records import Past
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(NamedTuple):
     """By first output.
 
     tails   seconds to the build's end (timing.priority).
     sequel  the fullest build's jobs in order of issue: output and seconds.
     """
 
-    past: Mapping[str, Past] = field(default_factory=dict)
-    tails: Mapping[str, float] = field(default_factory=dict)
+    past: Mapping[str, Past] = MappingProxyType({})
+    tails: Mapping[str, float] = MappingProxyType({})
     sequel: tuple[tuple[str, float], ...] = ()
 
     def tail(self, output: str) -> float | None:

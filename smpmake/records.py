@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import posixpath
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 REUSED = "reused"  # as the detail: its results are those of a run that was undone
 GIVEN_BACK = "given back"  # the same: they, or some of them, were remembered (session/memo)
@@ -34,7 +32,16 @@ class WhyNot(enum.StrEnum):
     BUSY = "busy"
 
 
-@dataclass(slots=True)
+#: What is remembered of a command, in the order of its row (`to_row`).
+FIELDS: Final = (
+    *("number", "tool", "kind", "verdict", "reason", "detail", "cwd", "argv", "outputs"),
+    *("issued", "ready", "started", "ended", "slot", "light", "status", "state", "waited_for"),
+    *("user_us", "system_us", "max_rss", "minor_faults", "major_faults", "voluntary"),
+    *("involuntary", "unguarded", "reads", "surprises", "inputs", "delay_us", "program"),
+    *("warnings", "errors", "said", "host", "sent"),
+)
+
+
 class CommandRecord:
     """One command.  Times: monotonic clock, ns; 0 where it never came to that point.
 
@@ -53,42 +60,56 @@ class CommandRecord:
     said        that output, or its beginning, if there were any.
     """
 
-    number: int
-    tool: str
-    kind: str
-    verdict: str
-    reason: str
-    detail: str
-    cwd: str
-    argv: bytes
-    outputs: tuple[str, ...] = ()
-    issued: int = 0
-    ready: int = 0
-    started: int = 0
-    ended: int = 0
-    slot: int = -1
-    light: bool = False
-    status: int | None = None
-    state: str = ""
-    waited_for: int = -1
-    user_us: int = 0
-    system_us: int = 0
-    max_rss: int = 0
-    minor_faults: int = 0
-    major_faults: int = 0
-    voluntary: int = 0
-    involuntary: int = 0
-    unguarded: str = ""
-    reads: tuple[str, ...] = ()
-    surprises: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = ()
-    delay_us: int = -1
-    program: str = ""
-    warnings: int = -1
-    errors: int = -1
-    said: str = ""
-    host: str = ""
-    sent: int = 0
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        number: int,
+        tool: str,
+        kind: str,
+        verdict: str,
+        reason: str,
+        detail: str,
+        cwd: str,
+        argv: bytes,
+        outputs: tuple[str, ...] = (),
+    ) -> None:
+        self.number = number
+        self.tool = tool
+        self.kind = kind
+        self.verdict = verdict
+        self.reason = reason
+        self.detail = detail
+        self.cwd = cwd
+        self.argv = argv
+        self.outputs = outputs
+        self.issued = 0
+        self.ready = 0
+        self.started = 0
+        self.ended = 0
+        self.slot = -1
+        self.light = False
+        self.status: int | None = None
+        self.state = ""
+        self.waited_for = -1
+        self.user_us = 0
+        self.system_us = 0
+        self.max_rss = 0
+        self.minor_faults = 0
+        self.major_faults = 0
+        self.voluntary = 0
+        self.involuntary = 0
+        self.unguarded = ""
+        self.reads: tuple[str, ...] = ()
+        self.surprises: tuple[str, ...] = ()
+        self.inputs: tuple[str, ...] = ()
+        self.delay_us = -1
+        self.program = ""
+        self.warnings = -1
+        self.errors = -1
+        self.said = ""
+        self.host = ""
+        self.sent = 0
 
     @property
     def command(self) -> str:
@@ -137,16 +158,17 @@ class Past(NamedTuple):
     elsewhere: float = 0.0
 
 
-@dataclass(slots=True)
 class Failure:
     """A deferred command that failed, with what it printed, and how in words (status, signal)."""
 
-    record: CommandRecord
-    output: bytes
-    why: str
+    __slots__ = ("output", "record", "why")
+
+    def __init__(self, record: CommandRecord, output: bytes, why: str) -> None:
+        self.record = record
+        self.output = output
+        self.why = why
 
 
-@dataclass(slots=True)
 class Stall:
     """Somebody waited for pending commands.  Times: monotonic clock, ns.
 
@@ -155,23 +177,40 @@ class Stall:
     command      number of the job that it belonged to, -1 for the driver's own process.
     """
 
-    who: str
-    cause: str
-    path: str
-    waited_for: int
-    count: int
-    command: int = -1
-    began: int = 0
-    ended: int = 0
+    __slots__ = ("began", "cause", "command", "count", "ended", "path", "waited_for", "who")
+
+    def __init__(
+        self,
+        who: str,
+        cause: str,
+        path: str,
+        waited_for: int,
+        count: int,
+        command: int = -1,
+        began: int = 0,
+        ended: int = 0,
+    ) -> None:
+        self.who = who
+        self.cause = cause
+        self.path = path
+        self.waited_for = waited_for
+        self.count = count
+        self.command = command
+        self.began = began
+        self.ended = ended
 
     @property
     def duration(self) -> float:
         """Seconds."""
         return max(0, self.ended - self.began) / 1e9
 
+    def values(self) -> tuple[Any, ...]:
+        """All of it, as it is made from."""
+        known = (self.who, self.cause, self.path, self.waited_for, self.count)
+        return (*known, self.command, self.began, self.ended)
 
-@dataclass(slots=True)
-class Sample:
+
+class Sample(NamedTuple):
     """The machine since the sample before: seconds into the build, CPU busy (0..1), memory in use
     (bytes).
 
@@ -222,7 +261,6 @@ class Surroundings(NamedTuple):
     threads: bool = False
 
 
-@dataclass(slots=True)
 class BuildRecord:
     """One build.  Times in ns on the monotonic clock, CPU in microseconds.
 
@@ -249,46 +287,57 @@ class BuildRecord:
     by_shims  no smpmake ran the driver: its status is not known, nor all of its CPU time.
     """
 
-    command: list[str]
-    cwd: str
-    slots: int
-    cpus: int
-    version: str
-    started: int = 0
-    driver_ended: int = 0
-    ended: int = 0
-    wall_clock: float = 0.0
-    status: int = -1
-    driver_status: int = -1
-    runs: int = 1
-    driver_user_us: int = 0
-    driver_system_us: int = 0
-    driver_max_rss: int = 0
-    driver_started: int = 0
-    again_us: int = 0
-    watched: int = 0
-    calibration: float | None = None
-    server_cpu_us: int = 0
-    serial: float | None = None
-    estimate: float | None = None
-    estimate_most: float | None = None
-    why_not: str | None = None
-    parallel: str = ""
-    unused: str = ""
-    again_at: int = 0
-    memory: int = 0
-    complete: bool = True
-    running: bool = False
-    by_shims: bool = False
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    launchers: dict[str, dict[str, int]] = field(default_factory=dict)
-    id: int = 0
-    commands: list[CommandRecord] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    reported: list[Failure] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
-    stalls: list[Stall] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
+    def __init__(
+        self,
+        command: list[str],
+        cwd: str,
+        slots: int,
+        cpus: int,
+        version: str,
+        *,
+        started: int = 0,
+        wall_clock: float = 0.0,
+    ) -> None:
+        self.command = command
+        self.cwd = cwd
+        self.slots = slots
+        self.cpus = cpus
+        self.version = version
+        self.started = started
+        self.driver_ended = 0
+        self.ended = 0
+        self.wall_clock = wall_clock
+        self.status = -1
+        self.driver_status = -1
+        self.runs = 1
+        self.driver_user_us = 0
+        self.driver_system_us = 0
+        self.driver_max_rss = 0
+        self.driver_started = 0
+        self.again_us = 0
+        self.watched = 0
+        self.calibration: float | None = None
+        self.server_cpu_us = 0
+        self.serial: float | None = None
+        self.estimate: float | None = None
+        self.estimate_most: float | None = None
+        self.why_not: str | None = None
+        self.parallel = ""
+        self.unused = ""
+        self.again_at = 0
+        self.memory = 0
+        self.complete = True
+        self.running = False
+        self.by_shims = False
+        self.surroundings = Surroundings()
+        self.launchers: dict[str, dict[str, int]] = {}
+        self.id = 0
+        self.commands: list[CommandRecord] = []
+        self.failures: list[Failure] = []
+        self.reported: list[Failure] = []
+        self.samples: list[Sample] = []
+        self.stalls: list[Stall] = []
+        self.notices: list[str] = []
 
     @property
     def known_status(self) -> int | None:
@@ -298,20 +347,29 @@ class BuildRecord:
 
 def to_row(record: CommandRecord) -> list[Any]:
     """A command as a JSON-able list."""
-    row: list[Any] = list(dataclasses.astuple(record))
+    row: list[Any] = [getattr(record, name) for name in FIELDS]
     row[_ARGV] = record.argv.decode("utf-8", "surrogateescape")
     return row
 
 
-def from_row(row: list[Any]) -> CommandRecord:
+def from_row(row: Sequence[Any]) -> CommandRecord:
     """The inverse of `to_row`."""
     values = list(row)
     values[_ARGV] = values[_ARGV].encode("utf-8", "surrogateescape")
     for at in _TUPLES:
         values[at] = tuple(values[at])
-    return CommandRecord(*values[: len(_FIELDS)])
+    return command_record(zip(FIELDS, values, strict=False))
 
 
-_FIELDS = dataclasses.fields(CommandRecord)
-_ARGV = [f.name for f in _FIELDS].index("argv")
-_TUPLES = [at for at, f in enumerate(_FIELDS) if f.default == ()]
+def command_record(values: Iterable[tuple[str, Any]]) -> CommandRecord:
+    """A command of which these fields are known."""
+    record = CommandRecord(-1, "", "", "", "", "", "", b"")
+    for name, value in values:
+        setattr(record, name, value)
+    return record
+
+
+_ARGV = FIELDS.index("argv")
+#: What is not known of a command at first: by field, what it is until then.
+UNKNOWN: Final = {name: getattr(command_record(()), name) for name in FIELDS[_ARGV + 1 :]}
+_TUPLES = [FIELDS.index(name) for name, value in UNKNOWN.items() if value == ()]

@@ -16,7 +16,7 @@ from smpmake.cli.passthrough import go_on_plainly, plainly, refuse
 from smpmake.commands.makes import runs_in_parallel
 from smpmake.config import Settings, told
 from smpmake.console import say
-from smpmake.session.early_start import load_asyncio
+from smpmake.session.early_start import load
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -92,7 +92,7 @@ def _run(
 
     parallel  see BuildRecord.
     """
-    load_asyncio()
+    load("asyncio")
     import asyncio
 
     from smpmake import cpus

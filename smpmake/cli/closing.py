@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Final
@@ -118,6 +117,8 @@ def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: 
 
 def _why(record: BuildRecord) -> list[str]:
     """Tables are loaded for who asks for them."""
+    import shutil
+
     from smpmake.reports import why
     from smpmake.reports.grid import Look
 

@@ -17,8 +17,8 @@ from smpmake.session.limits import SHORT
 
 #: What takes longest to load, in pieces of a few milliseconds; first what the end needs, too.
 _SESSION: Final = (
-    *("shutil", "smpmake.reports.idle", "socket", "subprocess", "dataclasses", "logging"),
-    *("threading", "concurrent.futures", "asyncio", "smpmake.commands.families"),
+    *("smpmake.reports.idle", "socket", "subprocess", "logging", "threading"),
+    *("concurrent.futures", "asyncio", "smpmake.commands.families"),
     *("smpmake.cli.build", "smpmake.engine.promises", "smpmake.engine.build"),
     *("smpmake.session.local", "smpmake.session.session"),
 )

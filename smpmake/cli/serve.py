@@ -180,7 +180,8 @@ def wait(name: str) -> int:
     reply = client.ask("wait", **({"build": build} if build else {}))
     client.close()
     failures = failures_of(reply)
-    record = BuildRecord([], os.getcwd(), 0, 0, "", failures=failures)
+    record = BuildRecord([], os.getcwd(), 0, 0, "")
+    record.failures = failures
     lines = "".join(f"{line}\n" for line in reply.get("summary", ()))
     write_all(2, lines.encode(errors="replace") + summary.failures(record))
     if not failures:

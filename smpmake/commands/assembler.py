@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from smpmake.commands.model import ALONE, Analysis, Invocation, Kind, Reason, Refusals, Write
 from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, expand, rows
@@ -56,16 +55,18 @@ OPTIONS: tuple[Row[Do], ...] = rows(
 TABLE: Table[Do] = Table(OPTIONS, memory=1024)
 
 
-@dataclass(slots=True)
 class Assembly:
     """What the assembler's words have said so far."""
 
-    output: str | None = None
-    sources: list[str] = field(default_factory=list)
-    sides: list[str] = field(default_factory=list)
-    refusals: Refusals = field(default_factory=Refusals)
-    version: bool = False
-    query: bool = False
+    __slots__ = ("output", "query", "refusals", "sides", "sources", "version")
+
+    def __init__(self) -> None:
+        self.output: str | None = None
+        self.sources: list[str] = []
+        self.sides: list[str] = []
+        self.refusals = Refusals()
+        self.version = False
+        self.query = False
 
     def scan(self, words: Sequence[str]) -> None:
         """Take in words for the assembler, in their order."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.commands.model import ALONE, Analysis, Invocation, Kind, Reason, Refusals, Write
@@ -156,23 +155,36 @@ def _build() -> Table[Do]:
     return Table(rows, memory=4096)
 
 
-@dataclass(slots=True)
 class Link:
     """What the linker's words have said so far.
 
     plain  they name no file but inputs and change nothing that depends on the inputs' names.
     """
 
-    output: str | None = None
-    reads: list[str] = field(default_factory=list)
-    sides: list[str] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
-    libraries: list[str] = field(default_factory=list)
-    refusals: Refusals = field(default_factory=Refusals)
-    plain: bool = True
-    version: bool = False
-    query: bool = False
+    __slots__ = (
+        "folders",
+        "libraries",
+        "output",
+        "places",
+        "plain",
+        "query",
+        "reads",
+        "refusals",
+        "sides",
+        "version",
+    )
+
+    def __init__(self) -> None:
+        self.output: str | None = None
+        self.reads: list[str] = []
+        self.sides: list[str] = []
+        self.folders: list[str] = []
+        self.places: list[str] = []
+        self.libraries: list[str] = []
+        self.refusals = Refusals()
+        self.plain = True
+        self.version = False
+        self.query = False
 
     def scan(self, words: Sequence[str]) -> None:
         """Take in words for the linker, in their order."""

@@ -4,12 +4,10 @@ This room knows nothing of any tool.  It holds the value types that families pro
 server consumes; it never touches the disk (families ask the `Files` they are given).
 """
 
-from __future__ import annotations
-
+# Annotations are no texts here: NamedTuple would compile them, each time the module is loaded.
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 
 class Kind(enum.StrEnum):
@@ -43,7 +41,7 @@ class Reason(enum.StrEnum):
         """What a reason means; of one that a newer or older smpmake has given, its name."""
         return cls(name).text if name in cls._value2member_map_ else name
 
-    def __new__(cls, name: str, barrier: bool = False, text: str = "") -> Reason:
+    def __new__(cls, name: str, barrier: bool = False, text: str = "") -> Self:
         member = str.__new__(cls, name)
         member._value_ = name
         member.barrier = barrier
@@ -112,15 +110,17 @@ class Reason(enum.StrEnum):
     RECIPE = "recipe-not-understood", False, "a recipe's line of which not every command is known"
 
 
-@dataclass(slots=True)
 class Refusals:
     """Why a command must not be deferred: of all that speaks against it, the worst.
 
     One reason that is a barrier outdoes any that is not; among equals the first stays.
     """
 
-    reason: Reason | None = None
-    detail: str = ""
+    __slots__ = ("detail", "reason")
+
+    def __init__(self, reason: Reason | None = None, detail: str = "") -> None:
+        self.reason = reason
+        self.detail = detail
 
     def refuse(self, reason: Reason, detail: str = "") -> None:
         """One more reason, and what it is about."""
@@ -251,7 +251,7 @@ class Analysis(NamedTuple):
     undeclared: bool = False
     refusal: Reason | None = None
     detail: str = ""
-    split: Callable[[str], tuple[Part, ...]] | None = None
+    split: Callable[[str], tuple["Part", ...]] | None = None
     rename: tuple[str, str] | None = None
     kin: str = ""
     alone: tuple[str, ...] = ()
@@ -288,21 +288,21 @@ class Analysis(NamedTuple):
         """Whether what it prints is an output of its own."""
         return any(write.printed for write in self.writes)
 
-    def printed_into(self, path: str) -> Analysis:
+    def printed_into(self, path: str) -> Self:
         """The same command (one that `prints`), its standard output being a file of its alone."""
         write = Write(path, printed=True)
         return self._replace(writes=(*self.writes, write), refusal=None, detail="", prints=False)
 
-    def promised(self) -> Analysis:
+    def promised(self) -> Self:
         """The same command (one that `checks`), its success being taken for granted."""
         return self._replace(refusal=None, detail="", checks=False)
 
-    def without_targets(self) -> Analysis:
+    def without_targets(self) -> Self:
         """The same command where guards know links: a symbolic one does not read its target."""
         targets = {write.same_as for write in self.writes if write.symbolic}
         return self._replace(reads=tuple(path for path in self.reads if path not in targets))
 
-    def refused(self, reason: Reason, detail: str) -> Analysis:
+    def refused(self, reason: Reason, detail: str) -> Self:
         """The same command, not to be deferred: for this reason, or for a worse one it had."""
         refusals = Refusals(self.refusal, self.detail)
         refusals.refuse(reason, detail)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from smpmake.commands.model import Files
@@ -123,13 +122,15 @@ class Given(NamedTuple, Generic[D]):
     value: str | None
 
 
-@dataclass(slots=True)
 class Parsed(Generic[D]):
     """A getopt command line taken apart; `wrong` is the first word that does not belong."""
 
-    given: list[Given[D]]
-    operands: list[str]
-    wrong: str = ""
+    __slots__ = ("given", "operands", "wrong")
+
+    def __init__(self, given: list[Given[D]], operands: list[str]) -> None:
+        self.given = given
+        self.operands = operands
+        self.wrong = ""
 
 
 class Getopt(Generic[D]):

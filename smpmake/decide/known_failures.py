@@ -6,19 +6,19 @@ a line for each command, its digest and the command itself, for people.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
 from smpmake import folders
+from smpmake.digests import sha256
 from smpmake.redact import SHOWN, Redactor
 
 
 def digest_of(cwd: bytes, argv: bytes) -> str:
     """What a command is known by: its folder and its words."""
-    return hashlib.sha256(cwd + b"\0" + argv).hexdigest()[:32]
+    return sha256(cwd + b"\0" + argv).hexdigest()[:32]
 
 
 class KnownFailures:

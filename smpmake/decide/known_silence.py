@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 import re
 from pathlib import Path
 from typing import Final
 
 from smpmake import folders
+from smpmake.digests import sha256
 
 _MOST: Final = 20_000  # commands; those that were not met for longest go
 #: What differs from login to login, from run to run of a service, and what we add, does not make
@@ -103,13 +103,13 @@ class KnownSilence:
 def digest_in_environment(cwd: bytes, argv: bytes, env: bytes) -> str:
     """What a command is known by: its words, its folder, its environment but for what passes."""
     whole = b"\0".join([_digest_of_environment(env), cwd, argv])
-    return hashlib.sha256(whole).hexdigest()[:32]
+    return sha256(whole).hexdigest()[:32]
 
 
 @functools.lru_cache(256)  # most commands have one of a few
 def _digest_of_environment(env: bytes) -> bytes:
     variables = sorted(each for each in env.split(b"\0") if not _PASSING.match(each))
-    return hashlib.sha256(b"\0".join(variables)).digest()
+    return sha256(b"\0".join(variables)).digest()
 
 
 def _rows_of_older(path: Path) -> dict[str, bool]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from smpmake.commands.model import Divides, Kind, Write
@@ -22,7 +21,6 @@ from smpmake.undo.journal import UndoJournal
 _SMALL = (Kind.INSPECT, Kind.FILE)
 
 
-@dataclass(slots=True)
 class Group:
     """Jobs that were one command, whose shim waits: it is told the truth, so nothing is broken.
 
@@ -32,13 +30,15 @@ class Group:
     output    of all of them, for the shim to print.
     """
 
-    folder: str
-    terminal: Terminal | None = None
-    status: int = 0
-    output: list[bytes] = field(default_factory=list)
+    __slots__ = ("folder", "output", "status", "terminal")
+
+    def __init__(self, folder: str, terminal: Terminal | None = None) -> None:
+        self.folder = folder
+        self.terminal = terminal
+        self.status = 0
+        self.output: list[bytes] = []
 
 
-@dataclass(slots=True)
 class Command:
     """What the engine keeps with a job.
 
@@ -79,42 +79,60 @@ class Command:
     behind        what is no message at the end of what it prints itself (Analysis.said, behind).
     """
 
-    build: Build
-    invoke: Invoke
-    argv: bytes
-    record: CommandRecord
-    reply: Reply | None = None
-    verdict: int | None = None
-    outputs: bytes = b""
-    makes: tuple[str, ...] = ()
-    perhaps: tuple[str, ...] = ()
-    group: Group | None = None
-    sinks: tuple[FileId, ...] = ()
-    prints: bool = False
-    checked: bool = False
-    divides: Divides = Divides.NEVER
-    elsewhere: object = None
-    signalled: bool = False
-    restarted: bool = False
-    rename: tuple[str, str] | None = None
-    guarded: bool = False
-    digest: str = ""
-    log_files: tuple[FileId, ...] = ()
-    private_texts: tuple[str, ...] = ()
-    caller: bytes = b""
-    wrote: tuple[str, ...] = ()
-    traced: bool = False
-    rests_on: tuple[Command, ...] = ()
-    carries: int = 0
-    is_kept: bool = False
-    caught: str = ""
-    listens: bool = False
-    undeclared: bool = False
-    programs: tuple[str, ...] | None = None
-    proves: bool = False
-    main: tuple[str, ...] = ()
-    said: bytes = b""
-    behind: bytes = b""
+    __slots__ = (
+        *("argv", "behind", "build", "caller", "carries", "caught", "checked", "digest"),
+        *("divides", "elsewhere", "group", "guarded", "invoke", "is_kept", "listens"),
+        *("log_files", "main", "makes", "outputs", "perhaps", "prints", "private_texts"),
+        *("programs", "proves", "record", "rename", "reply", "restarted", "rests_on", "said"),
+        *("signalled", "sinks", "traced", "undeclared", "verdict", "wrote"),
+    )
+
+    def __init__(
+        self,
+        build: Build,
+        invoke: Invoke,
+        argv: bytes,
+        record: CommandRecord,
+        *,
+        checked: bool = False,
+        guarded: bool = False,
+    ) -> None:
+        self.build = build
+        self.invoke = invoke
+        self.argv = argv
+        self.record = record
+        self.reply: Reply | None = None
+        self.verdict: int | None = None
+        self.outputs = b""
+        self.makes: tuple[str, ...] = ()
+        self.perhaps: tuple[str, ...] = ()
+        self.group: Group | None = None
+        self.sinks: tuple[FileId, ...] = ()
+        self.prints = False
+        self.checked = checked
+        self.divides: Divides = Divides.NEVER
+        self.elsewhere: object = None
+        self.signalled = False
+        self.restarted = False
+        self.rename: tuple[str, str] | None = None
+        self.guarded = guarded
+        self.digest = ""
+        self.log_files: tuple[FileId, ...] = ()
+        self.private_texts: tuple[str, ...] = ()
+        self.caller = b""
+        self.wrote: tuple[str, ...] = ()
+        self.traced = False
+        self.rests_on: tuple[Command, ...] = ()
+        self.carries = 0
+        self.is_kept = False
+        self.caught = ""
+        self.listens = False
+        self.undeclared = False
+        self.programs: tuple[str, ...] | None = None
+        self.proves = False
+        self.main: tuple[str, ...] = ()
+        self.said = b""
+        self.behind = b""
 
     @property
     def is_awaited(self) -> bool:

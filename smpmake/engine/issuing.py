@@ -85,10 +85,10 @@ class Issuing:
             decision.detail,
             cwd,
             argv,
-            issued=self._clock.now(),
-            light=decision.light,
-            program=os.fsdecode(invoke.real),
         )
+        record.issued = self._clock.now()
+        record.light = decision.light
+        record.program = os.fsdecode(invoke.real)
         self._count += 1
         build.commands.add_record(record)
         guarded = build.rules.guard and not invoke.unguarded

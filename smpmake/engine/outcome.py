@@ -17,7 +17,7 @@ from smpmake.engine.tools import make_keeps_going, wmake_options_above
 from smpmake.protocol.working import Result
 from smpmake.records import REUSED, CommandRecord, Failure
 from smpmake.schedule.job import Job, Mode
-from smpmake.undo.reuse import Finished, key_of, prints_of
+from smpmake.undo.reuse import Finished, prints_of
 
 
 class Outcome:
@@ -171,8 +171,7 @@ def _finished(command: Command, result: Result) -> Finished:
 def former_results(job: Job, command: Command, now: int) -> Result | None:
     """How a job went before all was undone, if it has its results back; None: it is to be run."""
     build, invoke = command.build, command.invoke
-    key = key_of(invoke, command.argv)
-    again = build.undoing.results_of(key, job.number, job.issued_ns)
+    again = build.undoing.results_of(invoke, command.argv, job.number, job.issued_ns)
     if again is None:
         return None
     reuse_record(command.record, again.record)

@@ -7,7 +7,6 @@ deferred only where they would have to wait.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from typing import Final
 
@@ -69,8 +68,9 @@ class Recipes:
         program = self._paths.on_path(path, words[0], self._hazards.is_written)
         if not program or not holds(program, _PROGRAM) or not takes_guard(program):
             return None
-        real = os.fsencode(program)
-        return dataclasses.replace(invoke, real=real, env=handed_on, is_line=False)
+        other = invoke.of(os.fsencode(program))
+        other.env, other.is_line = handed_on, False
+        return other
 
     def seen_in_recipe(self, analysis: Analysis, invoke: Invoke, cwd: str, out: int) -> Analysis:
         """The analysis as the recipe around the command lets it be.

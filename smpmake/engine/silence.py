@@ -8,11 +8,11 @@ after a wrong promise of success.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 from smpmake.commands.model import Analysis
 from smpmake.decide.known_silence import digest_in_environment
+from smpmake.digests import sha256
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.command import Command
@@ -35,7 +35,7 @@ def digest_of_command(
     if build.promises.silence is None or not build.undoing.reaches_back or invoke.unguarded:
         return ""
     known_by = digest_in_environment(invoke.cwd, invoke.argv, invoke.env)
-    whole = hashlib.sha256(known_by.encode())
+    whole = sha256(known_by.encode())
     for path in analysis.reads[:_MOST]:
         name = paths.canonical(cwd, path)
         if is_product(name):

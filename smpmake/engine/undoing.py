@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from smpmake.protocol.wire import Invoke
     from smpmake.undo.journal import UndoJournal
     from smpmake.undo.reuse import Finished, Reusable
 
@@ -52,11 +53,13 @@ class Undoing:
         """A command has succeeded; its results may be given back to it."""
         self._finished.append(finished)
 
-    def results_of(self, key: bytes, number: int, issued_ns: int) -> Finished | None:
+    def results_of(
+        self, invoke: Invoke, argv: bytes, number: int, issued_ns: int
+    ) -> Finished | None:
         """Gives a command the results that it had before the driver was run again, if it had."""
         if self._reusable is None or self.journal is None or not self.journal.is_whole:
             return None  # nobody knows any more what has appeared since
-        return self._reusable.take(key, number, issued_ns, self.journal)
+        return self._reusable.take(invoke, argv, number, issued_ns, self.journal)
 
     def take_back(self, *, everything: bool) -> list[str]:
         """Undoes what the build did; returns complaints.  Raises OSError.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
@@ -42,7 +41,7 @@ class Order(NamedTuple):
     def by(self, program: str, argv: Iterable[str], environment: Mapping[str, str]) -> Order:
         """The same by another program, with more in its environment."""
         return self._replace(
-            invoke=dataclasses.replace(self.invoke, real=os.fsencode(program)),
+            invoke=self.invoke.of(os.fsencode(program)),
             argv=frames.join_strings(map(os.fsencode, argv)),
             environment=changed(self.environment, environment),
         )
@@ -97,7 +96,7 @@ def remembered(order: Order) -> Order:
         return order
     first, _, rest = order.argv.partition(b"\0")
     return order._replace(
-        invoke=dataclasses.replace(order.invoke, real=os.fsencode(program)),
+        invoke=order.invoke.of(os.fsencode(program)),
         argv=b"\0".join((first, order.invoke.real, rest)),
     )
 

@@ -6,9 +6,9 @@ is gone when the build ends (engine.intake).
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from smpmake.commands.families import analyse
@@ -81,13 +81,12 @@ def _join(link: CommandRecord, parts: list[CommandRecord]) -> CommandRecord:
     spelled = {name.encode("utf-8", "surrogateescape"): word for name, word in sources.items()}
     words = [spelled.get(word, word) for word in link.argv.split(b"\0")]
     done = all(part.state == "done" for part in parts)
-    return replace(
-        link,
-        argv=b"\0".join(words),
-        inputs=_union([*(part.inputs for part in parts), link.inputs], objects),
-        reads=_union([*(part.reads for part in parts), link.reads], objects),
-        state=link.state if done else "failed",
-    )
+    joined = copy.copy(link)
+    joined.argv = b"\0".join(words)
+    joined.inputs = _union([*(part.inputs for part in parts), link.inputs], objects)
+    joined.reads = _union([*(part.reads for part in parts), link.reads], objects)
+    joined.state = link.state if done else "failed"
+    return joined
 
 
 def _union(paths: Iterable[tuple[str, ...]], but: set[str]) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ empty files under the same names, made once for each state of the real one.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
+
+from smpmake.undo.backup_dirs import remove_tree
 
 
 class Listings:
@@ -36,7 +37,7 @@ class Listings:
     def drop_listings(self) -> None:
         """Removes all listings: no process reads one."""
         self._known.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_tree(self._folder)
 
     def listing_of_entries(
         self, entries: Iterable[os.DirEntry[str]], come: set[str], go: set[str]

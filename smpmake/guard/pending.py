@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -53,7 +52,6 @@ class Promise(NamedTuple):
     leads_to: str = ""
 
 
-@dataclass(slots=True)
 class _Entry:
     """What is kept of a deferred command beside its operands; thousands may be pending.
 
@@ -62,10 +60,13 @@ class _Entry:
     aliases  claims of links that lead to its outputs.
     """
 
-    promises: tuple[tuple[str, Promise], ...]
-    stale: tuple[File, ...]
-    outputs: tuple[Claim, ...] = ()
-    aliases: tuple[Claim, ...] = ()
+    __slots__ = ("aliases", "outputs", "promises", "stale")
+
+    def __init__(self, promises: tuple[tuple[str, Promise], ...], stale: tuple[File, ...]) -> None:
+        self.promises = promises
+        self.stale = stale
+        self.outputs: tuple[Claim, ...] = ()
+        self.aliases: tuple[Claim, ...] = ()
 
     def promise(self, path: str) -> Promise:
         """What the command will leave at one of the paths that it writes."""

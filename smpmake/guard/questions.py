@@ -12,7 +12,6 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -63,7 +62,6 @@ CAUSES: Final = {
 }
 
 
-@dataclass(slots=True)
 class Waiter:
     """A question that has to wait (the payload of a job of its own).
 
@@ -74,11 +72,16 @@ class Waiter:
     carrier  what stands for the waiter in the scheduler.
     """
 
-    question: Question
-    answer: Callable[[bytes], None]
-    job: Job | None
-    stall: Stall
-    carrier: Job = field(init=False)
+    __slots__ = ("answer", "carrier", "job", "question", "stall")
+
+    def __init__(
+        self, question: Question, answer: Callable[[bytes], None], job: Job | None, stall: Stall
+    ) -> None:
+        self.question = question
+        self.answer = answer
+        self.job = job
+        self.stall = stall
+        self.carrier: Job  # set when there is one
 
 
 class Questions:

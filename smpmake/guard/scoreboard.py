@@ -7,8 +7,7 @@ replaced.  The layout is native/guard/board.h's; a slot that a reader may be loo
 by one store of 64 bits.
 """
 
-from __future__ import annotations
-
+# Annotations are no texts here: a NamedTuple would compile them, and the first takes 1 ms.
 import os
 import struct
 import zlib

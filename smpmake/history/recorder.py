@@ -7,7 +7,6 @@ the living records; a value that changes meanwhile is written again at the next 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 import os
 import sqlite3
@@ -229,7 +228,7 @@ class Recorder:
         count = len(samples)
         connection.executemany(
             rows.insertion("sample", ("build", *rows.SAMPLE)),
-            [(self._build, *dataclasses.astuple(each)) for each in samples[self._samples : count]],
+            [(self._build, *each) for each in samples[self._samples : count]],
         )
         self._samples = count
 

@@ -14,6 +14,7 @@ from smpmake.records import (
     Failure,
     Stall,
     Surroundings,
+    command_record,
 )
 from smpmake.units import plain
 
@@ -80,11 +81,9 @@ def command(values: Iterable[Any], files: Mapping[int, str]) -> CommandRecord:
         "paths": lambda value: tuple(files[each] for each in json.loads(value) if each in files),
         "flag": bool,
     }
-    return CommandRecord(
-        **{
-            column.name: made[column.kind](value) if column.kind in made else value
-            for column, value in zip(STORED, values, strict=True)
-        }
+    return command_record(
+        (column.name, made[column.kind](value) if column.kind in made else value)
+        for column, value in zip(STORED, values, strict=True)
     )
 
 
@@ -166,39 +165,34 @@ def start_of(pid: int) -> int:
 def build(number: int, values: Iterable[Any]) -> BuildRecord:
     """A build without its commands; its clock starts at 0."""
     v = dict(zip(BUILD, values, strict=True))
-    return BuildRecord(
-        command=json.loads(v["command"]),
-        cwd=v["cwd"],
-        slots=v["slots"],
-        cpus=v["cpus"],
-        version=v["version"],
-        driver_ended=v["driver_ns"],
-        ended=v["wall_ns"],
-        wall_clock=v["wall_clock"],
-        status=v["status"],
-        driver_status=v["driver_status"],
-        runs=v["runs"],
-        driver_user_us=v["driver_user_us"],
-        driver_system_us=v["driver_system_us"],
-        driver_max_rss=v["driver_max_rss_kib"],
-        server_cpu_us=v["server_cpu_us"],
-        serial=v["serial_s"],
-        estimate=v["estimate_s"],
-        memory=v["memory"],
-        complete=v["pid"] == 0,
-        running=v["pid"] != 0 and start_of(v["pid"]) == v["pid_start"],
-        notices=json.loads(v["notices"]),
-        by_shims=bool(v["by_shims"]),
-        driver_started=v["driver_started_ns"],
-        again_us=v["again_us"],
-        watched=v["watched"],
-        calibration=v["calibration"],
-        surroundings=_surroundings(json.loads(v["surroundings"])),
-        launchers=json.loads(v["launchers"]),
-        estimate_most=v["estimate_most_s"],
-        why_not=v["why_not"],
-        parallel=v["parallel"],
-        again_at=v["again_at_ns"],
-        unused=v["unused"],
-        id=number,
-    )
+    record = BuildRecord(json.loads(v["command"]), v["cwd"], v["slots"], v["cpus"], v["version"])
+    record.driver_ended = v["driver_ns"]
+    record.ended = v["wall_ns"]
+    record.wall_clock = v["wall_clock"]
+    record.status = v["status"]
+    record.driver_status = v["driver_status"]
+    record.runs = v["runs"]
+    record.driver_user_us = v["driver_user_us"]
+    record.driver_system_us = v["driver_system_us"]
+    record.driver_max_rss = v["driver_max_rss_kib"]
+    record.server_cpu_us = v["server_cpu_us"]
+    record.serial = v["serial_s"]
+    record.estimate = v["estimate_s"]
+    record.memory = v["memory"]
+    record.complete = v["pid"] == 0
+    record.running = v["pid"] != 0 and start_of(v["pid"]) == v["pid_start"]
+    record.notices = json.loads(v["notices"])
+    record.by_shims = bool(v["by_shims"])
+    record.driver_started = v["driver_started_ns"]
+    record.again_us = v["again_us"]
+    record.watched = v["watched"]
+    record.calibration = v["calibration"]
+    record.surroundings = _surroundings(json.loads(v["surroundings"]))
+    record.launchers = json.loads(v["launchers"])
+    record.estimate_most = v["estimate_most_s"]
+    record.why_not = v["why_not"]
+    record.parallel = v["parallel"]
+    record.again_at = v["again_at_ns"]
+    record.unused = v["unused"]
+    record.id = number
+    return record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import os
 import socket
@@ -75,6 +74,8 @@ def outcome_of(reply: dict[str, Any]) -> Outcome:
 
 def failures_of(reply: dict[str, Any]) -> list[Failure]:
     """Of what `end` and `wait` are answered with."""
+    import base64  # few commands fail
+
     return [
         Failure(from_row(f["row"]), base64.b64decode(f["output"]), f["why"])
         for f in reply["failures"]

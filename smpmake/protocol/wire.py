@@ -5,7 +5,7 @@ The other half is native/wire.h; docs/wire.md describes both.  Pure: no socket i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
 from typing import Final, NamedTuple
 
 from smpmake.protocol import layout
@@ -26,7 +26,6 @@ class FileId(NamedTuple):
     inode: int
 
 
-@dataclass(slots=True)
 class Invoke:
     """A command line as it came from a shim.  Blobs stay bytes: most are only passed on.
 
@@ -47,23 +46,54 @@ class Invoke:
     ignored    which of SIGINT and SIGQUIT are, as bits (0 is signal 1).
     """
 
-    parent: int
-    mask: int
-    out: FileId
-    err: FileId
-    tool: str
-    real: bytes
-    cwd: bytes
-    build: str
-    argv: bytes
-    env: bytes
-    limits: bytes
-    unguarded: int = 0
-    is_line: bool = False
-    inherited: int = 0
-    ignored: int = 0
-    blocked: int = 0
-    nice: int = 0
+    __slots__ = (
+        *("argv", "blocked", "build", "cwd", "env", "err", "ignored", "inherited", "is_line"),
+        *("limits", "mask", "nice", "out", "parent", "real", "tool", "unguarded"),
+    )
+
+    def __init__(
+        self,
+        parent: int,
+        mask: int,
+        out: FileId,
+        err: FileId,
+        tool: str,
+        real: bytes,
+        cwd: bytes,
+        build: str,
+        argv: bytes,
+        env: bytes,
+        limits: bytes,
+        unguarded: int = 0,
+        is_line: bool = False,
+        inherited: int = 0,
+        ignored: int = 0,
+        blocked: int = 0,
+        nice: int = 0,
+    ) -> None:
+        self.parent = parent
+        self.mask = mask
+        self.out = out
+        self.err = err
+        self.tool = tool
+        self.real = real
+        self.cwd = cwd
+        self.build = build
+        self.argv = argv
+        self.env = env
+        self.limits = limits
+        self.unguarded = unguarded
+        self.is_line = is_line
+        self.inherited = inherited
+        self.ignored = ignored
+        self.blocked = blocked
+        self.nice = nice
+
+    def of(self, real: bytes) -> Invoke:
+        """The same of another program."""
+        other = copy.copy(self)
+        other.real = real
+        return other
 
     def limit(self, resource: int) -> int:
         """The soft one of a resource (resource.RLIMIT_NOFILE ...); no limit where none came."""

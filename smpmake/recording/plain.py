@@ -6,7 +6,6 @@ asked for the value, or it says where files are.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import re
 from collections.abc import Callable
@@ -101,13 +100,13 @@ def environment_digest(blob: bytes, salt: bytes) -> str:
 def of_invoke(invoke: Invoke, environment: Callable[[bytes], str]) -> dict[str, Any]:
     """An invocation; `environment` tells what one is called."""
     found: dict[str, Any] = {}
-    for field in dataclasses.fields(invoke):
-        value = getattr(invoke, field.name)
-        if field.name == "env":
+    for name in Invoke.__slots__:
+        value = getattr(invoke, name)
+        if name == "env":
             value = environment(value)
-        elif field.name == "limits":
+        elif name == "limits":
             value = value.hex()
-        found[field.name] = text_of(value) if isinstance(value, bytes) else value
+        found[name] = text_of(value) if isinstance(value, bytes) else value
     return found
 
 

@@ -6,7 +6,6 @@ behind it.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +23,7 @@ from smpmake.recording.board import BoardRows
 from smpmake.recording.substitutes import same
 from smpmake.recording.system import System
 from smpmake.recording.world import World
-from smpmake.records import CommandRecord
+from smpmake.records import FIELDS, UNKNOWN, CommandRecord
 from smpmake.redact import Redactor
 from smpmake.schedule.job import Job
 from smpmake.undo import reuse
@@ -367,9 +366,9 @@ def told(record: CommandRecord, *, early: bool = False) -> dict[str, Any]:
     if early:
         left |= {"slot", "state", "status", "waited_for"}
     found = {
-        field.name: getattr(record, field.name)
-        for field in dataclasses.fields(record)
-        if field.name not in left and getattr(record, field.name) not in ("", (), field.default)
+        name: getattr(record, name)
+        for name in FIELDS
+        if name not in left and getattr(record, name) not in ("", (), UNKNOWN.get(name))
     }
     return {**found, "argv": plain.text_of(record.argv)}
 

@@ -10,40 +10,54 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from enum import Enum
 
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import NEXT, NOBODY, Job, Mode, State
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class _Action:
+    """What is to be done about a job; equal to the same about the same job."""
+
+    __slots__ = ("cause", "job")
+
+    def __init__(self, job: Job, cause: Job | None = None) -> None:
+        self.job = job
+        self.cause = cause
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Action)
+            and type(other) is type(self)
+            and (other.job, other.cause) == (self.job, self.cause)
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.job!r}, {self.cause!r})"
+
+
+class Start(_Action):
     """Run a deferred job in the slot that it now holds."""
 
-    job: Job
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(_Action):
     """Let a foreground command's shim become the real tool."""
 
-    job: Job
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(_Action):
     """Let a paused command go on: there is a slot for it again."""
 
-    job: Job
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Cancelled:
+class Cancelled(_Action):
     """A command will not run; `cause` is the job whose failure is to blame, if one is."""
 
-    job: Job
-    cause: Job | None
+    __slots__ = ()
 
 
 Action = Start | Grant | Resume | Cancelled

@@ -7,8 +7,6 @@ sentence.  docs/wire.md lists them.
 from __future__ import annotations
 
 import asyncio
-import base64
-import dataclasses
 import os
 import signal
 import time
@@ -271,7 +269,7 @@ class Requests:
         request.reply(
             failures=[_failure(failure) for failure in outcome.failures],
             notices=outcome.notices,
-            stalls=[dataclasses.astuple(stall) for stall in outcome.stalls],
+            stalls=[stall.values() for stall in outcome.stalls],
             parallel=outcome.parallel,
         )
         return await request.client.drained()
@@ -319,6 +317,8 @@ def _portions(records: list[CommandRecord]) -> Iterator[list[CommandRecord]]:
 
 
 def _failure(failure: Failure) -> dict[str, Any]:
+    import base64  # few commands fail
+
     return {
         "row": to_row(failure.record),
         "output": base64.b64encode(failure.output).decode(),

@@ -13,7 +13,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
 from smpmake import __version__, cpus
@@ -88,7 +88,9 @@ class Outcomes:
 
     def add(self, failures: Iterable[Failure], summary: Iterable[str] = ()) -> None:
         """Of each failure the end of what it printed; the report has more."""
-        shorter = [replace(each, output=each.output[-_LONGEST_OUTPUT:]) for each in failures]
+        shorter = [
+            Failure(each.record, each.output[-_LONGEST_OUTPUT:], each.why) for each in failures
+        ]
         self.failures = (self.failures + shorter)[-_MOST_UNTOLD:]
         self.summary = [*self.summary, *summary][-_MOST_UNTOLD:]
 
@@ -168,8 +170,8 @@ class ImplicitBuilds:
             __version__,
             started=now - age,
             wall_clock=wall - age / 1e9,
-            by_shims=True,
         )
+        record.by_shims = True
         build = Build(
             f"{SHELL_BUILD}-{self._ids}",
             settings,

@@ -8,7 +8,6 @@ from then on in what the parent's children have used; where neither can be told 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from smpmake.capacity.watcher import ProcessWatcher
@@ -24,18 +23,20 @@ class Cpu(NamedTuple):
     system: int
 
 
-@dataclass(slots=True)
 class _Lease:
     """before: what the parent's children had used; alone: they ran one after the other since.
 
     known  it had ended before we were told: what it has used, as far as that can be told.
     """
 
-    pid: int
-    parent: int
-    before: Usage | None
-    alone: bool
-    known: tuple[Cpu | None] | None = None
+    __slots__ = ("alone", "before", "known", "parent", "pid")
+
+    def __init__(self, pid: int, parent: int, before: Usage | None, alone: bool) -> None:
+        self.pid = pid
+        self.parent = parent
+        self.before = before
+        self.alone = alone
+        self.known: tuple[Cpu | None] | None = None
 
 
 class Meter:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpmake import native
 from smpmake.errors import SmpmakeError
+from smpmake.undo.backup_dirs import remove_tree
 
 # A build waits for this module: what only its end needs, or a fault, is loaded there.
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ class SessionFolder:
         try:
             self._lock = _lock(path)
         except OSError as error:
-            import shutil
-
-            shutil.rmtree(path, ignore_errors=True)
+            remove_tree(path)
             raise _no_folder(path, error) from None
 
     def remove(self) -> None:
@@ -58,17 +57,15 @@ class SessionFolder:
         What says how to undo goes first and the lock last: whoever is killed on the way leaves what
         the next session removes, and does nothing else with.
         """
-        import shutil
-
         with contextlib.suppress(OSError):
             (self.path / "undo/head").unlink()
         with contextlib.suppress(OSError), os.scandir(self.path) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry, ignore_errors=True)
+                    remove_tree(entry)
                 elif entry.name != "lock":
                     os.unlink(entry)
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_tree(self.path)
         os.close(self._lock)
 
 

@@ -90,10 +90,7 @@ class EarlyStart:
         for module in modules:
             if self.is_over():
                 return True
-            if module == "asyncio":
-                load_asyncio()
-            else:
-                importlib.import_module(module)
+            load(module)
         return self.is_over()
 
     def is_over(self) -> bool:
@@ -232,14 +229,14 @@ def begin(command: list[str], settings: Settings) -> EarlyStart | None:
         return None
 
 
-def load_asyncio() -> None:
-    """Without OpenSSL, which it can do without: that takes long to load, for connections that
-    nobody makes here."""
-    if "ssl" in sys.modules:
+def load(module: str) -> None:
+    """Loads a module, but asyncio without OpenSSL, which it can do without: that takes long to
+    load, for connections that nobody makes here."""
+    if module != "asyncio" or "ssl" in sys.modules:
+        importlib.import_module(module)
         return
     sys.modules["ssl"] = None  # type: ignore[assignment]
     try:
-        import asyncio
+        importlib.import_module(module)
     finally:
         del sys.modules["ssl"]
-    del asyncio

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -116,6 +115,8 @@ def _stamp(path: str) -> str:
 
 
 def _version(path: str) -> str:
+    import tempfile  # a compiler is asked once
+
     environment = {**os.environ, "LC_ALL": "C"}
     with tempfile.TemporaryDirectory(
         prefix="smpmake-version-", ignore_cleanup_errors=True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from smpmake.records import CommandRecord
@@ -30,16 +29,20 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Group:
     """Sums in seconds; max_rss in KiB."""
 
-    name: str
-    count: int
-    seconds: float
-    cpu: float
-    weighted: float
-    max_rss: int
+    __slots__ = ("count", "cpu", "max_rss", "name", "seconds", "weighted")
+
+    def __init__(
+        self, name: str, count: int, seconds: float, cpu: float, weighted: float, max_rss: int
+    ) -> None:
+        self.name = name
+        self.count = count
+        self.seconds = seconds
+        self.cpu = cpu
+        self.weighted = weighted
+        self.max_rss = max_rss
 
 
 def language(command: CommandRecord) -> str:

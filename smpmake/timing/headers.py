@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from smpmake.records import CommandRecord
@@ -12,7 +11,6 @@ _FEWEST: Final = 2  # a file that one compile reads is its source
 _MOST: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
 class Header:
     """A file that several compiles have read, as their guards saw.
 
@@ -22,10 +20,13 @@ class Header:
     share  of the CPU time of all compiles that were seen to read anything.
     """
 
-    name: str
-    count: int
-    cpu: float
-    share: float
+    __slots__ = ("count", "cpu", "name", "share")
+
+    def __init__(self, name: str, count: int, cpu: float, share: float) -> None:
+        self.name = name
+        self.count = count
+        self.cpu = cpu
+        self.share = share
 
 
 def headers(commands: Sequence[CommandRecord], folder: str) -> tuple[Header, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -79,8 +78,7 @@ class Split(NamedTuple):
     nobody: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Concurrency:
+class Concurrency(NamedTuple):
     """What the sweep found.
 
     split     see Split.
@@ -93,7 +91,7 @@ class Concurrency:
     split: Split
     seconds: tuple[float, ...]
     weighted: dict[int, float]
-    steps: tuple[tuple[float, int], ...] = field(repr=False, default=())
+    steps: tuple[tuple[float, int], ...] = ()
 
 
 def timeline(record: BuildRecord) -> Timeline:

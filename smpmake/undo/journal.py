@@ -43,7 +43,7 @@ from smpmake.protocol.layout import (
     UNDO_VERSION,
     UNDO_WHOLE,
 )
-from smpmake.undo.backup_dirs import backup_dirs, excepted, move
+from smpmake.undo.backup_dirs import backup_dirs, excepted, move, remove_tree
 from smpmake.undo.entries import ENTRY, Change, Vow, scan, writer_of
 
 _AT: Final = layout.UNDO_HEAD_AT
@@ -438,10 +438,8 @@ class UndoJournal:
 
     def close(self) -> None:
         """Gives everything back; what lies in the session's folder goes with that."""
-        import shutil
-
         for store in self._stores[1:]:
-            shutil.rmtree(store, ignore_errors=True)
+            remove_tree(store)
         self._words.release()
         self._halves.release()
         self._map.close()

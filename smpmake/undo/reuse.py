@@ -8,12 +8,9 @@ of being run.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,7 +54,6 @@ class Finished(NamedTuple):
     is_known: bool
 
 
-@dataclass(slots=True)
 class _Results:
     """What is kept of a command.
 
@@ -68,19 +64,24 @@ class _Results:
     places     folders in which it found, or looked for, files.
     """
 
-    finished: Finished
-    files: list[_File] = field(default_factory=list)
-    unchanged: dict[str, Print] = field(default_factory=dict)
-    hashes: dict[str, str] = field(default_factory=dict)
-    places: frozenset[str] = frozenset()
+    __slots__ = ("files", "finished", "hashes", "places", "unchanged")
+
+    def __init__(self, finished: Finished, places: frozenset[str] = frozenset()) -> None:
+        self.finished = finished
+        self.files: list[_File] = []
+        self.unchanged: dict[str, Print] = {}
+        self.hashes: dict[str, str] = {}
+        self.places = places
 
 
-@dataclass(slots=True)
 class _File:
-    path: str
-    now: str
-    in_place: bool
-    kept: str = ""
+    __slots__ = ("in_place", "kept", "now", "path")
+
+    def __init__(self, path: str, now: str, in_place: bool) -> None:
+        self.path = path
+        self.now = now
+        self.in_place = in_place
+        self.kept = ""
 
 
 def prints_of(paths: Iterable[str]) -> dict[str, Print]:
@@ -97,6 +98,8 @@ def key_of(invoke: Invoke, argv: bytes) -> bytes:
         *(invoke.ignored, invoke.blocked, invoke.nice),
     )
     parts = (invoke.cwd, argv, handed_on, invoke.limits, invoke.real, *variables)
+    import hashlib  # few builds are undone
+
     return hashlib.blake2b(b"\0\0".join(parts), digest_size=16).digest()
 
 
@@ -153,12 +156,14 @@ class Reusable:
 
     # ------------------------------------------------------------------ giving back
 
-    def take(self, key: bytes, number: int, issued_ns: int, undo: UndoJournal) -> Finished | None:
+    def take(
+        self, invoke: Invoke, argv: bytes, number: int, issued_ns: int, undo: UndoJournal
+    ) -> Finished | None:
         """Puts a command's results into place, if there are some and they still hold.
 
         number, issued_ns  of the command that gets them.
         """
-        group = self._by_key.get(key)
+        group = self._by_key.get(key_of(invoke, argv))
         if not group:
             return None
         results = group.pop(0)
@@ -299,6 +304,8 @@ def _stash(file: _File) -> bool:
         if info.st_nlink > 1:
             return False
         if file.in_place:
+            import shutil  # few builds are undone
+
             shutil.copy2(file.now, file.kept, follow_symlinks=False)
         else:
             move(file.now, file.kept)
@@ -316,6 +323,8 @@ def _print(path: str, *, follow: bool = True) -> Print:
 
 
 def _hash(path: str) -> str:
+    import hashlib
+
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "blake2b").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import socket
 import subprocess
@@ -91,7 +90,8 @@ def test_only_files_go_aside(bench: Bench, name: str) -> None:
 def unguarded(bench: Bench, line: str) -> None:
     """A command of a make that takes no guard, in a build that can be undone."""
     out, err = (os.open(bench.log, os.O_WRONLY | os.O_APPEND) for _ in range(2))
-    invocation = dataclasses.replace(bench.invocation(line), unguarded=MAKE)
+    invocation = bench.invocation(line)
+    invocation.unguarded = MAKE
     bench.engine.invoke(bench.build, invocation, Shim(), out, err)
 
 

@@ -26,6 +26,11 @@ HEAVY = {
     *("platformdirs", "psutil", "selectors", "shutil", "socket", "sqlite3", "subprocess"),
     *("tempfile", "threading", "tomllib"),
 }
+#: What a build's first command does not need, nor the whole of most builds.
+UNUSUAL = {
+    *("_hashlib", "_ssl", "base64", "bz2", "click", "ctypes", "dataclasses", "hashlib", "lzma"),
+    *("json", "platformdirs", "psutil", "random", "shutil", "sqlite3", "tempfile"),
+}
 
 #: With this the session is there before its driver.
 NOT_AHEAD = ("--engine=auto", "--")
@@ -74,6 +79,18 @@ def test_what_a_driver_waits_for_is_little() -> None:
     done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.decode().split()}
     assert not loaded & HEAVY
+
+
+def test_what_a_first_command_waits_for_is_little() -> None:
+    program = (
+        "import sys; from smpmake.cli import early; from smpmake.session.early_start import load\n"
+        "for name in early._SESSION: load(name)\n"
+        "from smpmake.session.local import _SERVER\n"
+        "for name in _SERVER: load(name)\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
+    assert not set(done.stdout.decode().split()) & UNUSUAL
 
 
 def test_who_asks_nothing_needs_no_session(place: Path) -> None:

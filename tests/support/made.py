@@ -51,19 +51,11 @@ def ran(
 
 def build(*commands: CommandRecord, wall: float = 10, cpus: int = 2) -> BuildRecord:
     """A build that began at 100 s of the monotonic clock."""
-    return BuildRecord(
-        ["make"],
-        "/src",
-        cpus,
-        cpus,
-        "0",
-        started=100 * S,
-        driver_ended=int((100 + wall) * S),
-        ended=int((100 + wall) * S),
-        status=0,
-        wall_clock=time.time(),
-        commands=list(commands),
-    )
+    record = BuildRecord(["make"], "/src", cpus, cpus, "0", started=100 * S, wall_clock=time.time())
+    record.driver_ended = record.ended = int((100 + wall) * S)
+    record.status = 0
+    record.commands = list(commands)
+    return record
 
 
 def keep(path: Path, record: BuildRecord, **limits: int) -> int:
