@@ -26,7 +26,7 @@ void *trace_grown(void *items, size_t count, size_t *room, size_t size)
 	return items;
 }
 
-void trace_begin(struct trace *trace, const struct memo_question *question)
+void trace_begin(struct trace *trace, struct memo_question *question)
 {
 	memset(trace, 0, sizeof *trace);
 	trace->question = question;
@@ -308,6 +308,7 @@ static void hash_before(struct trace *trace, const char *path)
 		if (look->opened && has & MEMO_HAS_CLOCK)
 			trace_spoil(trace, MEMO_CLOCK);
 		trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
+		trace->has_unseen |= (has & MEMO_HAS_ENVIRONMENT) != 0;
 	}
 }
 

@@ -207,6 +207,35 @@ static uint32_t words_in(const char *text, size_t size)
 	return has;
 }
 
+/* Whether a program or library names `environ`: it may walk through all variables, and no guard
+ * hears of that.  libiberty, which is in all of gcc and binutils, only hands it on to what it
+ * starts (and takes its address); libc's own questions are known (memo.c), and our guard reads its
+ * own. Nor is the name hooked by which programs asked before glibc 2.17. */
+struct walks {
+	int names, is_harmless, asks;
+};
+
+static void look_for_walks(struct walks *walks, const char *text, size_t size)
+{
+	static const char all[] = "environ", one[] = "__secure_getenv";
+	static const char *const harmless[] = {"bytes after a total of", "xmalloc_set_program_name",
+	                                       "GNU C Library", OURS};
+	walks->names |= memmem(text, size, all, sizeof all) != NULL;
+	walks->asks |= memmem(text, size, one, sizeof one) != NULL;
+	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+		walks->is_harmless |= memmem(text, size, harmless[i], strlen(harmless[i])) != NULL;
+}
+
+/* By its head: one that is run or mapped to be run, and no object file. */
+static int is_runnable(const char *text, size_t size)
+{
+	uint16_t type = 0;
+	if (!is_at(text, size, "\177ELF") || size < 18)
+		return 0;
+	memcpy(&type, text + 16, sizeof type);
+	return type == 2 || type == 3; /* ET_EXEC, ET_DYN */
+}
+
 /* What is known of a stamp: a slot of s/table, which is no more than a shortcut. */
 struct known {
 	unsigned char boot[16];
@@ -248,9 +277,10 @@ static int table_of(const struct memo *memo)
 	return table;
 }
 
+/* Other versions have other uses for `has`. */
 static uint64_t sum_of(const struct known *known)
 {
-	return memo_sum(known, offsetof(struct known, sum));
+	return memo_sum(known, offsetof(struct known, sum)) + MEMO_FORMAT;
 }
 
 /* Looks a stamp up; -1 where it is unknown.  `at`: where it is to be written. */
@@ -280,23 +310,30 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 	struct sha256 sum;
 	size_t before = 0;
 	ssize_t got;
-	int is_text = 1;
+	int is_text = 1, is_program = 0;
+	struct walks walks = {0, 0, 0};
 	*has = 0;
 	sha256_begin(&sum);
 	while ((got = read(fd, room + before, CHUNK)) > 0) {
 		size_t all = before + (size_t)got;
 		sha256_add(&sum, room + before, (size_t)got);
 		if (before == 0)
+			is_program = is_runnable(room, (size_t)got);
+		if (before == 0)
 			is_text = memcmp(room, "\177ELF", got < 4 ? (size_t)got : 4) != 0 &&
 			          memcmp(room, "!<arch>", got < 7 ? (size_t)got : 7) != 0;
 		if (is_text)
 			*has |= words_in(room, all);
+		if (is_program)
+			look_for_walks(&walks, room, all);
 		size_t keep = all < BEFORE ? all : BEFORE;
 		for (size_t i = 0; i < keep; i++)
 			room[i] = room[all - keep + i];
 		before = keep;
 	}
 	sha256_end(&sum, hash);
+	if ((walks.names || walks.asks) && !walks.is_harmless)
+		*has |= MEMO_HAS_ENVIRONMENT;
 	return got == 0 ? 0 : -1;
 }
 

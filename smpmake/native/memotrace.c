@@ -109,6 +109,18 @@ static void note_move(struct trace *trace, const char *from, const char *to)
 	trace_alter(trace, to, 0, 0, 0);
 }
 
+/* Its guard, if it has one, tells us so before its program runs (memonotes.c). */
+static void note_silent(struct trace *trace, pid_t process)
+{
+	for (size_t i = 0; i < trace->silent_count; i++)
+		if (trace->silent[i] ==
+		    process) /* nobody knows what the program before asked for */
+			trace->has_unseen = 1;
+	trace->silent = trace_grown(trace->silent, trace->silent_count, &trace->silent_room,
+	                            sizeof *trace->silent);
+	trace->silent[trace->silent_count++] = process;
+}
+
 /* The kernel opens a program's loader without a call. */
 static void note_program(struct trace *trace, pid_t process, const char *path)
 {
@@ -158,6 +170,7 @@ static void note_program(struct trace *trace, pid_t process, const char *path)
 	}
 	if (loader != NULL)
 		trace_look_at(trace, loader, 0, 1);
+	note_silent(trace, process);
 	for (size_t i = 0; i < trace->at_work_count; i++)
 		if (trace->at_work[i] == process)
 			return;

@@ -43,11 +43,12 @@ struct altered {
 #define ASKING 16
 
 struct trace {
-	const struct memo_question *question;
+	struct memo_question *question;
 	int64_t began_ns;
 	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
 	enum memo_why why;   /* it is useless; 0: it is not */
 	int has_once;        /* it reads a file by which the times of all matter */
+	int has_unseen;      /* a program of it may have read any variable unseen */
 	struct look *looks;
 	size_t look_count, look_room;
 	struct altered *altered;
@@ -67,6 +68,8 @@ struct trace {
 	} asking[ASKING];
 	pid_t *guarded; /* processes that have a guard, by its own word */
 	size_t guarded_count, guarded_room;
+	pid_t *silent; /* processes whose program has not (yet) said that it has a guard */
+	size_t silent_count, silent_room;
 	struct looks *notes; /* what guards note, or NULL */
 	uint64_t taken;      /* bytes of that which are in here */
 	char place[64];      /* where guards find it */
@@ -74,7 +77,7 @@ struct trace {
 
 /* In the process that becomes the command: from here on its calls wait.  The listener, or -1. */
 int trace_me(void);
-void trace_begin(struct trace *trace, const struct memo_question *question);
+void trace_begin(struct trace *trace, struct memo_question *question);
 /* Makes what guards share with us (looks.h); without it all calls wait. */
 void trace_share(struct trace *trace);
 /* Takes over what they have noted so far. */

@@ -186,8 +186,9 @@ def forge(entry: Path, where: slice, value: bytes) -> None:
     entry.write_bytes(data)
 
 
-#: A kind of fact (enum memo_kind).
+#: Kinds of facts (enum memo_kind).
 IS_ABSENT: Final = 1
+IS_VARIABLE: Final = 8
 
 
 class Fact(NamedTuple):
