@@ -222,9 +222,10 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 /* ------------------------------------------------------------------ for memorun.c */
 
 /* What content has besides its hash. */
-#define MEMO_HAS_CLOCK 1u       /* a text that asks the compiler for the date */
-#define MEMO_HAS_ONCE 2u        /* a text by which times of files matter */
-#define MEMO_HAS_ENVIRONMENT 4u /* a program or library that may read all variables unseen */
+#define MEMO_HAS_CLOCK 1u     /* a text that asks the compiler for the date */
+#define MEMO_HAS_ONCE 2u      /* a text by which times of files matter */
+#define MEMO_HAS_ENVIRON 4u   /* a program or library that names the list of all variables */
+#define MEMO_HAS_LIBIBERTY 8u /* a program or library of gcc or binutils */
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);

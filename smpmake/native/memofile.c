@@ -236,7 +236,7 @@ static enum memo_why is_still(struct trace *trace, struct look *look, int failed
 	if (look->opened && has & MEMO_HAS_CLOCK)
 		return MEMO_CLOCK;
 	trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
-	trace->has_unseen |= look->opened && (has & MEMO_HAS_ENVIRONMENT) != 0;
+	trace->has_unseen |= trace_reads_unseen(look, has);
 	return 0;
 }
 

@@ -207,23 +207,32 @@ static uint32_t words_in(const char *text, size_t size)
 	return has;
 }
 
-/* Whether a program or library names `environ`: it may walk through all variables, and no guard
- * hears of that.  libiberty, which is in all of gcc and binutils, only hands it on to what it
- * starts (and takes its address); libc's own questions are known (memo.c), and our guard reads its
- * own. Nor is the name hooked by which programs asked before glibc 2.17. */
-struct walks {
-	int names, is_harmless, asks;
+/* How a program or library may read variables of which no guard hears: by `environ`, or by the name
+ * of secure_getenv(3) from before glibc 2.17.
+ *
+ * libiberty is in all of gcc and binutils.  It only hands `environ` on to what it starts (and takes
+ * its address).  libc's own questions are known (memo.c), and our guard reads its own. */
+struct names {
+	int has_libiberty, is_known, is_unseen;
 };
 
-static void look_for_walks(struct walks *walks, const char *text, size_t size)
+static int holds(const char *text, size_t size, const char *part, size_t length)
+{
+	return memmem(text, size, part, length) != NULL;
+}
+
+static void look_for_names(struct names *names, const char *text, size_t size)
 {
 	static const char all[] = "environ", one[] = "__secure_getenv";
-	static const char *const harmless[] = {"bytes after a total of", "xmalloc_set_program_name",
-	                                       "GNU C Library", OURS};
-	walks->names |= memmem(text, size, all, sizeof all) != NULL;
-	walks->asks |= memmem(text, size, one, sizeof one) != NULL;
-	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-		walks->is_harmless |= memmem(text, size, harmless[i], strlen(harmless[i])) != NULL;
+	static const char *const libiberty[] = {"bytes after a total of",
+	                                        "xmalloc_set_program_name"};
+	static const char *const known[] = {"GNU C Library", OURS};
+	names->is_unseen |=
+	    holds(text, size, all, sizeof all) || holds(text, size, one, sizeof one);
+	for (size_t i = 0; i < 2; i++) {
+		names->has_libiberty |= holds(text, size, libiberty[i], strlen(libiberty[i]));
+		names->is_known |= holds(text, size, known[i], strlen(known[i]));
+	}
 }
 
 /* By its head: one that is run or mapped to be run, and no object file. */
@@ -311,7 +320,7 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 	size_t before = 0;
 	ssize_t got;
 	int is_text = 1, is_program = 0;
-	struct walks walks = {0, 0, 0};
+	struct names names = {0, 0, 0};
 	*has = 0;
 	sha256_begin(&sum);
 	while ((got = read(fd, room + before, CHUNK)) > 0) {
@@ -325,15 +334,17 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 		if (is_text)
 			*has |= words_in(room, all);
 		if (is_program)
-			look_for_walks(&walks, room, all);
+			look_for_names(&names, room, all);
 		size_t keep = all < BEFORE ? all : BEFORE;
 		for (size_t i = 0; i < keep; i++)
 			room[i] = room[all - keep + i];
 		before = keep;
 	}
 	sha256_end(&sum, hash);
-	if ((walks.names || walks.asks) && !walks.is_harmless)
-		*has |= MEMO_HAS_ENVIRONMENT;
+	if (names.has_libiberty)
+		*has |= MEMO_HAS_LIBIBERTY;
+	else if (names.is_unseen && !names.is_known)
+		*has |= MEMO_HAS_ENVIRON;
 	return got == 0 ? 0 : -1;
 }
 

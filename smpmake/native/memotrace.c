@@ -109,9 +109,15 @@ static void note_move(struct trace *trace, const char *from, const char *to)
 	trace_alter(trace, to, 0, 0, 0);
 }
 
-/* Its guard, if it has one, tells us so before its program runs (memonotes.c). */
-static void note_silent(struct trace *trace, pid_t process)
+/* Its guard, if it has one, tells us so before its program runs (memonotes.c).  What the program is
+ * shows when all has ended (memofile.c), but for what the command has made itself. */
+static void note_silent(struct trace *trace, pid_t process, const char *path)
 {
+	struct look *look = trace_find(trace, path, OPENS, 0);
+	if (look == NULL || look->kind != MEMO_IS_FILE || trace_altered(trace, path) != NULL)
+		trace->has_unseen = 1;
+	else
+		look->is_run = 1;
 	for (size_t i = 0; i < trace->silent_count; i++)
 		if (trace->silent[i] ==
 		    process) /* nobody knows what the program before asked for */
@@ -170,7 +176,7 @@ static void note_program(struct trace *trace, pid_t process, const char *path)
 	}
 	if (loader != NULL)
 		trace_look_at(trace, loader, 0, 1);
-	note_silent(trace, process);
+	note_silent(trace, process, path);
 	for (size_t i = 0; i < trace->at_work_count; i++)
 		if (trace->at_work[i] == process)
 			return;

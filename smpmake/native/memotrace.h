@@ -27,6 +27,7 @@ struct look {
 	int opened;   /* its content may have been read */
 	int way;      /* how it was looked at */
 	int is_exact; /* this is what the command itself saw, by its guard's note */
+	int is_run;   /* a program, which was started */
 	int is_hashed;
 	unsigned char hash[SHA256_SIZE]; /* of what it was then: it is young, or was changed */
 	struct stat info;
@@ -48,7 +49,7 @@ struct trace {
 	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
 	enum memo_why why;   /* it is useless; 0: it is not */
 	int has_once;        /* it reads a file by which the times of all matter */
-	int has_unseen;      /* a program of it may have read any variable unseen */
+	int has_unseen;      /* it may have read any variable unseen */
 	struct look *looks;
 	size_t look_count, look_room;
 	struct altered *altered;
@@ -107,6 +108,7 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 void trace_look_at_link(struct trace *trace, const char *path);
 /* `keeps`: what is there may stay, or be read; else what is opened is cut to nothing. */
 void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new);
+int trace_reads_unseen(const struct look *look, uint32_t has);
 /* The last look was none of the command's. */
 void trace_drop_look(struct trace *trace);
 /* Whether a guard needs a path, and the command does not. */

@@ -33,6 +33,9 @@ COMPILER: Final = r"""
 #include <unistd.h>
 #ifdef WALKS
 extern char **environ;
+#elif !defined(FOREIGN)
+/* As in gcc and binutils, of which we know how they ask. */
+const char libiberty[] = "out of memory allocating %lu bytes after a total of %lu bytes";
 #endif
 static int starts(const char *tool, const char *how)
 {
@@ -45,7 +48,7 @@ static int starts(const char *tool, const char *how)
     waitpid(child, &status, 0);
     return status != 0;
 }
-int main(int argc, char **argv)
+int main(int argc, char **argv, char **env)
 {
     const char *how = argv[1], *value = NULL;
     if (strcmp(how, "getenv") == 0)
@@ -61,6 +64,18 @@ int main(int argc, char **argv)
         return starts("../tools/gcc", "getenv");
     if (strcmp(how, "a static part") == 0)
         return starts("../tools/static", "getenv");
+    if (strcmp(how, "a foreign part") == 0)
+        return starts("../tools/foreign", "the stack");
+    if (strcmp(how, "what it has made") == 0) {
+        int fd = open("conftest.made", O_WRONLY | O_CREAT | O_TRUNC, 0755);
+        int from = open("../tools/foreign", O_RDONLY);
+        static char all[200000];
+        write(fd, all, read(from, all, sizeof all));
+        close(fd);
+        int failed = starts("./conftest.made", "the stack");
+        unlink("conftest.made");
+        return failed;
+    }
     if (strcmp(how, "a part that is told ours") == 0) {
         putenv("V=ours");
         return starts("../tools/gcc", "getenv");
@@ -101,6 +116,10 @@ int main(int argc, char **argv)
                 value = all + at + 2;
     }
 #endif
+    if (strcmp(how, "the stack") == 0)
+        for (; *env != NULL; env++)
+            if (strncmp(*env, "V=", 2) == 0)
+                value = *env + 2;
     printf("%s\n", value != NULL ? value : "none");
     return argc > 9;
 }
@@ -115,7 +134,12 @@ class Ours:
         self.tools = root / "noted/tools"
         self.tools.mkdir(parents=True)
         (self.tools / "compiler.c").write_text(COMPILER)
-        for name, *how in (("gcc",), ("walks", "-DWALKS"), ("static", "-static")):
+        for name, *how in (
+            ("gcc",),
+            ("walks", "-DWALKS"),
+            ("foreign", "-DFOREIGN"),
+            ("static", "-static"),
+        ):
             source = os.fspath(self.tools / "compiler.c")
             subprocess.run(
                 ["gcc", "-w", "-D_GNU_SOURCE", source, *how, "-o", self.tools / name], check=True
@@ -264,7 +288,17 @@ def test_each_way_to_ask(ours: Ours, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "how"), [("walks", "environ"), ("static", "getenv"), ("gcc", "a static part")]
+    ("tool", "how"),
+    [
+        ("walks", "environ"),
+        ("walks", "getenv"),
+        ("foreign", "the stack"),
+        ("foreign", "getenv"),
+        ("static", "getenv"),
+        ("gcc", "a static part"),
+        ("gcc", "a foreign part"),
+        ("gcc", "what it has made"),
+    ],
 )
 def test_where_nobody_sees_what_is_asked_for(ours: Ours, tool: str, how: str) -> None:
     """All variables count."""
