@@ -77,8 +77,7 @@ enum memo_kind {
 	MEMO_IS_NO_LINK = 5, /* there, and no link */
 	MEMO_IS_DEVICE = 6,  /* `more`: its number */
 	MEMO_HAS_NAMES = 7,  /* a folder, whose names have this hash */
-	MEMO_IS_VARIABLE =
-	    8 /* of that name; `more`: whether it is there, with a value of this hash */
+	MEMO_IS_VARIABLE = 8 /* `more`: whether it is there, with a value of this hash */
 };
 
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */

@@ -136,7 +136,8 @@ static int is_same_content(const struct memo_question *q, const struct memo_entr
 static int is_same_variable(const struct memo_question *q, const struct memo_fact *fact)
 {
 	unsigned char hash[SHA256_SIZE];
-	const char *value = memo_value(q->env, (const char *)(fact + 1), fact->path_size - 1);
+	const char *name = (const char *)(fact + 1);
+	const char *value = memo_value(q->env, name, strlen(name));
 	if (value == NULL || fact->more == 0)
 		return value == NULL && fact->more == 0;
 	memo_hash_value(value, hash);

@@ -118,10 +118,9 @@ static void note_silent(struct trace *trace, pid_t process, const char *path)
 		trace->has_unseen = 1;
 	else
 		look->is_run = 1;
+	/* Nobody knows what a silent program before it has asked for. */
 	for (size_t i = 0; i < trace->silent_count; i++)
-		if (trace->silent[i] ==
-		    process) /* nobody knows what the program before asked for */
-			trace->has_unseen = 1;
+		trace->has_unseen |= trace->silent[i] == process;
 	trace->silent = trace_grown(trace->silent, trace->silent_count, &trace->silent_room,
 	                            sizeof *trace->silent);
 	trace->silent[trace->silent_count++] = process;

@@ -31,12 +31,21 @@ COMPILER: Final = r"""
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef WALKS
+#if defined(WALKS) || defined(LIBRARY)
 extern char **environ;
 #elif !defined(FOREIGN)
 /* As in gcc and binutils, of which we know how they ask. */
 const char libiberty[] = "out of memory allocating %lu bytes after a total of %lu bytes";
 #endif
+#ifdef LIBRARY
+const char *find(const char *begin)
+{
+    for (int i = 0; environ[i] != NULL; i++)
+        if (strncmp(environ[i], begin, strlen(begin)) == 0)
+            return environ[i] + strlen(begin);
+    return NULL;
+}
+#else
 static int starts(const char *tool, const char *how)
 {
     int status = 9;
@@ -116,6 +125,11 @@ int main(int argc, char **argv, char **env)
                 value = all + at + 2;
     }
 #endif
+#ifdef LINKED
+    const char *find(const char *begin);
+    if (strcmp(how, "a library") == 0)
+        value = find("V=");
+#endif
     if (strcmp(how, "the stack") == 0)
         for (; *env != NULL; env++)
             if (strncmp(*env, "V=", 2) == 0)
@@ -123,6 +137,7 @@ int main(int argc, char **argv, char **env)
     printf("%s\n", value != NULL ? value : "none");
     return argc > 9;
 }
+#endif
 """
 
 
@@ -133,20 +148,20 @@ class Ours:
         self._root = root
         self.tools = root / "noted/tools"
         self.tools.mkdir(parents=True)
-        (self.tools / "compiler.c").write_text(COMPILER)
+        source, library = self.tools / "compiler.c", os.fspath(self.tools / "library.so")
+        source.write_text(COMPILER)
         for name, *how in (
+            ("library.so", "-DLIBRARY", "-shared", "-fPIC"),
             ("gcc",),
             ("walks", "-DWALKS"),
             ("foreign", "-DFOREIGN"),
+            ("linked", "-DLINKED", library),
             ("static", "-static"),
         ):
-            source = os.fspath(self.tools / "compiler.c")
-            subprocess.run(
-                ["gcc", "-w", "-D_GNU_SOURCE", source, *how, "-o", self.tools / name], check=True
-            )
+            command = ["gcc", "-w", "-D_GNU_SOURCE", os.fspath(source), *how]
+            subprocess.run([*command, "-o", self.tools / name], check=True)
         settle(root)
         self.one = Remembered(root / "noted", guarded=True)
-        self.one.plain.pop("V", None)
         self.use("gcc")
 
     def use(self, name: str) -> None:
@@ -159,6 +174,7 @@ class Ours:
         self.one = Remembered(self._root / f"with {name}", self._root / "store", guarded=True)
         self.one.folder = self._root / "noted/build"
         self.one.plain["PATH"] = f"{folder}:{os.environ['PATH']}"
+        self.one.plain.pop("V", None)
 
     def run(self, how: str, **env: str) -> tuple[bytes, int]:
         """What it printed, as it prints it without us; and how many results were given back."""
@@ -202,6 +218,18 @@ def test_what_nobody_asks_for(guarded: Remembered, command: tuple[str, ...]) -> 
     del guarded.plain["RUN"]
     run_both_ways(guarded, command, {"BUILD_ID": "2", "XDG_CONFIG_HOME": "/b", "JOB_TOKEN": "b"})
     assert (guarded.told.hits, guarded.told.stored) == (1, 1), guarded.told
+
+
+def test_what_is_checked_is_the_result_for_these_variables(
+    guarded: Remembered, tmp_path: Path
+) -> None:
+    run_both_ways(guarded, COMPILE, {"BUILD_ID": "1"})
+    checked = Remembered(tmp_path / "checked", guarded.store, "check", guarded=True)
+    checked.folder = guarded.folder
+    run_both_ways(checked, COMPILE, {"BUILD_ID": "2"})
+    run_both_ways(checked, COMPILE, {"TERM": "another"})
+    checked.close()
+    assert (checked.told.same, checked.told.differences) == (1, []), checked.told
 
 
 class Asked:
@@ -292,6 +320,7 @@ def test_each_way_to_ask(ours: Ours, how: str) -> None:
     [
         ("walks", "environ"),
         ("walks", "getenv"),
+        ("linked", "a library"),
         ("foreign", "the stack"),
         ("foreign", "getenv"),
         ("static", "getenv"),
