@@ -33,8 +33,9 @@ typedef long looks_call(long a, long b, long c, long d, long e, long number);
 #define LOOKS_BEHIND 12u
 #endif
 
-/* GUARDS: that the process `inode` has a guard. */
-enum look_way { LOOKS = 0, READS_LINK = 1, LISTS = 2, OPENS = 3, GUARDS = 4 };
+/* GUARDS: that the process `inode` has a guard.  WANTS: that a variable was asked for; it has the
+ * value behind its name, unless it `failed`. */
+enum look_way { LOOKS = 0, READS_LINK = 1, LISTS = 2, OPENS = 3, GUARDS = 4, WANTS = 5 };
 
 /* A note: what was found, and its path behind it.  `size` is written last. */
 struct looks_note {

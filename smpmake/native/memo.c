@@ -286,66 +286,92 @@ static enum memo_why add_words(struct memo_question *q, struct sha256 *sum, enum
 
 /* ------------------------------------------------------------------ what it inherits */
 
-static const char *value_of(char *const *env, const char *name)
+const char *memo_value(char *const *env, const char *name, size_t size)
 {
-	size_t size = strlen(name);
 	for (; *env != NULL; env++)
-		if (strncmp(*env, name, size) == 0)
-			return *env + size;
+		if (strncmp(*env, name, size) == 0 && (*env)[size] == '=')
+			return *env + size + 1;
 	return NULL;
 }
 
-/* Names that say where and by whom a build was started; no compiler asks for them. */
-static int is_passing(const char *variable)
+static const char *value_of(char *const *env, const char *name)
 {
-	static const char *const begun[] = {OURS,
-	                                    "SMPMAKE_",
-	                                    "MAKEFLAGS=",
-	                                    "MFLAGS=",
-	                                    "MAKELEVEL=",
-	                                    "MAKEOVERRIDES=",
-	                                    "MAKE_TERMOUT=",
-	                                    "MAKE_TERMERR=",
-	                                    "_=",
-	                                    "SHLVL=",
-	                                    "OLDPWD=",
-	                                    "LD_PRELOAD=",
-	                                    "SSH_",
-	                                    "XDG_SESSION_",
-	                                    "XDG_RUNTIME_DIR=",
-	                                    "XDG_SEAT",
-	                                    "XDG_VTNR=",
-	                                    "DBUS_",
-	                                    "DISPLAY=",
-	                                    "WAYLAND_DISPLAY=",
-	                                    "XAUTHORITY=",
-	                                    "WINDOWID=",
-	                                    "GPG_",
-	                                    "HIST",
-	                                    "LESS",
-	                                    "LS_COLORS=",
-	                                    "PS1=",
-	                                    "MAIL=",
-	                                    "TERM_PROGRAM",
-	                                    "TERM_SESSION_ID=",
-	                                    "TMUX=",
-	                                    "TMUX_PANE=",
-	                                    "STY=",
-	                                    "INVOCATION_ID=",
-	                                    "JOURNAL_STREAM=",
-	                                    "SYSTEMD_",
-	                                    "VTE_VERSION=",
-	                                    "DESKTOP_",
-	                                    "SESSION_MANAGER=",
-	                                    "GITHUB_",
-	                                    "RUNNER_",
-	                                    "GITLAB_",
-	                                    "CI_",
-	                                    "BUILDKITE_",
-	                                    "JENKINS_",
-	                                    "HOSTNAME=",
-	                                    NULL};
-	return begins_as(variable, begun);
+	return memo_value(env, name, strlen(name));
+}
+
+void memo_hash_value(const char *value, unsigned char hash[SHA256_SIZE])
+{
+	struct sha256 sum;
+	sha256_begin(&sum);
+	sha256_add(&sum, value, strlen(value));
+	sha256_end(&sum, hash);
+}
+
+/* Whether a name is one of some, which may end in "*". */
+static int is_named(const char *name, size_t size, const char *const *names)
+{
+	for (; *names != NULL; names++) {
+		if (**names != *name)
+			continue;
+		size_t length = strlen(*names);
+		int is_begun = (*names)[length - 1] == '*';
+		if (is_begun ? size >= length - 1 && strncmp(name, *names, length - 1) == 0
+		             : size == length && strncmp(name, *names, length) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* What smpmake, make and shells set anew for each command.  A gcc looks into MAKEFLAGS for make's
+ * pipe, of which a result without -flto does not depend. */
+static int is_passing(const char *name, size_t size)
+{
+	static const char *const names[] = {
+	    OURS "*",    "SMPMAKE_*",     "MAKEFLAGS",    "MFLAGS",
+	    "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR",
+	    "_",         "SHLVL",         "OLDPWD",       "LD_PRELOAD",
+	    NULL};
+	return is_named(name, size, names);
+}
+
+/* Names that say where and by whom a build was started, and change from run to run.  They are only
+ * left out of the question with all variables, of whose programs nobody knows what they ask for: no
+ * compiler asks for these. */
+static int is_of_session(const char *name, size_t size)
+{
+	/* clang-format off */
+	static const char *const names[] = {
+	    "SSH_*", "XDG_SESSION_*", "XDG_RUNTIME_DIR", "DBUS_*", "DISPLAY", "XAUTHORITY",
+	    "WINDOWID", "TERM_SESSION_ID", "TMUX", "TMUX_PANE", "STY", "INVOCATION_ID",
+	    "JOURNAL_STREAM", "SYSTEMD_*", "SESSION_MANAGER", "GITHUB_*", "RUNNER_*", "GITLAB_*",
+	    "CI_*", "BUILDKITE_*", "JENKINS_*", "HOSTNAME", NULL};
+	/* clang-format on */
+	return is_named(name, size, names);
+}
+
+/* What is read without getenv(3), so that no guard hears of it: by the loader, by libc inside
+ * (`objdump -d libc.so.6` shows its own calls of getenv), and by the runtimes of compilers that
+ * were built with sanitizers.
+ *
+ * What compilers ask for is not here: CPATH, COMPILER_PATH, TERM and the like.  A program without
+ * a guard may read them unseen, and then all variables belong to the question. */
+static int is_read_unseen(const char *name, size_t size)
+{
+	/* clang-format off */
+	static const char *const names[] = {
+	    "LD_*", "GLIBC_TUNABLES", "MALLOC_*", "LC_*", "LANG", "LANGUAGE", "LOCPATH", "NLSPATH",
+	    "OUTPUT_CHARSET", "TZ", "TMPDIR", "PATH", "PWD", "HOME", "POSIXLY_CORRECT", "IFS",
+	    "MSGVERB", "SEV_LEVEL", "GETCONF_DIR", "GMON_*", "ARGP_HELP_FMT", "DATEMSK",
+	    "ASAN_OPTIONS", "HWASAN_OPTIONS", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS",
+	    "UBSAN_OPTIONS", NULL};
+	/* clang-format on */
+	return is_named(name, size, names);
+}
+
+int memo_is_no_fact(const char *name)
+{
+	size_t size = strlen(name);
+	return is_passing(name, size) || is_read_unseen(name, size);
 }
 
 /* Of two of a name one program takes the first and another the last. */
@@ -359,33 +385,41 @@ static int is_repeated(char *const *env, const char *variable)
 	return 0;
 }
 
-static enum memo_why add_variables(struct memo_question *q, struct sha256 *sum)
+static enum memo_why add_variables(struct memo_question *q, struct sha256 sums[MEMO_SCOPES])
 {
 	static const char *const refused[] = {
 	    "DEPENDENCIES_OUTPUT=", "SUNPRO_DEPENDENCIES=", "TZDIR=",   "LD_AUDIT=", "LD_DEBUG",
 	    "LD_PROFILE",           "LD_SHOW_AUXV",         "LD_TRACE", "TZ=:",      "TZ=/",
 	    "MALLOC_TRACE=",        "GCONV_PATH=",          NULL};
-	const char *preload = value_of(q->env, "LD_PRELOAD=");
-	const char *guard = value_of(q->env, OURS "GUARD=");
-	uint64_t total[SHA256_SIZE / 8], one[SHA256_SIZE / 8];
+	const char *preload = value_of(q->env, "LD_PRELOAD");
+	const char *guard = value_of(q->env, OURS "GUARD");
+	uint64_t total[MEMO_SCOPES][SHA256_SIZE / 8], one[SHA256_SIZE / 8];
 	/* What else is preloaded may answer for the system: clocks, owners. */
 	if (preload != NULL && *preload != '\0' && (guard == NULL || strcmp(preload, guard) != 0))
 		return MEMO_ENVIRONMENT;
 	memset(total, 0, sizeof total);
 	for (char *const *variable = q->env; *variable != NULL; variable++) {
 		struct sha256 each;
+		size_t size = strcspn(*variable, "=");
 		if (begins_as(*variable, refused) || is_repeated(q->env, *variable))
 			return MEMO_ENVIRONMENT;
-		if (is_passing(*variable))
+		if (is_passing(*variable, size))
 			continue;
 		/* Whatever their order is. */
 		sha256_begin(&each);
 		sha256_add(&each, *variable, strlen(*variable));
 		sha256_end(&each, (unsigned char *)one);
-		for (size_t i = 0; i < SHA256_SIZE / 8; i++)
-			total[i] += one[i];
+		for (size_t i = 0; i < SHA256_SIZE / 8; i++) {
+			if (is_read_unseen(*variable, size))
+				total[MEMO_SOME_VARIABLES][i] += one[i];
+			if (!is_of_session(*variable, size))
+				total[MEMO_ALL_VARIABLES][i] += one[i];
+		}
 	}
-	add(sum, total, sizeof total);
+	for (uint64_t scope = 0; scope < MEMO_SCOPES; scope++) {
+		add_number(&sums[scope], scope);
+		add(&sums[scope], total[scope], sizeof total[scope]);
+	}
 	return 0;
 }
 
@@ -466,7 +500,7 @@ static enum memo_why add_surroundings(struct sha256 *sum)
 enum memo_why memo_ask(struct memo_question *q, const char *program, char *const *argv,
                        char *const *env)
 {
-	struct sha256 sum;
+	struct sha256 sum, sums[MEMO_SCOPES];
 	enum family family = NO_FAMILY;
 	q->program = program;
 	q->argv = argv;
@@ -480,11 +514,15 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	if (why == 0)
 		why = add_words(q, &sum, family);
 	if (why == 0)
-		why = add_variables(q, &sum);
-	if (why == 0)
 		why = add_streams(q, &sum);
 	if (why == 0)
 		why = add_surroundings(&sum);
-	sha256_end(&sum, q->key);
+	for (int scope = 0; scope < MEMO_SCOPES; scope++)
+		sums[scope] = sum;
+	if (why == 0)
+		why = add_variables(q, sums);
+	for (int scope = 0; scope < MEMO_SCOPES; scope++)
+		sha256_end(&sums[scope], q->keys[scope]);
+	q->scope = MEMO_SOME_VARIABLES;
 	return why;
 }

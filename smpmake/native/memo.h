@@ -35,7 +35,7 @@
 #endif
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
-#define MEMO_FORMAT 2u
+#define MEMO_FORMAT 3u
 #define MEMO_MOST 8u            /* entries of a question */
 #define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
 #define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
@@ -76,7 +76,8 @@ enum memo_kind {
 	MEMO_IS_LINK = 4,    /* the other text: its target */
 	MEMO_IS_NO_LINK = 5, /* there, and no link */
 	MEMO_IS_DEVICE = 6,  /* `more`: its number */
-	MEMO_HAS_NAMES = 7   /* a folder, whose names have this hash */
+	MEMO_HAS_NAMES = 7,  /* a folder, whose names have this hash */
+	MEMO_IS_VARIABLE = 8 /* `more`: whether it is there, with a value of this hash */
 };
 
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
@@ -137,13 +138,19 @@ struct memo_named {
 	unsigned char hash[SHA256_SIZE];
 };
 
+/* Which variables belong to a question.  Of a command all of whose programs tell the tracer which
+ * they ask for, only those that programs see otherwise (memo.c); the rest are facts.  Of any other
+ * command all do. */
+enum memo_scope { MEMO_SOME_VARIABLES = 0, MEMO_ALL_VARIABLES = 1, MEMO_SCOPES = 2 };
+
 /* A command, and its question. */
 struct memo_question {
 	struct memo memo;
 	const char *program;
 	char *const *argv, *const *env;
-	unsigned char key[SHA256_SIZE];
-	int one_stream; /* stdout and stderr are one file */
+	unsigned char keys[MEMO_SCOPES][SHA256_SIZE];
+	enum memo_scope scope; /* of what was found or kept last */
+	int one_stream;        /* stdout and stderr are one file */
 	int terminals; /* a bit for each of stdout and stderr that is one (1 << fd), of this size */
 	struct winsize size;
 	int is_guarded; /* its files are written as the command would write them */
@@ -159,13 +166,18 @@ int memo_open(struct memo *memo, const char *told, const char *session);
 enum memo_why memo_ask(struct memo_question *q, const char *program, char *const *argv,
                        char *const *env);
 
+/* The value of a variable, or NULL; `size` is that of its name. */
+const char *memo_value(char *const *env, const char *name, size_t size);
+void memo_hash_value(const char *value, unsigned char hash[SHA256_SIZE]);
+/* Whether asking for a variable is no fact: it is in every question, or says nothing. */
+int memo_is_no_fact(const char *name);
+
 /* Whether a program's name is one of those whose results are remembered. */
 int memo_is_of_family(const char *program);
 
 /* The newest entry all of whose facts hold, or NULL and why.  `check`: that of the entry that is
  * meant, whatever of its facts holds; 0 for any. */
-const struct memo_entry *memo_find(const struct memo_question *q, uint64_t check,
-                                   enum memo_why *why);
+const struct memo_entry *memo_find(struct memo_question *q, uint64_t check, enum memo_why *why);
 
 /* Whether what lies in the place of an output is what lay there. */
 int memo_is_former(const struct memo_output *output, struct stat *info);
@@ -209,8 +221,10 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 /* ------------------------------------------------------------------ for memorun.c */
 
 /* What content has besides its hash. */
-#define MEMO_HAS_CLOCK 1u /* a text that asks the compiler for the date */
-#define MEMO_HAS_ONCE 2u  /* a text by which times of files matter */
+#define MEMO_HAS_CLOCK 1u     /* a text that asks the compiler for the date */
+#define MEMO_HAS_ONCE 2u      /* a text by which times of files matter */
+#define MEMO_HAS_ENVIRON 4u   /* a program or library that names the list of all variables */
+#define MEMO_HAS_LIBIBERTY 8u /* a program or library of gcc or binutils */
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);

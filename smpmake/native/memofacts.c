@@ -133,6 +133,17 @@ static int is_same_content(const struct memo_question *q, const struct memo_entr
 	       memcmp(hash, fact->hash, SHA256_SIZE) == 0;
 }
 
+static int is_same_variable(const struct memo_question *q, const struct memo_fact *fact)
+{
+	unsigned char hash[SHA256_SIZE];
+	const char *name = (const char *)(fact + 1);
+	const char *value = memo_value(q->env, name, strlen(name));
+	if (value == NULL || fact->more == 0)
+		return value == NULL && fact->more == 0;
+	memo_hash_value(value, hash);
+	return memcmp(hash, fact->hash, sizeof hash) == 0;
+}
+
 /* 0, or why it does not hold. */
 static enum memo_why doubt(const struct memo_question *q, const struct memo_entry *entry,
                            const struct memo_fact *fact, struct groups *groups)
@@ -143,6 +154,8 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 	char target[PATH_MAX];
 	unsigned char hash[SHA256_SIZE];
 	long size;
+	if (fact->kind == MEMO_IS_VARIABLE)
+		return is_same_variable(q, fact) ? 0 : MEMO_VARIABLE;
 	if (fact->kind == MEMO_IS_LINK || fact->kind == MEMO_IS_NO_LINK) {
 		size = guarded(SYS_readlinkat, AT_FDCWD, path, target, sizeof target);
 		if (fact->kind == MEMO_IS_NO_LINK)
@@ -220,19 +233,20 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 	return why;
 }
 
-const struct memo_entry *memo_find(const struct memo_question *q, uint64_t check,
-                                   enum memo_why *why)
+static const struct memo_entry *find_in(const struct memo_question *q, enum memo_scope scope,
+                                        uint64_t check, enum memo_why *why)
 {
 	char place[PATH_MAX];
 	size_t size;
 	*why = MEMO_UNKNOWN;
-	char *data = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size, 1);
+	char *data =
+	    memo_read(memo_place(&q->memo, 'q', q->keys[scope], place), MEMO_LARGEST, &size, 1);
 	if (data == NULL)
 		return NULL;
 	*why = MEMO_DAMAGED;
 	const struct memo_head *head = (const void *)data;
 	if (size < sizeof *head || head->magic != MEMO_MAGIC || head->format != MEMO_FORMAT ||
-	    memcmp(head->key, q->key, SHA256_SIZE) != 0)
+	    memcmp(head->key, q->keys[scope], SHA256_SIZE) != 0)
 		return NULL;
 	for (size_t at = sizeof *head; size - at >= sizeof(struct memo_entry);) {
 		const struct memo_entry *entry = (const void *)(data + at);
@@ -252,4 +266,18 @@ const struct memo_entry *memo_find(const struct memo_question *q, uint64_t check
 		at += entry->size;
 	}
 	return NULL;
+}
+
+const struct memo_entry *memo_find(struct memo_question *q, uint64_t check, enum memo_why *why)
+{
+	enum memo_why other;
+	q->scope = MEMO_SOME_VARIABLES;
+	const struct memo_entry *entry = find_in(q, q->scope, check, why);
+	if (entry != NULL)
+		return entry;
+	q->scope = MEMO_ALL_VARIABLES;
+	entry = find_in(q, q->scope, check, &other);
+	if (*why == MEMO_UNKNOWN)
+		*why = other;
+	return entry;
 }

@@ -236,6 +236,7 @@ static enum memo_why is_still(struct trace *trace, struct look *look, int failed
 	if (look->opened && has & MEMO_HAS_CLOCK)
 		return MEMO_CLOCK;
 	trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
+	trace->has_unseen |= trace_reads_unseen(look, has);
 	return 0;
 }
 
@@ -289,6 +290,16 @@ static enum memo_why doubt(struct trace *trace, struct look *look, int *near,
 	return *near ? is_still(trace, look, failed, &info, hash) : MEMO_DISTANT;
 }
 
+/* They come first: nothing is compared as quickly. */
+static void put_variables(struct making *making, const struct trace *trace, uint32_t *count)
+{
+	for (size_t i = 0; i < trace->look_count; i++)
+		if (trace->looks[i].kind == MEMO_IS_VARIABLE) {
+			put_fact(making, &trace->looks[i], 0, trace->looks[i].hash);
+			(*count)++;
+		}
+}
+
 static enum memo_why put_facts(struct making *making, struct trace *trace, uint32_t *count)
 {
 	enum memo_why why = 0;
@@ -302,8 +313,9 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 		struct look *look = &trace->looks[i];
 		unsigned char hash[SHA256_SIZE] = {0};
 		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER, near;
-		if (look->kind == 0 || is_of_temporary(trace, look->path) ||
-		    is_twice(trace, look) || is_only_replaced(trace, look))
+		if (look->kind == 0 || look->kind == MEMO_IS_VARIABLE ||
+		    is_of_temporary(trace, look->path) || is_twice(trace, look) ||
+		    is_only_replaced(trace, look))
 			continue;
 		if (is_other_name(trace, look)) {
 			why = MEMO_FORMER;
@@ -429,7 +441,8 @@ static void put_older(struct making *making, const struct memo_question *q)
 	char place[PATH_MAX];
 	size_t size = 0;
 	uint32_t kept = 1;
-	char *old = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, &size, 1);
+	char *old =
+	    memo_read(memo_place(&q->memo, 'q', q->keys[q->scope], place), MEMO_LARGEST, &size, 1);
 	struct memo_head head;
 	if (old == NULL || size < sizeof head)
 		return;
@@ -557,7 +570,7 @@ static void compare(const struct trace *trace, const struct memo_entry *known,
 enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
                                const struct memo_entry *known)
 {
-	const struct memo_question *q = trace->question;
+	struct memo_question *q = trace->question;
 	struct making making = {NULL, 0, 0};
 	char place[PATH_MAX];
 	uint32_t facts = 0, outputs = 0;
@@ -571,9 +584,9 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 		return MEMO_LARGE;
 	struct memo_head *head = more(&making, sizeof *head);
 	*head = (struct memo_head){.magic = MEMO_MAGIC, .format = MEMO_FORMAT};
-	memcpy(head->key, q->key, SHA256_SIZE);
 	more(&making, sizeof(struct memo_entry));
 	size_t first = making.size;
+	put_variables(&making, trace, &facts);
 	enum memo_why why = put_facts(&making, trace, &facts);
 	if (trace->has_once)
 		note_times(&making, first);
@@ -601,8 +614,11 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 		return MEMO_LARGE;
 	if (known != NULL)
 		compare(trace, known, entry);
+	q->scope =
+	    trace->has_unseen || trace->silent_count > 0 ? MEMO_ALL_VARIABLES : MEMO_SOME_VARIABLES;
+	memcpy(((struct memo_head *)(void *)making.data)->key, q->keys[q->scope], SHA256_SIZE);
 	put_older(&making, q);
-	if (memo_write(&q->memo, memo_place(&q->memo, 'q', q->key, place), making.data,
+	if (memo_write(&q->memo, memo_place(&q->memo, 'q', q->keys[q->scope], place), making.data,
 	               making.size) != 0)
 		return MEMO_LARGE;
 	memo_tell(&q->memo, "s\n", 2);

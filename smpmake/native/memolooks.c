@@ -26,7 +26,7 @@ void *trace_grown(void *items, size_t count, size_t *room, size_t size)
 	return items;
 }
 
-void trace_begin(struct trace *trace, const struct memo_question *question)
+void trace_begin(struct trace *trace, struct memo_question *question)
 {
 	memset(trace, 0, sizeof *trace);
 	trace->question = question;
@@ -291,6 +291,15 @@ static void look_at_folder_of(struct trace *trace, const char *path)
 		trace_spoil(trace, MEMO_ERROR);
 }
 
+/* Whether a file's content may read variables of which no guard hears.  Of a program only that of
+ * gcc and binutils is known: any other may take them from its stack, as main's third argument.  A
+ * library has nothing but names. */
+int trace_reads_unseen(const struct look *look, uint32_t has)
+{
+	return look->is_run ? !(has & MEMO_HAS_LIBIBERTY)
+	                    : look->opened && (has & MEMO_HAS_ENVIRON) != 0;
+}
+
 /* What has been looked at and is about to change: its content is known now or never. */
 static void hash_before(struct trace *trace, const char *path)
 {
@@ -308,6 +317,7 @@ static void hash_before(struct trace *trace, const char *path)
 		if (look->opened && has & MEMO_HAS_CLOCK)
 			trace_spoil(trace, MEMO_CLOCK);
 		trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
+		trace->has_unseen |= trace_reads_unseen(look, has);
 	}
 }
 

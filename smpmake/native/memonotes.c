@@ -103,6 +103,35 @@ static void take_guard(struct trace *trace, pid_t process)
 	trace->guarded = trace_grown(trace->guarded, trace->guarded_count, &trace->guarded_room,
 	                             sizeof *trace->guarded);
 	trace->guarded[trace->guarded_count++] = process;
+	for (size_t i = 0; i < trace->silent_count; i++)
+		if (trace->silent[i] == process)
+			trace->silent[i--] = trace->silent[--trace->silent_count];
+}
+
+/* A program was told the value of a variable, or that there is none.
+ *
+ * If that is what the command was started with, it is a fact.  It may also come from a part: gcc
+ * tells its parts COLLECT_GCC, COMPILER_PATH and more by their environment.  If it is another value
+ * it does come from a part, and is no fact: the part has made it of its words and of what it looked
+ * at, and those are noted.  What it was before does not matter then, unless a part has asked for it
+ * before it set it; that question is noted, too.  setenv(3) without replacing is such a question
+ * (guard/variables.c).  If it is the same by chance, there is a fact too many. */
+static void take_variable(struct trace *trace, const struct looks_note *note)
+{
+	const char *name = (const char *)(note + 1), *value = note->failed ? NULL : target_of(note);
+	const char *given = memo_value(trace->question->env, name, strlen(name));
+	int is_new;
+	if (*name == '\0' || strchr(name, '=') != NULL || memo_is_no_fact(name) ||
+	    (value == NULL) != (given == NULL) || (value != NULL && strcmp(value, given) != 0))
+		return;
+	struct look *look = trace_look(trace, name, WANTS, 0, &is_new);
+	if (look == NULL || !is_new)
+		return;
+	look->kind = MEMO_IS_VARIABLE;
+	look->is_exact = 1;
+	look->info.st_rdev = value != NULL;
+	if (value != NULL)
+		memo_hash_value(value, look->hash);
 }
 
 /* As trace_look_at and trace_look_at_link, of what somebody has seen. */
@@ -155,6 +184,8 @@ void trace_take_notes(struct trace *trace)
 			trace_spoil(trace, MEMO_KILLED);
 		else if (note->way == GUARDS)
 			take_guard(trace, (pid_t)note->inode);
+		else if (note->way == WANTS)
+			take_variable(trace, note);
 		else
 			take(trace, note);
 		trace->taken += size;

@@ -145,7 +145,7 @@ static int is_near(const struct memo_entry *entry)
 	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
 	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact)) {
 		char path[PATH_MAX];
-		if (fact->kind == MEMO_IS_DEVICE)
+		if (fact->kind == MEMO_IS_DEVICE || fact->kind == MEMO_IS_VARIABLE)
 			continue;
 		if (fact->path_size > sizeof path)
 			return 0;
@@ -193,7 +193,7 @@ struct making {
 static void begin(struct making *making, const struct memo_question *q)
 {
 	struct memo_head head = {.magic = MEMO_MAGIC, .format = MEMO_FORMAT};
-	memcpy(head.key, q->key, SHA256_SIZE);
+	memcpy(head.key, q->keys[q->scope], SHA256_SIZE);
 	making->data = must_alloc(MEMO_LARGEST);
 	memcpy(making->data, &head, sizeof head);
 	making->size = sizeof head;
@@ -229,13 +229,14 @@ static int is_of(const struct memo_question *q, const char *data, size_t size)
 		return 0;
 	memcpy(&head, data, sizeof head);
 	return head.magic == MEMO_MAGIC && head.format == MEMO_FORMAT &&
-	       memcmp(head.key, q->key, SHA256_SIZE) == 0;
+	       memcmp(head.key, q->keys[q->scope], SHA256_SIZE) == 0;
 }
 
 static char *stored(const struct memo_question *q, size_t *size)
 {
 	char place[PATH_MAX];
-	char *data = memo_read(memo_place(&q->memo, 'q', q->key, place), MEMO_LARGEST, size, 1);
+	char *data =
+	    memo_read(memo_place(&q->memo, 'q', q->keys[q->scope], place), MEMO_LARGEST, size, 1);
 	return is_of(q, data, *size) ? data : NULL;
 }
 
@@ -285,8 +286,8 @@ static int take_in(const struct memo_question *q, char *data, size_t size)
 	}
 	if (making.count == 0)
 		return -1;
-	return memo_write(&q->memo, memo_place(&q->memo, 'q', q->key, place), making.data,
-	                  making.size);
+	return memo_write(&q->memo, memo_place(&q->memo, 'q', q->keys[q->scope], place),
+	                  making.data, making.size);
 }
 
 /* ------------------------------------------------------------------ contents */
@@ -353,7 +354,7 @@ static int fetch(const struct memo_blob *blob, void *what)
 }
 
 /* An entry that holds, all of whose contents are here; NULL: there is none. */
-static const struct memo_entry *found_by(struct asking *asking, const struct memo_question *q,
+static const struct memo_entry *found_by(struct asking *asking, struct memo_question *q,
                                          enum memo_why *why)
 {
 	enum memo_why still;
@@ -363,19 +364,23 @@ static const struct memo_entry *found_by(struct asking *asking, const struct mem
 		return each_content(entry, fetch, asking) == 0 && asking->fetched > 0 ? entry
 		                                                                      : NULL;
 	}
-	uint64_t size = ask(asking, REMOTE_FIND, q->key, 0);
-	if (size == 0 || size > MEMO_LARGEST)
-		return NULL;
-	char *data = must_alloc(size);
-	if (get(asking->fd, data, size, asking->end_ms) != 0 || take_in(q, data, size) != 0)
-		return NULL;
-	entry = memo_find(q, 0, &still);
-	return entry != NULL && each_content(entry, fetch, asking) == 0 ? entry : NULL;
+	for (int scope = 0; scope < MEMO_SCOPES; scope++) {
+		uint64_t size = ask(asking, REMOTE_FIND, q->keys[scope], 0);
+		if (size == 0)
+			continue;
+		char *data = size <= MEMO_LARGEST ? must_alloc(size) : NULL;
+		if (data == NULL || get(asking->fd, data, size, asking->end_ms) != 0)
+			return NULL;
+		q->scope = (enum memo_scope)scope;
+		if (take_in(q, data, size) == 0 && (entry = memo_find(q, 0, &still)) != NULL)
+			return each_content(entry, fetch, asking) == 0 ? entry : NULL;
+	}
+	return NULL;
 }
 
 static struct asking others = {.fd = -1};
 
-const struct memo_entry *memo_find_others(const struct memo_question *q, enum memo_why *why)
+const struct memo_entry *memo_find_others(struct memo_question *q, enum memo_why *why)
 {
 	others.memo = &q->memo;
 	others.end_ms = clock_ms() + REMOTE_MS;
@@ -433,7 +438,7 @@ void memo_offer(const struct memo_question *q)
 	int fd = reach(&q->memo);
 	char *data = fd >= 0 ? stored(q, &size) : NULL;
 	if (data != NULL && (entry = next_entry(data, size, &at)) != NULL) {
-		memcpy(ask.hash, q->key, SHA256_SIZE);
+		memcpy(ask.hash, q->keys[q->scope], SHA256_SIZE);
 		note_alike(q, ask.alike);
 		ask.cpu_us = entry->cpu_us;
 		int is_shared = may_be_shared(q, entry);

@@ -21,7 +21,8 @@ enum remote_kind {
 	REMOTE_STORED = 4 /* a result is in the store now */
 };
 
-/* One connection has one FIND or none, then FETCHes and one USED; or one STORED. */
+/* One connection has a FIND for each of a question's keys at most, then FETCHes and one USED; or
+ * one STORED. */
 struct remote_ask {
 	uint32_t kind;
 	uint32_t contents; /* of a STORED: so many remote_content lie behind this */
@@ -45,7 +46,7 @@ struct remote_said {
 
 /* Where no entry of this machine holds: one of others that does, all of whose contents are here
  * now; NULL: there is none.  `why`: what was wrong with ours. */
-const struct memo_entry *memo_find_others(const struct memo_question *q, enum memo_why *why);
+const struct memo_entry *memo_find_others(struct memo_question *q, enum memo_why *why);
 
 /* What became of it: it was given back, or (NULL) was not.  `why` as above, where the session has
  * been told of that miss; else 0. */

@@ -213,7 +213,7 @@ static _Noreturn void end_as(int status)
 }
 
 /* The status, or -1 where others have no result either.  A shim has sent us: nothing is pending. */
-static int give_of_others(const struct memo_question *q)
+static int give_of_others(struct memo_question *q)
 {
 	char board[PATH_MAX];
 	enum memo_why why = 0;

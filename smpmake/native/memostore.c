@@ -207,6 +207,44 @@ static uint32_t words_in(const char *text, size_t size)
 	return has;
 }
 
+/* How a program or library may read variables of which no guard hears: by `environ`, or by the name
+ * of secure_getenv(3) from before glibc 2.17.
+ *
+ * libiberty is in all of gcc and binutils.  It only hands `environ` on to what it starts (and takes
+ * its address).  libc's own questions are known (memo.c), and our guard reads its own. */
+struct names {
+	int has_libiberty, is_known, is_unseen;
+};
+
+static int holds(const char *text, size_t size, const char *part, size_t length)
+{
+	return memmem(text, size, part, length) != NULL;
+}
+
+static void look_for_names(struct names *names, const char *text, size_t size)
+{
+	static const char all[] = "environ", one[] = "__secure_getenv";
+	static const char *const libiberty[] = {"bytes after a total of",
+	                                        "xmalloc_set_program_name"};
+	static const char *const known[] = {"GNU C Library", OURS};
+	names->is_unseen |=
+	    holds(text, size, all, sizeof all) || holds(text, size, one, sizeof one);
+	for (size_t i = 0; i < 2; i++) {
+		names->has_libiberty |= holds(text, size, libiberty[i], strlen(libiberty[i]));
+		names->is_known |= holds(text, size, known[i], strlen(known[i]));
+	}
+}
+
+/* By its head: one that is run or mapped to be run, and no object file. */
+static int is_runnable(const char *text, size_t size)
+{
+	uint16_t type = 0;
+	if (!is_at(text, size, "\177ELF") || size < 18)
+		return 0;
+	memcpy(&type, text + 16, sizeof type);
+	return type == 2 || type == 3; /* ET_EXEC, ET_DYN */
+}
+
 /* What is known of a stamp: a slot of s/table, which is no more than a shortcut. */
 struct known {
 	unsigned char boot[16];
@@ -248,9 +286,10 @@ static int table_of(const struct memo *memo)
 	return table;
 }
 
+/* Other versions have other uses for `has`. */
 static uint64_t sum_of(const struct known *known)
 {
-	return memo_sum(known, offsetof(struct known, sum));
+	return memo_sum(known, offsetof(struct known, sum)) + MEMO_FORMAT;
 }
 
 /* Looks a stamp up; -1 where it is unknown.  `at`: where it is to be written. */
@@ -280,23 +319,32 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 	struct sha256 sum;
 	size_t before = 0;
 	ssize_t got;
-	int is_text = 1;
+	int is_text = 1, is_program = 0;
+	struct names names = {0, 0, 0};
 	*has = 0;
 	sha256_begin(&sum);
 	while ((got = read(fd, room + before, CHUNK)) > 0) {
 		size_t all = before + (size_t)got;
 		sha256_add(&sum, room + before, (size_t)got);
 		if (before == 0)
+			is_program = is_runnable(room, (size_t)got);
+		if (before == 0)
 			is_text = memcmp(room, "\177ELF", got < 4 ? (size_t)got : 4) != 0 &&
 			          memcmp(room, "!<arch>", got < 7 ? (size_t)got : 7) != 0;
 		if (is_text)
 			*has |= words_in(room, all);
+		if (is_program)
+			look_for_names(&names, room, all);
 		size_t keep = all < BEFORE ? all : BEFORE;
 		for (size_t i = 0; i < keep; i++)
 			room[i] = room[all - keep + i];
 		before = keep;
 	}
 	sha256_end(&sum, hash);
+	if (names.has_libiberty)
+		*has |= MEMO_HAS_LIBIBERTY;
+	else if (names.is_unseen && !names.is_known)
+		*has |= MEMO_HAS_ENVIRON;
 	return got == 0 ? 0 : -1;
 }
 

@@ -109,6 +109,23 @@ static void note_move(struct trace *trace, const char *from, const char *to)
 	trace_alter(trace, to, 0, 0, 0);
 }
 
+/* Its guard, if it has one, tells us so before its program runs (memonotes.c).  What the program is
+ * shows when all has ended (memofile.c), but for what the command has made itself. */
+static void note_silent(struct trace *trace, pid_t process, const char *path)
+{
+	struct look *look = trace_find(trace, path, OPENS, 0);
+	if (look == NULL || look->kind != MEMO_IS_FILE || trace_altered(trace, path) != NULL)
+		trace->has_unseen = 1;
+	else
+		look->is_run = 1;
+	/* Nobody knows what a silent program before it has asked for. */
+	for (size_t i = 0; i < trace->silent_count; i++)
+		trace->has_unseen |= trace->silent[i] == process;
+	trace->silent = trace_grown(trace->silent, trace->silent_count, &trace->silent_room,
+	                            sizeof *trace->silent);
+	trace->silent[trace->silent_count++] = process;
+}
+
 /* The kernel opens a program's loader without a call. */
 static void note_program(struct trace *trace, pid_t process, const char *path)
 {
@@ -158,6 +175,7 @@ static void note_program(struct trace *trace, pid_t process, const char *path)
 	}
 	if (loader != NULL)
 		trace_look_at(trace, loader, 0, 1);
+	note_silent(trace, process, path);
 	for (size_t i = 0; i < trace->at_work_count; i++)
 		if (trace->at_work[i] == process)
 			return;

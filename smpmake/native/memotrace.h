@@ -27,6 +27,7 @@ struct look {
 	int opened;   /* its content may have been read */
 	int way;      /* how it was looked at */
 	int is_exact; /* this is what the command itself saw, by its guard's note */
+	int is_run;   /* a program, which was started */
 	int is_hashed;
 	unsigned char hash[SHA256_SIZE]; /* of what it was then: it is young, or was changed */
 	struct stat info;
@@ -43,11 +44,12 @@ struct altered {
 #define ASKING 16
 
 struct trace {
-	const struct memo_question *question;
+	struct memo_question *question;
 	int64_t began_ns;
 	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
 	enum memo_why why;   /* it is useless; 0: it is not */
 	int has_once;        /* it reads a file by which the times of all matter */
+	int has_unseen;      /* it may have read any variable unseen */
 	struct look *looks;
 	size_t look_count, look_room;
 	struct altered *altered;
@@ -67,6 +69,8 @@ struct trace {
 	} asking[ASKING];
 	pid_t *guarded; /* processes that have a guard, by its own word */
 	size_t guarded_count, guarded_room;
+	pid_t *silent; /* processes whose program has not (yet) said that it has a guard */
+	size_t silent_count, silent_room;
 	struct looks *notes; /* what guards note, or NULL */
 	uint64_t taken;      /* bytes of that which are in here */
 	char place[64];      /* where guards find it */
@@ -74,7 +78,7 @@ struct trace {
 
 /* In the process that becomes the command: from here on its calls wait.  The listener, or -1. */
 int trace_me(void);
-void trace_begin(struct trace *trace, const struct memo_question *question);
+void trace_begin(struct trace *trace, struct memo_question *question);
 /* Makes what guards share with us (looks.h); without it all calls wait. */
 void trace_share(struct trace *trace);
 /* Takes over what they have noted so far. */
@@ -104,6 +108,7 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 void trace_look_at_link(struct trace *trace, const char *path);
 /* `keeps`: what is there may stay, or be read; else what is opened is cut to nothing. */
 void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new);
+int trace_reads_unseen(const struct look *look, uint32_t has);
 /* The last look was none of the command's. */
 void trace_drop_look(struct trace *trace);
 /* Whether a guard needs a path, and the command does not. */

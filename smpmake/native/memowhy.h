@@ -25,6 +25,7 @@ enum memo_why {
 	MEMO_DAMAGED = 21,  /* the entry is damaged */
 	MEMO_UNDO = 22,     /* what it replaces could not be kept for an undoing */
 	MEMO_BAD_NEWS = 23, /* it would end the build: it is run, to be sure */
+	MEMO_VARIABLE = 24, /* a variable that it asked for is another */
 	/* It ran and its result is not to be kept. */
 	MEMO_UNTRACED = 32,     /* the system allows no tracing */
 	MEMO_CALL = 33,         /* it made a system call that cannot be followed */

@@ -53,6 +53,7 @@ SENTENCES: Final = {
     layout.MEMO_DAMAGED: "the entry was damaged",
     layout.MEMO_UNDO: "smpmake could not put its files in place",
     layout.MEMO_BAD_NEWS: "it failed the last time: smpmake runs it again before it says so",
+    layout.MEMO_VARIABLE: "a variable that it asks for has changed",
     layout.MEMO_UNTRACED: "the system does not let smpmake trace it",
     layout.MEMO_CALL: "it made a system call that smpmake does not follow",
     layout.MEMO_ERROR: "it could not look at a file, though the file may be there",

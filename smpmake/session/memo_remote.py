@@ -265,12 +265,14 @@ class Remote:
 
         spent = 0.0
         received = server.received
+        is_asked = False
         while ask.kind in (layout.REMOTE_FIND, layout.REMOTE_FETCH):
             is_find = ask.kind == layout.REMOTE_FIND
             began = self._waiting[id(server)] = time.monotonic()
             try:
                 if is_find:
-                    self._add("asked", 1)
+                    self._add("asked", not is_asked)  # a question has two keys
+                    is_asked = True
                     found = server.entries(ask.hash)
                 else:
                     found = server.content(Digest(ask.hash, ask.size))

@@ -172,7 +172,7 @@ _NAMED = {
     **dict.fromkeys(("to", "name", "value"), '"q"'),
     **dict.fromkeys(("flags", "tail", "complain", "filter", "compare", "attributes"), "0"),
     **dict.fromkeys(("user", "group", "effective", "saved", "status", "kind", "address"), "0"),
-    **dict.fromkeys(("space", "id"), "0"),
+    **dict.fromkeys(("space", "id", "replace"), "0"),
     **dict.fromkeys(("pid", "pidfd"), "room"),
     **dict.fromkeys(("option", "seconds", "first", "others", "which", "timer", "before"), "0"),
     **dict.fromkeys(("what", "type", "data"), '"p"'),

@@ -228,14 +228,17 @@ int main(int argc, char **argv)
 """
 
 
-def test_a_variable_that_is_there_twice(remembered: Remembered) -> None:
+@pytest.mark.parametrize("guarded", [True, False])
+def test_a_variable_that_is_there_twice(tmp_path: Path, *, guarded: bool) -> None:
     """No shell makes such an environment."""
+    remembered = Remembered(tmp_path, guarded=guarded)
     (remembered.folder / "conftest.c").write_text(MAIN)
     (remembered.folder / "twice.c").write_text(TWICE)
     remembered.run("gcc", "-o", "twice", "twice.c", through_shims=False)
     settle(remembered.folder)
     for _ in range(2):
         assert remembered.run("./twice", *COMPILE).status == 0
+    remembered.close()
     assert remembered.told.misses == {layout.MEMO_ENVIRONMENT: 2}
 
 

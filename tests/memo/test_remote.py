@@ -23,7 +23,16 @@ from smpmake.session import memo, memo_http, memo_remote
 from smpmake.session.action_result import Digest, entries_of, message
 from smpmake.session.memo_remote import Exchanged, Remote
 from tests.support import needs
-from tests.support.remembered import BOOT, STATUS, SUM, Ran, Remembered, settle, total
+from tests.support.remembered import (
+    BOOT,
+    NEEDS_A_GUARD,
+    STATUS,
+    SUM,
+    Ran,
+    Remembered,
+    settle,
+    total,
+)
 from tests.support.results_server import Reply, ResultsServer
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
@@ -42,12 +51,17 @@ class Machines:
         self.folder.mkdir()
 
     def session(
-        self, machine: str, url: str = "", *, pushes: bool = False
+        self,
+        machine: str,
+        url: str = "",
+        *,
+        pushes: bool = False,
+        guarded: bool = NEEDS_A_GUARD,
     ) -> tuple[Remembered, Remote]:
         """A session of one; its store stays."""
         self._count += 1
         store = self._root / machine
-        one = Remembered(self._root / f"s{self._count}", store)
+        one = Remembered(self._root / f"s{self._count}", store, guarded=guarded)
         one.folder = self.folder
         remote = Remote(url or self.server.url, one.session, store, pushes=pushes)
         self._opened.callback(one.close)
@@ -93,17 +107,33 @@ def test_another_machine_has_the_result(machines: Machines) -> None:
     assert (exchanged.asked, exchanged.errors) == (1, 0)
 
 
-def test_another_run_of_a_ci_asks_the_same(machines: Machines) -> None:
+@pytest.mark.parametrize("guarded", [True, False])
+def test_another_run_of_a_ci_asks_the_same(machines: Machines, *, guarded: bool) -> None:
     """Its variables say which run it is, and on which machine."""
     (machines.folder / "conftest.c").write_text("int a;\n")
     settle(machines.folder)
-    one, remote = machines.session("first", pushes=True)
+    one, remote = machines.session("first", pushes=True, guarded=guarded or NEEDS_A_GUARD)
     one.run(*COMPILE, env={"GITHUB_RUN_ID": "1", "CI_JOB_ID": "2", "HOSTNAME": "a"})
     remote.close()
     (machines.folder / "conftest.o").unlink()
-    one, _ = machines.session("second")
+    one, _ = machines.session("second", guarded=guarded or NEEDS_A_GUARD)
     one.run(*COMPILE, env={"GITHUB_RUN_ID": "3", "HOSTNAME": "b"})
     assert one.told.remote == 1
+
+
+def test_values_of_variables_are_shared_by_their_hashes(machines: Machines) -> None:
+    (machines.folder / "conftest.c").write_text("int a;\n")
+    settle(machines.folder)
+    for value, machine, remote in (("a-secret", "1", 0), ("a-secret", "2", 1), ("other", "3", 0)):
+        (machines.folder / "conftest.o").unlink(missing_ok=True)
+        one, talks = machines.session(machine, pushes=True, guarded=True)
+        env = {"TERM": value, "BUILD_ID": machine}
+        assert one.run(*COMPILE, env=env) == OK
+        assert talks.close().asked == 1
+        assert one.told.remote == remote
+    held = b"".join(machines.server.held.values())
+    assert b"TERM" in held
+    assert b"a-secret" not in held
 
 
 def test_the_same_smpmake_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

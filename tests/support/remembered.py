@@ -200,8 +200,9 @@ def forget_facts(entry: Path) -> None:
     forge(entry, FACTS, bytes(4))
 
 
-#: A kind of fact (enum memo_kind).
+#: Kinds of facts (enum memo_kind).
 IS_ABSENT: Final = 1
+IS_VARIABLE: Final = 8
 
 
 class Fact(NamedTuple):

@@ -87,11 +87,14 @@ static uint64_t sum_of(const char *text, size_t size)
 
 /* Whether a note that was written here says the same. */
 static int is_said(const struct looks *looks, uint32_t place, const struct looks_note *note,
-                   const char *path, size_t length)
+                   const char *path, size_t length, const char *target, size_t target_size)
 {
 	const struct looks_note *said = (const void *)(looks->notes + place - 1);
+	const char *text = (const char *)(said + 1);
 	return place != 0 && memcmp(SAID(said), SAID(note), SAID_SIZE) == 0 &&
-	       strncmp((const char *)(said + 1), path, length) == 0;
+	       strncmp(text, path, length) == 0 &&
+	       strncmp(text + length, target, target_size) == 0 &&
+	       text[length + target_size] == '\0';
 }
 
 static void end(const struct looks_note *note, const char *path, const char *target,
@@ -104,8 +107,8 @@ static void end(const struct looks_note *note, const char *path, const char *tar
 		return;
 	uint64_t sum = sum_of(path, length) + note->way + note->nofollow * 2u;
 	uint32_t *place = &looks->places[sum % LOOKS_PLACES];
-	if (target_size == 0 && note->way != GUARDS &&
-	    is_said(looks, __atomic_load_n(place, __ATOMIC_ACQUIRE), note, path, length))
+	if (note->way != GUARDS && is_said(looks, __atomic_load_n(place, __ATOMIC_ACQUIRE), note,
+	                                   path, length, target, target_size))
 		return;
 	uint64_t at = __atomic_fetch_add(&looks->used, size, __ATOMIC_RELAXED);
 	if (at + size > LOOKS_ROOM) {
@@ -126,6 +129,13 @@ static void note_guard(void)
 {
 	const struct looks_note note = {.way = GUARDS, .inode = (uint64_t)kernel(SYS_getpid)};
 	end(&note, "", "", 0);
+}
+
+void looks_ask(const char *name, const char *value)
+{
+	const struct looks_note note = {.way = WANTS, .failed = value == NULL ? ENOENT : 0};
+	if (guard.looks != NULL && name != NULL)
+		end(&note, name, value != NULL ? value : "", value != NULL ? strlen(value) : 0);
 }
 
 void looks_begin(const char *place)

@@ -29,6 +29,10 @@ static inline void looks_draw(void)
 		__atomic_store_n(&guard.looks->random, 1, __ATOMIC_RELAXED);
 }
 
+/* The program has asked for a variable, and has been told that value, or NULL.  The tracer cannot
+ * see that by itself: what there is no room for makes the trace useless. */
+void looks_ask(const char *name, const char *value);
+
 /* What the tracer need not know: calls about the session's own files. */
 #define kernel_unseen(...) UNSEEN_CALL(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define UNSEEN_CALL(number, a, b, c, d, e, ...)                                                    \
