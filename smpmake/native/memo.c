@@ -407,18 +407,24 @@ static int is_one_stream(const struct stat *out, const struct stat *err)
 	return kernel(SYS_fcntl, 1, F_GETFL) & kernel(SYS_fcntl, 2, F_GETFL) & O_APPEND ? 1 : -1;
 }
 
-/* On a terminal messages have colours, and are cut: its size counts, and TERM does. */
+/* On a terminal messages have colours, and are cut: its size counts, and TERM does.  gcc asks
+ * standard input how wide its texts may be. */
 static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
 {
 	struct stat info[3];
 	for (int fd = 0; fd < 3; fd++) {
 		if (kernel(SYS_fstat, fd, &info[fd]) != 0)
 			return MEMO_STREAMS;
-		if (fd > 0 && S_ISCHR(info[fd].st_mode) && !is_null(&info[fd])) {
-			if (kernel(SYS_ioctl, fd, TIOCGWINSZ, &q->size) != 0)
+		if (S_ISCHR(info[fd].st_mode) && !is_null(&info[fd])) {
+			struct winsize size = {0, 0, 0, 0};
+			int is_terminal = kernel(SYS_ioctl, fd, TIOCGWINSZ, &size) == 0;
+			if (fd > 0 && !is_terminal)
 				return MEMO_TERMINAL;
-			q->terminals |= 1 << fd;
-			add(sum, &q->size, sizeof q->size);
+			if (fd > 0) {
+				q->terminals |= 1 << fd;
+				q->size = size;
+			}
+			add(sum, &size, sizeof size);
 		}
 		if (fd > 0 && memo_is_deserted(fd))
 			return MEMO_STREAMS;
