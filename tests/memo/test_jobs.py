@@ -313,6 +313,16 @@ def test_under_chaos(warm: Space, seed: int) -> None:
     assert "--memo=check" not in ended.err, ended.err
 
 
+def test_a_stream_that_is_closed(space: Space) -> None:
+    """No file of smpmake's gets its number: the compiler fails, as it does by itself."""
+    files = {"a.c": "int a;\n", "do": "gcc -E a.c >&-; echo $? > status\n"}
+    for _ in range(2):
+        space.clear()
+        space.expect_same(files, ["sh", "do"], "--memo=on")
+        assert (space.folder / "status").read_text() == "1\n"
+        assert counts(space)["misses"] == {str(layout.MEMO_STREAMS): 1}
+
+
 # ---------------------------------------------------------------------- on a terminal
 
 
