@@ -441,18 +441,24 @@ static int is_one_stream(const struct stat *out, const struct stat *err)
 	return kernel(SYS_fcntl, 1, F_GETFL) & kernel(SYS_fcntl, 2, F_GETFL) & O_APPEND ? 1 : -1;
 }
 
-/* On a terminal messages have colours, and are cut: its size counts, and TERM does. */
+/* On a terminal messages have colours, and are cut: its size counts, and TERM does.  gcc asks
+ * standard input how wide its texts may be. */
 static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
 {
 	struct stat info[3];
 	for (int fd = 0; fd < 3; fd++) {
 		if (kernel(SYS_fstat, fd, &info[fd]) != 0)
 			return MEMO_STREAMS;
-		if (fd > 0 && S_ISCHR(info[fd].st_mode) && !is_null(&info[fd])) {
-			if (kernel(SYS_ioctl, fd, TIOCGWINSZ, &q->size) != 0)
+		if (S_ISCHR(info[fd].st_mode) && !is_null(&info[fd])) {
+			struct winsize size = {0, 0, 0, 0};
+			int is_terminal = kernel(SYS_ioctl, fd, TIOCGWINSZ, &size) == 0;
+			if (fd > 0 && !is_terminal)
 				return MEMO_TERMINAL;
-			q->terminals |= 1 << fd;
-			add(sum, &q->size, sizeof q->size);
+			if (fd > 0) {
+				q->terminals |= 1 << fd;
+				q->size = size;
+			}
+			add(sum, &size, sizeof size);
 		}
 		if (fd > 0 && memo_is_deserted(fd))
 			return MEMO_STREAMS;
@@ -497,6 +503,16 @@ static enum memo_why add_surroundings(struct sha256 *sum)
 
 /* ------------------------------------------------------------------ all of it */
 
+/* Of a closed one a file of ours would take the number, and what the command prints. */
+static int has_streams(void)
+{
+	struct stat info;
+	for (int fd = 0; fd < 3; fd++)
+		if (kernel(SYS_fstat, fd, &info) != 0)
+			return 0;
+	return 1;
+}
+
 enum memo_why memo_ask(struct memo_question *q, const char *program, char *const *argv,
                        char *const *env)
 {
@@ -510,7 +526,7 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	sha256_begin(&sum);
 	add_number(&sum, MEMO_FORMAT);
 	add(&sum, q->memo.build, q->memo.build_size);
-	enum memo_why why = add_program(q, &sum, &family);
+	enum memo_why why = has_streams() ? add_program(q, &sum, &family) : MEMO_STREAMS;
 	if (why == 0)
 		why = add_words(q, &sum, family);
 	if (why == 0)

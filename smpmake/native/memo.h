@@ -106,10 +106,11 @@ struct memo_blob {
 	unsigned char hash[SHA256_SIZE];
 };
 
-#define MEMO_WAS_THERE 1u /* a regular file of mode `former` and our own */
-#define MEMO_REMOVED 2u   /* there is none afterwards */
-#define MEMO_IN_PLACE 4u  /* that file itself, of one name, was cut to nothing and written to */
-#define MEMO_IS_INPUT 8u  /* what lay there is among the facts */
+#define MEMO_WAS_THERE 1u  /* a regular file of mode `former` and our own */
+#define MEMO_REMOVED 2u    /* there is none afterwards */
+#define MEMO_IN_PLACE 4u   /* that file itself, of one name, was cut to nothing and written to */
+#define MEMO_IS_INPUT 8u   /* what lay there is among the facts */
+#define MEMO_WAS_EMPTY 16u /* binutils write over an empty file, and replace any other */
 
 /* An output: this, the path, its blob unless it was removed.  The blobs of stdout and stderr
  * come behind all outputs. */

@@ -203,6 +203,7 @@ int memo_is_former(const struct memo_output *output, struct stat *info)
 		return errno == ENOENT && !(output->flags & MEMO_WAS_THERE);
 	return output->flags & MEMO_WAS_THERE && S_ISREG(info->st_mode) &&
 	       info->st_mode == output->former &&
+	       (info->st_size == 0) == ((output->flags & MEMO_WAS_EMPTY) != 0) &&
 	       (info->st_nlink == 1 || !(output->flags & MEMO_IN_PLACE)) &&
 	       info->st_uid == (uid_t)kernel(SYS_geteuid) &&
 	       info->st_gid == (gid_t)kernel(SYS_getegid);

@@ -369,6 +369,8 @@ static uint32_t flags_of(const struct trace *trace, const struct altered *one,
                          const struct stat *now)
 {
 	uint32_t flags = one->was_there ? MEMO_WAS_THERE : 0;
+	if (one->was_there && one->before.st_size == 0)
+		flags |= MEMO_WAS_EMPTY;
 	if (now == NULL)
 		flags |= MEMO_REMOVED;
 	else if (one->was_there && one->is_cut && one->before.st_ino == now->st_ino &&
@@ -416,6 +418,9 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		(*count)++;
 		if (!is_there)
 			continue;
+		/* Who reads a file and puts another in its place does that by its names. */
+		if ((output->flags & (MEMO_IS_INPUT | MEMO_IN_PLACE)) == MEMO_IS_INPUT)
+			return MEMO_FORMER;
 		if (ends_in(one->path, ".gch") || ends_in(one->path, ".pch"))
 			return MEMO_WORDS; /* they know the process that made them */
 		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);

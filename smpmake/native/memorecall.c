@@ -61,18 +61,40 @@ static void open_inputs(const struct memo_entry *entry)
 
 /* ------------------------------------------------------------------ its files */
 
+/* A folder's list gives new files another mode than the umask. */
+static int is_in_listed(const char *path)
+{
+	char folder[PATH_MAX] = ".";
+	const char *slash = strrchr(path, '/');
+	size_t size = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+	if (size >= sizeof folder)
+		return 1;
+	memcpy(folder, path, size);
+	folder[size > 0 ? size : 1] = '\0';
+	return memo_has_list(folder);
+}
+
 static int write_output(const char *path, const struct memo_output *output, const char *bytes,
                         uint64_t size)
 {
 	int is_cut = (output->flags & MEMO_IN_PLACE) != 0;
+	/* What the command reads itself stays as it is until there is room for what comes. */
+	int is_kept = is_cut && output->flags & MEMO_IS_INPUT;
 	struct stat info;
 	if (output->flags & MEMO_WAS_THERE && !is_cut && unlink(path) != 0)
 		return -1;
-	int fd = open(path, O_WRONLY | O_CLOEXEC | (is_cut ? O_TRUNC : O_CREAT | O_EXCL),
+	int fd = open(path,
+	              O_WRONLY | O_CLOEXEC |
+	                  (is_kept  ? 0
+	                   : is_cut ? O_TRUNC
+	                            : O_CREAT | O_EXCL),
 	              output->mode & 07777);
 	if (fd < 0)
 		return -1;
-	int failed = write_all(fd, bytes, size) != 0 || fstat(fd, &info) != 0;
+	int failed =
+	    (is_kept && size > 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) != 0) ||
+	    write_all(fd, bytes, size) != 0 || (is_kept && ftruncate(fd, (off_t)size) != 0) ||
+	    fstat(fd, &info) != 0;
 	if (!failed && info.st_mode != output->mode)
 		failed = fchmod(fd, output->mode & 07777) != 0 || fstat(fd, &info) != 0 ||
 		         info.st_mode != output->mode;
@@ -92,7 +114,8 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
 		bytes[i] =
 		    output->flags & MEMO_REMOVED ? "" : memo_bytes(&q->memo, memo_blob_of(output));
-		if (bytes[i] == NULL || !memo_is_former(output, &info))
+		if (bytes[i] == NULL || !memo_is_former(output, &info) ||
+		    is_in_listed((const char *)(output + 1)))
 			return -1;
 	}
 	output = memo_outputs(entry);

@@ -24,7 +24,7 @@ struct listed {
 };
 
 #define CHUNK 65536u
-#define BEFORE 32u /* bytes of the chunk before, so that a word on the border is found */
+#define BEFORE 512u /* bytes of the chunk before, so that words on the border are found */
 #define BUCKETS 4096u
 #define SLOTS 4u /* of a bucket */
 #define DAY (INT64_C(86400) * 1000000000)
@@ -179,12 +179,39 @@ static int is_blank(char c)
 	       c == '\r' || c == '(' || c == 'L' || c == '"';
 }
 
-/* "#pragma once", _Pragma("once") and "#import", with whatever blanks they have. */
+/* Before blanks and comments, as far as they can be seen. */
+static const char *before_blanks(const char *begin, const char *at)
+{
+	for (;;) {
+		while (at > begin && is_blank(at[-1]))
+			at--;
+		if (at - begin < 4 || memcmp(at - 2, "*/", 2) != 0)
+			return at;
+		for (at -= 3; at > begin && memcmp(at - 1, "/*", 2) != 0;)
+			at--;
+		if (at > begin)
+			at--;
+	}
+}
+
+static int is_on_line(const char *begin, const char *at, const char *word)
+{
+	size_t length = strlen(word), before = (size_t)(at - begin);
+	before = before < BEFORE ? before : BEFORE;
+	const char *line = memrchr(at - before, '\n', before);
+	line = line != NULL ? line + 1 : at - before;
+	for (; line + length <= at; line++)
+		if (memcmp(line, word, length) == 0)
+			return 1;
+	return 0;
+}
+
+/* "#pragma once", _Pragma("once"), _Pragma(STRING(once)) and "#import", with whatever blanks and
+ * comments they have. */
 static int is_behind(const char *begin, const char *at, const char *word)
 {
 	size_t length = strlen(word);
-	while (at > begin && is_blank(at[-1]))
-		at--;
+	at = before_blanks(begin, at);
 	return (size_t)(at - begin) >= length && memcmp(at - length, word, length) == 0;
 }
 
@@ -199,7 +226,7 @@ static uint32_t words_in(const char *text, size_t size)
 		     is_at(text, left, "__TIMESTAMP__")))
 			has |= MEMO_HAS_CLOCK;
 		if ((*text == 'o' && is_at(text, left, "once") &&
-		     is_behind(begin, text, "ragma")) ||
+		     (is_behind(begin, text, "ragma") || is_on_line(begin, text, "ragma"))) ||
 		    (*text == 'i' && is_at(text, left, "import") &&
 		     (is_behind(begin, text, "#") || is_behind(begin, text, "%:"))))
 			has |= MEMO_HAS_ONCE;

@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -177,6 +178,9 @@ int main(int argc, char **argv) { return write(2, "ours\\n", 5) + execv("/usr/bi
 """
 TWO: Final = '#include "a/x.h"\n#include "b/x.h"\n'
 PRAGMA: Final = "#pragma \tonce\nint x = 1;\n"
+COMMENTED: Final = "#pragma /* a\n * comment */ once\nint x = 1;\n"
+STRING: Final = "#define S(x) #x\n_Pragma(S(once))\nint x = 1;\n"
+IMPORTS: Final = '#/**/import "a/x.h"\n#include "b/x.h"\n'
 OPERATOR: Final = '_Pragma("once")\nint x = 1;\n'
 ONCE: Final = "#pragma once\nint x(void) { return 1; }\n"
 FILE, APPEARED, FOLDER = layout.MEMO_FILE, layout.MEMO_APPEARED, layout.MEMO_FOLDER
@@ -301,6 +305,24 @@ CASES: Final = {
         (FILE,),
         prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
     ),
+    "two headers, once behind a comment": Case(
+        {"conftest.c": TWO, "a/x.h": COMMENTED, "b/x.h": COMMENTED},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    "two headers, once by a string": Case(
+        {"conftest.c": TWO, "a/x.h": STRING, "b/x.h": STRING},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    "two headers, once by who includes them, behind a comment": Case(
+        {"conftest.c": IMPORTS, "a/x.h": "int x = 1;\n", "b/x.h": "int x = 1;\n"},
+        dated("b/x.h", 1),
+        (FILE,),
+        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
     "two headers, once by who includes them": Case(
         {"conftest.c": '#import "a/x.h"\n#include "b/x.h"\n', "a/x.h": "int x = 1;\n"}
         | {"b/x.h": "int x = 1;\n"},
@@ -310,6 +332,9 @@ CASES: Final = {
     ),
     "the folder of an output gets a list of rights": Case(X, listed, (layout.MEMO_UNDO,)),
     "an output has another mode": Case(X, lambda f: (f / "conftest.o").chmod(0o444), (OUTPUT,)),
+    "an output is empty": Case(
+        X, both(lambda f: (f / "conftest.o").unlink(), write("conftest.o", "")), (OUTPUT,)
+    ),
     "an output is a link": Case(
         X, both(write("target", ""), relink("conftest.o", "target")), (OUTPUT,)
     ),
@@ -432,3 +457,21 @@ def test_a_header_is_changed_through_a_mapping(remembered: Remembered, name: str
     shutil.rmtree(headers)
     assert made[0] == made[1] != made[2]
     assert remembered.told.hits == 1, remembered.told
+
+
+def test_the_width_of_a_terminal_at_standard_input(remembered: Remembered) -> None:
+    """gcc asks standard input how wide its lists of options may be, wherever they go."""
+    answers = []
+    remembered.plain.pop("COLUMNS", None)
+    for through_shims in (False, True):
+        for columns in (40, 120):
+            master, slave = os.openpty()
+            termios.tcsetwinsize(slave, (24, columns))
+            answers.append(
+                remembered.run("gcc", "--help=common", stdin=slave, through_shims=through_shims)
+            )
+            os.close(slave)
+            os.close(master)
+    assert answers[0] != answers[1]
+    assert answers[2:] == answers[:2]
+    assert remembered.told.stored == 2

@@ -9,6 +9,7 @@ import pytest
 
 from smpmake.protocol import layout
 from tests.builds.test_colours import WARNS, on_terminal
+from tests.memo.test_changes import listed
 from tests.support.held import Held
 from tests.support.remembered import counts, settle
 from tests.support.space import SMPMAKE, Ended, Space
@@ -198,6 +199,8 @@ OLDER = {
     "one of two names": ("echo old > a.o; ln a.o other", 1),
     "a link": ("echo old > other; ln -s other a.o", 0),
     "its own source": ("ln a.c a.o", 0),
+    "an empty file": (": > a.o", 0),
+    "an empty file of two names": (": > a.o; ln a.o other", 0),
     "none": ("rm -f a.o", 0),
 }
 
@@ -213,6 +216,31 @@ def test_what_lay_in_the_place_of_an_object(space: Space, name: str) -> None:
     space.clear()
     space.write({**files, "before": how})
     build(space, hits=hits)
+
+
+def test_an_empty_file_keeps_its_mode(space: Space) -> None:
+    """The assembler writes over an empty file; any other goes, and its mode with it."""
+    files = {"a.c": "int a;\n", "Makefile": "all:\n\tsh ./before\n\tgcc -c a.c\n"}
+    modes = []
+    for older in (": > a.o", "echo older > a.o"):
+        space.clear()
+        space.write({**files, "before": f"{older}; chmod 755 a.o"})
+        build(space, hits=0)
+        modes.append((space.folder / "a.o").stat().st_mode & 0o777)
+    assert modes == [0o755, 0o644]
+
+
+def test_the_folder_gets_a_list_of_rights(space: Space) -> None:
+    """By that new files get their mode, and not by the umask."""
+    space.write({"a.c": "int a;\n", "Makefile": "all:\n\tgcc -c a.c\n"})
+    settle(space.folder)
+    assert space.smpmake("--memo=on", "make").status == 0
+    listed(space.folder)
+    for command in (("make",), (SMPMAKE, "--memo=on", "make")):
+        (space.folder / "a.o").unlink()
+        space.ok(*command)
+        assert (space.folder / "a.o").stat().st_mode & 0o777 == 0o660
+    assert counts(space)["misses"] == {str(layout.MEMO_UNDO): 1}
 
 
 def test_a_file_that_the_compiler_writes_to_stays_itself(space: Space) -> None:
@@ -283,6 +311,16 @@ def test_under_chaos(warm: Space, seed: int) -> None:
     build(warm, "--chaos", str(seed), "-j3", hits=2)
     ended = warm.smpmake("--memo=check", "--chaos", str(seed), "-j3", "make", "-B")
     assert "--memo=check" not in ended.err, ended.err
+
+
+def test_a_stream_that_is_closed(space: Space) -> None:
+    """No file of smpmake's gets its number: the compiler fails, as it does by itself."""
+    files = {"a.c": "int a;\n", "do": "gcc -E a.c >&-; echo $? > status\n"}
+    for _ in range(2):
+        space.clear()
+        space.expect_same(files, ["sh", "do"], "--memo=on")
+        assert (space.folder / "status").read_text() == "1\n"
+        assert counts(space)["misses"] == {str(layout.MEMO_STREAMS): 1}
 
 
 # ---------------------------------------------------------------------- on a terminal

@@ -115,6 +115,12 @@ CASES: Final = {
         layout.MEMO_WORDS,
         True,
     ),
+    "a closed standard output": Case(
+        {"conftest.c": MAIN},
+        ("sh", "-c", "gcc -E conftest.c >&-; echo $?"),
+        layout.MEMO_STREAMS,
+        True,
+    ),
     "a list of dependencies to an open file": Case(
         {"conftest.c": MAIN},
         ("sh", "-c", "exec gcc -c conftest.c -Wp,-MD,/proc/self/fd/5 5> list"),

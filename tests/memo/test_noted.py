@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -455,3 +456,31 @@ def run_twice(ours: Both, way: str, change: Callable[[Path], None]) -> None:
         change(ours.folder)
         process.send_signal(signal.SIGCONT)
         assert process.wait(60) == 0
+
+
+def test_a_fifo_is_opened_once(both: Both) -> None:
+    """Who writes to it would lose its reader, and the command would wait for another for ever."""
+    one, fifo = both.noted, both.folder / "fifo"
+    (both.folder / "conftest.c").write_text('#include "fifo"\n')
+    os.mkfifo(fifo)
+    is_over = threading.Event()
+
+    def keep_young() -> None:
+        while not is_over.is_set():
+            os.utime(fifo)
+
+    def write() -> None:
+        fifo.write_text("int a;\n")
+
+    threads = [threading.Thread(target=each, daemon=True) for each in (keep_young, write)]
+    for thread in threads:
+        thread.start()
+    try:
+        ran = one.run("gcc", "-c", "conftest.c")
+    finally:
+        is_over.set()
+    assert ran == (0, b"", b"")
+    for thread in threads:
+        thread.join()
+    assert (both.folder / "conftest.o").stat().st_size > 0
+    assert one.told.unkept == {layout.MEMO_SPECIAL: 1}, one.told

@@ -213,8 +213,10 @@ int noted_open(int dir, const char *path, int flags)
 			end(&note, path, "", 0);
 			return fd;
 		}
+		/* Only a file is opened once more: that would end a FIFO for who writes to it. */
 		if (fd >= 0 && kernel(SYS_fstat, fd, &info) == 0 &&
-		    LOOKS_AGE(NS_OF(info.st_ctim)) < guard.looks->young_ns) {
+		    (!S_ISREG(info.st_mode) ||
+		     LOOKS_AGE(NS_OF(info.st_ctim)) < guard.looks->young_ns)) {
 			put(&note, &info);
 			end(&note, path, "", 0);
 			return fd;
