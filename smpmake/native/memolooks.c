@@ -73,6 +73,8 @@ int trace_is_guards(const struct trace *trace, const char *path)
 	const char *session = trace->question->memo.session, *kept = path;
 	size_t size = strlen(session);
 	const char *name = size > 0 ? strrchr(session, '/') + 1 : "";
+	if (size > 0 && *path == '.' && starts(path + 1, name) && path[strlen(name) + 1] == '/')
+		return 1; /* in the folder in which the command works */
 	while (size > 0 && (kept = strstr(kept, "/.")) != NULL) {
 		kept += 2;
 		if (starts(kept, name) && kept[strlen(name)] == '/')

@@ -10,6 +10,7 @@ import pytest
 from smpmake.protocol import layout
 from tests.builds.test_colours import WARNS, on_terminal
 from tests.memo.test_changes import listed
+from tests.support import needs
 from tests.support.held import Held
 from tests.support.remembered import counts, settle
 from tests.support.space import SMPMAKE, Ended, Space
@@ -311,6 +312,34 @@ def test_under_chaos(warm: Space, seed: int) -> None:
     build(warm, "--chaos", str(seed), "-j3", hits=2)
     ended = warm.smpmake("--memo=check", "--chaos", str(seed), "-j3", "make", "-B")
     assert "--memo=check" not in ended.err, ended.err
+
+
+FULL = """
+mount -t tmpfs -o size=400k none small || exit 77
+cd small; cp ../s.o ../big.o .
+for room in 300 40; do
+    rm -f l.a; ar rc l.a s.o; cp l.a ../before
+    free=$(df -k --output=avail . | tail -n 1)
+    head -c $((free - room))k /dev/zero > full
+    rm -rf "$XDG_STATE_HOME"  # or smpmake knows that ar prints nothing
+    "$0" --memo=on sh -c 'ar r l.a big.o | cat'
+    cmp l.a ../before && echo unchanged || echo changed
+    rm full
+done
+"""
+
+
+def test_a_full_disk_does_not_cut_an_archive(space: Space) -> None:
+    """There is no room for the result, nor for what ar would make: the archive is as it was."""
+    needs.require_mounts()
+    space.write({"s.c": "int s;\n", "big.c": "char big[60000] = {1};\n"})
+    (space.folder / "small").mkdir()
+    space.ok("gcc", "-c", "s.c", "big.c")
+    ended = space.run("unshare", "-m", "sh", "-c", FULL, SMPMAKE)
+    assert ended.out.splitlines()[-1] == "unchanged", ended
+    assert "changed" in ended.out.splitlines(), ended
+    assert ended.err.count("No space left on device") == 1, ended
+    assert counts(space)["misses"] == {str(layout.MEMO_UNDO): 1}, ended
 
 
 def test_a_stream_that_is_closed(space: Space) -> None:
