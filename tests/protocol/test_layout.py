@@ -40,7 +40,7 @@ def test_a_c_compiler_has_the_same_places_and_numbers(tmp_path: Path, right: boo
     lines += [f'_Static_assert({each}, "");' for each in told]
     source.write_text("\n".join(lines) + "\n")
     done = subprocess.run(
-        ["cc", "-std=gnu11", f"-I{NATIVE}", "-fsyntax-only", str(source)],
+        ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{NATIVE}", "-fsyntax-only", str(source)],
         capture_output=True,
         text=True,
         check=False,
