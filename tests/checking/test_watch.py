@@ -16,6 +16,8 @@ from tests.checking.makefiles import GEN
 from tests.support import needs
 from tests.support.space import SMPMAKE, Space
 
+NEEDS_PATCH = pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
+
 #: Makefiles that look at MAKEFLAGS, as kbuild, automake and others do.
 LOOKERS = {
     "kbuild": (
@@ -163,7 +165,7 @@ def test_a_program_without_a_guard_is_named(space: Space) -> None:
     assert f"smpmake could not watch these programs: {space.folder / 'p'}" in done.out
 
 
-@pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
+@NEEDS_PATCH
 def test_the_patch_mends_it(space: Space) -> None:
     makefile = f"all: gen.h a.o b.o\n%.o: %.c\n\tcat $< gen.h >$@\n{GEN}"
     space.write({"Makefile": makefile, "a.c": "", "b.c": ""})
@@ -312,6 +314,7 @@ def test_a_rule_that_made_nothing_else_is_told_as_a_whole(space: Space) -> None:
     assert "+a.o b.o c.o d.o: gen.h\n" in (space.folder / "p.diff").read_text()
 
 
+@NEEDS_PATCH
 def test_names_with_blanks_are_written_as_make_reads_them(space: Space) -> None:
     makefile = "all: gen\\ x o\no:\n\tcat 'gen x' >$@\ngen\\ x:\n\techo 1 >'$@'\n"
     space.write({"Makefile": makefile})
