@@ -236,7 +236,6 @@ CASES: Final = {
         {"conftest.c": "int a = b;\n"},
         variable("LC_ALL", "C.UTF-8"),
     ),
-    "terminal width": Case({"conftest.c": "int a = b;\n"}, variable("COLUMNS", "20")),
     "an assembler earlier on PATH": Case(
         X | {"tools/none": ""},
         tool("as"),
@@ -397,6 +396,15 @@ def test_what_has_changed_is_seen(remembered: Remembered, name: str) -> None:
     why = set(told.misses) - {layout.MEMO_UNKNOWN}
     assert why <= set(case.reasons), told
     assert bool(why) == bool(case.reasons), told
+
+
+def test_the_width_of_a_terminal(remembered: Remembered) -> None:
+    """Some compilers ask for it, others only where they write to a terminal."""
+    case = Case({"conftest.c": "int a = b;\n"}, variable("COLUMNS", "20"))
+    expected, _ = run_twice(remembered, case, through_shims=False)
+    found, hits = run_twice(remembered, case, through_shims=True)
+    assert found == expected, remembered.told
+    assert hits[:2] == [0, 1]
 
 
 def test_a_library_of_the_tools_is_upgraded_in_place(remembered: Remembered) -> None:
