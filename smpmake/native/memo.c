@@ -66,6 +66,20 @@ int memo_open(struct memo *memo, const char *told, const char *session)
 		   : -1;
 }
 
+char **memo_words(const char *told, const char *session, const char *known, const char *program,
+                  char *const *argv)
+{
+	const char *const before[] = {argv[0], told, session, known, program};
+	const size_t own = sizeof before / sizeof *before;
+	size_t count = 0;
+	while (argv[count] != NULL)
+		count++;
+	char **words = must_alloc((own + count + 1) * sizeof *words);
+	memcpy(words, before, sizeof before);
+	memcpy(words + own, argv, (count + 1) * sizeof *words);
+	return words;
+}
+
 /* ------------------------------------------------------------------ its parts */
 
 static void add(struct sha256 *sum, const void *data, size_t size)
@@ -443,12 +457,10 @@ static int is_one_stream(const struct stat *out, const struct stat *err)
 
 /* On a terminal messages have colours, and are cut: its size counts, and TERM does.  gcc asks
  * standard input how wide its texts may be. */
-static enum memo_why add_streams(struct memo_question *q, struct sha256 *sum)
+static enum memo_why add_streams(struct memo_question *q, const struct stat info[3],
+                                 struct sha256 *sum)
 {
-	struct stat info[3];
 	for (int fd = 0; fd < 3; fd++) {
-		if (kernel(SYS_fstat, fd, &info[fd]) != 0)
-			return MEMO_STREAMS;
 		if (S_ISCHR(info[fd].st_mode) && !is_null(&info[fd])) {
 			struct winsize size = {0, 0, 0, 0};
 			int is_terminal = kernel(SYS_ioctl, fd, TIOCGWINSZ, &size) == 0;
@@ -503,20 +515,11 @@ static enum memo_why add_surroundings(struct sha256 *sum)
 
 /* ------------------------------------------------------------------ all of it */
 
-/* Of a closed one a file of ours would take the number, and what the command prints. */
-static int has_streams(void)
-{
-	struct stat info;
-	for (int fd = 0; fd < 3; fd++)
-		if (kernel(SYS_fstat, fd, &info) != 0)
-			return 0;
-	return 1;
-}
-
 enum memo_why memo_ask(struct memo_question *q, const char *program, char *const *argv,
                        char *const *env)
 {
 	struct sha256 sum, sums[MEMO_SCOPES];
+	struct stat streams[3];
 	enum family family = NO_FAMILY;
 	q->program = program;
 	q->argv = argv;
@@ -526,11 +529,15 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	sha256_begin(&sum);
 	add_number(&sum, MEMO_FORMAT);
 	add(&sum, q->memo.build, q->memo.build_size);
-	enum memo_why why = has_streams() ? add_program(q, &sum, &family) : MEMO_STREAMS;
+	/* Of a closed one a file of ours would take the number, and what the command prints. */
+	for (int fd = 0; fd < 3; fd++)
+		if (kernel(SYS_fstat, fd, &streams[fd]) != 0)
+			return MEMO_STREAMS;
+	enum memo_why why = add_program(q, &sum, &family);
 	if (why == 0)
 		why = add_words(q, &sum, family);
 	if (why == 0)
-		why = add_streams(q, &sum);
+		why = add_streams(q, streams, &sum);
 	if (why == 0)
 		why = add_surroundings(&sum);
 	for (int scope = 0; scope < MEMO_SCOPES; scope++)

@@ -21,6 +21,7 @@
 #include "guard/kernel.h"
 #include "memowhy.h"
 #include "sha256.h"
+#include "sum.h"
 
 /* A system call about a file of the command's own.  Under the guard it goes by libc, as the
  * command's would: so it waits, and is shown and noted, as the command would wait and be. */
@@ -159,6 +160,10 @@ struct memo_question {
 	struct memo_named named[MEMO_NAMED];
 };
 
+/* The words of memorun.c's program that runs a command; `known` as there. */
+char **memo_words(const char *told, const char *session, const char *known, const char *program,
+                  char *const *argv);
+
 /* What OURS "MEMO" says, "MODE:BEGAN:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" and OURS "RECALL" are
  * where memorun.c's and memorecall.c's programs are. */
 int memo_open(struct memo *memo, const char *told, const char *session);
@@ -179,6 +184,14 @@ int memo_is_of_family(const char *program);
 /* The newest entry all of whose facts hold, or NULL and why.  `check`: that of the entry that is
  * meant, whatever of its facts holds; 0 for any. */
 const struct memo_entry *memo_find(struct memo_question *q, uint64_t check, enum memo_why *why);
+
+/* A question's file, or NULL; whether what it holds is that of the question; the entry at `*at`,
+ * which is moved on (NULL at the end, or where it is damaged); what `check` is to be. */
+char *memo_entries(const struct memo_question *q, enum memo_scope scope, size_t *size);
+int memo_is_of_question(const struct memo_question *q, enum memo_scope scope, const char *data,
+                        size_t size);
+struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at);
+uint64_t memo_check_of(const struct memo_entry *entry);
 
 /* Whether what lies in the place of an output is what lay there. */
 int memo_is_former(const struct memo_output *output, struct stat *info);
@@ -234,8 +247,10 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
                  unsigned char hash[SHA256_SIZE], uint32_t *has);
 /* Of a folder's names, whatever their order. */
 int memo_names(const char *path, unsigned char hash[SHA256_SIZE]);
-/* Whether a folder has an access control list that new files get: their mode is not the umask's. */
+/* Whether a folder has an access control list that new files get: their mode is not the umask's.
+ * The other: whether the folder has one in which a path is. */
 int memo_has_list(const char *folder);
+int memo_is_listed(const char *path);
 /* "FOLDER/LETTER/ab/cdef..." */
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
                  char room[PATH_MAX]);
@@ -243,14 +258,12 @@ char *memo_place(const struct memo *memo, char letter, const unsigned char hash[
 int memo_write(const struct memo *memo, const char *path, const void *data, size_t size);
 /* All of a regular file of our own, or NULL; of a stored one it is noted that it was used. */
 char *memo_read(const char *path, size_t most, size_t *size, int is_stored);
-/* Whether times are to be trusted where a path is: no other computer changes it.  -1: it is not. */
+/* Whether times are to be trusted where a path is, which is on that device: no other computer
+ * changes it. */
 #define MEMO_NEAR_IN_MEMORY 2 /* they are, but nothing is ever written back */
-int memo_near(const char *path);
-/* The same of a path on a device that is known by then; -1 counts as 0. */
-int memo_near_at(dev_t device, const char *path);
+int memo_near_at(uint64_t device, const char *path);
 /* The same of the folder in which a name is, or is looked for. */
 int memo_near_above(const char *path);
-uint64_t memo_sum(const void *data, size_t size);
 int64_t memo_clock(void);
 
 #define MEMO_PADDED(size) (((size) + 7) & ~(size_t)7)
@@ -259,6 +272,8 @@ int64_t memo_clock(void);
 /* NULL where an entry's parts do not add up. */
 const struct memo_output *memo_outputs(const struct memo_entry *entry);
 const struct memo_blob *memo_blob_of(const struct memo_output *output);
+/* What it printed: the blob of stdout, behind which that of stderr is. */
+const struct memo_blob *memo_texts(const struct memo_entry *entry);
 const void *memo_behind(const struct memo_output *output);
 /* A blob's bytes, checked; NULL where they are not to be had. */
 const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob);

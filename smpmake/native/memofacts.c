@@ -79,6 +79,14 @@ const struct memo_output *memo_outputs(const struct memo_entry *entry)
 	return at == end ? outputs : NULL;
 }
 
+const struct memo_blob *memo_texts(const struct memo_entry *entry)
+{
+	const struct memo_output *output = memo_outputs(entry);
+	for (uint32_t i = 0; i < entry->outputs; i++)
+		output = memo_behind(output);
+	return (const void *)output;
+}
+
 /* ------------------------------------------------------------------ facts */
 
 struct groups {
@@ -234,37 +242,61 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 	return why;
 }
 
+char *memo_entries(const struct memo_question *q, enum memo_scope scope, size_t *size)
+{
+	char place[PATH_MAX];
+	return memo_read(memo_place(&q->memo, 'q', q->keys[scope], place), MEMO_LARGEST, size, 1);
+}
+
+int memo_is_of_question(const struct memo_question *q, enum memo_scope scope, const char *data,
+                        size_t size)
+{
+	struct memo_head head;
+	if (size < sizeof head)
+		return 0;
+	memcpy(&head, data, sizeof head);
+	return head.magic == MEMO_MAGIC && head.format == MEMO_FORMAT &&
+	       memcmp(head.key, q->keys[scope], SHA256_SIZE) == 0;
+}
+
+uint64_t memo_check_of(const struct memo_entry *entry)
+{
+	const size_t behind = offsetof(struct memo_entry, boot);
+	return quick_sum((const char *)entry + behind, entry->size - behind);
+}
+
+struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at)
+{
+	struct memo_entry *entry = (void *)(data + *at);
+	if (size < *at || size - *at < sizeof *entry || entry->size < sizeof *entry ||
+	    entry->size % 8 != 0 || entry->size > size - *at ||
+	    entry->check != memo_check_of(entry))
+		return NULL;
+	*at += entry->size;
+	return entry;
+}
+
 static const struct memo_entry *find_in(const struct memo_question *q, enum memo_scope scope,
                                         uint64_t check, enum memo_why *why)
 {
-	char place[PATH_MAX];
-	size_t size;
+	const struct memo_entry *entry;
+	size_t size, at = sizeof(struct memo_head);
+	int is_newest = 1;
 	*why = MEMO_UNKNOWN;
-	char *data =
-	    memo_read(memo_place(&q->memo, 'q', q->keys[scope], place), MEMO_LARGEST, &size, 1);
+	char *data = memo_entries(q, scope, &size);
 	if (data == NULL)
 		return NULL;
 	*why = MEMO_DAMAGED;
-	const struct memo_head *head = (const void *)data;
-	if (size < sizeof *head || head->magic != MEMO_MAGIC || head->format != MEMO_FORMAT ||
-	    memcmp(head->key, q->keys[scope], SHA256_SIZE) != 0)
+	if (!memo_is_of_question(q, scope, data, size))
 		return NULL;
-	for (size_t at = sizeof *head; size - at >= sizeof(struct memo_entry);) {
-		const struct memo_entry *entry = (const void *)(data + at);
-		size_t head_size = offsetof(struct memo_entry, check) + sizeof entry->check;
-		if (entry->size < sizeof *entry || entry->size % 8 != 0 || entry->size > size - at)
-			return NULL;
-		if (entry->check !=
-		    memo_sum((const char *)entry + head_size, entry->size - head_size))
-			return NULL;
+	for (; (entry = memo_next_entry(data, size, &at)) != NULL; is_newest = 0) {
 		enum memo_why doubts = check == 0              ? doubt_of_entry(q, entry)
 		                       : entry->check == check ? 0
 		                                               : MEMO_UNKNOWN;
 		if (doubts == 0)
 			return entry;
-		if (at == sizeof *head) /* of the newest */
+		if (is_newest)
 			*why = doubts;
-		at += entry->size;
 	}
 	return NULL;
 }

@@ -20,16 +20,13 @@ static int holds(const char *text, size_t size, const char *word)
 
 static int is_english(char *const *env)
 {
-	static const char *const names[] = {"LC_ALL=", "LC_MESSAGES=", "LANG="};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		for (char *const *variable = env; *variable != NULL; variable++) {
-			size_t size = strlen(names[i]);
-			const char *value = *variable + size;
-			if (strncmp(*variable, names[i], size) != 0 || *value == '\0')
-				continue;
+	static const char *const names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *value = memo_value(env, names[i], strlen(names[i]));
+		if (value != NULL && *value != '\0')
 			return strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0 ||
 			       strncmp(value, "C.", 2) == 0 || strncmp(value, "en_", 3) == 0;
-		}
+	}
 	return 1;
 }
 
@@ -443,35 +440,24 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 /* The entries that are there already, but for one with the very same facts. */
 static void put_older(struct making *making, const struct memo_question *q)
 {
-	char place[PATH_MAX];
-	size_t size = 0;
-	uint32_t kept = 1;
-	char *old =
-	    memo_read(memo_place(&q->memo, 'q', q->keys[q->scope], place), MEMO_LARGEST, &size, 1);
-	struct memo_head head;
-	if (old == NULL || size < sizeof head)
+	size_t size = 0, at = sizeof(struct memo_head);
+	char *old = memo_entries(q, q->scope, &size);
+	const struct memo_entry *entry;
+	if (old == NULL || !memo_is_of_question(q, q->scope, old, size))
 		return;
-	memcpy(&head, old, sizeof head);
-	if (head.magic != MEMO_MAGIC || head.format != MEMO_FORMAT)
-		return;
-	for (size_t at = sizeof head; size - at >= sizeof(struct memo_entry) && kept < MEMO_MOST;) {
-		const struct memo_entry *entry = (const void *)(old + at);
-		const struct memo_entry *fresh = (const void *)(making->data + sizeof head);
-		size_t behind = offsetof(struct memo_entry, boot);
-		if (entry->size < sizeof *entry || entry->size % 8 != 0 ||
-		    entry->size > size - at ||
-		    entry->check != memo_sum((const char *)entry + behind, entry->size - behind) ||
-		    making->size + entry->size > MEMO_LARGEST)
+	for (uint32_t kept = 1;
+	     kept < MEMO_MOST && (entry = memo_next_entry(old, size, &at)) != NULL;) {
+		const struct memo_entry *fresh =
+		    (const void *)(making->data + sizeof(struct memo_head));
+		if (making->size + entry->size > MEMO_LARGEST)
 			return;
 		const struct memo_output *end = memo_outputs(entry);
 		size_t facts = end != NULL ? (size_t)((const char *)end - (const char *)entry) : 0;
 		if (facts != 0 && (entry->facts != fresh->facts || facts > fresh->size ||
 		                   memcmp(entry + 1, fresh + 1, facts - sizeof *entry) != 0)) {
-			uint32_t length = entry->size;
-			memcpy(more(making, length), entry, length);
+			memcpy(more(making, entry->size), entry, entry->size);
 			kept++;
 		}
-		at += entry->size;
 	}
 }
 
@@ -606,14 +592,13 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	             q->one_stream ? 0 : result->err_size) != 0)
 		return MEMO_LARGE;
 	struct memo_entry *entry = (void *)(making.data + sizeof *head);
-	size_t behind = offsetof(struct memo_entry, boot);
 	entry->size = (uint32_t)(making.size - sizeof *head);
 	entry->facts = facts;
 	entry->outputs = outputs;
 	entry->status = WEXITSTATUS(result->status);
 	entry->cpu_us = result->cpu_us;
 	memcpy(entry->boot, q->memo.boot, sizeof entry->boot);
-	entry->check = memo_sum((const char *)entry + behind, entry->size - behind);
+	entry->check = memo_check_of(entry);
 	/* What would not be understood later is not written. */
 	if (memo_outputs(entry) == NULL || making.size > MEMO_LARGEST)
 		return MEMO_LARGE;

@@ -34,11 +34,7 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 	const char *bytes = memo_bytes(&q->memo, blob);
 	if (bytes == NULL || name_beside((const char *)(output + 1), number, name) != 0)
 		return -1;
-	char *at = strrchr(name, '.'), first = *at;
-	*at = '\0';
-	int is_listed = memo_has_list(*name != '\0' ? name : ".");
-	*at = first;
-	if (is_listed)
+	if (memo_is_listed(name))
 		return -1;
 	int fd =
 	    (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -99,13 +95,10 @@ static int put_all(const struct memo_question *q, const struct memo_entry *entry
 
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep)
 {
-	const struct memo_output *output = memo_outputs(entry);
 	const uint64_t all = ~UINT64_C(0);
 	uint64_t before = 0;
 	int64_t made_ns = 0;
-	for (uint32_t i = 0; i < entry->outputs; i++)
-		output = memo_behind(output);
-	const struct memo_blob *out = (const void *)output, *err = MEMO_NEXT(out);
+	const struct memo_blob *out = memo_texts(entry), *err = MEMO_NEXT(out);
 	const char *told[2] = {memo_bytes(&q->memo, out), memo_bytes(&q->memo, err)};
 	if (told[0] == NULL || told[1] == NULL)
 		return -1;

@@ -7,7 +7,7 @@
 
 #include "guard/kernel.h"
 
-int memo_near(const char *path)
+static int near_of(const char *path)
 {
 	/* ext4, XFS, Btrfs, overlayfs, F2FS, ZFS */
 	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e,
@@ -15,7 +15,7 @@ int memo_near(const char *path)
 	const uint64_t tmpfs = 0x01021994;
 	struct statfs system;
 	if (kernel(SYS_statfs, path, &system) != 0)
-		return -1;
+		return 0;
 	uint64_t type = (uint64_t)(uint32_t)system.f_type;
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (type == types[i])
@@ -24,18 +24,17 @@ int memo_near(const char *path)
 }
 
 /* Another computer may change what lies on a network's file system, and its times come late. */
-int memo_near_at(dev_t device, const char *path)
+int memo_near_at(uint64_t device, const char *path)
 {
 	static struct {
-		dev_t device;
+		uint64_t device;
 		int is_near;
 	} known[8];
 	static size_t count;
 	for (size_t i = 0; i < count; i++)
 		if (known[i].device == device)
 			return known[i].is_near;
-	int near = memo_near(path);
-	near = near > 0 ? near : 0;
+	int near = near_of(path);
 	if (count < sizeof known / sizeof *known) {
 		known[count].device = device;
 		known[count++].is_near = near;
@@ -67,7 +66,7 @@ int memo_near_above(const char *path)
 	struct stat info;
 	int near = -1;
 	const size_t first = above(path, strlen(path));
-	size_t at = memo_sum(path, first) % (sizeof known / sizeof *known);
+	size_t at = quick_sum(path, first) % (sizeof known / sizeof *known);
 	if (known[at].path != NULL && known[at].size == first &&
 	    memcmp(known[at].path, path, first) == 0)
 		return known[at].is_near;

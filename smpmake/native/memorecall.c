@@ -17,12 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "guard/foreign.h"
 #include "memoremote.h"
 #include "memoviews.h"
 #include "util.h"
-
-#define STATUS_CANNOT_RUN 126
-#define STATUS_NOT_FOUND 127
 
 extern char **environ;
 
@@ -30,19 +28,7 @@ extern char **environ;
 static int become(const char *program, char **argv)
 {
 	kernel(SYS_execve, program, argv, environ);
-	int why = errno;
-	complain(argv[0], program);
-	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
-}
-
-/* Of what the system's folders hold no guard takes notes. */
-static int is_foreign(const char *path)
-{
-	static const char *const folders[] = {"/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/"};
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
-			return 1;
-	return 0;
+	return tell_cannot_run(argv[0], program);
 }
 
 /* What the command would read is noted as read by it, though a look at it was enough. */
@@ -60,19 +46,6 @@ static void open_inputs(const struct memo_entry *entry)
 }
 
 /* ------------------------------------------------------------------ its files */
-
-/* A folder's list gives new files another mode than the umask. */
-static int is_in_listed(const char *path)
-{
-	char folder[PATH_MAX] = ".";
-	const char *slash = strrchr(path, '/');
-	size_t size = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-	if (size >= sizeof folder)
-		return 1;
-	memcpy(folder, path, size);
-	folder[size > 0 ? size : 1] = '\0';
-	return memo_has_list(folder);
-}
 
 static int write_output(const char *path, const struct memo_output *output, const char *bytes,
                         uint64_t size)
@@ -115,7 +88,7 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 		bytes[i] =
 		    output->flags & MEMO_REMOVED ? "" : memo_bytes(&q->memo, memo_blob_of(output));
 		if (bytes[i] == NULL || !memo_is_former(output, &info) ||
-		    is_in_listed((const char *)(output + 1)))
+		    memo_is_listed((const char *)(output + 1)))
 			return -1;
 	}
 	output = memo_outputs(entry);
@@ -133,18 +106,10 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 
 /* ------------------------------------------------------------------ all of it */
 
-static const struct memo_blob *texts_of(const struct memo_entry *entry)
-{
-	const struct memo_output *output = memo_outputs(entry);
-	for (uint32_t i = 0; i < entry->outputs; i++)
-		output = memo_behind(output);
-	return (const void *)output;
-}
-
 /* The status, or -1 where the command is to run. */
 static int give(const struct memo_question *q, const struct memo_entry *entry, int is_job)
 {
-	const struct memo_blob *out = texts_of(entry), *err = MEMO_NEXT(out);
+	const struct memo_blob *out = memo_texts(entry), *err = MEMO_NEXT(out);
 	const char *said = memo_bytes(&q->memo, out), *complained = memo_bytes(&q->memo, err);
 	if (said == NULL || complained == NULL)
 		return -1;
@@ -164,19 +129,10 @@ static int give(const struct memo_question *q, const struct memo_entry *entry, i
 static int runs_traced(const struct memo *memo, const char *known, const char *program,
                        char **words)
 {
-	size_t count = 0;
-	while (words[count] != NULL)
-		count++;
 	const char *tracer = getenv(OURS "MEMORUN"), *told = getenv(OURS "MEMO");
-	char **all = must_alloc((count + 6) * sizeof *all);
-	all[0] = words[0];
-	all[1] = (char *)(uintptr_t)told;
-	all[2] = (char *)(uintptr_t)memo->session;
-	all[3] = (char *)(uintptr_t)known;
-	all[4] = (char *)(uintptr_t)program;
-	memcpy(all + 5, words, (count + 1) * sizeof *all);
 	if (tracer != NULL)
-		kernel(SYS_execve, tracer, all, environ);
+		kernel(SYS_execve, tracer, memo_words(told, memo->session, known, program, words),
+		       environ);
 	return become(program, words);
 }
 

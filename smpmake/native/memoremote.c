@@ -144,22 +144,15 @@ static int is_near(const struct memo_entry *entry)
 {
 	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
 	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact)) {
-		char path[PATH_MAX];
+		const char *path = (const char *)(fact + 1);
+		struct stat info;
 		if (fact->kind == MEMO_IS_DEVICE || fact->kind == MEMO_IS_VARIABLE)
 			continue;
-		if (fact->path_size > sizeof path)
+		if (fact->path_size > PATH_MAX)
 			return 0;
-		memcpy(path, fact + 1, fact->path_size);
-		int near = memo_near(path);
-		while (near < 0 && strcmp(path, "/") != 0 && strcmp(path, ".") != 0) {
-			char *slash = strrchr(path, '/');
-			strcpy(slash == NULL   ? path
-			       : slash == path ? path + 1
-			                       : slash,
-			       slash == NULL ? "." : "");
-			near = memo_near(path);
-		}
-		if (near <= 0)
+		if (!(kernel(SYS_newfstatat, AT_FDCWD, path, &info, 0) == 0
+		          ? memo_near_at(info.st_dev, path)
+			  : memo_near_above(path)))
 			return 0;
 	}
 	return 1;
@@ -168,7 +161,6 @@ static int is_near(const struct memo_entry *entry)
 /* Stamps say nothing on another machine: what has no boot is compared by content (memofacts.c). */
 static void make_foreign(struct memo_entry *entry)
 {
-	const size_t behind = offsetof(struct memo_entry, boot);
 	struct memo_fact *fact = (void *)(entry + 1);
 	memset(entry->boot, 0, sizeof entry->boot);
 	for (uint32_t i = 0; i < entry->facts; i++) {
@@ -178,7 +170,7 @@ static void make_foreign(struct memo_entry *entry)
 			fact->stamp.modified_ns = 0;
 		fact = (void *)((char *)fact + fact->size);
 	}
-	entry->check = memo_sum((const char *)entry + behind, entry->size - behind);
+	entry->check = memo_check_of(entry);
 }
 
 /* ------------------------------------------------------------------ files of entries */
@@ -209,37 +201,6 @@ static void append(struct making *making, const struct memo_entry *entry)
 	making->count++;
 }
 
-/* The entry at `*at` of a question's file, which it moves on; NULL at the end or a damage. */
-static struct memo_entry *next_entry(char *data, size_t size, size_t *at)
-{
-	const size_t behind = offsetof(struct memo_entry, boot);
-	struct memo_entry *entry = (void *)(data + *at);
-	if (size < *at || size - *at < sizeof *entry || entry->size < sizeof *entry ||
-	    entry->size % 8 != 0 || entry->size > size - *at ||
-	    entry->check != memo_sum((const char *)entry + behind, entry->size - behind))
-		return NULL;
-	*at += entry->size;
-	return entry;
-}
-
-static int is_of(const struct memo_question *q, const char *data, size_t size)
-{
-	struct memo_head head;
-	if (data == NULL || size < sizeof head)
-		return 0;
-	memcpy(&head, data, sizeof head);
-	return head.magic == MEMO_MAGIC && head.format == MEMO_FORMAT &&
-	       memcmp(head.key, q->keys[q->scope], SHA256_SIZE) == 0;
-}
-
-static char *stored(const struct memo_question *q, size_t *size)
-{
-	char place[PATH_MAX];
-	char *data =
-	    memo_read(memo_place(&q->memo, 'q', q->keys[q->scope], place), MEMO_LARGEST, size, 1);
-	return is_of(q, data, *size) ? data : NULL;
-}
-
 static int has(const struct making *making, const struct memo_entry *entry)
 {
 	size_t at = sizeof(struct memo_head);
@@ -257,7 +218,8 @@ static void append_foreign(struct making *making, const struct memo_question *q,
                            size_t size)
 {
 	struct memo_entry *entry;
-	for (size_t at = sizeof(struct memo_head); (entry = next_entry(data, size, &at)) != NULL;) {
+	for (size_t at = sizeof(struct memo_head);
+	     (entry = memo_next_entry(data, size, &at)) != NULL;) {
 		if (!may_be_shared(q, entry) || !is_near(entry))
 			continue;
 		make_foreign(entry);
@@ -273,14 +235,14 @@ static int take_in(const struct memo_question *q, char *data, size_t size)
 	struct making making;
 	struct memo_entry *entry;
 	size_t old_size = 0;
-	if (!is_of(q, data, size))
+	if (!memo_is_of_question(q, q->scope, data, size))
 		return -1;
 	begin(&making, q);
 	append_foreign(&making, q, data, size);
-	char *old = stored(q, &old_size);
-	if (old != NULL) {
+	char *old = memo_entries(q, q->scope, &old_size);
+	if (old != NULL && memo_is_of_question(q, q->scope, old, old_size)) {
 		for (size_t at = sizeof(struct memo_head);
-		     (entry = next_entry(old, old_size, &at)) != NULL;)
+		     (entry = memo_next_entry(old, old_size, &at)) != NULL;)
 			if (!has(&making, entry))
 				append(&making, entry);
 	}
@@ -436,8 +398,9 @@ void memo_offer(const struct memo_question *q)
 	struct memo_entry *entry;
 	size_t size, at = sizeof(struct memo_head);
 	int fd = reach(&q->memo);
-	char *data = fd >= 0 ? stored(q, &size) : NULL;
-	if (data != NULL && (entry = next_entry(data, size, &at)) != NULL) {
+	char *data = fd >= 0 ? memo_entries(q, q->scope, &size) : NULL;
+	if (data != NULL && memo_is_of_question(q, q->scope, data, size) &&
+	    (entry = memo_next_entry(data, size, &at)) != NULL) {
 		memcpy(ask.hash, q->keys[q->scope], SHA256_SIZE);
 		note_alike(q, ask.alike);
 		ask.cpu_us = entry->cpu_us;

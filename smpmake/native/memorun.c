@@ -31,8 +31,6 @@
 
 #include "util.h"
 
-#define STATUS_CANNOT_RUN 126
-#define STATUS_NOT_FOUND 127
 #define STRAYS_MS 50 /* how long what was started may take to end behind the command itself */
 
 extern char **environ;
@@ -94,9 +92,7 @@ static void become(const struct trace *trace, const char *program, char **argv,
 	sigaction(SIGCHLD, &of_children, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execve(program, argv, environ);
-	int why = errno;
-	complain(argv[0], program);
-	_exit(why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN);
+	_exit(tell_cannot_run(argv[0], program));
 }
 
 /* Starts it; returns the listener, -1 where its calls do not wait for us. */
@@ -305,7 +301,5 @@ int main(int argc, char **argv)
 	end_as(status);
 plainly:
 	execve(program, words, environ);
-	int failed = errno;
-	complain(words[0], program);
-	return failed == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+	return tell_cannot_run(words[0], program);
 }

@@ -30,20 +30,6 @@ struct listed {
 #define DAY (INT64_C(86400) * 1000000000)
 #define NAMES 1048576u /* bytes of a listing */
 
-uint64_t memo_sum(const void *data, size_t size)
-{
-	const unsigned char *at = data;
-	uint64_t sum = size * UINT64_C(0x9e3779b97f4a7c15), word;
-	for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
-		memcpy(&word, at, sizeof word);
-		sum = (sum ^ word) * UINT64_C(0xff51afd7ed558ccd);
-		sum ^= sum >> 32;
-	}
-	for (; size > 0; size--, at++)
-		sum = (sum ^ *at) * UINT64_C(0x100000001b3);
-	return sum;
-}
-
 int64_t memo_clock(void)
 {
 	struct timespec now = {0, 0};
@@ -316,7 +302,7 @@ static int table_of(const struct memo *memo)
 /* Other versions have other uses for `has`. */
 static uint64_t sum_of(const struct known *known)
 {
-	return memo_sum(known, offsetof(struct known, sum)) + MEMO_FORMAT;
+	return quick_sum(known, offsetof(struct known, sum)) + MEMO_FORMAT;
 }
 
 /* Looks a stamp up; -1 where it is unknown.  `at`: where it is to be written. */
@@ -324,7 +310,7 @@ static int look_up(int table, struct known *known, int64_t *at)
 {
 	struct known bucket[SLOTS];
 	const struct known *slot = bucket;
-	uint64_t number = memo_sum(known, offsetof(struct known, hash));
+	uint64_t number = quick_sum(known, offsetof(struct known, hash));
 	*at = (int64_t)(number % BUCKETS * sizeof bucket);
 	memset(bucket, 0, sizeof bucket);
 	kernel(SYS_pread64, table, bucket, sizeof bucket, *at);
@@ -383,7 +369,7 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	struct stat info;
 	int64_t at = 0;
 	int is_settled = stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
-	                 memo_near(path) != MEMO_NEAR_IN_MEMORY;
+	                 memo_near_at(stamp->device, path) != MEMO_NEAR_IN_MEMORY;
 	int table = is_settled ? table_of(memo) : -1;
 	memcpy(known.boot, memo->boot, sizeof known.boot);
 	if (table >= 0 && look_up(table, &known, &at) == 0) {
@@ -438,6 +424,18 @@ int memo_names(const char *path, unsigned char hash[SHA256_SIZE])
 int memo_has_list(const char *folder)
 {
 	return kernel(SYS_getxattr, folder, "system.posix_acl_default", NULL, 0) > 0;
+}
+
+int memo_is_listed(const char *path)
+{
+	char folder[PATH_MAX] = ".";
+	const char *slash = strrchr(path, '/');
+	size_t size = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+	if (size >= sizeof folder)
+		return 1;
+	memcpy(folder, path, size);
+	folder[size > 0 ? size : 1] = '\0';
+	return memo_has_list(folder);
 }
 
 const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)

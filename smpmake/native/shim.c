@@ -19,15 +19,11 @@
 #include "util.h"
 
 #define STATUS_FAULT 125
-#define STATUS_CANNOT_RUN 126
-#define STATUS_NOT_FOUND 127
 
 static int execute(const char *real, char **argv, char **env)
 {
 	execve(real, argv, env);
-	int why = errno;
-	complain(argv[0], real);
-	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+	return tell_cannot_run(argv[0], real);
 }
 
 /* Commands whose only work is on the disk: with nothing pending nobody needs to hear of them. */
@@ -88,7 +84,6 @@ static int remember(const char *real, char **argv, struct context *s)
 	char session[PATH_MAX];
 	const char *slash = strrchr(s->socket, '/');
 	size_t size = slash != NULL ? (size_t)(slash - s->socket) : 0;
-	size_t count = 0;
 	if (s->memo == NULL || s->memo_program == NULL || size >= sizeof session)
 		return execute(real, argv, s->env);
 	memcpy(session, s->socket, size);
@@ -115,17 +110,7 @@ static int remember(const char *real, char **argv, struct context *s)
 		why = MEMO_UNDO;
 	}
 	memo_tell_why(&question.memo, why);
-	while (argv[count] != NULL)
-		count++;
-	char **words = must_alloc((count + 6) * sizeof *words);
-	static char any[] = "";
-	words[0] = argv[0];
-	words[1] = s->memo;
-	words[2] = session;
-	words[3] = any;
-	words[4] = (char *)(uintptr_t)real;
-	memcpy(words + 5, argv, (count + 1) * sizeof *words);
-	execve(s->memo_program, words, s->env);
+	execve(s->memo_program, memo_words(s->memo, session, "", real, argv), s->env);
 	return execute(real, argv, s->env);
 }
 

@@ -124,3 +124,10 @@ void complain(const char *who, const char *what)
 		at = put_text(at, line + sizeof line, parts[i]);
 	(void)!write(2, line, (size_t)(at - line));
 }
+
+int tell_cannot_run(const char *name, const char *program)
+{
+	int why = errno;
+	complain(name, program);
+	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+}

@@ -28,6 +28,11 @@ char **strings_of(char *blob, size_t size);
 /* "smpmake: WHO: WHAT: strerror(errno)" on stderr, in one write. */
 void complain(const char *who, const char *what);
 
+#define STATUS_CANNOT_RUN 126
+#define STATUS_NOT_FOUND 127
+/* Says why (errno) a program could not be started; the status that a shell has for that. */
+int tell_cannot_run(const char *name, const char *program);
+
 /* Put a text, or a number in digits, at `at`, as far as `end`; return what is behind it. */
 char *put_text(char *at, const char *end, const char *text);
 char *put_number(char *at, const char *end, unsigned long value);

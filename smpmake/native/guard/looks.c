@@ -1,5 +1,7 @@
 #include "looks.h"
 
+#include "../sum.h"
+
 #include <errno.h>
 #include <linux/fcntl.h>
 #include <sys/mman.h>
@@ -72,19 +74,6 @@ static void put(struct looks_note *note, const struct stat *info)
 #define SAID(note) ((const char *)(note) + offsetof(struct looks_note, way))
 #define SAID_SIZE (sizeof(struct looks_note) - offsetof(struct looks_note, way))
 
-static uint64_t sum_of(const char *text, size_t size)
-{
-	uint64_t sum = size, word;
-	for (; size >= sizeof word; size -= sizeof word, text += sizeof word) {
-		memcpy(&word, text, sizeof word);
-		sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		sum ^= sum >> 32;
-	}
-	for (; size > 0; size--, text++)
-		sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return sum;
-}
-
 /* Whether a note that was written here says the same. */
 static int is_said(const struct looks *looks, uint32_t place, const struct looks_note *note,
                    const char *path, size_t length, const char *target, size_t target_size)
@@ -105,7 +94,7 @@ static void end(const struct looks_note *note, const char *path, const char *tar
 	size_t size = (sizeof *note + length + target_size + 1 + 7) & ~(size_t)7;
 	if (__atomic_load_n(&looks->useless, __ATOMIC_RELAXED))
 		return;
-	uint64_t sum = sum_of(path, length) + note->way + note->nofollow * 2u;
+	uint64_t sum = quick_sum(path, length) + note->way + note->nofollow * 2u;
 	uint32_t *place = &looks->places[sum % LOOKS_PLACES];
 	if (note->way != GUARDS && is_said(looks, __atomic_load_n(place, __ATOMIC_ACQUIRE), note,
 	                                   path, length, target, target_size))

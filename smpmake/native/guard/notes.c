@@ -2,6 +2,7 @@
 #include "notes.h"
 
 #include "asking.h"
+#include "foreign.h"
 #include "kernel.h"
 #include "pages.h"
 
@@ -12,16 +13,6 @@
 #include <time.h>
 
 #define LONGEST_WAIT 10000 /* ms */
-
-/* What lies in the system's own folders is nobody's output. */
-static int is_foreign(const char *path)
-{
-	static const char *const folders[] = {"/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/"};
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
-			return 1;
-	return 0;
-}
 
 /* A whole build's notes wait for more room, unless there will be none: 1 is the usual state. */
 static SLOW void wait_for_room(struct trace *trace, uint32_t end)
