@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 REUSED = "reused"  # as the detail: its results are those of a run that was undone
 GIVEN_BACK = "given back"  # the same: they, or some of them, were remembered (session/memo)
+NOT_RUN = (REUSED, GIVEN_BACK)  # its times are none of the tool's
 DIVIDED = "divided"  # the same: it had idle slots for more processes than it has serially
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from smpmake.undo.backup_dirs import remove_tree
+from smpmake.disk.trees import remove_tree
 
 
 class Listings:

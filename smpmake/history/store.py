@@ -14,7 +14,7 @@ from smpmake import folders
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
 from smpmake.history.schema import VERSION, missing
-from smpmake.records import GIVEN_BACK, REUSED, BuildRecord, Compiler, Failure, Past, Sample, Stall
+from smpmake.records import NOT_RUN, BuildRecord, Compiler, Failure, Past, Sample, Stall
 
 #: What is kept if the configuration does not say otherwise.
 KEPT_DAYS: Final = 180
@@ -218,7 +218,7 @@ class History:
                     "case when sent_ns > 0 then ended_ns - sent_ns else 0 end "
                     "from command where build = ? and state in ('done', 'undone') "
                     "and verdict = 'deferred' and started_ns > 0 and detail not in (?, ?)",
-                    (number, REUSED, GIVEN_BACK),
+                    (number, *NOT_RUN),
                 ):
                     for output in json.loads(outputs)[:1]:
                         found[output] = Past(wall / 1e9, cpu / 1e6, rss, there / 1e9)
@@ -236,7 +236,7 @@ class History:
                 "and verdict = 'deferred' and detail not in (?, ?) and build in "
                 "(select id from build where cwd = ? and slots = 1 order by id desc limit ?) "
                 "order by build",
-                (REUSED, GIVEN_BACK, rows.storable(cwd), _PAST_SINGLE),
+                (*NOT_RUN, rows.storable(cwd), _PAST_SINGLE),
             )
             return {
                 output: cpu / 1e6 for outputs, cpu in rows_ for output in json.loads(outputs)[:1]
@@ -250,7 +250,7 @@ class History:
                 "and state in ('done', 'undone') and detail not in (?, ?) and build in "
                 f"(select id from build where cwd = ? and {_WORKED} order by id desc limit ?) "
                 "group by build order by 2 desc, 1 desc limit 1",
-                (REUSED, GIVEN_BACK, rows.storable(cwd), _PAST_BUILDS),
+                (*NOT_RUN, rows.storable(cwd), _PAST_BUILDS),
             ).fetchone()
         return int(found[0]) if found is not None else None
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from smpmake import native
+from smpmake.disk.trees import remove_tree
 from smpmake.errors import SmpmakeError
-from smpmake.undo.backup_dirs import remove_tree
 
 # A build waits for this module: what only its end needs, or a fault, is loaded there.
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from typing import Final
 
 from smpmake import native
 from smpmake.disk.shared import shared_map
+from smpmake.disk.trees import remove_tree
 from smpmake.protocol import layout
 from smpmake.protocol.layout import (
     UNDO_ASIDE,
@@ -43,7 +44,7 @@ from smpmake.protocol.layout import (
     UNDO_VERSION,
     UNDO_WHOLE,
 )
-from smpmake.undo.backup_dirs import backup_dirs, excepted, move, remove_tree
+from smpmake.undo.backup_dirs import backup_dirs, excepted, move
 from smpmake.undo.entries import ENTRY, Change, Vow, scan, writer_of
 
 _AT: Final = layout.UNDO_HEAD_AT

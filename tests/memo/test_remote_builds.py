@@ -9,18 +9,11 @@ from typing import Final
 
 import pytest
 
+from tests.support.remembered import CONFIGURE_BEGIN
 from tests.support.results_server import Reply, ResultsServer
 from tests.support.space import Space
 
-CONFIGURE: Final = """#!/bin/sh
-exec < /dev/null 5> config.log
-check() { echo "$1" > conftest.c; shift; "$@" >&5 2>&1; echo "$*: $?" >> config.h; }
-check 'int main(void) { return 0; }' gcc -c conftest.c
-check 'int main(void) { return 0; }' gcc -o conftest conftest.c
-./conftest; echo "runs: $?" >> config.h
-check 'int main(void) { return oops; }' gcc -c conftest.c
-rm -f conftest*
-"""
+CONFIGURE: Final = f"{CONFIGURE_BEGIN}rm -f conftest*\n"
 
 
 def forget(space: Space) -> None:

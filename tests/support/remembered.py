@@ -180,6 +180,16 @@ SUM = slice(_HEAD + 16, _HEAD + 24)
 STATUS = slice(_HEAD + 12, _HEAD + 16)
 BOOT = slice(_HEAD + 24, _HEAD + 40)
 
+#: The checks of a script like configure: two that succeed, and one that fails.
+CONFIGURE_BEGIN: Final = """#!/bin/sh
+exec < /dev/null 5> config.log
+check() { echo "$1" > conftest.c; shift; "$@" >&5 2>&1; echo "$*: $?" >> config.h; }
+check 'int main(void) { return 0; }' gcc -c conftest.c
+check 'int main(void) { return 0; }' gcc -o conftest conftest.c
+./conftest; echo "runs: $?" >> config.h
+check 'int main(void) { return oops; }' gcc -c conftest.c
+"""
+
 
 def forge(entry: Path, where: slice, value: bytes) -> None:
     """Changes a field of a question's one entry, and makes its sum right."""

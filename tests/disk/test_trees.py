@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from smpmake.undo.backup_dirs import remove_tree
+from smpmake.disk.trees import remove_tree
 
 
 def test_a_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
