@@ -108,6 +108,17 @@ static void open_lent(const char *fifo)
 		dup2(to, LENT_WRITE);
 }
 
+static void take_limits(const struct worker *w, const struct job *job)
+{
+	for (size_t i = 0; i < job->limit_count; i++) {
+		const struct wire_limit *want = &job->limits[i];
+		if (memcmp(want, &w->own[i], sizeof *want) == 0)
+			continue;
+		const struct rlimit limit = {want->soft, want->hard};
+		setrlimit((int)i, &limit);
+	}
+}
+
 /* In the child, between vfork and exec: system calls only. */
 static int become(const struct worker *w, const struct job *job)
 {
@@ -116,13 +127,6 @@ static int become(const struct worker *w, const struct job *job)
 	if (chdir(job->cwd) != 0)
 		return errno;
 	umask(job->fixed.mask);
-	for (size_t i = 0; i < job->limit_count; i++) {
-		const struct wire_limit *want = &job->limits[i];
-		if (memcmp(want, &w->own[i], sizeof *want) == 0)
-			continue;
-		const struct rlimit limit = {want->soft, want->hard};
-		setrlimit((int)i, &limit);
-	}
 	const struct terminal *t = &w->terminal;
 	uint32_t flags = t->master >= 0 ? job->fixed.flags : job->fixed.flags & ~JOB_TERMINAL;
 	int out = flags & JOB_TERMINAL_OUT ? t->slave : w->out;
@@ -137,6 +141,7 @@ static int become(const struct worker *w, const struct job *job)
 	}
 	if (job->lent[0] != '\0')
 		open_lent(job->lent); /* without it the tool does its work alone */
+	take_limits(w, job); /* last: they are the tool's, and a few descriptors are too few for us */
 	hand_on(&job->fixed);
 	execve(job->real, job->argv, job->env);
 	return errno;
