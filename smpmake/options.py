@@ -181,13 +181,14 @@ OPTIONS: Final = (
     Option(
         "memo",
         "choice",
-        "Remember the results of commands, and give them back the next time (on).  check runs"
-        " every command and says where a remembered result is different.",
+        "Remember the results of commands, and give them back the next time (on).  auto remembers"
+        " those of a command that comes for the second time.  check runs every command and says"
+        " where a remembered result is different.",
         default="off",
         words=("--memo",),
         variables=("SMPMAKE_MEMO",),
         keys=("memo",),
-        choices=("off", "check", "on"),
+        choices=("off", "check", "on", "auto"),
         servers=False,
     ),
     Option(

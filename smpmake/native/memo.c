@@ -21,15 +21,21 @@
 
 int memo_open(struct memo *memo, const char *told, const char *session)
 {
-	static const char *const modes[] = {"off", "check", "on"};
+	static const struct {
+		const char *name;
+		enum memo_mode mode;
+		int is_patient;
+	} modes[] = {{"check", MEMO_CHECK, 0}, {"on", MEMO_ON, 0}, {"auto", MEMO_ON, 1}};
 	struct stat info;
 	const char *end = told != NULL ? strchrnul(told, ':') : "";
 	memset(memo, 0, sizeof *memo);
 	memo->session = session;
-	for (int i = MEMO_CHECK; i <= MEMO_ON && told != NULL; i++)
-		if (strlen(modes[i]) == (size_t)(end - told) &&
-		    strncmp(told, modes[i], (size_t)(end - told)) == 0)
-			memo->mode = (enum memo_mode)i;
+	for (size_t i = 0; i < sizeof modes / sizeof *modes && told != NULL; i++)
+		if (strlen(modes[i].name) == (size_t)(end - told) &&
+		    strncmp(told, modes[i].name, (size_t)(end - told)) == 0) {
+			memo->mode = modes[i].mode;
+			memo->is_patient = modes[i].is_patient;
+		}
 	if (memo->mode == MEMO_OFF || *end == '\0')
 		return -1;
 	memo->began_ns = (int64_t)strtoul(end + 1, NULL, 10);

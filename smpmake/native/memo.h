@@ -6,8 +6,9 @@
  * is what writes entries.
  *
  * The store is a folder of the user's own: q/ab/..., a question's entries, the newest first;
- * c/ab/... contents by their hash; s/table, the hashes of files by their stamps.  All others are
- * written whole, under another name, and then renamed; whatever is wrong with one makes a miss.
+ * c/ab/... contents by their hash; s/table, the hashes of files by their stamps; s/seen, questions
+ * that came once.  All others are written whole, under another name, and then renamed; whatever is
+ * wrong with one makes a miss.
  */
 #ifndef SMPMAKE_MEMO_H
 #define SMPMAKE_MEMO_H
@@ -124,6 +125,7 @@ struct memo_output {
 /* What the session has told of its memo. */
 struct memo {
 	enum memo_mode mode;
+	int is_patient; /* a result is remembered when its question comes for the second time */
 	int64_t began_ns;
 	const char *build; /* smpmake's own */
 	size_t build_size;
@@ -195,6 +197,9 @@ uint64_t memo_check_of(const struct memo_entry *entry);
 
 /* Whether what lies in the place of an output is what lay there. */
 int memo_is_former(const struct memo_output *output, struct stat *info);
+
+/* Whether a question that nobody has an answer for came before; from now on it did. */
+int memo_is_seen(const struct memo_question *q);
 
 /* An undo journal's part in the giving back: called before a path is made (`was` NULL) or replaced
  * or removed.  -1: it cannot be undone, and is not to be done. */

@@ -27,6 +27,8 @@ struct listed {
 #define BEFORE 512u /* bytes of the chunk before, so that words on the border are found */
 #define BUCKETS 4096u
 #define SLOTS 4u /* of a bucket */
+#define TAG_BUCKETS 8192u
+#define TAGS 8u /* of a bucket: questions that came once */
 #define DAY (INT64_C(86400) * 1000000000)
 #define NAMES 1048576u /* bytes of a listing */
 
@@ -266,20 +268,18 @@ struct known {
 	uint64_t has, sum;
 };
 
-/* Opened once; -1 where there is none to be had.  Who writes beyond a limit gets a signal. */
-static int table_of(const struct memo *memo)
+/* A file that is written in place; -1 where there is none to be had.  Who writes beyond a limit gets
+ * a signal. */
+static int open_table(const struct memo *memo, const char *name)
 {
-	static int table = -2;
+	int table = -1;
 	char path[PATH_MAX];
 	struct stat info;
 	struct rlimit limit = {0, 0};
-	if (table != -2)
-		return table;
-	table = -1;
 	if (kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 ||
 	    limit.rlim_cur != RLIM_INFINITY)
 		return table;
-	strcpy(stpcpy(path, memo->folder), "/s/table");
+	strcpy(stpcpy(path, memo->folder), name);
 	for (int tries = 0; tries < 2; tries++) {
 		const int how = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 		table = (int)kernel(SYS_openat, AT_FDCWD, path, how, 0600);
@@ -297,6 +297,38 @@ static int table_of(const struct memo *memo)
 			kernel(SYS_unlinkat, AT_FDCWD, path, 0);
 	}
 	return table;
+}
+
+/* Opened once. */
+static int table_of(const struct memo *memo)
+{
+	static int table = -2;
+	if (table == -2)
+		table = open_table(memo, "/s/table");
+	return table;
+}
+
+int memo_is_seen(const struct memo_question *q)
+{
+	uint64_t tags[TAGS], key[2];
+	int fd = open_table(&q->memo, "/s/seen");
+	if (fd < 0)
+		return 0;
+	memcpy(key, q->keys[MEMO_SOME_VARIABLES], sizeof key);
+	int64_t at = (int64_t)(key[0] % TAG_BUCKETS * sizeof tags);
+	memset(tags, 0, sizeof tags);
+	kernel(SYS_pread64, fd, tags, sizeof tags, at);
+	uint64_t place = 0;
+	while (place < TAGS && tags[place] != key[1] && tags[place] != 0)
+		place++;
+	int is_seen = place < TAGS && tags[place] == key[1];
+	if (place == TAGS) /* of a full bucket any goes */
+		place = key[0] / TAG_BUCKETS % TAGS;
+	if (!is_seen)
+		kernel(SYS_pwrite64, fd, &key[1], sizeof key[1],
+		       at + (int64_t)(place * sizeof key[1]));
+	close(fd);
+	return is_seen;
 }
 
 /* Other versions have other uses for `has`. */
