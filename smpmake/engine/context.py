@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+from typing import Final
 
 from smpmake.commands import wmake
 from smpmake.commands.makes import MAKES, READ_BACK
@@ -27,6 +29,8 @@ from smpmake.protocol.wire import Invoke
 from smpmake.protocol.working import Inherited
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.names import is_product
+
+_LINKS: Final = 40  # one behind the other, as the kernel follows them
 
 
 class Context:
@@ -116,10 +120,11 @@ class Context:
         return next((path for path in paths if self._is_special(path)), "")
 
     def _is_special(self, path: str) -> bool:
-        if is_device(path):  # a descriptor's name is another file's in another process
+        name = os.path.join(self._cwd, path)
+        if is_device(path) or _leads_to_device(name):
             return True
         try:
-            mode = os.stat(os.path.join(self._cwd, path)).st_mode
+            mode = os.stat(name).st_mode
         except (OSError, ValueError):
             return False
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
@@ -243,3 +248,13 @@ class Context:
             and not hazards.is_written(name)
             and os.path.lexists(name)
         )
+
+
+def _leads_to_device(path: str) -> bool:
+    """Whether links lead to a device, or to a descriptor: another process has another one."""
+    with contextlib.suppress(OSError, ValueError):
+        for _ in range(_LINKS):
+            path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+            if is_device(path):
+                return True
+    return False

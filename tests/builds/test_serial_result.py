@@ -44,6 +44,7 @@ OF_THE_CALLER = {
         "gcc -MD -MF >(sed s/a/b/ > a.d) -c a.c -o a.o; while ! test -s a.d; do :; done"
     ),
     "dependencies": "gcc -MD -MF /dev/fd/3 -c a.c -o a.o 3> a.d",
+    "by a link": "ln -s /dev/fd/3 l; gcc -MD -MF l -c a.c -o a.o 3> a.d",
     "macros": "printf '#define V 42\\n' | gcc -imacros /dev/stdin -c v.c",
     "an included one": "gcc -include /dev/fd/4 -c v.c 4<<< '#define V 3'",
     "by its process": "exec 5< a.c; gcc -x c -c /proc/self/fd/5 -o q.o",
