@@ -28,6 +28,7 @@ KEEPER: Final = "smpmake-keeper"
 #: What a shell without job control has its background commands ignore, as bits.
 _BACKGROUND: Final = 1 << signal.SIGINT - 1 | 1 << signal.SIGQUIT - 1
 _SMALL_SOURCE: Final = 4096
+_LINE: Final = 4096  # bytes: /proc/PID/stat has a few hundred
 LONGEST_CHAIN: Final = 32
 
 
@@ -172,8 +173,8 @@ class Processes:
 def _stat(pid: int) -> tuple[bytes, list[bytes]] | None:
     """A process's name, and what follows it in /proc/PID/stat: its state, its parent ..."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            text = file.read()
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            text = file.read(_LINE)
     except OSError:
         return None
     name, _, rest = text.partition(b"(")[2].rpartition(b")")

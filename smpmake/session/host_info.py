@@ -39,9 +39,8 @@ def with_compilers(
     known  compilers of earlier builds: one whose file is still the same is not asked again.
     """
     programs: dict[str, str] = {}
-    for command in commands:
-        name, path = _called(command)
-        if path and families.tells_version(name):
+    for name, program in dict.fromkeys(map(_called, commands)):
+        if families.tells_version(name) and (path := _file_of(name, program)):
             programs.setdefault(path, name)
     said = {(each.path, each.stamp): each.version for each in known}
     found = []
@@ -53,14 +52,18 @@ def with_compilers(
 
 
 def _called(command: CommandRecord) -> tuple[str, str]:
-    """A command's compiler: the name it was called by, and its file, "" where that is not known."""
-    name = command.tool
-    if families.is_launcher(name):
-        words = command.argv.split(b"\0")[1:2]
-        name = os.fsdecode(words[0]) if words else ""
-        return name, _on_path(name)
-    real = os.path.realpath(command.program) if command.program else ""
-    return name, _on_path(name) if _is_launcher(real) else real
+    """A command's compiler: the name it was called by ("" where its file is not known), and its
+    program ("" where a launcher looks for it on PATH)."""
+    if not families.is_launcher(command.tool):
+        return command.tool if command.program else "", command.program
+    words = command.argv.split(b"\0")[1:2]
+    return os.fsdecode(words[0]) if words else "", ""
+
+
+def _file_of(name: str, program: str) -> str:
+    """The file of a compiler; "" where that is not known."""
+    real = os.path.realpath(program) if program else ""
+    return real if real and not _is_launcher(real) else _on_path(name)
 
 
 def _on_path(name: str) -> str:
