@@ -41,6 +41,8 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    # What other sessions of this machine left in the shared one is cleaned, too.
+    monkeypatch.setattr("smpmake.server.rundir._SHARED", str(folder))
     try:
         yield folder
     finally:
