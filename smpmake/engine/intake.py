@@ -27,7 +27,7 @@ from smpmake.engine.programs import Programs
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.replies import Reply
 from smpmake.guard.pending import Pending
-from smpmake.protocol.wire import Invoke
+from smpmake.protocol.wire import CLOSED, Invoke
 from smpmake.schedule.hazards import Hazards
 
 
@@ -93,12 +93,14 @@ class Intake:
             build.promises.awaited_digest(invoke, b"", deferred=False)
             _decline(reply, out, err)
             return
+        # A file of the tool's own may take the number of a closed stream: a worker has none.
+        keeps_streams = CLOSED in (invoke.out, invoke.err)
         shows = decision.deferred and rules.guard and not is_line
         shows = shows and self._shows_what_it_writes(invoke, analysis)
         if shows and self._observer.writes_more(invoke.real, analysis.kind):
             decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
-        if decision.reason is Reason.CAPTURED_OUTPUT and not is_line:
+        if decision.reason is Reason.CAPTURED_OUTPUT and not is_line and not keeps_streams:
             caught = silence.digest_of_command(
                 self._hazards, self._paths, build, invoke, cwd, analysis
             )
@@ -117,6 +119,8 @@ class Intake:
             self._pending.end_query()
         if build.promises.lost and decision.deferred and self._needs_lost(build, cwd, analysis):
             digest = digest or digest_of(invoke.cwd, invoke.argv)  # it fails, as a rule
+        if keeps_streams:
+            digest = ""
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
         elif shows:

@@ -43,15 +43,14 @@ int open_connection(const char *name)
 	return fd;
 }
 
-/* The descriptor to send for stdout or stderr: itself, or /dev/null where it is closed. */
+/* The descriptor to send for stdout or stderr: itself, or /dev/null where it is closed.  That is
+ * said to be no file at all: a closed one is nobody's output. */
 static int standing_in(int fd, struct stat *info)
 {
 	if (fstat(fd, info) == 0)
 		return fd;
-	int null = out_of_the_way(open("/dev/null", O_WRONLY | O_CLOEXEC));
-	if (null >= 0)
-		fstat(null, info);
-	return null;
+	memset(info, 0, sizeof *info);
+	return out_of_the_way(open("/dev/null", O_WRONLY | O_CLOEXEC));
 }
 
 /* Like write_all, but a server that went away is an error, not a SIGPIPE. */

@@ -268,8 +268,8 @@ struct known {
 	uint64_t has, sum;
 };
 
-/* A file that is written in place; -1 where there is none to be had.  Who writes beyond a limit gets
- * a signal. */
+/* A file that is written in place; -1 where there is none to be had.  Who writes beyond a limit
+ * gets a signal. */
 static int open_table(const struct memo *memo, const char *name)
 {
 	int table = -1;

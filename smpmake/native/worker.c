@@ -141,7 +141,8 @@ static int become(const struct worker *w, const struct job *job)
 	}
 	if (job->lent[0] != '\0')
 		open_lent(job->lent); /* without it the tool does its work alone */
-	take_limits(w, job); /* last: they are the tool's, and a few descriptors are too few for us */
+	take_limits(w,
+	            job); /* last: they are the tool's, and a few descriptors are too few for us */
 	hand_on(&job->fixed);
 	execve(job->real, job->argv, job->env);
 	return errno;

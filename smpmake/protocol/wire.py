@@ -26,12 +26,15 @@ class FileId(NamedTuple):
     inode: int
 
 
+CLOSED: Final = FileId(0, 0)
+
+
 class Invoke:
     """A command line as it came from a shim.  Blobs stay bytes: most are only passed on.
 
     parent     the process that called the shim.
     mask       its umask.
-    out, err   which files its stdout and stderr are.
+    out, err   which files its stdout and stderr are; CLOSED where one is closed.
     inherited  the number of what it has inherited beside all this; 0: not told.
     ignored    signals that are, as bits (0 is signal 1); blocked: the same.
     nice       its niceness.

@@ -316,3 +316,16 @@ def test_p7_what_is_written_through_an_older_link(
         ended = space.run(*command)
         found.append((ended.status, space.tree(), space.run("make", "-q").status))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_command_with_a_closed_stream(space: Space, closed: str) -> None:
+    """cc1's assembly takes the number of a closed stderr, and gets the warning: as fails."""
+    source = {"w.c": "int f(void) { int unused; return 0; }\n"}
+    found = []
+    for ours in ("", f"{SMPMAKE} "):
+        space.clear()
+        space.write(source)
+        script = f"{ours}sh -c 'gcc -Wall -c w.c {closed}; echo $? > status' > /dev/null 2>&1"
+        found.append((space.run("sh", "-c", script).status, space.tree()))
+    assert found[0] == found[1]
