@@ -59,7 +59,7 @@ struct memo_entry {
 	uint32_t size;
 	uint32_t facts, outputs;
 	int32_t status;
-	uint64_t check; /* of all that is behind this */
+	uint64_t check; /* of all but this */
 	unsigned char boot[16];
 	uint64_t cpu_us;
 };
@@ -84,9 +84,8 @@ enum memo_kind {
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
 #define MEMO_IS_NAMED 2u  /* its content is in the question */
 #define MEMO_TIMED 4u     /* its time of modification matters, too */
-#define MEMO_UNSTAMPED                                                                             \
-	8u /* its stamp is no proof: it was young, or its file system never writes back */
-#define MEMO_IS_READ 16u /* it was opened, and not only looked at */
+#define MEMO_UNSTAMPED 8u /* its stamp is no proof: it was not settled when it was read */
+#define MEMO_IS_READ 16u  /* it was opened, and not only looked at */
 
 /* Facts of the same `group` were one file or folder when they were observed, others were not. */
 struct memo_fact {
@@ -242,6 +241,8 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);
+/* Whether a file that has this stamp now has had its content since then. */
+int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp);
 /* The hash of a regular file's content; -1 where it cannot be read, or is no longer `stamp`. */
 int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,
                  unsigned char hash[SHA256_SIZE], uint32_t *has);

@@ -71,6 +71,14 @@ int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b)
 	return memcmp(a, b, sizeof *a) == 0;
 }
 
+/* No kernel's clock shows whole seconds: such a time comes out of an image, as those of squashfs
+ * and of mke2fs -d do, or does not tell of all changes. */
+int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp)
+{
+	return stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
+	       stamp->changed_ns % 1000000000 != 0;
+}
+
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
                  char room[PATH_MAX])
 {
@@ -368,9 +376,9 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	struct memo_stamp now;
 	struct stat info;
 	int64_t at = 0;
-	int is_settled = stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
-	                 memo_near_at(stamp->device, path) != MEMO_NEAR_IN_MEMORY;
-	int table = is_settled ? table_of(memo) : -1;
+	int may_be_known = memo_is_settled(memo, stamp) &&
+	                   memo_near_at(stamp->device, path) != MEMO_NEAR_IN_MEMORY;
+	int table = may_be_known ? table_of(memo) : -1;
 	memcpy(known.boot, memo->boot, sizeof known.boot);
 	if (table >= 0 && look_up(table, &known, &at) == 0) {
 		memcpy(hash, known.hash, SHA256_SIZE);

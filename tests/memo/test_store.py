@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -13,7 +14,16 @@ import pytest
 
 from smpmake.protocol import layout
 from smpmake.session import memo
-from tests.support.remembered import BOOT, STATUS, Ran, Remembered, forge, settle
+from tests.support import needs
+from tests.support.remembered import (
+    BOOT,
+    STATUS,
+    Ran,
+    Remembered,
+    facts_of,
+    forge,
+    settle,
+)
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
 BIG: Final = f"int a[2000] = {{{','.join(map(str, range(2000)))}}};\n"
@@ -89,6 +99,75 @@ def test_damages_are_misses(remembered: Remembered, kind: str, name: str) -> Non
     assert (ran, made) == (Ran(0, b"", b""), expected)
     assert remembered.told.hits == (1 if kind == "s" else 0), remembered.told
     assert [path for path in remembered.folder.iterdir() if path.name.startswith(".")] == []
+
+
+def test_no_byte_of_an_entry_may_be_another(remembered: Remembered) -> None:
+    """Least of all in front of what its sum is beside: how many facts there are, and the status."""
+    fill(remembered)
+    (entry,) = remembered.entries()
+    data = entry.read_bytes()
+    places = (*range(4, STATUS.stop, 4), *range(STATUS.stop, len(data), 499))
+    for at in places:
+        damaged = bytearray(data)
+        damaged[at] ^= 1
+        entry.write_bytes(damaged)
+        assert again(remembered)[0] == Ran(0, b"", b""), at
+    assert remembered.told.hits == 0, remembered.told
+
+
+#: Its times say nothing of a change: it is young, in one way or another.
+_UNSTAMPED: Final = 8
+
+
+def test_a_stamp_is_believed_of_what_was_old_when_it_was_read(remembered: Remembered) -> None:
+    """Who has a file mapped may change it for a while, and leave its times as they are: also if
+    nobody looks again for long."""
+    header = remembered.folder / "x.h"
+    header.write_text("int x;\n")
+    fill(remembered, '#include "x.h"\n')
+    (entry,) = remembered.entries()
+    flags = {fact.path: fact.flags & _UNSTAMPED for fact in facts_of(entry)[0] if any(fact.stamp)}
+    assert flags.pop("x.h")
+    flags.pop("conftest.c")
+    assert not all(flags.values())
+
+
+IMAGES: Final = """
+for made in 1 2; do
+    mount -o loop,ro image$made far || exit 77
+    gcc -c conftest.c -Ifar && rm conftest.o && stat -c '%d %i %s %Y %z' far/x.h || exit
+    umount far || exit
+done
+"""
+
+
+def test_an_image_is_mounted_in_the_place_of_another(remembered: Remembered) -> None:
+    """Who makes an image says which times are in it: also that of the last change."""
+    needs.require_mounts()
+    folder = remembered.folder
+    (folder / "far").mkdir()
+    (folder / "conftest.c").write_text('#include "x.h"\nint x = X;\n')
+    for number in (1, 2):
+        headers, image = folder / f"headers{number}", folder / f"image{number}"
+        headers.mkdir()
+        (headers / "x.h").write_text(f"#define X {number}\n")
+        os.utime(headers / "x.h", (1_700_000_000, 1_700_000_000))
+        with image.open("wb") as file:
+            file.truncate(1 << 20)
+        for command in (
+            ("mkfs.ext4", "-q", "-I", "256", "-d", headers, image),
+            ("debugfs", "-w", "-R", "sif x.h ctime 20240101000000", image),
+        ):
+            if shutil.which(command[0]) is None:
+                pytest.skip(f"needs {command[0]}")
+            subprocess.run(command, check=True, capture_output=True)
+    settle(folder)
+    ended = remembered.run("unshare", "-m", "sh", "-c", IMAGES)
+    if ended.status == 77:
+        pytest.skip("needs a loop device")
+    first, second = ended.out.splitlines()
+    assert first == second
+    assert (remembered.told.hits, remembered.told.stored) == (0, 2), remembered.told
 
 
 def make_foreign(store: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import resource
 import shutil
@@ -161,7 +162,7 @@ def with_limit(which: int, soft: int) -> Callable[[], None]:
 
 
 def total(data: bytes) -> int:
-    """What an entry has as its sum (memo_sum)."""
+    """What an entry has as its sum (quick_sum)."""
     value = len(data) * 0x9E3779B97F4A7C15 % _WORD
     whole = len(data) // 8 * 8
     for at in range(0, whole, 8):
@@ -195,7 +196,8 @@ def forge(entry: Path, where: slice, value: bytes) -> None:
     """Changes a field of a question's one entry, and makes its sum right."""
     data = bytearray(entry.read_bytes())
     data[where] = value
-    data[SUM] = total(bytes(data[SUM.stop :])).to_bytes(8, "little")
+    sums = (total(bytes(data[part])) for part in (slice(_HEAD, SUM.start), slice(SUM.stop, None)))
+    data[SUM] = operator.xor(*sums).to_bytes(8, "little")
     entry.write_bytes(data)
 
 
