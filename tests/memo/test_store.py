@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from smpmake.cli import memo as cli_memo
 from smpmake.protocol import layout
 from smpmake.session import memo
 from tests.support import needs
@@ -313,6 +314,47 @@ def test_a_check_tells_what_is_different(tmp_path: Path) -> None:
     assert (checked.told.same, len(checked.told.differences)) == (1, 1)
     first.close()
     checked.close()
+
+
+COUNTS: Final = (
+    "[]",
+    '{"last": 5, "days": {}}',
+    '{"last": {"saved_us": []}, "days": {}}',
+    '{"last": {"misses": 5}, "days": {}}',
+    '{"last": {"misses": {"a": 1}}, "days": {}}',
+    '{"last": {"unkept": {"1": "x"}}, "days": {}}',
+    '{"last": {"remote": 5}, "days": {}}',
+    '{"last": {"remote": {"sent": 5}}, "days": {}}',
+    '{"last": {}, "days": {"a": [1, 2]}}',
+    '{"last": {}, "days": {"1": 5}}',
+    '{"last": {}, "days": {"1": [null, 1]}}',
+    "[" * 100_000,
+)
+
+
+@pytest.mark.parametrize("text", [*COUNTS, None], ids=range(len(COUNTS) + 1))
+def test_counts_that_are_none(
+    remembered: Remembered, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    """A build ends as it does, and what it counts is counted."""
+    monkeypatch.setattr(memo, "folder", lambda: remembered.store)
+    fill(remembered)
+    counts = remembered.store / "counts.json"
+    if text is None:
+        os.mkfifo(counts)
+    else:
+        counts.write_text(text)
+    assert any(line.startswith("last week") for line in cli_memo.lines(remembered.store))
+    (remembered.session / memo.TOLD).write_text("h 5\n")
+    memo.settle(remembered.session)
+    assert any(line.startswith("last build 1 results") for line in cli_memo.lines(remembered.store))
+
+
+def test_what_was_left_half_written_goes(remembered: Remembered) -> None:
+    fill(remembered)
+    (remembered.store / "new-1").write_text("half")
+    assert memo.clear(remembered.store) == 1
+    assert list(remembered.store.iterdir()) == []
 
 
 def test_what_is_used_is_young_again(remembered: Remembered) -> None:
