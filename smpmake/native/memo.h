@@ -37,11 +37,13 @@
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
 #define MEMO_FORMAT 3u
-#define MEMO_MOST 8u            /* entries of a question */
-#define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
-#define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
-#define MEMO_NAMED 64           /* files that words may name */
-#define MEMO_TICK 12000000      /* ns: three ticks of the slowest usual kernel */
+#define MEMO_MOST 8u                         /* entries of a question */
+#define MEMO_LARGEST (4u << 20)              /* bytes of a question's file */
+#define MEMO_INLINE 4096u                    /* contents up to here lie in the entry itself */
+#define MEMO_MOST_BYTES UINT64_C(5368709120) /* that one build adds; as in session/memo.py */
+#define MEMO_LEFT_FREE UINT64_C(4294967296)  /* of its file system, or else a tenth of that */
+#define MEMO_NAMED 64                        /* files that words may name */
+#define MEMO_TICK 12000000                   /* ns: three ticks of the slowest usual kernel */
 /* ns: a stamp is believed of a file as old.  Who has a file mapped may write to it for as long
  * without a new time: until the kernel has written the page back (dirty_expire_centisecs). */
 #define MEMO_SETTLED INT64_C(60000000000)

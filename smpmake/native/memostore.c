@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -138,6 +139,36 @@ static void make_folder_of(const char *path)
 	kernel(SYS_mkdirat, AT_FDCWD, folder, 0700);
 }
 
+/* A build is not to fail for what is remembered of it: a tenth of a file system stays free. */
+static int has_room(int fd, size_t size)
+{
+	struct statfs system;
+	if (kernel(SYS_fstatfs, fd, &system) != 0)
+		return 0;
+	uint64_t block = (uint64_t)system.f_bsize, least = system.f_blocks * block / 10;
+	least = least < MEMO_LEFT_FREE ? least : MEMO_LEFT_FREE;
+	return system.f_bavail * block >= least + size;
+}
+
+/* Nor is one build to write without end: the store is cleaned when it is over.  How much it has
+ * stored is the size of a file in which there is nothing. */
+static int is_too_much(const struct memo *memo, size_t size)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	if (*memo->session == '\0' || strlen(memo->session) + sizeof "/stored" > sizeof path)
+		return 0;
+	strcpy(stpcpy(path, memo->session), "/stored");
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return 1;
+	int failed = kernel(SYS_fstat, fd, &info) != 0 ||
+	             (uint64_t)info.st_size + size > MEMO_MOST_BYTES ||
+	             kernel(SYS_ftruncate, fd, info.st_size + (off_t)size) != 0;
+	close(fd);
+	return failed;
+}
+
 int memo_write(const struct memo *memo, const char *path, const void *data, size_t size)
 {
 	char name[PATH_MAX];
@@ -148,7 +179,8 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
 	                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -1;
-	int failed = write_all(fd, data, size) != 0;
+	int failed =
+	    !has_room(fd, size) || is_too_much(memo, size) || write_all(fd, data, size) != 0;
 	failed |= kernel(SYS_close, fd) != 0;
 	if (!failed && kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) != 0) {
 		make_folder_of(path);

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 #: The session's file to which shims append a line for each command.
 TOLD: Final = "memo"
 MOST_BYTES: Final = 5 << 30
+#: Bytes that stay free on the store's disk, or else a tenth of it.
+_LEFT_FREE: Final = 4 << 30
 _COUNTS: Final = "counts.json"
 #: What has numbers of its own in it.
 _GROUPS: Final = ("misses", "unkept", "remote")
@@ -71,7 +73,7 @@ SENTENCES: Final = {
     layout.MEMO_FAILED: "it failed, and may succeed the next time",
     layout.MEMO_KILLED: "a signal ended it, or a part of it",
     layout.MEMO_LEFT: "it left a process behind",
-    layout.MEMO_LARGE: "its result is too large, or the store is full",
+    layout.MEMO_LARGE: "its result is too large, or the store or its disk is full",
     layout.MEMO_DISTANT: "a file lies on a file system whose times smpmake does not trust",
     layout.MEMO_OLDER: "it read an older file than the one that lies there now",
     layout.MEMO_ONLY_CHECKED: "--memo=check runs everything",
@@ -244,6 +246,12 @@ def counts_of(store: Path) -> dict[str, Any]:
 
 def _numbers(found: dict[str, Any]) -> Counter[str]:
     return Counter({name: int(number) for name, number in found.items()})
+
+
+def has_room(store: Path, size: int) -> bool:
+    """Whether so many bytes more may lie there.  Raises OSError."""
+    disk = shutil.disk_usage(store)
+    return disk.free - size >= min(disk.total // 10, _LEFT_FREE)
 
 
 def files_of(store: Path) -> Iterator[tuple[Path, os.stat_result]]:

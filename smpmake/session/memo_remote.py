@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from smpmake.protocol import layout
 from smpmake.server.rundir import FolderError, open_listener
 from smpmake.session.action_result import Digest
+from smpmake.session.memo import has_room
 from smpmake.threads import Thread
 
 if TYPE_CHECKING:
@@ -302,6 +303,8 @@ class Remote:
         place = self._place(hash_)
         fresh = self._store / f"new-{os.getpid()}-{hash_[:16]}"
         try:
+            if not has_room(self._store, len(data)):
+                return False
             for folder in (place.parent.parent, place.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
             end = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)

@@ -30,8 +30,8 @@ from tests.support.remembered import (
     SUM,
     Ran,
     Remembered,
+    seal,
     settle,
-    total,
 )
 from tests.support.results_server import Reply, ResultsServer
 
@@ -417,7 +417,7 @@ def forged(machines: Machines, change: Callable[[bytearray], None]) -> None:
     (key,) = server.names("ac")
     data = bytearray(server.held[f"cas/{entries_of(server.held[f'ac/{key}']).hash}"])
     change(data)
-    data[SUM] = total(bytes(data[SUM.stop :])).to_bytes(8, "little")
+    seal(data)
     fresh = Digest(hashlib.sha256(data).hexdigest(), len(data))
     server.held[f"cas/{fresh.hash}"] = bytes(data)
     server.held[f"ac/{key}"] = message(fresh, [])

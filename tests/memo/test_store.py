@@ -207,6 +207,39 @@ def test_a_full_store_keeps_nothing(remembered: Remembered) -> None:
     assert sorted(path.name for path in remembered.store.iterdir()) == ["c", "q", "s"]
 
 
+ROOM: Final = """
+mount -t tmpfs -o size=8m,mode=700 none ../store || exit
+head -c $1 /dev/zero > ../store/other
+gcc -c conftest.c
+"""
+
+
+@pytest.mark.parametrize(("other", "stored"), [("3000k", 1), ("7500k", 0)])
+def test_a_disk_that_is_nearly_full_is_left_to_the_build(
+    remembered: Remembered, other: str, stored: int
+) -> None:
+    needs.require_mounts()
+    (remembered.folder / "conftest.c").write_text("int a;\n")
+    settle(remembered.folder)
+    ended = remembered.run("unshare", "-m", "sh", "-c", ROOM, "sh", other)
+    assert ended == Ran(0, b"", b"")
+    assert remembered.told.stored == stored
+    assert remembered.told.unkept[layout.MEMO_LARGE] == 1 - stored
+
+
+def test_one_build_does_not_store_without_end(remembered: Remembered) -> None:
+    fill(remembered)
+    counted = remembered.session / "stored"
+    stored = sum(info.st_size for path, info in memo.files_of(remembered.store))
+    assert 0 < counted.stat().st_size <= stored
+    os.truncate(counted, memo.MOST_BYTES - 100)
+    (remembered.folder / "conftest.c").write_text("int b;\n")
+    settle(remembered.folder)
+    again(remembered)
+    assert remembered.told.unkept == {layout.MEMO_LARGE: 1}
+    assert counted.stat().st_size == memo.MOST_BYTES - 100
+
+
 def test_after_a_boot_contents_are_compared(remembered: Remembered) -> None:
     """Stamps of another boot, or machine, are not believed; what is the same is given back."""
     (remembered.folder / "h.h").write_text("int h;\n")

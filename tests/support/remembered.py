@@ -192,12 +192,17 @@ check 'int main(void) { return oops; }' gcc -c conftest.c
 """
 
 
+def seal(data: bytearray) -> None:
+    """Makes the sum of a question's one entry right (memo_check_of)."""
+    parts = (data[_HEAD : SUM.start], data[SUM.stop :])
+    data[SUM] = operator.xor(*(total(bytes(part)) for part in parts)).to_bytes(8, "little")
+
+
 def forge(entry: Path, where: slice, value: bytes) -> None:
     """Changes a field of a question's one entry, and makes its sum right."""
     data = bytearray(entry.read_bytes())
     data[where] = value
-    sums = (total(bytes(data[part])) for part in (slice(_HEAD, SUM.start), slice(SUM.stop, None)))
-    data[SUM] = operator.xor(*sums).to_bytes(8, "little")
+    seal(data)
     entry.write_bytes(data)
 
 
