@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 #: The session's file to which shims append a line for each command.
 TOLD: Final = "memo"
 MOST_BYTES: Final = 5 << 30
-#: Bytes that stay free on the store's disk, or else a tenth of it.
-_LEFT_FREE: Final = 4 << 30
 _COUNTS: Final = "counts.json"
 #: What has numbers of its own in it.
 _GROUPS: Final = ("misses", "unkept", "remote")
@@ -246,12 +244,6 @@ def counts_of(store: Path) -> dict[str, Any]:
 
 def _numbers(found: dict[str, Any]) -> Counter[str]:
     return Counter({name: int(number) for name, number in found.items()})
-
-
-def has_room(store: Path, size: int) -> bool:
-    """Whether so many bytes more may lie there.  Raises OSError."""
-    disk = shutil.disk_usage(store)
-    return disk.free - size >= min(disk.total // 10, _LEFT_FREE)
 
 
 def files_of(store: Path) -> Iterator[tuple[Path, os.stat_result]]:

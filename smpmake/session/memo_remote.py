@@ -11,6 +11,7 @@ import _thread
 import contextlib
 import os
 import queue
+import shutil
 import socket
 import time
 from collections import deque
@@ -21,7 +22,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from smpmake.protocol import layout
 from smpmake.server.rundir import FolderError, open_listener
 from smpmake.session.action_result import Digest
-from smpmake.session.memo import has_room
 from smpmake.threads import Thread
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _TO_HEAR: Final = 1.0  # s for a command to say something
 _END: Final = 0  # a kind of ask that no command has
 _AT_THE_END: Final = 5.0  # s for what is still to be sent
 _SLOW: Final = f"it took more than {layout.REMOTE_MS // 1000} s"
+_LEFT_FREE: Final = 4 << 30  # bytes of the store's disk (native/memo.h)
 _WAITING: Final = 64 << 20  # bytes that may wait to be sent
 
 
@@ -303,7 +304,8 @@ class Remote:
         place = self._place(hash_)
         fresh = self._store / f"new-{os.getpid()}-{hash_[:16]}"
         try:
-            if not has_room(self._store, len(data)):
+            disk = shutil.disk_usage(self._store)
+            if disk.free - len(data) < min(disk.total // 10, _LEFT_FREE):
                 return False
             for folder in (place.parent.parent, place.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
