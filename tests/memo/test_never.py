@@ -412,3 +412,46 @@ def test_a_program_that_configure_made_is_run(remembered: Remembered) -> None:
         assert ended.out == b"0\n1\n"
         (remembered.folder / "conftest").unlink()
         assert remembered.told.hits == turn
+
+
+INHERITS: Final = """
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char text[64] = "";
+    if (argc > 1 && !strcmp(argv[1], "-reads"))
+        (void)!read(3, text, sizeof text - 1);
+    else if (argc > 1 && !strcmp(argv[1], "-maps"))
+        strcpy(text, mmap(NULL, 64, PROT_READ, MAP_PRIVATE, 3, 0));
+    else if (argc > 1 && !strcmp(argv[1], "-writes"))
+        (void)!write(3, "more\\n", 5);
+    else if (argc > 1 && !strcmp(argv[1], "-twice"))
+        (void)!read(dup(3), text, sizeof text - 1);
+    puts(text);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "hits"), [("-nothing", 1), ("-reads", 0), ("-maps", 0), ("-writes", 0), ("-twice", 0)]
+)
+def test_what_a_command_was_started_with(tmp_path: Path, how: str, hits: int) -> None:
+    """A file that is open already has no name by which it could be compared."""
+    (tmp_path / "gcc.c").write_text(INHERITS)
+    subprocess.run(["gcc", "-w", tmp_path / "gcc.c", "-o", tmp_path / "gcc"], check=True)
+    settle(tmp_path)
+    one = Remembered(tmp_path / "with")
+    one.plain["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    (one.folder / "conftest.c").write_text("int a;\n")
+    for text in ("1", "2"):
+        (one.folder / "open").write_text(text)
+        settle(one.folder)
+        command = ("sh", "-c", f"gcc {how} -c conftest.c 3<>open && cat open")
+        ran = one.run(*command)
+        (one.folder / "open").write_text(text)
+        assert ran == one.run(*command, through_shims=False)
+    assert one.told.hits == hits, one.told
+    one.close()
