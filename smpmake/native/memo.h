@@ -263,6 +263,7 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
 char *memo_read(const char *path, size_t most, size_t *size, int is_stored);
 /* Whether times are to be trusted where a path is, which is on that device: no other computer
  * changes it. */
+#define MEMO_NEAR_ON_DISK 1
 #define MEMO_NEAR_IN_MEMORY 2 /* they are, but nothing is ever written back */
 int memo_near_at(uint64_t device, const char *path);
 /* The same of the folder in which a name is, or is looked for. */

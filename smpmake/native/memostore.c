@@ -408,8 +408,8 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	struct memo_stamp now;
 	struct stat info;
 	int64_t at = 0;
-	int may_be_known = memo_is_settled(memo, stamp) &&
-	                   memo_near_at(stamp->device, path) != MEMO_NEAR_IN_MEMORY;
+	int may_be_known =
+	    memo_is_settled(memo, stamp) && memo_near_at(stamp->device, path) == MEMO_NEAR_ON_DISK;
 	int table = may_be_known ? table_of(memo) : -1;
 	memcpy(known.boot, memo->boot, sizeof known.boot);
 	if (table >= 0 && look_up(table, &known, &at) == 0) {

@@ -399,6 +399,15 @@ def test_a_file_system_whose_times_are_nobodys_promise(remembered: Remembered) -
     assert remembered.told.unkept == {layout.MEMO_DISTANT: 2}
 
 
+def test_what_words_name_on_such_a_file_system(remembered: Remembered) -> None:
+    """What it holds is not even looked up by its times."""
+    needs.require_mounts()
+    (remembered.folder / "far").mkdir()
+    script = "mount -t ramfs none far && echo 'int x;' > far/conftest.c && gcc -c far/conftest.c"
+    assert remembered.run("unshare", "-m", "sh", "-c", script).status == 0
+    assert remembered.told.misses == {layout.MEMO_DISTANT: 1}
+
+
 def test_a_program_that_configure_made_is_run(remembered: Remembered) -> None:
     """One that reads a file, then a pipe."""
     source = "#include <unistd.h>\nint main(void) { return lseek(0, 0, SEEK_CUR) < 0; }\n"
