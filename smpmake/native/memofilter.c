@@ -48,7 +48,6 @@ static const long harmless[] = {
     SYS_waitid,
     SYS_kill,
     SYS_tgkill,
-    SYS_uname,
     SYS_flock,
     SYS_fsync,
     SYS_fdatasync,

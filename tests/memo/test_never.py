@@ -19,7 +19,7 @@ from smpmake import native
 from smpmake.protocol import layout
 from tests.memo.test_changes import listed
 from tests.support import needs
-from tests.support.remembered import Remembered, settle, with_limit
+from tests.support.remembered import Ran, Remembered, settle, with_limit
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
 LINK: Final = ("gcc", "-o", "conftest", "conftest.c")
@@ -427,9 +427,11 @@ INHERITS: Final = """
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 int main(int argc, char **argv)
 {
+    struct utsname system;
     char text[64] = "";
     if (argc > 1 && !strcmp(argv[1], "-reads"))
         (void)!read(3, text, sizeof text - 1);
@@ -439,13 +441,16 @@ int main(int argc, char **argv)
         (void)!write(3, "more\\n", 5);
     else if (argc > 1 && !strcmp(argv[1], "-twice"))
         (void)!read(dup(3), text, sizeof text - 1);
+    else if (argc > 1 && !strcmp(argv[1], "-name"))
+        uname(&system);
     puts(text);
 }
 """
 
 
 @pytest.mark.parametrize(
-    ("how", "hits"), [("-nothing", 1), ("-reads", 0), ("-maps", 0), ("-writes", 0), ("-twice", 0)]
+    ("how", "hits"),
+    [("-nothing", 1), ("-reads", 0), ("-maps", 0), ("-writes", 0), ("-twice", 0), ("-name", 0)],
 )
 def test_what_a_command_was_started_with(tmp_path: Path, how: str, hits: int) -> None:
     """A file that is open already has no name by which it could be compared."""
@@ -464,3 +469,15 @@ def test_what_a_command_was_started_with(tmp_path: Path, how: str, hits: int) ->
         assert ran == one.run(*command, through_shims=False)
     assert one.told.hits == hits, one.told
     one.close()
+
+
+def test_another_container_is_no_other_question(remembered: Remembered) -> None:
+    """Each has its own name, mounts and network; none of these is anything that gcc looks at."""
+    needs.require_mounts()
+    (remembered.folder / "conftest.c").write_text("int a;\n")
+    settle(remembered.folder)
+    script = "hostname $0 && gcc -c conftest.c && rm conftest.o"
+    for name in ("one", "another"):
+        ended = remembered.run("unshare", "-m", "-u", "-n", "sh", "-c", script, name)
+        assert ended == Ran(0, b"", b"")
+    assert remembered.told.hits == 1, remembered.told
