@@ -76,4 +76,5 @@ def _of_server(counts: Mapping[str, int]) -> Iterator[str]:
 def _reasons(head: str, counts: Mapping[str, Any]) -> Iterator[str]:
     """The most frequent first."""
     for number, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
-        yield f"  {count:6} {head} {store.SENTENCES.get(int(number), 'of a newer reason')}"
+        why = store.SENTENCES.get(int(number) if number.isdecimal() else 0, "of a newer reason")
+        yield f"  {count:6} {head} {why}"

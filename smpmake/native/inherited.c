@@ -122,21 +122,26 @@ static void add_namespaces(uint64_t *number, int self, int server)
 	struct ucred peer = {.pid = 0};
 	uint64_t network = 0;
 	socklen_t size = sizeof peer;
-	memset(root, 0, sizeof root);
 	memset(&system, 0, sizeof system);
-	kernel(SYS_statx, AT_FDCWD, "/", 0, LOOK, root);
-	add_value(number, (int64_t)root[INODE]);
-	add_value(number, (int64_t)root[MOUNT]);
-	if (root[MOUNT] == 0)
-		add_link(number, self, "ns/mnt");
-	kernel(SYS_getsockopt, server, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-	add_value(number, peer.pid != 0);
-	size = sizeof network;
-	if (kernel(SYS_getsockopt, server, SOL_SOCKET, NETWORK_COOKIE, &network, &size) != 0)
-		add_link(number, self, "ns/net");
-	add_value(number, (int64_t)network);
 	kernel(SYS_uname, &system);
-	add(number, &system, sizeof system);
+	if (server < 0) {
+		add(number, system.machine, sizeof system.machine);
+	} else {
+		add(number, &system, sizeof system);
+		memset(root, 0, sizeof root);
+		kernel(SYS_statx, AT_FDCWD, "/", 0, LOOK, root);
+		add_value(number, (int64_t)root[INODE]);
+		add_value(number, (int64_t)root[MOUNT]);
+		if (root[MOUNT] == 0)
+			add_link(number, self, "ns/mnt");
+		kernel(SYS_getsockopt, server, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+		add_value(number, peer.pid != 0);
+		size = sizeof network;
+		if (kernel(SYS_getsockopt, server, SOL_SOCKET, NETWORK_COOKIE, &network, &size) !=
+		    0)
+			add_link(number, self, "ns/net");
+		add_value(number, (int64_t)network);
+	}
 	add_link(number, self, "ns/user");
 	add_value(number, kernel(SYS_personality, AS_IT_IS));
 }

@@ -13,8 +13,9 @@ struct inherited {
 	int32_t nice;
 };
 
-/* Of this process, which has a connection with the server.  That the system does not tell something
- * counts as one more value. */
+/* Of this process, which has a connection with the server; -1: of it in whichever container and on
+ * whichever machine, whose files and network the number leaves out.  That the system does not tell
+ * something counts as one more value. */
 void look_at_inherited(int server, struct inherited *found);
 
 #endif

@@ -199,6 +199,8 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 		return MEMO_NO_FAMILY;
 	if (memcmp(magic, "\177ELF", 4) != 0)
 		return MEMO_SCRIPT;
+	if (!memo_near_at(info.st_dev, path))
+		return MEMO_DISTANT;
 	memo_stamp_of(&info, &stamp);
 	if (stamp.changed_ns >= q->memo.began_ns)
 		return MEMO_FRESH;
@@ -262,6 +264,8 @@ static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, cons
 		return 0;
 	if (q->named_count == MEMO_NAMED)
 		return MEMO_WORDS;
+	if (!memo_near_at(info.st_dev, word))
+		return MEMO_DISTANT;
 	named->path = word;
 	named->mode = info.st_mode;
 	memo_stamp_of(&info, &named->stamp);

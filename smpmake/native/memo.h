@@ -38,11 +38,13 @@
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
 #define MEMO_FORMAT 3u
-#define MEMO_MOST 8u            /* entries of a question */
-#define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
-#define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
-#define MEMO_NAMED 64           /* files that words may name */
-#define MEMO_TICK 12000000      /* ns: three ticks of the slowest usual kernel */
+#define MEMO_MOST 8u                         /* entries of a question */
+#define MEMO_LARGEST (4u << 20)              /* bytes of a question's file */
+#define MEMO_INLINE 4096u                    /* contents up to here lie in the entry itself */
+#define MEMO_MOST_BYTES UINT64_C(5368709120) /* that one build adds; as in session/memo.py */
+#define MEMO_LEFT_FREE UINT64_C(4294967296)  /* of its file system, or else a tenth of that */
+#define MEMO_NAMED 64                        /* files that words may name */
+#define MEMO_TICK 12000000                   /* ns: three ticks of the slowest usual kernel */
 /* ns: a stamp is believed of a file as old.  Who has a file mapped may write to it for as long
  * without a new time: until the kernel has written the page back (dirty_expire_centisecs). */
 #define MEMO_SETTLED INT64_C(60000000000)
@@ -60,7 +62,7 @@ struct memo_entry {
 	uint32_t size;
 	uint32_t facts, outputs;
 	int32_t status;
-	uint64_t check; /* of all that is behind this */
+	uint64_t check; /* of all but this */
 	unsigned char boot[16];
 	uint64_t cpu_us;
 };
@@ -85,9 +87,8 @@ enum memo_kind {
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
 #define MEMO_IS_NAMED 2u  /* its content is in the question */
 #define MEMO_TIMED 4u     /* its time of modification matters, too */
-#define MEMO_UNSTAMPED                                                                             \
-	8u /* its stamp is no proof: it was young, or its file system never writes back */
-#define MEMO_IS_READ 16u /* it was opened, and not only looked at */
+#define MEMO_UNSTAMPED 8u /* its stamp is no proof: it was not settled when it was read */
+#define MEMO_IS_READ 16u  /* it was opened, and not only looked at */
 
 /* Facts of the same `group` were one file or folder when they were observed, others were not. */
 struct memo_fact {
@@ -247,6 +248,8 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);
+/* Whether a file that has this stamp now has had its content since then. */
+int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp);
 /* The hash of a regular file's content; -1 where it cannot be read, or is no longer `stamp`. */
 int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,
                  unsigned char hash[SHA256_SIZE], uint32_t *has);
@@ -265,6 +268,7 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
 char *memo_read(const char *path, size_t most, size_t *size, int is_stored);
 /* Whether times are to be trusted where a path is, which is on that device: no other computer
  * changes it. */
+#define MEMO_NEAR_ON_DISK 1
 #define MEMO_NEAR_IN_MEMORY 2 /* they are, but nothing is ever written back */
 int memo_near_at(uint64_t device, const char *path);
 /* The same of the folder in which a name is, or is looked for. */

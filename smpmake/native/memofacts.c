@@ -133,8 +133,7 @@ static int is_same_content(const struct memo_question *q, const struct memo_entr
 			if (strcmp(q->named[i].path, path) == 0)
 				return memcmp(q->named[i].hash, fact->hash, SHA256_SIZE) == 0;
 	if (!(fact->flags & (MEMO_IS_NAMED | MEMO_UNSTAMPED)) &&
-	    memo_same_stamp(&stamp, &fact->stamp) &&
-	    stamp.changed_ns < q->memo.now_ns - MEMO_SETTLED &&
+	    memo_same_stamp(&stamp, &fact->stamp) && memo_is_settled(&q->memo, &stamp) &&
 	    memcmp(entry->boot, q->memo.boot, sizeof entry->boot) == 0)
 		return 1;
 	return memo_content(&q->memo, path, &stamp, hash, &has) == 0 &&
@@ -261,8 +260,10 @@ int memo_is_of_question(const struct memo_question *q, enum memo_scope scope, co
 
 uint64_t memo_check_of(const struct memo_entry *entry)
 {
+	const size_t before = offsetof(struct memo_entry, check);
 	const size_t behind = offsetof(struct memo_entry, boot);
-	return quick_sum((const char *)entry + behind, entry->size - behind);
+	return quick_sum(entry, before) ^
+	       quick_sum((const char *)entry + behind, entry->size - behind);
 }
 
 struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at)

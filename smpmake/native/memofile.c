@@ -309,6 +309,7 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 	for (size_t i = 0; i < trace->look_count && why == 0; i++) {
 		struct look *look = &trace->looks[i];
 		unsigned char hash[SHA256_SIZE] = {0};
+		struct memo_stamp stamp;
 		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER, near;
 		if (look->kind == 0 || look->kind == MEMO_IS_VARIABLE ||
 		    is_of_temporary(trace, look->path) || is_twice(trace, look) ||
@@ -319,8 +320,12 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 			break;
 		}
 		why = doubt(trace, look, &near, hash);
-		if (near == MEMO_NEAR_IN_MEMORY && look->kind == MEMO_IS_FILE)
-			look->flags |= MEMO_UNSTAMPED;
+		if (look->kind == MEMO_IS_FILE) {
+			memo_stamp_of(&look->info, &stamp);
+			if (near == MEMO_NEAR_IN_MEMORY ||
+			    !memo_is_settled(&trace->question->memo, &stamp))
+				look->flags |= MEMO_UNSTAMPED;
+		}
 		put_fact(making, look, is_one ? group_of(&groups, &look->info) : 0, hash);
 		(*count)++;
 	}

@@ -15,12 +15,8 @@
 
 /* Calls that concern what is open already, memory, or the process itself. */
 static const long harmless[] = {
-    SYS_write,
-    SYS_writev,
-    SYS_pwrite64,
     SYS_close,
     SYS_fstat,
-    SYS_lseek,
     SYS_mprotect,
     SYS_munmap,
     SYS_mremap,
@@ -52,12 +48,9 @@ static const long harmless[] = {
     SYS_waitid,
     SYS_kill,
     SYS_tgkill,
-    SYS_uname,
     SYS_flock,
     SYS_fsync,
     SYS_fdatasync,
-    SYS_ftruncate,
-    SYS_fallocate,
     SYS_fadvise64,
     SYS_getcwd,
     SYS_umask,
@@ -95,17 +88,20 @@ static const long harmless[] = {
 #endif
 };
 
-/* Calls that read what is open, or make a second number for it: of concern where that is standard
- * input. */
-static const long readers[] = {
-    SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_fcntl, SYS_dup, SYS_dup3, SYS_copy_file_range,
+/* Calls that read or write what is open, or make a second number for it: of concern where the
+ * command has it from who started it. */
+static const long users[] = {
+    SYS_read,   SYS_write,  SYS_pread64,         SYS_pwrite64,  SYS_readv,
+    SYS_writev, SYS_preadv, SYS_lseek,           SYS_ftruncate, SYS_fallocate,
+    SYS_dup,    SYS_dup3,   SYS_copy_file_range,
 #ifdef SYS_dup2
     SYS_dup2,
 #endif
 };
 
 #define HARMLESS (sizeof harmless / sizeof *harmless)
-#define READERS (sizeof readers / sizeof *readers)
+#define USERS (sizeof users / sizeof *users)
+#define MOST_INHERITED 12 /* who has more is not traced */
 
 static void put(struct sock_filter *filter, unsigned short *at, struct sock_filter one)
 {
@@ -118,10 +114,51 @@ static void put(struct sock_filter *filter, unsigned short *at, struct sock_filt
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field))
 #define SKIP_UNLESS(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, count)
 
+/* Descriptors beside the standard ones that a command gets: config.log, a make's job server. */
+static int find_inherited(int inherited[MOST_INHERITED])
+{
+	int count = 0;
+	for (int fd = 3; fd < 64; fd++) {
+		int flags = fcntl(fd, F_GETFD);
+		if (flags < 0 || flags & FD_CLOEXEC)
+			continue;
+		if (count == MOST_INHERITED)
+			return -1;
+		inherited[count++] = fd;
+	}
+	return count;
+}
+
+/* Of standard input no more is of concern than what is in it. */
+static int may_read(long call)
+{
+	return call != SYS_write && call != SYS_pwrite64 && call != SYS_writev &&
+	       call != SYS_lseek && call != SYS_ftruncate && call != SYS_fallocate;
+}
+
+/* A call waits where its argument, which is loaded, is one of these, or for a reader
+ * standard input. */
+static void put_users(struct sock_filter *filter, unsigned short *at, long call,
+                      const struct sock_filter *argument, int is_reader, const int *inherited,
+                      int count)
+{
+	const struct sock_filter allow = ALLOW, tell = TELL;
+	int first = is_reader ? -1 : 0;
+	put(filter, at, (struct sock_filter)SKIP_UNLESS(call, (uint8_t)(2 + 2 * (count - first))));
+	put(filter, at, *argument);
+	for (int i = first; i < count; i++) {
+		put(filter, at, (struct sock_filter)SKIP_UNLESS(i < 0 ? 0 : inherited[i], 1));
+		put(filter, at, tell);
+	}
+	put(filter, at, allow);
+}
+
 int trace_me(void)
 {
-	static struct sock_filter filter[2 * HARMLESS + 5 * READERS + 40];
+	static struct sock_filter
+	    filter[2 * HARMLESS + (USERS + 2) * (5 + 2 * MOST_INHERITED) + 40];
 	struct sock_fprog program = {0, filter};
+	int inherited[MOST_INHERITED], count = find_inherited(inherited);
 	unsigned short at = 0;
 	const struct sock_filter allow = ALLOW, tell = TELL, call = LOAD(nr), first = LOAD(args[0]),
 	                         second = LOAD(args[1]), fourth = LOAD(args[3]),
@@ -130,23 +167,18 @@ int trace_me(void)
 	                         high_place = BPF_STMT(
 	                             BPF_LD | BPF_W | BPF_ABS,
 	                             offsetof(struct seccomp_data, instruction_pointer) + 4);
+	if (count < 0)
+		return -1;
 	put(filter, &at, machine);
 	put(filter, &at,
 	    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TRACE_MACHINE, 1, 0));
 	put(filter, &at, tell);
 	put(filter, &at, call);
-	for (size_t i = 0; i < READERS; i++) { /* the most frequent first */
-		put(filter, &at, (struct sock_filter)SKIP_UNLESS(readers[i], 4));
-		put(filter, &at, first);
-		put(filter, &at, (struct sock_filter)SKIP_UNLESS(0, 1));
-		put(filter, &at, tell);
-		put(filter, &at, allow);
-	}
-	put(filter, &at, (struct sock_filter)SKIP_UNLESS(SYS_mmap, 4));
-	put(filter, &at, fifth);
-	put(filter, &at, (struct sock_filter)SKIP_UNLESS(0, 1));
-	put(filter, &at, tell);
-	put(filter, &at, allow);
+	for (size_t i = 0; i < USERS; i++) /* the most frequent first */
+		put_users(filter, &at, users[i], &first, may_read(users[i]), inherited, count);
+	/* gcc asks of a make's job server whether it is there. */
+	put_users(filter, &at, SYS_fcntl, &first, 1, inherited, 0);
+	put_users(filter, &at, SYS_mmap, &fifth, 1, inherited, count);
 	for (size_t i = 0; i < HARMLESS; i++) {
 		put(filter, &at, (struct sock_filter)SKIP_UNLESS(harmless[i], 1));
 		put(filter, &at, allow);

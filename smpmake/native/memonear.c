@@ -19,7 +19,7 @@ static int near_of(const char *path)
 	uint64_t type = (uint64_t)(uint32_t)system.f_type;
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (type == types[i])
-			return 1;
+			return MEMO_NEAR_ON_DISK;
 	return type == tmpfs ? MEMO_NEAR_IN_MEMORY : 0;
 }
 

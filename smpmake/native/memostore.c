@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,6 +74,14 @@ int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b)
 	return memcmp(a, b, sizeof *a) == 0;
 }
 
+/* No kernel's clock shows whole seconds: such a time comes out of an image, as those of squashfs
+ * and of mke2fs -d do, or does not tell of all changes. */
+int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp)
+{
+	return stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
+	       stamp->changed_ns % 1000000000 != 0;
+}
+
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
                  char room[PATH_MAX])
 {
@@ -132,6 +141,36 @@ static void make_folder_of(const char *path)
 	kernel(SYS_mkdirat, AT_FDCWD, folder, 0700);
 }
 
+/* A build is not to fail for what is remembered of it: a tenth of a file system stays free. */
+static int has_room(int fd, size_t size)
+{
+	struct statfs system;
+	if (kernel(SYS_fstatfs, fd, &system) != 0)
+		return 0;
+	uint64_t block = (uint64_t)system.f_bsize, least = system.f_blocks * block / 10;
+	least = least < MEMO_LEFT_FREE ? least : MEMO_LEFT_FREE;
+	return system.f_bavail * block >= least + size;
+}
+
+/* Nor is one build to write without end: the store is cleaned when it is over.  How much it has
+ * stored is the size of a file in which there is nothing. */
+static int is_too_much(const struct memo *memo, size_t size)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	if (*memo->session == '\0' || strlen(memo->session) + sizeof "/stored" > sizeof path)
+		return 0;
+	strcpy(stpcpy(path, memo->session), "/stored");
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return 1;
+	int failed = kernel(SYS_fstat, fd, &info) != 0 ||
+	             (uint64_t)info.st_size + size > MEMO_MOST_BYTES ||
+	             kernel(SYS_ftruncate, fd, info.st_size + (off_t)size) != 0;
+	close(fd);
+	return failed;
+}
+
 int memo_write(const struct memo *memo, const char *path, const void *data, size_t size)
 {
 	char name[PATH_MAX];
@@ -142,7 +181,8 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
 	                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -1;
-	int failed = write_all(fd, data, size) != 0;
+	int failed =
+	    !has_room(fd, size) || is_too_much(memo, size) || write_all(fd, data, size) != 0;
 	failed |= kernel(SYS_close, fd) != 0;
 	if (!failed && kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) != 0) {
 		make_folder_of(path);
@@ -400,9 +440,9 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	struct memo_stamp now;
 	struct stat info;
 	int64_t at = 0;
-	int is_settled = stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
-	                 memo_near_at(stamp->device, path) != MEMO_NEAR_IN_MEMORY;
-	int table = is_settled ? table_of(memo) : -1;
+	int may_be_known =
+	    memo_is_settled(memo, stamp) && memo_near_at(stamp->device, path) == MEMO_NEAR_ON_DISK;
+	int table = may_be_known ? table_of(memo) : -1;
 	memcpy(known.boot, memo->boot, sizeof known.boot);
 	if (table >= 0 && look_up(table, &known, &at) == 0) {
 		memcpy(hash, known.hash, SHA256_SIZE);

@@ -216,12 +216,14 @@ static void note_end(struct trace *trace, pid_t process)
 			trace->at_work[i] = trace->at_work[--trace->at_work_count];
 }
 
-static void note_reading(struct trace *trace, pid_t process)
+/* It uses what the command was started with, unless it has opened another file by that number. */
+static void note_using(struct trace *trace, pid_t process, int fd)
 {
 	char theirs[PATH_MAX] = "", ours[PATH_MAX] = "", name[64];
-	snprintf(name, sizeof name, "/proc/%d/fd/0", (int)process);
+	snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)process, fd);
 	ssize_t size = readlink(name, theirs, sizeof theirs - 1);
-	ssize_t own = readlink("/proc/self/fd/0", ours, sizeof ours - 1);
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	ssize_t own = readlink(name, ours, sizeof ours - 1);
 	if (size < 0 || own < 0 || (strcmp(theirs, ours) == 0 && strcmp(ours, "/dev/null") != 0))
 		trace_spoil(trace, MEMO_INPUT);
 }
@@ -363,8 +365,16 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 	case SYS_dup2:
 #endif
 	case SYS_copy_file_range:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_lseek:
+	case SYS_ftruncate:
+	case SYS_fallocate:
+		note_using(trace, process, FD(0));
+		return;
 	case SYS_mmap:
-		note_reading(trace, process);
+		note_using(trace, process, FD(4));
 		return;
 	case SYS_getrandom:
 		note_random(trace, process, A(1));

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 TOLD: Final = "memo"
 MOST_BYTES: Final = 5 << 30
 _COUNTS: Final = "counts.json"
+#: What has numbers of its own in it.
+_GROUPS: Final = ("misses", "unkept", "remote")
+#: What comes of counts that somebody else has written.
+_OTHERWISE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _DAY: Final = 86400
 _WEEK: Final = 7
 _KINDS: Final = ("q", "c", "s")  # native/memo.h
@@ -67,7 +71,7 @@ SENTENCES: Final = {
     layout.MEMO_FAILED: "it failed, and may succeed the next time",
     layout.MEMO_KILLED: "a signal ended it, or a part of it",
     layout.MEMO_LEFT: "it left a process behind",
-    layout.MEMO_LARGE: "its result is too large, or the store is full",
+    layout.MEMO_LARGE: "its result is too large, or the store or its disk is full",
     layout.MEMO_DISTANT: "a file lies on a file system whose times smpmake does not trust",
     layout.MEMO_OLDER: "it read an older file than the one that lies there now",
     layout.MEMO_ONLY_CHECKED: "--memo=check runs everything",
@@ -193,9 +197,9 @@ def settle(session: Path, exchanged: Exchanged | None = None) -> None:
         return
     with contextlib.suppress(OSError, SmpmakeError, ValueError):
         store = folder()
-        _count(store, told, exchanged)
-        if told.stored or told.remote:
+        if told.stored or told.remote:  # first: a full disk has no room for the counts
             clean(store, MOST_BYTES)
+        _count(store, told, exchanged)
 
 
 def _count(store: Path, told: Told, exchanged: Exchanged | None) -> None:
@@ -220,12 +224,26 @@ def _count(store: Path, told: Told, exchanged: Exchanged | None) -> None:
 
 
 def counts_of(store: Path) -> dict[str, Any]:
-    """What was counted: of the last build, and by day."""
-    try:
-        counts = json.loads((store / _COUNTS).read_text())
-        return {"last": dict(counts["last"]), "days": dict(counts["days"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {"last": {}, "days": {}}
+    """What was counted: of the last build, and by day; nothing where the file is no such."""
+    path = store / _COUNTS
+    with contextlib.suppress(
+        OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError
+    ):
+        if path.is_file():  # nobody may write to a FIFO
+            found = json.loads(path.read_text())
+            last, days = found["last"], found["days"].items()
+            return {
+                "last": {
+                    name: _numbers(value) if name in _GROUPS else int(value)
+                    for name, value in last.items()
+                },
+                "days": {str(int(day)): (int(hits), int(us)) for day, (hits, us) in days},
+            }
+    return {"last": {}, "days": {}}
+
+
+def _numbers(found: dict[str, Any]) -> Counter[str]:
+    return Counter({name: int(number) for name, number in found.items()})
 
 
 def files_of(store: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -240,6 +258,9 @@ def files_of(store: Path) -> Iterator[tuple[Path, os.stat_result]]:
                     path = Path(parent, name)
                     with contextlib.suppress(OSError):  # another build's
                         yield path, path.lstat()
+        for path in store.glob("new-*"):  # what somebody writes, or has left half written
+            with contextlib.suppress(OSError):
+                yield path, path.lstat()
 
 
 def clean(store: Path, most: int) -> int:
@@ -260,7 +281,11 @@ def clean(store: Path, most: int) -> int:
 
 def clear(store: Path) -> int:
     """Forgets everything; returns how many results those were."""
-    entries = sum(path.parent.parent.name == "q" for path, _ in files_of(store))
+    entries = 0
+    for path, _ in files_of(store):
+        entries += path.parent.parent.name == "q"
+        with contextlib.suppress(OSError):
+            path.unlink()
     for kind in _KINDS:
         shutil.rmtree(store / kind, ignore_errors=True)
     return entries

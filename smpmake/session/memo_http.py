@@ -6,9 +6,11 @@ Loaded only where such a server is used: the standard library's HTTP takes long 
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import http.client
 import netrc
+import socket
 import urllib.parse
 import urllib.request
 from http import HTTPStatus
@@ -116,6 +118,11 @@ class Server:
     def put_result(self, key: str, entries: Digest, contents: list[Digest]) -> None:
         """Stores the answer to a question, of which all parts are there."""
         self._put(f"ac/{key}", message(entries, contents))
+
+    def abort(self) -> None:
+        """Ends what another thread is waiting for."""
+        with contextlib.suppress(OSError, AttributeError):  # it has ended, or not yet begun
+            self._connection.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
 
     def close(self) -> None:
         """Ends the connection."""

@@ -11,6 +11,7 @@ import _thread
 import contextlib
 import os
 import queue
+import shutil
 import socket
 import time
 from collections import deque
@@ -41,6 +42,7 @@ _TO_HEAR: Final = 1.0  # s for a command to say something
 _END: Final = 0  # a kind of ask that no command has
 _AT_THE_END: Final = 5.0  # s for what is still to be sent
 _SLOW: Final = f"it took more than {layout.REMOTE_MS // 1000} s"
+_LEFT_FREE: Final = 4 << 30  # bytes of the store's disk (native/memo.h)
 _WAITING: Final = 64 << 20  # bytes that may wait to be sent
 
 
@@ -136,11 +138,12 @@ class Remote:
         self.exchanged = Exchanged()
         self._worth = Worth()
         self._asking, self._sending = Faults(), Faults()
-        self._waiting: dict[int, float] = {}  # since when, by connection
+        self._waiting: dict[Server, float] = {}  # since when
         self._left: queue.SimpleQueue[_Result | None] = queue.SimpleQueue()
         self._bytes_left = 0
         self._all_sent: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._ended: queue.SimpleQueue[None] = queue.SimpleQueue()  # a word of each thread
+        self._over: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._offered = 0
         self._pushes = pushes
         if url.startswith("https:"):
@@ -156,6 +159,7 @@ class Remote:
         try:
             for _ in range(_THREADS):
                 Thread(self._serve)
+            Thread(self._watch)
             if pushes:
                 Thread(self._send_all)
         except RuntimeError:
@@ -201,6 +205,7 @@ class Remote:
                 self._ended.get(timeout=_TO_HEAR)
 
     def _stop_listening(self) -> None:
+        self._over.put(None)
         self._path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes those who accept
@@ -229,6 +234,16 @@ class Remote:
         if server is not None:
             server.close()
         self._ended.put(None)
+
+    def _watch(self) -> None:
+        """A server that trickles is never late by the byte: threads would wait for it for ever."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._over.get(timeout=_PATIENCE / 4)
+            now = time.monotonic()
+            for server, since in list(self._waiting.items()):
+                if now - since > _PATIENCE:
+                    server.abort()
 
     def _server(self, faults: Faults, patience: float) -> Server | None:
         from smpmake.session.memo_http import FAULTS, Address, Server
@@ -268,7 +283,7 @@ class Remote:
         is_asked = False
         while ask.kind in (layout.REMOTE_FIND, layout.REMOTE_FETCH):
             is_find = ask.kind == layout.REMOTE_FIND
-            began = self._waiting[id(server)] = time.monotonic()
+            began = self._waiting[server] = time.monotonic()
             try:
                 if is_find:
                     self._add("asked", not is_asked)  # a question has two keys
@@ -277,10 +292,11 @@ class Remote:
                 else:
                     found = server.content(Digest(ask.hash, ask.size))
             except FAULTS as error:
-                self._fault(self._asking, error)
+                is_slow = time.monotonic() - began > _PATIENCE
+                self._fault(self._asking, _SLOW if is_slow else error)
                 return
             finally:
-                del self._waiting[id(server)]
+                del self._waiting[server]
             took = time.monotonic() - began
             spent += took
             if is_find:
@@ -302,6 +318,9 @@ class Remote:
         place = self._place(hash_)
         fresh = self._store / f"new-{os.getpid()}-{hash_[:16]}"
         try:
+            disk = shutil.disk_usage(self._store)
+            if disk.free - len(data) < min(disk.total // 10, _LEFT_FREE):
+                return False
             for folder in (place.parent.parent, place.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
             end = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)

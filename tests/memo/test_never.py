@@ -19,7 +19,7 @@ from smpmake import native
 from smpmake.protocol import layout
 from tests.memo.test_changes import listed
 from tests.support import needs
-from tests.support.remembered import Remembered, settle, with_limit
+from tests.support.remembered import Ran, Remembered, settle, with_limit
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
 LINK: Final = ("gcc", "-o", "conftest", "conftest.c")
@@ -399,6 +399,15 @@ def test_a_file_system_whose_times_are_nobodys_promise(remembered: Remembered) -
     assert remembered.told.unkept == {layout.MEMO_DISTANT: 2}
 
 
+def test_what_words_name_on_such_a_file_system(remembered: Remembered) -> None:
+    """What it holds is not even looked up by its times."""
+    needs.require_mounts()
+    (remembered.folder / "far").mkdir()
+    script = "mount -t ramfs none far && echo 'int x;' > far/conftest.c && gcc -c far/conftest.c"
+    assert remembered.run("unshare", "-m", "sh", "-c", script).status == 0
+    assert remembered.told.misses == {layout.MEMO_DISTANT: 1}
+
+
 def test_a_program_that_configure_made_is_run(remembered: Remembered) -> None:
     """One that reads a file, then a pipe."""
     source = "#include <unistd.h>\nint main(void) { return lseek(0, 0, SEEK_CUR) < 0; }\n"
@@ -412,3 +421,63 @@ def test_a_program_that_configure_made_is_run(remembered: Remembered) -> None:
         assert ended.out == b"0\n1\n"
         (remembered.folder / "conftest").unlink()
         assert remembered.told.hits == turn
+
+
+INHERITS: Final = """
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct utsname system;
+    char text[64] = "";
+    if (argc > 1 && !strcmp(argv[1], "-reads"))
+        (void)!read(3, text, sizeof text - 1);
+    else if (argc > 1 && !strcmp(argv[1], "-maps"))
+        strcpy(text, mmap(NULL, 64, PROT_READ, MAP_PRIVATE, 3, 0));
+    else if (argc > 1 && !strcmp(argv[1], "-writes"))
+        (void)!write(3, "more\\n", 5);
+    else if (argc > 1 && !strcmp(argv[1], "-twice"))
+        (void)!read(dup(3), text, sizeof text - 1);
+    else if (argc > 1 && !strcmp(argv[1], "-name"))
+        uname(&system);
+    puts(text);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "hits"),
+    [("-nothing", 1), ("-reads", 0), ("-maps", 0), ("-writes", 0), ("-twice", 0), ("-name", 0)],
+)
+def test_what_a_command_was_started_with(tmp_path: Path, how: str, hits: int) -> None:
+    """A file that is open already has no name by which it could be compared."""
+    (tmp_path / "gcc.c").write_text(INHERITS)
+    subprocess.run(["gcc", "-w", tmp_path / "gcc.c", "-o", tmp_path / "gcc"], check=True)
+    settle(tmp_path)
+    one = Remembered(tmp_path / "with")
+    one.plain["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    (one.folder / "conftest.c").write_text("int a;\n")
+    for text in ("1", "2"):
+        (one.folder / "open").write_text(text)
+        settle(one.folder)
+        command = ("sh", "-c", f"gcc {how} -c conftest.c 3<>open && cat open")
+        ran = one.run(*command)
+        (one.folder / "open").write_text(text)
+        assert ran == one.run(*command, through_shims=False)
+    assert one.told.hits == hits, one.told
+    one.close()
+
+
+def test_another_container_is_no_other_question(remembered: Remembered) -> None:
+    """Each has its own name, mounts and network; none of these is anything that gcc looks at."""
+    needs.require_mounts()
+    (remembered.folder / "conftest.c").write_text("int a;\n")
+    settle(remembered.folder)
+    script = "hostname $0 && gcc -c conftest.c && rm conftest.o"
+    for name in ("one", "another"):
+        ended = remembered.run("unshare", "-m", "-u", "-n", "sh", "-c", script, name)
+        assert ended == Ran(0, b"", b"")
+    assert remembered.told.hits == 1, remembered.told

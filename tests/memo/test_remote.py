@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -30,8 +30,8 @@ from tests.support.remembered import (
     SUM,
     Ran,
     Remembered,
+    seal,
     settle,
-    total,
 )
 from tests.support.results_server import Reply, ResultsServer
 
@@ -417,7 +417,7 @@ def forged(machines: Machines, change: Callable[[bytearray], None]) -> None:
     (key,) = server.names("ac")
     data = bytearray(server.held[f"cas/{entries_of(server.held[f'ac/{key}']).hash}"])
     change(data)
-    data[SUM] = total(bytes(data[SUM.stop :])).to_bytes(8, "little")
+    seal(data)
     fresh = Digest(hashlib.sha256(data).hexdigest(), len(data))
     server.held[f"cas/{fresh.hash}"] = bytes(data)
     server.held[f"ac/{key}"] = message(fresh, [])
@@ -631,3 +631,27 @@ def test_nothing_is_sent_unless_that_is_wanted(machines: Machines) -> None:
     assert one.told.stored == 1
     assert remote.close().asked == 1
     assert {method for method, _ in machines.server.asked} == {"GET"}
+
+
+def test_a_server_that_trickles_is_hung_up_on(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte comes in time, and the answer never does: no thread waits for that."""
+    monkeypatch.setattr(memo_remote, "_PATIENCE", 0.2)
+    gone = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def trickle() -> None:
+            with suppress(OSError), listener.accept()[0] as connection:
+                for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 5000:
+                    connection.sendall(bytes([byte]))
+                    time.sleep(0.01)
+            gone.set()
+
+        threading.Thread(target=trickle, daemon=True).start()
+        one, remote = machines.session("second", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        with find(one.session) as asked:
+            asked.settimeout(60)
+            assert asked.recv(1) == b""
+        assert gone.wait(60)
+        assert remote.close().errors == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -11,9 +12,19 @@ from typing import Final
 
 import pytest
 
+from smpmake.cli import memo as cli_memo
 from smpmake.protocol import layout
 from smpmake.session import memo
-from tests.support.remembered import BOOT, STATUS, Ran, Remembered, forge, settle
+from tests.support import needs
+from tests.support.remembered import (
+    BOOT,
+    STATUS,
+    Ran,
+    Remembered,
+    facts_of,
+    forge,
+    settle,
+)
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
 BIG: Final = f"int a[2000] = {{{','.join(map(str, range(2000)))}}};\n"
@@ -91,6 +102,75 @@ def test_damages_are_misses(remembered: Remembered, kind: str, name: str) -> Non
     assert [path for path in remembered.folder.iterdir() if path.name.startswith(".")] == []
 
 
+def test_no_byte_of_an_entry_may_be_another(remembered: Remembered) -> None:
+    """Least of all in front of what its sum is beside: how many facts there are, and the status."""
+    fill(remembered)
+    (entry,) = remembered.entries()
+    data = entry.read_bytes()
+    places = (*range(4, STATUS.stop, 4), *range(STATUS.stop, len(data), 499))
+    for at in places:
+        damaged = bytearray(data)
+        damaged[at] ^= 1
+        entry.write_bytes(damaged)
+        assert again(remembered)[0] == Ran(0, b"", b""), at
+    assert remembered.told.hits == 0, remembered.told
+
+
+#: Its times say nothing of a change: it is young, in one way or another.
+_UNSTAMPED: Final = 8
+
+
+def test_a_stamp_is_believed_of_what_was_old_when_it_was_read(remembered: Remembered) -> None:
+    """Who has a file mapped may change it for a while, and leave its times as they are: also if
+    nobody looks again for long."""
+    header = remembered.folder / "x.h"
+    header.write_text("int x;\n")
+    fill(remembered, '#include "x.h"\n')
+    (entry,) = remembered.entries()
+    flags = {fact.path: fact.flags & _UNSTAMPED for fact in facts_of(entry)[0] if any(fact.stamp)}
+    assert flags.pop("x.h")
+    flags.pop("conftest.c")
+    assert not all(flags.values())
+
+
+IMAGES: Final = """
+for made in 1 2; do
+    mount -o loop,ro image$made far || exit 77
+    gcc -c conftest.c -Ifar && rm conftest.o && stat -c '%d %i %s %Y %z' far/x.h || exit
+    umount far || exit
+done
+"""
+
+
+def test_an_image_is_mounted_in_the_place_of_another(remembered: Remembered) -> None:
+    """Who makes an image says which times are in it: also that of the last change."""
+    needs.require_mounts()
+    folder = remembered.folder
+    (folder / "far").mkdir()
+    (folder / "conftest.c").write_text('#include "x.h"\nint x = X;\n')
+    for number in (1, 2):
+        headers, image = folder / f"headers{number}", folder / f"image{number}"
+        headers.mkdir()
+        (headers / "x.h").write_text(f"#define X {number}\n")
+        os.utime(headers / "x.h", (1_700_000_000, 1_700_000_000))
+        with image.open("wb") as file:
+            file.truncate(1 << 20)
+        for command in (
+            ("mkfs.ext4", "-q", "-I", "256", "-d", headers, image),
+            ("debugfs", "-w", "-R", "sif x.h ctime 20240101000000", image),
+        ):
+            if shutil.which(command[0]) is None:
+                pytest.skip(f"needs {command[0]}")
+            subprocess.run(command, check=True, capture_output=True)
+    settle(folder)
+    ended = remembered.run("unshare", "-m", "sh", "-c", IMAGES)
+    if ended.status == 77:
+        pytest.skip("needs a loop device")
+    first, second = ended.out.splitlines()
+    assert first == second
+    assert (remembered.told.hits, remembered.told.stored) == (0, 2), remembered.told
+
+
 def make_foreign(store: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root to give a folder away")
@@ -125,6 +205,39 @@ def test_a_full_store_keeps_nothing(remembered: Remembered) -> None:
         (remembered.folder / "conftest.o").unlink()
     assert remembered.told.unkept == {layout.MEMO_LARGE: 2}
     assert sorted(path.name for path in remembered.store.iterdir()) == ["c", "q", "s"]
+
+
+ROOM: Final = """
+mount -t tmpfs -o size=8m,mode=700 none ../store || exit
+head -c $1 /dev/zero > ../store/other
+gcc -c conftest.c
+"""
+
+
+@pytest.mark.parametrize(("other", "stored"), [("3000k", 1), ("7500k", 0)])
+def test_a_disk_that_is_nearly_full_is_left_to_the_build(
+    remembered: Remembered, other: str, stored: int
+) -> None:
+    needs.require_mounts()
+    (remembered.folder / "conftest.c").write_text("int a;\n")
+    settle(remembered.folder)
+    ended = remembered.run("unshare", "-m", "sh", "-c", ROOM, "sh", other)
+    assert ended == Ran(0, b"", b"")
+    assert remembered.told.stored == stored
+    assert remembered.told.unkept[layout.MEMO_LARGE] == 1 - stored
+
+
+def test_one_build_does_not_store_without_end(remembered: Remembered) -> None:
+    fill(remembered)
+    counted = remembered.session / "stored"
+    stored = sum(info.st_size for path, info in memo.files_of(remembered.store))
+    assert 0 < counted.stat().st_size <= stored
+    os.truncate(counted, memo.MOST_BYTES - 100)
+    (remembered.folder / "conftest.c").write_text("int b;\n")
+    settle(remembered.folder)
+    again(remembered)
+    assert remembered.told.unkept == {layout.MEMO_LARGE: 1}
+    assert counted.stat().st_size == memo.MOST_BYTES - 100
 
 
 def test_after_a_boot_contents_are_compared(remembered: Remembered) -> None:
@@ -234,6 +347,47 @@ def test_a_check_tells_what_is_different(tmp_path: Path) -> None:
     assert (checked.told.same, len(checked.told.differences)) == (1, 1)
     first.close()
     checked.close()
+
+
+COUNTS: Final = (
+    "[]",
+    '{"last": 5, "days": {}}',
+    '{"last": {"saved_us": []}, "days": {}}',
+    '{"last": {"misses": 5}, "days": {}}',
+    '{"last": {"misses": {"a": 1}}, "days": {}}',
+    '{"last": {"unkept": {"1": "x"}}, "days": {}}',
+    '{"last": {"remote": 5}, "days": {}}',
+    '{"last": {"remote": {"sent": 5}}, "days": {}}',
+    '{"last": {}, "days": {"a": [1, 2]}}',
+    '{"last": {}, "days": {"1": 5}}',
+    '{"last": {}, "days": {"1": [null, 1]}}',
+    "[" * 100_000,
+)
+
+
+@pytest.mark.parametrize("text", [*COUNTS, None], ids=range(len(COUNTS) + 1))
+def test_counts_that_are_none(
+    remembered: Remembered, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    """A build ends as it does, and what it counts is counted."""
+    monkeypatch.setattr(memo, "folder", lambda: remembered.store)
+    fill(remembered)
+    counts = remembered.store / "counts.json"
+    if text is None:
+        os.mkfifo(counts)
+    else:
+        counts.write_text(text)
+    assert any(line.startswith("last week") for line in cli_memo.lines(remembered.store))
+    (remembered.session / memo.TOLD).write_text("h 5\n")
+    memo.settle(remembered.session)
+    assert any(line.startswith("last build 1 results") for line in cli_memo.lines(remembered.store))
+
+
+def test_what_was_left_half_written_goes(remembered: Remembered) -> None:
+    fill(remembered)
+    (remembered.store / "new-1").write_text("half")
+    assert memo.clear(remembered.store) == 1
+    assert list(remembered.store.iterdir()) == []
 
 
 def test_what_is_used_is_young_again(remembered: Remembered) -> None:

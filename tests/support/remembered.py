@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import resource
 import shutil
@@ -161,7 +162,7 @@ def with_limit(which: int, soft: int) -> Callable[[], None]:
 
 
 def total(data: bytes) -> int:
-    """What an entry has as its sum (memo_sum)."""
+    """What an entry has as its sum (quick_sum)."""
     value = len(data) * 0x9E3779B97F4A7C15 % _WORD
     whole = len(data) // 8 * 8
     for at in range(0, whole, 8):
@@ -191,11 +192,17 @@ check 'int main(void) { return oops; }' gcc -c conftest.c
 """
 
 
+def seal(data: bytearray) -> None:
+    """Makes the sum of a question's one entry right (memo_check_of)."""
+    parts = (data[_HEAD : SUM.start], data[SUM.stop :])
+    data[SUM] = operator.xor(*(total(bytes(part)) for part in parts)).to_bytes(8, "little")
+
+
 def forge(entry: Path, where: slice, value: bytes) -> None:
     """Changes a field of a question's one entry, and makes its sum right."""
     data = bytearray(entry.read_bytes())
     data[where] = value
-    data[SUM] = total(bytes(data[SUM.stop :])).to_bytes(8, "little")
+    seal(data)
     entry.write_bytes(data)
 
 
