@@ -203,10 +203,11 @@ typedef int memo_keep(const char *path, const struct stat *was);
 /* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
 
-/* Nobody is to hear of a file within the tick of the clock that made it: make compares times.  Nor
- * is a file to be as old as what it is made of: no compiler is as quick. */
+/* Gives a file the time by the exact clock; the kernel takes that of its last tick.  So it is
+ * younger than whatever was there before, as behind a compiler, which takes longer than a tick. And
+ * nobody is to hear of it within the tick that made it: make compares times. */
+int memo_date(int fd);
 void memo_pass_tick(int64_t made_ns);
-void memo_pass_sources(const struct memo_question *q);
 
 /* Whether nobody reads the other end of a pipe: who writes there gets a signal. */
 int memo_is_deserted(int fd);
