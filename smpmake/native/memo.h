@@ -243,6 +243,9 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);
+/* Whether a stamp tells of content.  It does if it is old enough, and of a clock that ran: what is
+ * in an image has times that the image's maker chose, and the next image may have the same. */
+int memo_is_proof(const struct memo *memo, const struct memo_stamp *stamp);
 /* The hash of a regular file's content; -1 where it cannot be read, or is no longer `stamp`. */
 int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,
                  unsigned char hash[SHA256_SIZE], uint32_t *has);

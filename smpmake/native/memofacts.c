@@ -133,8 +133,7 @@ static int is_same_content(const struct memo_question *q, const struct memo_entr
 			if (strcmp(q->named[i].path, path) == 0)
 				return memcmp(q->named[i].hash, fact->hash, SHA256_SIZE) == 0;
 	if (!(fact->flags & (MEMO_IS_NAMED | MEMO_UNSTAMPED)) &&
-	    memo_same_stamp(&stamp, &fact->stamp) &&
-	    stamp.changed_ns < q->memo.now_ns - MEMO_SETTLED &&
+	    memo_same_stamp(&stamp, &fact->stamp) && memo_is_proof(&q->memo, &stamp) &&
 	    memcmp(entry->boot, q->memo.boot, sizeof entry->boot) == 0)
 		return 1;
 	return memo_content(&q->memo, path, &stamp, hash, &has) == 0 &&

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,8 @@ struct listed {
 #define BUCKETS 4096u
 #define SLOTS 4u /* of a bucket */
 #define DAY (INT64_C(86400) * 1000000000)
+#define NO_DISK 0u /* the major numbers of overlayfs and its like, and of loop devices */
+#define IN_A_FILE 7u
 #define NAMES 1048576u /* bytes of a listing */
 
 int64_t memo_clock(void)
@@ -67,6 +70,24 @@ void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Whether a device's file system stays until the next boot: the root's, unless it is no disk of its
+ * own but overlayfs, or lies in a file. */
+static int stays(uint64_t device)
+{
+	static struct stat root;
+	if (root.st_dev == 0 && kernel(SYS_newfstatat, AT_FDCWD, "/", &root, 0) != 0)
+		return 0;
+	return device == root.st_dev && major(device) != NO_DISK && major(device) != IN_A_FILE;
+}
+
+int memo_is_proof(const struct memo *memo, const struct memo_stamp *stamp)
+{
+	int is_chosen =
+	    stamp->changed_ns == stamp->modified_ns && stamp->changed_ns % 1000000000 == 0;
+	return stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
+	       (!is_chosen || stays(stamp->device));
 }
 
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
@@ -366,8 +387,8 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	struct memo_stamp now;
 	struct stat info;
 	int64_t at = 0;
-	int is_settled = stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
-	                 memo_near_at(stamp->device, path) != MEMO_NEAR_IN_MEMORY;
+	int is_settled =
+	    memo_is_proof(memo, stamp) && memo_near_at(stamp->device, path) != MEMO_NEAR_IN_MEMORY;
 	int table = is_settled ? table_of(memo) : -1;
 	memcpy(known.boot, memo->boot, sizeof known.boot);
 	if (table >= 0 && look_up(table, &known, &at) == 0) {
