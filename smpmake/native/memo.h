@@ -209,10 +209,11 @@ typedef int memo_keep(const char *path, const struct stat *was);
 /* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
 
-/* Nobody is to hear of a file within the tick of the clock that made it: make compares times.  Nor
- * is a file to be as old as what it is made of: no compiler is as quick. */
+/* Gives a file the time by the exact clock; the kernel takes that of its last tick.  So it is
+ * younger than whatever was there before, as behind a compiler, which takes longer than a tick. And
+ * nobody is to hear of it within the tick that made it: make compares times. */
+int memo_date(int fd);
 void memo_pass_tick(int64_t made_ns);
-void memo_pass_sources(const struct memo_question *q);
 
 /* Whether nobody reads the other end of a pipe: who writes there gets a signal. */
 int memo_is_deserted(int fd);
@@ -248,7 +249,9 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);
-/* Whether a file that has this stamp now has had its content since then. */
+/* Whether a file that has this stamp now has had its content since then.  It has if the stamp is
+ * old enough, and of a clock that ran: what is in an image has times that the image's maker chose,
+ * and the next image may have the same. */
 int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp);
 /* The hash of a regular file's content; -1 where it cannot be read, or is no longer `stamp`. */
 int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,

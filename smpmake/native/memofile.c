@@ -30,43 +30,36 @@ static int is_english(char *const *env)
 	return 1;
 }
 
+/* Whether a text tells of the machine's state: by an error of a system call, or in other words. */
+static int tells_of_state(const char *text, size_t size)
+{
+	static const int lasting[] = {ENOENT, ENOTDIR, EISDIR, EEXIST,
+	                              EINVAL, EDOM,    ERANGE, EILSEQ};
+	static const char *const words[] = {
+	    "annot allocate", "ut of memory", "emory exhausted",    "irtual memory",
+	    "quota",          "Killed",       "terminated program", "nternal compiler error",
+	    "egmentation",    "busy",         "timed out",          "bad_alloc"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (holds(text, size, words[i]))
+			return 1;
+	for (int number = 1; number <= EHWPOISON; number++) {
+		size_t i = 0;
+		while (i < sizeof lasting / sizeof *lasting && lasting[i] != number)
+			i++;
+		if (i == sizeof lasting / sizeof *lasting && holds(text, size, strerror(number)))
+			return 1;
+	}
+	return 0;
+}
+
 /* A failure is kept where the source is at fault, and not the machine's state. */
 static int may_last(const struct trace *trace, const struct result *result)
 {
-	static const char *const passing[] = {"No space left",
-	                                      "Permission denied",
-	                                      "Input/output error",
-	                                      "annot allocate",
-	                                      "ut of memory",
-	                                      "emory exhausted",
-	                                      "irtual memory",
-	                                      "Too many open",
-	                                      "Read-only file",
-	                                      "File too large",
-	                                      "quota",
-	                                      "Killed",
-	                                      "terminated program",
-	                                      "nternal compiler error",
-	                                      "temporarily unavailable",
-	                                      "Interrupted",
-	                                      "Text file busy",
-	                                      "Stale",
-	                                      "Broken pipe",
-	                                      "egmentation",
-	                                      "timed out",
-	                                      "busy",
-	                                      "not permitted",
-	                                      "bad_alloc",
-	                                      "Exec format"};
-	if (WEXITSTATUS(result->status) != 1 || !is_english(trace->question->env) ||
-	    !(holds(result->out, result->out_size, "error:") ||
-	      holds(result->err, result->err_size, "error:")))
-		return 0;
-	for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-		if (holds(result->out, result->out_size, passing[i]) ||
-		    holds(result->err, result->err_size, passing[i]))
-			return 0;
-	return 1;
+	return WEXITSTATUS(result->status) == 1 && is_english(trace->question->env) &&
+	       (holds(result->out, result->out_size, "error:") ||
+	        holds(result->err, result->err_size, "error:")) &&
+	       !tells_of_state(result->out, result->out_size) &&
+	       !tells_of_state(result->err, result->err_size);
 }
 
 /* Names that nobody can foretell begin so: what was looked for beside a temporary file. */

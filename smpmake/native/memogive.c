@@ -41,12 +41,12 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 	if (fd < 0)
 		return -1;
 	int failed = write_all(fd, bytes, blob->bytes) != 0 ||
-	             kernel(SYS_fchmod, fd, output->mode & 07777) != 0 ||
+	             kernel(SYS_fchmod, fd, output->mode & 07777) != 0 || memo_date(fd) != 0 ||
 	             kernel(SYS_fstat, fd, &info) != 0 || info.st_mode != output->mode;
 	memo_stamp_of(&info, &stamp);
 	failed |= kernel(SYS_close, fd) != 0;
-	if (!failed && stamp.changed_ns > *made_ns)
-		*made_ns = stamp.changed_ns;
+	if (!failed && stamp.modified_ns > *made_ns)
+		*made_ns = stamp.modified_ns;
 	return failed ? -1 : 0;
 }
 
@@ -102,8 +102,6 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry, mem
 	const char *told[2] = {memo_bytes(&q->memo, out), memo_bytes(&q->memo, err)};
 	if (told[0] == NULL || told[1] == NULL)
 		return -1;
-	if (entry->outputs > 0)
-		memo_pass_sources(q);
 	/* A signal that ends this process does so before or behind it, not between two files. */
 	kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
 	int failed = put_all(q, entry, keep, &made_ns);

@@ -137,7 +137,8 @@ static int keep_older(struct undo_head *head, char *path, const struct stat *was
 	char name[ITEM_SIZE];
 	uint32_t store = store_of(head, device_of(was));
 	uint64_t bytes = (uint64_t)was->st_size;
-	if (store == 0)
+	/* Of a file with a second name anybody sees how many there are. */
+	if (store == 0 || was->st_nlink != 1)
 		return -1;
 	if (__atomic_add_fetch(&head->kept, bytes, __ATOMIC_RELAXED) > head->budget) {
 		__atomic_sub_fetch(&head->kept, bytes, __ATOMIC_RELAXED);

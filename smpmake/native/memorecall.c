@@ -47,8 +47,9 @@ static void open_inputs(const struct memo_entry *entry)
 
 /* ------------------------------------------------------------------ its files */
 
+/* `is_job`: its files get another time. */
 static int write_output(const char *path, const struct memo_output *output, const char *bytes,
-                        uint64_t size)
+                        uint64_t size, int is_job)
 {
 	int is_cut = (output->flags & MEMO_IN_PLACE) != 0;
 	/* What the command reads itself stays as it is until there is room for what comes. */
@@ -71,6 +72,7 @@ static int write_output(const char *path, const struct memo_output *output, cons
 	if (!failed && info.st_mode != output->mode)
 		failed = fchmod(fd, output->mode & 07777) != 0 || fstat(fd, &info) != 0 ||
 		         info.st_mode != output->mode;
+	failed |= !is_job && memo_date(fd) != 0;
 	failed |= close(fd) != 0;
 	if (failed && !is_cut)
 		unlink(path);
@@ -79,7 +81,7 @@ static int write_output(const char *path, const struct memo_output *output, cons
 
 /* As the command itself makes its files: in place, in the order of their names.  -1: the command
  * finds no more than its own files, half written. */
-static int write_outputs(const struct memo_question *q, const struct memo_entry *entry)
+static int write_outputs(const struct memo_question *q, const struct memo_entry *entry, int is_job)
 {
 	const struct memo_output *output = memo_outputs(entry);
 	const char **bytes = must_alloc((entry->outputs + 1) * sizeof *bytes);
@@ -97,7 +99,7 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 		int failed =
 		    output->flags & MEMO_REMOVED
 		        ? unlink(path)
-		        : write_output(path, output, bytes[i], memo_blob_of(output)->bytes);
+		        : write_output(path, output, bytes[i], memo_blob_of(output)->bytes, is_job);
 		if (failed != 0)
 			return -1;
 	}
@@ -114,9 +116,7 @@ static int give(const struct memo_question *q, const struct memo_entry *entry, i
 	if (said == NULL || complained == NULL)
 		return -1;
 	open_inputs(entry);
-	if (!is_job) /* a job's files get another time */
-		memo_pass_sources(q);
-	if (write_outputs(q, entry) != 0)
+	if (write_outputs(q, entry, is_job) != 0)
 		return -1;
 	if (!is_job && entry->outputs > 0)
 		memo_pass_tick(memo_clock());

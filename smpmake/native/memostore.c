@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +32,8 @@ struct listed {
 #define TAG_BUCKETS 8192u
 #define TAGS 8u /* of a bucket: questions that came once */
 #define DAY (INT64_C(86400) * 1000000000)
+#define NO_DISK 0u /* the major numbers of overlayfs and its like, and of loop devices */
+#define IN_A_FILE 7u
 #define NAMES 1048576u /* bytes of a listing */
 
 int64_t memo_clock(void)
@@ -47,15 +50,13 @@ void memo_pass_tick(int64_t made_ns)
 		nanosleep(&moment, NULL);
 }
 
-void memo_pass_sources(const struct memo_question *q)
+int memo_date(int fd)
 {
-	int64_t newest_ns = 0, now_ns = memo_clock();
-	for (size_t i = 0; i < q->named_count; i++) {
-		int64_t changed_ns = q->named[i].stamp.changed_ns;
-		if (changed_ns > newest_ns && changed_ns < now_ns + MEMO_TICK)
-			newest_ns = changed_ns;
-	}
-	memo_pass_tick(newest_ns);
+	struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+	return kernel(SYS_clock_gettime, CLOCK_REALTIME, &times[1]) == 0 &&
+	               kernel(SYS_utimensat, fd, NULL, times, 0) == 0
+	           ? 0
+		   : -1;
 }
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)
@@ -74,12 +75,21 @@ int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b)
 	return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* No kernel's clock shows whole seconds: such a time comes out of an image, as those of squashfs
- * and of mke2fs -d do, or does not tell of all changes. */
+/* Whether a device's file system stays until the next boot: the root's, unless it is no disk of its
+ * own but overlayfs, or lies in a file. */
+static int stays(uint64_t device)
+{
+	static struct stat root;
+	if (root.st_dev == 0 && kernel(SYS_newfstatat, AT_FDCWD, "/", &root, 0) != 0)
+		return 0;
+	return device == root.st_dev && major(device) != NO_DISK && major(device) != IN_A_FILE;
+}
+
 int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp)
 {
+	int may_be_chosen = stamp->changed_ns % 1000000000 == 0; /* no kernel's clock shows that */
 	return stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
-	       stamp->changed_ns % 1000000000 != 0;
+	       (!may_be_chosen || stays(stamp->device));
 }
 
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],

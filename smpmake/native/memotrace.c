@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define OTHER_CALLS 0x40000000u /* x32's */
+#define LINKS 40                /* on the way to a program, as many as the kernel follows */
 #define RANDOM_OF_LIBC 32       /* bytes of a key from which more are made, since glibc 2.41 */
 
 /* A text in another process; -1 where it cannot be read, or is too long. */
@@ -184,6 +185,35 @@ static void note_program(struct trace *trace, pid_t process, const char *path)
 	trace->at_work[trace->at_work_count++] = process;
 }
 
+/* The loader looks for libraries beside the file to which links lead ($ORIGIN), and so do programs
+ * by /proc/self/exe: the same program in another folder is another. */
+static void note_links(struct trace *trace, const char *path)
+{
+	char at[PATH_MAX], target[PATH_MAX], rest[PATH_MAX], *end = at;
+	int links = 0;
+	strcpy(at, path);
+	while (*end != '\0') {
+		end = strchrnul(end + 1, '/');
+		strcpy(rest, end);
+		*end = '\0';
+		ssize_t size = readlink(at, target, sizeof target - 1);
+		if (size < 0) {
+			strcpy(end, rest);
+			continue;
+		}
+		target[size] = '\0';
+		trace_look_at_link(trace, at);
+		const char *slash = strrchr(at, '/');
+		size_t folder = *target == '/' || slash == NULL ? 0 : (size_t)(slash - at) + 1;
+		if (++links > LINKS || folder + strlen(target) + strlen(rest) >= sizeof at) {
+			trace_spoil(trace, MEMO_CALL);
+			return;
+		}
+		strcpy(stpcpy(at + folder, target), rest);
+		end = at;
+	}
+}
+
 /* Where in `guarded` the process of a thread is, from `at` on. */
 static size_t guard_of(const struct trace *trace, size_t at, pid_t thread)
 {
@@ -314,6 +344,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		forget_guard(trace, process);
 		if (AT(AT_FDCWD, 0)) {
 			trace_look_at(trace, path, 0, 1);
+			note_links(trace, path);
 			note_program(trace, process, path);
 		}
 		return;

@@ -81,3 +81,21 @@ def test_what_a_result_replaces_comes_back(space: Space) -> None:
         ended = space.expect_same(files, ["make"], "--memo=on")
         assert "make ran a second time" in ended.err, ended.err
         assert counts(space)["hits"] == 1 + turn, counts(space)
+
+
+NAMES = """\
+exec < /dev/null
+gcc -c conftest.c
+ln conftest.o second
+gcc -c conftest.c
+ls -l second | sed 's/^[^ ]* *//; s/ .*//' > names
+"""
+
+
+def test_a_file_has_as_many_names_as_its_build_gave_it(space: Space) -> None:
+    """What a result replaces stays for an undoing, but not as one more name of what is left."""
+    for _ in range(2):
+        space.clear()
+        files = {"Makefile": "all:\n\tsh ./checks\n", "checks": NAMES, "conftest.c": "int a;\n"}
+        space.expect_same(files, ["make"], "--memo=on")
+    assert counts(space)["hits"] == 1, counts(space)

@@ -154,6 +154,22 @@ def telling(folder: Path) -> None:
     subprocess.run(["/usr/bin/gcc", "-o", "tools/as", "as.c"], cwd=folder, check=True)
 
 
+def twice_beside_libraries(folder: Path) -> None:
+    """One assembler in two folders, that finds another library in each; `tools` leads to one."""
+    (folder / "as.c").write_text(ASKING)
+    for name in ("a", "b"):
+        (folder / name / "lib").mkdir(parents=True)
+        (folder / "says.c").write_text(f'const char *says(void) {{ return "{name}\\n"; }}\n')
+        library = ("-shared", "-fPIC", "-o", f"{name}/lib/libsays.so", "says.c")
+        found = ("-La/lib", "-lsays", "-Wl,-rpath,$ORIGIN/lib")
+        subprocess.run(["/usr/bin/gcc", *library], cwd=folder, check=True)
+        if name == "a":
+            subprocess.run(["/usr/bin/gcc", "-o", "a/as", "as.c", *found], cwd=folder, check=True)
+    shutil.copy(folder / "a/as", folder / "b/as")
+    (folder / "tools").mkdir()
+    relink("tools/as", "../a/as")(folder)
+
+
 def listed(folder: Path) -> None:
     """New files there are for user and group, whatever the umask: u::rw, g::rw, o::-."""
     rights = ((1, 6), (4, 6), (0x20, 0))
@@ -175,6 +191,11 @@ def thin(folder: Path) -> None:
 TELLING: Final = """
 #include <unistd.h>
 int main(int argc, char **argv) { return write(2, "ours\\n", 5) + execv("/usr/bin/as", argv); }
+"""
+ASKING: Final = """
+#include <unistd.h>
+const char *says(void);
+int main(int argc, char **argv) { return write(2, says(), 2) + execv("/usr/bin/as", argv); }
 """
 TWO: Final = '#include "a/x.h"\n#include "b/x.h"\n'
 PRAGMA: Final = "#pragma \tonce\nint x = 1;\n"
@@ -249,6 +270,13 @@ CASES: Final = {
     ),
     "an assembler of -B is another": Case(
         X, tool("as"), (FILE,), (*COMPILE, "-Btools/"), prepare=copied("as")
+    ),
+    "an assembler of -B is the same beside another library": Case(
+        {"conftest.c": "int a;\n"},
+        relink("tools/as", "../b/as"),
+        (FOLDER,),
+        ("gcc", "-c", "conftest.c", "-Btools/"),
+        prepare=twice_beside_libraries,
     ),
     "what the assembler includes": Case(
         {"conftest.c": ASM, "data": "a"}, write("data", "b", as_old=True), (FILE,)

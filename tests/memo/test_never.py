@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shutil
@@ -106,6 +107,12 @@ CASES: Final = {
         {"preexec_fn": with_limit(resource.RLIMIT_FSIZE, 8192)},
     ),
     "a full disk": Case({"conftest.c": MAIN}, (*COMPILE, "-Bfull/"), layout.MEMO_FAILED),
+    "an environment for which there is no room": Case(
+        {"conftest.c": MAIN}, (*COMPILE, "-Blong/"), layout.MEMO_FAILED
+    ),
+    "a damaged file system": Case(
+        {"conftest.c": MAIN}, (*COMPILE, "-Bdamaged/"), layout.MEMO_FAILED
+    ),
     "an output that is a link": Case(
         {"conftest.c": MAIN, "target": ""}, (*COMPILE, "-o", "link.o"), layout.MEMO_FORMER
     ),
@@ -145,10 +152,12 @@ CASES: Final = {
         {"conftest.c": MAIN}, (*COMPILE, "-Bscripts/"), layout.MEMO_SCRIPT
     ),
 }
-FULL: Final = """
+FAILS: Final = """
 #include <stdio.h>
-int main(void) { fputs("error: conftest.o: No space left on device\\n", stderr); return 1; }
+#include <string.h>
+int main(void) { return fprintf(stderr, "error: conftest.o: %%s\\n", strerror(%d)) > 0; }
 """
+STATES: Final = {"full": errno.ENOSPC, "long": errno.E2BIG, "damaged": errno.EUCLEAN}
 KILLED: Final = "#include <signal.h>\nint main(void) { return raise(SIGKILL); }\n"
 
 
@@ -156,10 +165,11 @@ def prepare(folder: Path) -> None:
     """What files alone cannot be."""
     (folder / "loop.h").symlink_to("loop.h")
     (folder / "link.o").symlink_to("target")
-    for name in ("tools", "scripts", "full"):
+    for name in ("tools", "scripts", *STATES):
         (folder / name).mkdir()
-    (folder / "full.c").write_text(FULL)
-    subprocess.run(["gcc", "-o", folder / "full/as", folder / "full.c"], check=True)
+    for name, number in STATES.items():
+        (folder / "fails.c").write_text(FAILS % number)
+        subprocess.run(["gcc", "-o", folder / name / "as", folder / "fails.c"], check=True)
     (folder / "killed.c").write_text(KILLED)
     subprocess.run(["gcc", "-o", folder / "tools/cc1", folder / "killed.c"], check=True)
     shutil.copy(folder / "tools/cc1", folder / "tools/as")

@@ -295,6 +295,22 @@ def test_a_result_is_younger_than_its_source(remembered: Remembered) -> None:
         made.unlink()
 
 
+def test_a_result_is_younger_than_what_was_there(remembered: Remembered) -> None:
+    """`test conftest.o -nt x`, where the line before has written x: a header, or any other file."""
+    (remembered.folder / "conftest.c").write_text('#include "x.h"\n')
+    header, other, made = (remembered.folder / name for name in ("x.h", "other", "conftest.o"))
+    for hits in range(20):
+        header.write_text("int a;\n")
+        other.touch()
+        assert remembered.run("gcc", *WORDS).status == 0
+        assert made.stat().st_mtime_ns > header.stat().st_mtime_ns
+        assert made.stat().st_mtime_ns > other.stat().st_mtime_ns
+        other.touch()
+        assert made.stat().st_mtime_ns < other.stat().st_mtime_ns
+        assert remembered.told.hits == hits
+        made.unlink()
+
+
 def test_a_folder_is_mounted_over_another(remembered: Remembered) -> None:
     needs.require_mounts()
     (remembered.folder / "first").mkdir()
