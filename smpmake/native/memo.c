@@ -534,6 +534,7 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 		if (kernel(SYS_fstat, fd, &streams[fd]) != 0)
 			return MEMO_STREAMS;
 	enum memo_why why = add_program(q, &sum, &family);
+	q->is_changer = family != READER;
 	if (why == 0)
 		why = add_words(q, &sum, family);
 	if (why == 0)

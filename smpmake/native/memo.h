@@ -156,6 +156,7 @@ struct memo_question {
 	int terminals; /* a bit for each of stdout and stderr that is one (1 << fd), of this size */
 	struct winsize size;
 	int is_guarded; /* its files are written as the command would write them */
+	int is_changer; /* it may read what it makes, so that a second run is not the first */
 	size_t named_count;
 	struct memo_named named[MEMO_NAMED];
 };
@@ -213,6 +214,9 @@ int memo_is_deserted(int fd);
 
 /* Writes what a command has printed; -1 where that failed: then a file is as it was. */
 int memo_tell_text(int fd, const char *text, size_t size);
+/* The same of an entry's standard output, when its files are there.  -1: the command is to run. */
+int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry, const char *said,
+                   size_t size);
 
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
  * could not be; "r REASON" where others had it, and it was given back in spite of that reason

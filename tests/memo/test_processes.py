@@ -243,6 +243,29 @@ def test_a_standard_output_that_takes_nothing(remembered: Remembered, name: str)
     assert (remembered.told.stored, remembered.told.hits) == (2, 0), remembered.told
 
 
+ADDS: Final = """
+mount -t tmpfs -o size=8k none full || exit
+head -c 1M /dev/zero > full/rest 2>/dev/null
+rm -f conftest.a
+for each in a b; do ar qcv conftest.a $each.o > full/out; done
+ar t conftest.a >&2
+"""
+
+
+def test_an_archive_gets_a_member_once(remembered: Remembered) -> None:
+    """There is no room for what ar prints, which it does not mind: it is not run again for that."""
+    needs.require_mounts()
+    (remembered.folder / "full").mkdir()
+    for name in "ab":
+        (remembered.folder / f"{name}.c").write_text(f"int {name};\n")
+    remembered.run("gcc", "-c", "a.c", "b.c", through_shims=False)
+    settle(remembered.folder)
+    for through_shims in (False, True, True):
+        ran = remembered.run("unshare", "-m", "sh", "-c", ADDS, through_shims=through_shims)
+        assert ran.err == b"a.o\nb.o\n", ran
+    assert (remembered.told.stored, remembered.told.hits) == (3, 1), remembered.told
+
+
 def test_messages_that_nobody_reads(remembered: Remembered) -> None:
     """The reader of a pipe has gone before the compiler begins: it fails, and makes no file."""
     (remembered.folder / "conftest.c").write_text("#warning hello\nint a;\n")
