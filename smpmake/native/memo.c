@@ -259,6 +259,7 @@ static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, cons
 	named->path = word;
 	named->mode = info.st_mode;
 	memo_stamp_of(&info, &named->stamp);
+	memo_note_change(q, &info);
 	if (memo_content(&q->memo, word, &named->stamp, named->hash, &has) != 0)
 		return MEMO_UNREADABLE;
 	if (has & MEMO_HAS_CLOCK)
@@ -525,6 +526,7 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	q->argv = argv;
 	q->env = env;
 	q->named_count = 0;
+	q->newest_ns = 0;
 	q->terminals = 0;
 	sha256_begin(&sum);
 	add_number(&sum, MEMO_FORMAT);

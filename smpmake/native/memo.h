@@ -155,8 +155,9 @@ struct memo_question {
 	int one_stream;        /* stdout and stderr are one file */
 	int terminals; /* a bit for each of stdout and stderr that is one (1 << fd), of this size */
 	struct winsize size;
-	int is_guarded; /* its files are written as the command would write them */
-	int is_changer; /* it may read what it makes, so that a second run is not the first */
+	int is_guarded;    /* its files are written as the command would write them */
+	int64_t newest_ns; /* when the newest of its sources has changed */
+	int is_changer;    /* it may read what it makes, so that a second run is not the first */
 	size_t named_count;
 	struct memo_named named[MEMO_NAMED];
 };
@@ -205,9 +206,10 @@ typedef int memo_keep(const char *path, const struct stat *was);
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
 
 /* Nobody is to hear of a file within the tick of the clock that made it: make compares times.  Nor
- * is a file to be as old as what it is made of: no compiler is as quick. */
+ * is a file to be as old as what it is made of: no compiler is as quick.  The other notes such a
+ * source, unless it is of a time that has still to come. */
 void memo_pass_tick(int64_t made_ns);
-void memo_pass_sources(const struct memo_question *q);
+void memo_note_change(struct memo_question *q, const struct stat *info);
 
 /* Whether nobody reads the other end of a pipe: who writes there gets a signal. */
 int memo_is_deserted(int fd);

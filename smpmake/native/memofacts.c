@@ -153,7 +153,7 @@ static int is_same_variable(const struct memo_question *q, const struct memo_fac
 }
 
 /* 0, or why it does not hold. */
-static enum memo_why doubt(const struct memo_question *q, const struct memo_entry *entry,
+static enum memo_why doubt(struct memo_question *q, const struct memo_entry *entry,
                            const struct memo_fact *fact, struct groups *groups)
 {
 	const char *path = (const char *)(fact + 1), *other = path + fact->path_size;
@@ -195,6 +195,7 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 		           ? 0
 			   : MEMO_FOLDER;
 	case MEMO_IS_FILE:
+		memo_note_change(q, &info);
 		return S_ISREG(info.st_mode) && is_grouped(groups, fact->group, &info) &&
 		               is_same_content(q, entry, fact, &info)
 		           ? 0
@@ -217,7 +218,7 @@ int memo_is_former(const struct memo_output *output, struct stat *info)
 	       info->st_gid == (gid_t)kernel(SYS_getegid);
 }
 
-static enum memo_why doubt_of_entry(const struct memo_question *q, const struct memo_entry *entry)
+static enum memo_why doubt_of_entry(struct memo_question *q, const struct memo_entry *entry)
 {
 	static struct groups groups;
 	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
@@ -276,7 +277,7 @@ struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at)
 	return entry;
 }
 
-static const struct memo_entry *find_in(const struct memo_question *q, enum memo_scope scope,
+static const struct memo_entry *find_in(struct memo_question *q, enum memo_scope scope,
                                         uint64_t check, enum memo_why *why)
 {
 	const struct memo_entry *entry;

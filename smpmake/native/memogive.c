@@ -103,7 +103,7 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry, mem
 	if (told[0] == NULL || told[1] == NULL)
 		return -1;
 	if (entry->outputs > 0)
-		memo_pass_sources(q);
+		memo_pass_tick(q->newest_ns);
 	/* A signal that ends this process does so before or behind it, not between two files. */
 	kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
 	int failed = put_all(q, entry, keep, &made_ns);

@@ -115,7 +115,7 @@ static int give(const struct memo_question *q, const struct memo_entry *entry, i
 		return -1;
 	open_inputs(entry);
 	if (!is_job) /* a job's files get another time */
-		memo_pass_sources(q);
+		memo_pass_tick(q->newest_ns);
 	if (write_outputs(q, entry) != 0)
 		return -1;
 	if (!is_job && entry->outputs > 0)

@@ -44,15 +44,12 @@ void memo_pass_tick(int64_t made_ns)
 		nanosleep(&moment, NULL);
 }
 
-void memo_pass_sources(const struct memo_question *q)
+void memo_note_change(struct memo_question *q, const struct stat *info)
 {
-	int64_t newest_ns = 0, now_ns = memo_clock();
-	for (size_t i = 0; i < q->named_count; i++) {
-		int64_t changed_ns = q->named[i].stamp.changed_ns;
-		if (changed_ns > newest_ns && changed_ns < now_ns + MEMO_TICK)
-			newest_ns = changed_ns;
-	}
-	memo_pass_tick(newest_ns);
+	struct memo_stamp stamp;
+	memo_stamp_of(info, &stamp);
+	if (stamp.changed_ns > q->newest_ns && stamp.changed_ns < memo_clock() + MEMO_TICK)
+		q->newest_ns = stamp.changed_ns;
 }
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)

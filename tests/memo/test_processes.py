@@ -307,13 +307,20 @@ def test_the_clock_has_moved_on_when_a_result_is_told(remembered: Remembered) ->
         (remembered.folder / "conftest.o").unlink()
 
 
-def test_a_result_is_younger_than_its_source(remembered: Remembered) -> None:
+@pytest.mark.parametrize("fresh", ["conftest.c", "x.h"])
+def test_a_result_is_younger_than_its_sources(remembered: Remembered, fresh: str) -> None:
     """As it is behind a compiler, which takes longer than a tick."""
+    source, header = (remembered.folder / name for name in ("conftest.c", "x.h"))
+    texts = {source: '#include "x.h"\nint a;\n', header: "int x;\n"}
+    for path, text in texts.items():
+        path.write_text(text)
+    made = remembered.folder / "conftest.o"
+    settle(remembered.folder)
     for hits in range(20):
-        (remembered.folder / "conftest.c").write_text("int a;\n")
+        path = remembered.folder / fresh
+        path.write_text(texts[path])
         assert remembered.run("gcc", *WORDS).status == 0
-        source, made = (remembered.folder / f"conftest.{each}" for each in "co")
-        assert made.stat().st_mtime_ns > source.stat().st_mtime_ns
+        assert made.stat().st_mtime_ns > path.stat().st_mtime_ns
         assert remembered.told.hits == hits
         made.unlink()
 
