@@ -40,7 +40,7 @@
 #define MEMO_MOST 8u            /* entries of a question */
 #define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
 #define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
-#define MEMO_NAMED 64           /* files that words may name */
+#define MEMO_NAMED 512          /* files that words may name: the objects of a large program */
 #define MEMO_TICK 12000000      /* ns: three ticks of the slowest usual kernel */
 /* ns: a stamp is believed of a file as old.  Who has a file mapped may write to it for as long
  * without a new time: until the kernel has written the page back (dirty_expire_centisecs). */
