@@ -219,17 +219,22 @@ static int is_unanswerable(const char *word)
 {
 	static const char *const whole[] = {"-",         "-v",     "-###",  "-Q", "--coverage",
 	                                    "-coverage", "native", "-time", NULL};
-	static const char *const begun[] = {"@",           "-fprofile",      "-fauto-profile",
-	                                    "-fplugin",    "-specs",         "--specs",
-	                                    "-wrapper",    "-save-temps",    "--save-temps",
-	                                    "-time=",      "-ftime",         "-fmem-report",
-	                                    "-ftest-cov",  "-fbranch-p",     "-fmodules",
-	                                    "-fcrash",     "-flto",          "-index-store",
-	                                    "-dumpdir",    "-Wl,@",          "-Wa,@",
-	                                    "-preserve-d", "--preserve-dat", NULL};
+	static const char *const begun[] = {
+	    "@",       "-fprofile",    "-fauto-profile", "-fplugin",        "-specs",
+	    "--specs", "-wrapper",     "-save-temps",    "--save-temps",    "-time=",
+	    "-ftime",  "-fmem-report", "-ftest-cov",     "-fbranch-p",      "-fmodules",
+	    "-fcrash", "-flto",        "-index-store",   "-dumpdir",        "-Wl,@",
+	    "-Wa,@",   "-preserve-d",  "--preserve-dat", "-fcondition-cov", "-fpath-cov",
+	    NULL};
+	/* The last five tell when inputs have changed (gold), when and how long it ran. */
+	static const char *const inside[] = {
+	    "build-id=uuid", "/dev/fd/",     "/dev/std",     "/proc/", "--incremental",
+	    "--stats",       "--statistics", "--time-trace", "=sarif", NULL};
 	size_t size = strlen(word);
-	return is_among(word, whole) || begins_as(word, begun) || is_in(word, "build-id=uuid") ||
-	       is_in(word, "/dev/fd/") || is_in(word, "/dev/std") || is_in(word, "/proc/") ||
+	for (size_t i = 0; inside[i] != NULL; i++)
+		if (is_in(word, inside[i]))
+			return 1;
+	return is_among(word, whole) || begins_as(word, begun) ||
 	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);
 }
 
@@ -544,6 +549,7 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 		if (kernel(SYS_fstat, fd, &streams[fd]) != 0)
 			return MEMO_STREAMS;
 	enum memo_why why = add_program(q, &sum, &family);
+	q->is_changer = family != READER;
 	if (why == 0)
 		why = add_words(q, &sum, family);
 	if (why == 0)

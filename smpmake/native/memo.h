@@ -43,8 +43,8 @@
 #define MEMO_INLINE 4096u                    /* contents up to here lie in the entry itself */
 #define MEMO_MOST_BYTES UINT64_C(5368709120) /* that one build adds; as in session/memo.py */
 #define MEMO_LEFT_FREE UINT64_C(4294967296)  /* of its file system, or else a tenth of that */
-#define MEMO_NAMED 64                        /* files that words may name */
-#define MEMO_TICK 12000000                   /* ns: three ticks of the slowest usual kernel */
+#define MEMO_NAMED 512     /* files that words may name: the objects of a large program */
+#define MEMO_TICK 12000000 /* ns: three ticks of the slowest usual kernel */
 /* ns: a stamp is believed of a file as old.  Who has a file mapped may write to it for as long
  * without a new time: until the kernel has written the page back (dirty_expire_centisecs). */
 #define MEMO_SETTLED INT64_C(60000000000)
@@ -159,6 +159,7 @@ struct memo_question {
 	int terminals; /* a bit for each of stdout and stderr that is one (1 << fd), of this size */
 	struct winsize size;
 	int is_guarded; /* its files are written as the command would write them */
+	int is_changer; /* it may read what it makes, so that a second run is not the first */
 	size_t named_count;
 	struct memo_named named[MEMO_NAMED];
 };
@@ -220,6 +221,9 @@ int memo_is_deserted(int fd);
 
 /* Writes what a command has printed; -1 where that failed: then a file is as it was. */
 int memo_tell_text(int fd, const char *text, size_t size);
+/* The same of an entry's standard output, when its files are there.  -1: the command is to run. */
+int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry, const char *said,
+                   size_t size);
 
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
  * could not be; "r REASON" where others had it, and it was given back in spite of that reason

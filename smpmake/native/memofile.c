@@ -418,6 +418,8 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 			return MEMO_FORMER;
 		if (ends_in(one->path, ".gch") || ends_in(one->path, ".pch"))
 			return MEMO_WORDS; /* they know the process that made them */
+		if (ends_in(one->path, ".ali"))
+			return MEMO_CLOCK; /* of Ada: the times of its sources are in it */
 		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);
 		if (bytes == NULL)
 			return MEMO_ERROR;

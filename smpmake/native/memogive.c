@@ -110,7 +110,7 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry, mem
 		return -1;
 	memo_pass_tick(made_ns);
 	/* Of a full disk or a reader that has gone the tool has its own to say. */
-	if (memo_tell_text(1, told[0], out->bytes) != 0)
+	if (memo_tell_last(q, entry, told[0], out->bytes) != 0)
 		return -1;
 	write_all(2, told[1], err->bytes);
 	return entry->status;

@@ -120,7 +120,7 @@ static int give(const struct memo_question *q, const struct memo_entry *entry, i
 		return -1;
 	if (!is_job && entry->outputs > 0)
 		memo_pass_tick(memo_clock());
-	if (memo_tell_text(1, said, out->bytes) != 0)
+	if (memo_tell_last(q, entry, said, out->bytes) != 0)
 		return -1;
 	write_all(2, complained, err->bytes);
 	return entry->status;

@@ -208,6 +208,18 @@ static _Noreturn void end_as(int status)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
+/* Whether a second run would be as the first: who changes what it reads (`ar q`) would read what it
+ * has made. */
+static int may_repeat(const struct trace *trace)
+{
+	if (trace->question->is_changer)
+		return trace->why == 0 && trace->altered_count == 0;
+	for (size_t i = 0; i < trace->altered_count; i++)
+		if (trace_find(trace, trace->altered[i].path, OPENS, 0) != NULL)
+			return 0;
+	return 1;
+}
+
 /* The status, or -1 where others have no result either.  A shim has sent us: nothing is pending. */
 static int give_of_others(struct memo_question *q)
 {
@@ -290,9 +302,12 @@ int main(int argc, char **argv)
 	int is_lost = (result.out_size > 0 && memo_is_deserted(1)) ||
 	              (result.err_size > 0 && memo_is_deserted(2));
 	if (WIFEXITED(status) && (is_lost || memo_tell_text(1, result.out, result.out_size) != 0)) {
-		sigprocmask(SIG_SETMASK, &mask, NULL);
-		sigaction(SIGCHLD, &of_children, NULL);
-		goto plainly;
+		if (may_repeat(&trace)) {
+			sigprocmask(SIG_SETMASK, &mask, NULL);
+			sigaction(SIGCHLD, &of_children, NULL);
+			goto plainly;
+		}
+		write_all(1, result.out, result.out_size);
 	}
 	if (!question.one_stream)
 		write_all(2, result.err, result.err_size);

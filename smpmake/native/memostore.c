@@ -562,6 +562,19 @@ int memo_tell_text(int fd, const char *text, size_t size)
 	return -1;
 }
 
+/* Who would read what is there by now is not run behind it: it prints as much as there is room for,
+ * as it would have done behind its work. */
+int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry, const char *said,
+                   size_t size)
+{
+	if (memo_tell_text(1, said, size) == 0)
+		return 0;
+	if (!q->is_changer || entry->outputs == 0)
+		return -1;
+	write_all(1, said, size);
+	return 0;
+}
+
 /* ------------------------------------------------------------------ the session */
 
 void memo_tell(const struct memo *memo, const char *line, size_t size)

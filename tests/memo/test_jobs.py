@@ -92,6 +92,15 @@ def test_a_second_build_gets_all_of_its_results_back(warm: Space) -> None:
     assert warm.run("./one").status == warm.run("./two").status == 0
 
 
+def test_an_archive_of_many_objects(space: Space) -> None:
+    objects = " ".join(f"{number}.o" for number in range(200))
+    space.write({"a.c": "int a;\n", "Makefile": f"l.a:\n\tar rcs $@ {objects}\n"})
+    space.ok("sh", "-c", f"gcc -c a.c; for each in {objects}; do cp a.o $each; done")
+    for hits in (0, 1):
+        (space.folder / "l.a").unlink(missing_ok=True)
+        build(space, hits=hits)
+
+
 def test_a_header_has_changed(warm: Space) -> None:
     warm.write({"second/x.h": "#define X 2\n"})
     build(warm, hits=2)  # of one.c and two.c

@@ -148,6 +148,18 @@ CASES: Final = {
         ("gcc", "-x", "c-header", "conftest.h", "-o", "conftest.gch"),
         layout.MEMO_WORDS,
     ),
+    "a link with the times of its objects": Case(
+        {"conftest.c": MAIN}, (*LINK, "-Wl,--incremental-full"), layout.MEMO_WORDS, True
+    ),
+    "messages with the date": Case(
+        {"conftest.c": MAIN},
+        (*COMPILE, "-fdiagnostics-format=sarif-file"),
+        layout.MEMO_WORDS,
+        True,
+    ),
+    "what Ada writes down of its sources": Case(
+        {"conftest.c": MAIN}, ("gcc", "-c", "conftest.c", "-o", "conftest.ali"), layout.MEMO_CLOCK
+    ),
     "a part that is a script": Case(
         {"conftest.c": MAIN}, (*COMPILE, "-Bscripts/"), layout.MEMO_SCRIPT
     ),

@@ -243,6 +243,29 @@ def test_a_standard_output_that_takes_nothing(remembered: Remembered, name: str)
     assert (remembered.told.stored, remembered.told.hits) == (2, 0), remembered.told
 
 
+ADDS: Final = """
+mount -t tmpfs -o size=8k none full || exit
+head -c 1M /dev/zero > full/rest 2>/dev/null
+rm -f conftest.a
+for each in a b; do ar qcv conftest.a $each.o > full/out; done
+ar t conftest.a >&2
+"""
+
+
+def test_an_archive_gets_a_member_once(remembered: Remembered) -> None:
+    """There is no room for what ar prints, which it does not mind: it is not run again for that."""
+    needs.require_mounts()
+    (remembered.folder / "full").mkdir()
+    for name in "ab":
+        (remembered.folder / f"{name}.c").write_text(f"int {name};\n")
+    remembered.run("gcc", "-c", "a.c", "b.c", through_shims=False)
+    settle(remembered.folder)
+    for through_shims in (False, True, True):
+        ran = remembered.run("unshare", "-m", "sh", "-c", ADDS, through_shims=through_shims)
+        assert ran.err == b"a.o\nb.o\n", ran
+    assert (remembered.told.stored, remembered.told.hits) == (3, 1), remembered.told
+
+
 def test_messages_that_nobody_reads(remembered: Remembered) -> None:
     """The reader of a pipe has gone before the compiler begins: it fails, and makes no file."""
     (remembered.folder / "conftest.c").write_text("#warning hello\nint a;\n")
@@ -284,13 +307,20 @@ def test_the_clock_has_moved_on_when_a_result_is_told(remembered: Remembered) ->
         (remembered.folder / "conftest.o").unlink()
 
 
-def test_a_result_is_younger_than_its_source(remembered: Remembered) -> None:
+@pytest.mark.parametrize("fresh", ["conftest.c", "x.h"])
+def test_a_result_is_younger_than_its_sources(remembered: Remembered, fresh: str) -> None:
     """As it is behind a compiler, which takes longer than a tick."""
+    source, header = (remembered.folder / name for name in ("conftest.c", "x.h"))
+    texts = {source: '#include "x.h"\nint a;\n', header: "int x;\n"}
+    for path, text in texts.items():
+        path.write_text(text)
+    made = remembered.folder / "conftest.o"
+    settle(remembered.folder)
     for hits in range(20):
-        (remembered.folder / "conftest.c").write_text("int a;\n")
+        path = remembered.folder / fresh
+        path.write_text(texts[path])
         assert remembered.run("gcc", *WORDS).status == 0
-        source, made = (remembered.folder / f"conftest.{each}" for each in "co")
-        assert made.stat().st_mtime_ns > source.stat().st_mtime_ns
+        assert made.stat().st_mtime_ns > path.stat().st_mtime_ns
         assert remembered.told.hits == hits
         made.unlink()
 
