@@ -45,9 +45,6 @@
 #define MEMO_LEFT_FREE UINT64_C(4294967296)  /* of its file system, or else a tenth of that */
 #define MEMO_NAMED 512     /* files that words may name: the objects of a large program */
 #define MEMO_TICK 12000000 /* ns: three ticks of the slowest usual kernel */
-/* ns: a stamp is believed of a file as old.  Who has a file mapped may write to it for as long
- * without a new time: until the kernel has written the page back (dirty_expire_centisecs). */
-#define MEMO_SETTLED INT64_C(60000000000)
 
 enum memo_mode { MEMO_OFF = 0, MEMO_CHECK = 1, MEMO_ON = 2 };
 
@@ -128,6 +125,9 @@ struct memo {
 	enum memo_mode mode;
 	int is_patient; /* a result is remembered when its question comes for the second time */
 	int64_t began_ns;
+	/* A stamp is believed of a file as old.  Who has a file mapped may write to it for as long
+	 * without a new time: until the kernel has written the page back (session/memo.py). */
+	int64_t settled_ns;
 	const char *build; /* smpmake's own */
 	size_t build_size;
 	const char *folder;  /* the store */
@@ -168,8 +168,8 @@ struct memo_question {
 char **memo_words(const char *told, const char *session, const char *known, const char *program,
                   char *const *argv);
 
-/* What OURS "MEMO" says, "MODE:BEGAN:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" and OURS "RECALL" are
- * where memorun.c's and memorecall.c's programs are. */
+/* What OURS "MEMO" says, "MODE:BEGAN:SETTLED:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" and OURS
+ * "RECALL" are where memorun.c's and memorecall.c's programs are. */
 int memo_open(struct memo *memo, const char *told, const char *session);
 
 /* The question of a command that this process would become; 0 or why it has none. */

@@ -88,7 +88,7 @@ static int stays(uint64_t device)
 int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp)
 {
 	int may_be_chosen = stamp->changed_ns % 1000000000 == 0; /* no kernel's clock shows that */
-	return stamp->changed_ns < memo->now_ns - MEMO_SETTLED &&
+	return stamp->changed_ns < memo->now_ns - memo->settled_ns &&
 	       (!may_be_chosen || stays(stamp->device));
 }
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smpmake import folders, native, units, variables
+from smpmake import cpus, folders, native, units, variables
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import layout
 
@@ -33,6 +33,7 @@ _COUNTS: Final = "counts.json"
 _GROUPS: Final = ("misses", "unkept", "remote")
 #: What comes of counts that somebody else has written.
 _OTHERWISE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_SETTLED: Final = 60_000_000_000  # ns
 _DAY: Final = 86400
 _WEEK: Final = 7
 _KINDS: Final = ("q", "c", "s")  # native/memo.h
@@ -118,10 +119,20 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
         return {}
     build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {
-        variables.MEMO: f"{mode}:{began}:{build}:{store}",
+        variables.MEMO: f"{mode}:{began}:{_settled_ns()}:{build}:{store}",
         variables.MEMORUN: program,
         variables.RECALL: recall,
     }
+
+
+def _settled_ns(folder: str = "/proc/sys/vm") -> int:
+    """How long a file has to be unchanged before its times are believed, ns (native/memo.h).
+
+    folder  where the kernel says how long it keeps what was written; laptops do for minutes.
+    """
+    told = (cpus.read_text(f"{folder}/dirty_{name}_centisecs") for name in ("expire", "writeback"))
+    kept = sum(int(text) for text in told if text is not None) * 10_000_000
+    return max(_SETTLED, kept + _SETTLED // 6)
 
 
 def begin_remote(url: str, session: Path, *, pushes: bool) -> Remote | None:

@@ -133,6 +133,18 @@ def test_a_stamp_is_believed_of_what_was_old_when_it_was_read(remembered: Rememb
     assert not all(flags.values())
 
 
+@pytest.mark.parametrize(
+    ("expire", "writeback", "seconds"), [("3000", "500", 60), ("6000", "6000", 130), ("", "", 60)]
+)
+def test_how_long_a_mapped_file_may_change(
+    tmp_path: Path, expire: str, writeback: str, seconds: int
+) -> None:
+    for name, value in (("expire", expire), ("writeback", writeback)):
+        if value:
+            (tmp_path / f"dirty_{name}_centisecs").write_text(f"{value}\n")
+    assert memo._settled_ns(os.fspath(tmp_path)) == seconds * 10**9
+
+
 IMAGES: Final = """
 for made in 1 2; do
     mount -o loop,ro image$made far || exit 77

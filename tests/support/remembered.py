@@ -88,7 +88,7 @@ class Remembered:
             variables.SOCKET: f"{self.session}/socket",
             variables.BOARD: f"{self.session}/board",
             variables.BUILD: "main",
-            variables.MEMO: f"{mode}:{time.time_ns()}:tests:{self.store}",
+            variables.MEMO: f"{mode}:{time.time_ns()}:60000000000:tests:{self.store}",
             variables.MEMORUN: native.program("memo"),
         }
         if guarded:
