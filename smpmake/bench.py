@@ -122,7 +122,9 @@ def _clean(clean: str) -> None:
 def _build(command: list[str], variant: Variant) -> Run:
     words = list(command)
     if not variant.original:
-        words = [sys.executable, "-P", "-m", "smpmake", "-q", f"-j{variant.jobs}", "--", *command]
+        # What the round before made is not to be given back.
+        ours = ["-q", "--memo=off", f"-j{variant.jobs}"]
+        words = [sys.executable, "-P", "-m", "smpmake", *ours, "--", *command]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(variables.PREFIXES)}
     with _on(variant.cpus):
         before = time.perf_counter()

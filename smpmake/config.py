@@ -95,7 +95,7 @@ class Settings(NamedTuple):
     exclusive: tuple[str, ...] = ()
     output: str = "live"
     recipes: str = "understood"
-    memo: str = "off"
+    memo: str = "auto"
     memo_remote: str = "off"
     memo_push: bool = False
     engine: str = "local"

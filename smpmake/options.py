@@ -181,10 +181,10 @@ OPTIONS: Final = (
     Option(
         "memo",
         "choice",
-        "Remember the results of commands, and give them back the next time (on).  auto remembers"
-        " those of a command that comes for the second time.  check runs every command and says"
-        " where a remembered result is different.",
-        default="off",
+        "Remember the results of commands, and give them back the next time (on), or only those of"
+        " commands that come for the second time (auto).  check runs every command and says where a"
+        " remembered result is different.",
+        default="auto",
         words=("--memo",),
         variables=("SMPMAKE_MEMO",),
         keys=("memo",),
@@ -194,8 +194,8 @@ OPTIONS: Final = (
     Option(
         "memo_remote",
         "text",
-        "With --memo=on, also ask the server at URL for results that other machines remember.  Each"
-        " machine that can write there can change what your programs do.",
+        "Also ask the server at URL for results that other machines remember, as with --memo=on."
+        "  Each machine that can write there can change what your programs do.",
         default="off",
         words=("--memo-remote",),
         variables=("SMPMAKE_MEMO_REMOTE",),

@@ -11,7 +11,7 @@ import click
 from smpmake import units
 from smpmake.session import memo as store
 
-_OFF: Final = "smpmake remembers no results yet: run a build with --memo=on."
+_OFF: Final = "smpmake remembers no results yet: it does when a build runs for the second time."
 
 
 @click.group(invoke_without_command=True)

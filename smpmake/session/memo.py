@@ -6,19 +6,17 @@ Shims and smpmake-memo do the work (native/memo.h); here the store is made, coun
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import shutil
 import stat
 import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpmake import cpus, folders, native, units, variables
+from smpmake.disk.trees import remove_tree
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import layout
 
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 TOLD: Final = "memo"
 MOST_BYTES: Final = 5 << 30
 _COUNTS: Final = "counts.json"
+_STORED: Final = "stored"  # of a session: as long as all that it has stored (native/memostore.c)
 #: What has numbers of its own in it.
 _GROUPS: Final = ("misses", "unkept", "remote")
 #: What comes of counts that somebody else has written.
@@ -79,7 +78,6 @@ SENTENCES: Final = {
 }
 
 
-@dataclass
 class Told:
     """What shims have told of a session.
 
@@ -90,14 +88,14 @@ class Told:
     differences  of the others: the command, what is different, an input that may explain it.
     """
 
-    hits: int = 0
-    remote: int = 0
-    saved_us: int = 0
-    stored: int = 0
-    same: int = 0
-    misses: Counter[int] = field(default_factory=Counter)
-    unkept: Counter[int] = field(default_factory=Counter)
-    differences: list[tuple[str, str, str]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.hits = self.saved_us = self.remote = self.stored = self.same = 0
+        self.misses: Counter[int] = Counter()
+        self.unkept: Counter[int] = Counter()
+        self.differences: list[tuple[str, str, str]] = []
+
+    def __repr__(self) -> str:
+        return f"Told({vars(self)})"
 
 
 def folder() -> Path:
@@ -208,14 +206,22 @@ def settle(session: Path, exchanged: Exchanged | None = None) -> None:
         return
     with contextlib.suppress(OSError, SmpmakeError, ValueError):
         store = folder()
+        counts = counts_of(store)
+        today = int(time.time()) // _DAY
         if told.stored or told.remote:  # first: a full disk has no room for the counts
-            clean(store, MOST_BYTES)
-        _count(store, told, exchanged)
+            added = session / _STORED
+            counts["size"] += added.stat().st_size if added.exists() else 0
+            # To look at all of a large store takes a second.
+            if counts["size"] > MOST_BYTES or str(today) not in counts["days"]:
+                counts["size"] = clean(store, MOST_BYTES)
+        _count(store, counts, today, told, exchanged)
 
 
-def _count(store: Path, told: Told, exchanged: Exchanged | None) -> None:
-    counts = counts_of(store)
-    today = int(time.time()) // _DAY
+def _count(
+    store: Path, counts: dict[str, Any], today: int, told: Told, exchanged: Exchanged | None
+) -> None:
+    import json
+
     days = counts["days"]
     hits, saved = days.get(str(today), (0, 0))
     days[str(today)] = (hits + told.hits, saved + told.saved_us)
@@ -235,7 +241,12 @@ def _count(store: Path, told: Told, exchanged: Exchanged | None) -> None:
 
 
 def counts_of(store: Path) -> dict[str, Any]:
-    """What was counted: of the last build, and by day; nothing where the file is no such."""
+    """What was counted: of the last build, and by day; nothing where the file is no such.
+
+    The size in bytes was exact on the first build of a day.
+    """
+    import json
+
     path = store / _COUNTS
     with contextlib.suppress(
         OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError
@@ -249,8 +260,9 @@ def counts_of(store: Path) -> dict[str, Any]:
                     for name, value in last.items()
                 },
                 "days": {str(int(day)): (int(hits), int(us)) for day, (hits, us) in days},
+                "size": int(found["size"]),
             }
-    return {"last": {}, "days": {}}
+    return {"last": {}, "days": {}, "size": 0}
 
 
 def _numbers(found: dict[str, Any]) -> Counter[str]:
@@ -275,19 +287,19 @@ def files_of(store: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def clean(store: Path, most: int) -> int:
-    """Removes what was not used for longest until a tenth of `most` is free; returns its bytes."""
+    """Removes what was not used for longest until a tenth of `most` is free; returns how many bytes
+    are left."""
     files = sorted(files_of(store), key=lambda each: each[1].st_mtime_ns)
     size = sum(info.st_blocks * 512 for _, info in files)
-    removed = 0
     if size <= most:
-        return 0
+        return size
     for path, info in files:
-        if size - removed <= most * 9 // 10:
+        if size <= most * 9 // 10:
             break
         with contextlib.suppress(OSError):
             path.unlink()
-            removed += info.st_blocks * 512
-    return removed
+            size -= info.st_blocks * 512
+    return size
 
 
 def clear(store: Path) -> int:
@@ -298,5 +310,5 @@ def clear(store: Path) -> int:
         with contextlib.suppress(OSError):
             path.unlink()
     for kind in _KINDS:
-        shutil.rmtree(store / kind, ignore_errors=True)
+        remove_tree(store / kind)
     return entries

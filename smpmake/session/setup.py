@@ -43,7 +43,7 @@ class SetupOptions(NamedTuple):
     budget: int = 1 << 30
     described: tuple[str, ...] = ()
     output: bool = False
-    memo: str = "off"
+    memo: str = "auto"
     remote: str = ""
     pushes: bool = False
 
@@ -55,13 +55,15 @@ def setup_options(settings: "Settings") -> SetupOptions:
         from smpmake.commands import families
 
         described = tuple(families.described())
+    # Who names a server wants results at once, and on a machine that builds only one time.
+    shares = settings.memo in ("auto", "on") and settings.memo_remote != "off"
     return SetupOptions(
         settings.guard,
         settings.undo,
         described,
         settings.output == "serial",
-        settings.memo,
-        settings.memo_remote if settings.memo == "on" and settings.memo_remote != "off" else "",
+        "on" if shares else settings.memo,
+        settings.memo_remote if shares else "",
         settings.memo_push,
     )
 

@@ -46,8 +46,8 @@ def test_a_check_tells_the_user(space: Space) -> None:
     assert "the first is that of `gcc -c conftest.c`: its status has changed" in ended.err
 
 
-def test_without_the_option_nothing_is_remembered(space: Space) -> None:
-    space.expect_same({"configure": CONFIGURE}, ["sh", "./configure"])
+def test_who_wants_nothing_remembered(space: Space) -> None:
+    space.expect_same({"configure": CONFIGURE}, ["sh", "./configure"], "--memo=off")
     assert not Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo").exists()
 
 

@@ -144,7 +144,7 @@ def test_the_same_smpmake_asks_the_same(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
     def build() -> str:
-        return memo.prepare("on", tmp_path)[variables.MEMO].split(":")[2]
+        return memo.prepare("on", tmp_path)[variables.MEMO].split(":")[3]
 
     first = build()
     os.utime(program, (1, 1))

@@ -24,7 +24,7 @@ def forget(space: Space) -> None:
 def test_a_second_machine_gets_the_results_of_the_first(
     space: Space, server: ResultsServer
 ) -> None:
-    options = ("--memo=on", f"--memo-remote={server.url}")
+    options = (f"--memo-remote={server.url}",)
     files, command = {"configure": CONFIGURE}, ["sh", "./configure"]
     space.expect_same(files, command, *options)
     assert server.held == {}

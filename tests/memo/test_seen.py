@@ -1,4 +1,4 @@
-"""--memo=auto: what comes for the second time is remembered, and the third time given back."""
+"""Without an option smpmake remembers what comes for the second time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stored(space: Space) -> int:
 def test_checks_of_configure(space: Space) -> None:
     for turn in range(4):
         space.clear()
-        space.expect_same({"configure": CONFIGURE}, ["sh", "./configure"], "--memo=auto")
+        space.expect_same({"configure": CONFIGURE}, ["sh", "./configure"])
         assert stored(space) == (0 if turn == 0 else CHECKS)
         assert counts(space)["hits"] == (CHECKS if turn >= 2 else 0), counts(space)
 
@@ -38,7 +38,7 @@ def test_jobs_and_links(space: Space) -> None:
     space.write(FILES)
     settle(space.folder)
     for turn in range(4):
-        assert space.smpmake("--memo=auto", "make").status == 0
+        assert space.smpmake("make").status == 0
         assert counts(space)["hits"] == (COMMANDS if turn >= 2 else 0), counts(space)
         space.run("make", "clean")
 
@@ -49,7 +49,7 @@ def test_another_source_comes_for_the_first_time(space: Space) -> None:
     for turn, text in enumerate(("int a;\n", "int b;\n", "int c;\n", "int a;\n")):
         space.write({"a.c": text})
         settle(space.folder)
-        assert space.smpmake("--memo=auto", "sh", "-c", COMPILE).status == 0
+        assert space.smpmake("sh", "-c", COMPILE).status == 0
         assert counts(space)["misses"] == {UNKNOWN: 1}
         assert stored(space) == (turn == 3)
 
@@ -58,7 +58,7 @@ def test_another_source_comes_for_the_first_time(space: Space) -> None:
 def test_the_table_is_no_more_than_a_hint(space: Space, harm: str) -> None:
     space.write({"a.c": "int a;\n", "precious": "mine\n"})
     settle(space.folder)
-    space.smpmake("--memo=auto", "sh", "-c", COMPILE)
+    space.smpmake("sh", "-c", COMPILE)
     seen = seen_of(space)
     assert seen.stat().st_size <= 8192 * 64
     seen.unlink()
@@ -71,7 +71,7 @@ def test_the_table_is_no_more_than_a_hint(space: Space, harm: str) -> None:
             seen.symlink_to(space.folder / "precious")
     for _ in range(4):
         (space.folder / "a.o").unlink()
-        assert space.smpmake("--memo=auto", "sh", "-c", COMPILE).status == 0
+        assert space.smpmake("sh", "-c", COMPILE).status == 0
         assert (space.folder / "a.o").exists()
     assert (space.folder / "precious").read_text() == "mine\n"
     assert counts(space)["hits"] == (harm != "folder")

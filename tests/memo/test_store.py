@@ -363,16 +363,17 @@ def test_a_check_tells_what_is_different(tmp_path: Path) -> None:
 
 COUNTS: Final = (
     "[]",
-    '{"last": 5, "days": {}}',
-    '{"last": {"saved_us": []}, "days": {}}',
-    '{"last": {"misses": 5}, "days": {}}',
-    '{"last": {"misses": {"a": 1}}, "days": {}}',
-    '{"last": {"unkept": {"1": "x"}}, "days": {}}',
-    '{"last": {"remote": 5}, "days": {}}',
-    '{"last": {"remote": {"sent": 5}}, "days": {}}',
-    '{"last": {}, "days": {"a": [1, 2]}}',
-    '{"last": {}, "days": {"1": 5}}',
-    '{"last": {}, "days": {"1": [null, 1]}}',
+    '{"last": 5, "days": {}, "size": 0}',
+    '{"last": {"saved_us": []}, "days": {}, "size": 0}',
+    '{"last": {"misses": 5}, "days": {}, "size": 0}',
+    '{"last": {"misses": {"a": 1}}, "days": {}, "size": 0}',
+    '{"last": {"unkept": {"1": "x"}}, "days": {}, "size": 0}',
+    '{"last": {"remote": 5}, "days": {}, "size": 0}',
+    '{"last": {"remote": {"sent": 5}}, "days": {}, "size": 0}',
+    '{"last": {}, "days": {"a": [1, 2]}, "size": 0}',
+    '{"last": {}, "days": {"1": 5}, "size": 0}',
+    '{"last": {}, "days": {"1": [null, 1]}, "size": 0}',
+    '{"last": {}, "days": {}, "size": "x"}',
     "[" * 100_000,
 )
 
@@ -393,6 +394,34 @@ def test_counts_that_are_none(
     (remembered.session / memo.TOLD).write_text("h 5\n")
     memo.settle(remembered.session)
     assert any(line.startswith("last build 1 results") for line in cli_memo.lines(remembered.store))
+
+
+def test_a_store_is_looked_through_when_it_may_be_full(
+    remembered: Remembered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And once a day: it is large, and a build is to end."""
+    monkeypatch.setattr(memo, "folder", lambda: remembered.store)
+    looked: list[int] = []
+
+    def clean(store: Path, most: int) -> int:
+        looked.append(most)
+        return 1000
+
+    monkeypatch.setattr(memo, "clean", clean)
+    remembered.store.mkdir(exist_ok=True)
+    (remembered.session / memo.TOLD).write_text("s\n")
+    for _ in range(3):
+        memo.settle(remembered.session)
+    assert len(looked) == 1
+    os.truncate(_file(remembered.session / "stored"), memo.MOST_BYTES // 2)
+    for expected in (1, 2, 2):
+        memo.settle(remembered.session)
+        assert len(looked) == expected
+
+
+def _file(path: Path) -> Path:
+    path.touch()
+    return path
 
 
 def test_what_was_left_half_written_goes(remembered: Remembered) -> None:
@@ -420,8 +449,8 @@ def test_the_oldest_go_first(remembered: Remembered) -> None:
     for at, path in enumerate(files):
         os.utime(path, (at, at))
     size = sum(path.stat().st_blocks * 512 for path in files)
-    assert memo.clean(remembered.store, size) == 0
-    memo.clean(remembered.store, size - 1)
+    assert memo.clean(remembered.store, size) == size
+    assert memo.clean(remembered.store, size - 1) < size
     left = [path for path, _ in memo.files_of(remembered.store)]
     assert 0 < len(left) < len(files)
     assert files[0] not in left

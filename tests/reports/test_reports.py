@@ -625,6 +625,7 @@ def test_bench_prints_the_ancestors_table(space: Space) -> None:
     assert ended.status == 0, ended.err
     assert "original" in ended.out
     assert "smpmake -j2" in ended.out
+    assert not Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo").exists()
     record = history_of(space).last(str(space.folder))
     assert record is not None
     heads = history_of(space).heads()
