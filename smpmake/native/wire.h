@@ -48,7 +48,7 @@ struct wire_invoke {
 	uint32_t parent;
 	uint32_t mask;
 	uint64_t out_dev, out_ino, err_dev, err_ino; /* zeros where one is closed */
-	uint64_t inherited, ignored, blocked; /* inherited.h */
+	uint64_t inherited, ignored, blocked;        /* inherited.h */
 	int32_t nice;
 	uint32_t tool_len, real_len, cwd_len, build_len, argv_len, env_len, limits_len;
 	uint32_t unguarded; /* the nearest process above without a guard, 0 where all have one */
