@@ -210,10 +210,10 @@ def settle(session: Path, exchanged: Exchanged | None = None) -> None:
         today = int(time.time()) // _DAY
         if told.stored or told.remote:  # first: a full disk has no room for the counts
             added = session / _STORED
-            counts["size"] += added.stat().st_size if added.exists() else 0
+            counts["bytes"] += added.stat().st_size if added.exists() else 0
             # To look at all of a large store takes a second.
-            if counts["size"] > MOST_BYTES or str(today) not in counts["days"]:
-                counts["size"] = clean(store, MOST_BYTES)
+            if counts["bytes"] > MOST_BYTES or str(today) not in counts["days"]:
+                counts["bytes"] = clean(store, MOST_BYTES)
         _count(store, counts, today, told, exchanged)
 
 
@@ -243,7 +243,7 @@ def _count(
 def counts_of(store: Path) -> dict[str, Any]:
     """What was counted: of the last build, and by day; nothing where the file is no such.
 
-    The size in bytes was exact on the first build of a day.
+    The bytes of the store were exact on the first build of a day.
     """
     import json
 
@@ -260,9 +260,9 @@ def counts_of(store: Path) -> dict[str, Any]:
                     for name, value in last.items()
                 },
                 "days": {str(int(day)): (int(hits), int(us)) for day, (hits, us) in days},
-                "size": int(found["size"]),
+                "bytes": int(found["bytes"]),
             }
-    return {"last": {}, "days": {}, "size": 0}
+    return {"last": {}, "days": {}, "bytes": 0}
 
 
 def _numbers(found: dict[str, Any]) -> Counter[str]:

@@ -363,17 +363,17 @@ def test_a_check_tells_what_is_different(tmp_path: Path) -> None:
 
 COUNTS: Final = (
     "[]",
-    '{"last": 5, "days": {}, "size": 0}',
-    '{"last": {"saved_us": []}, "days": {}, "size": 0}',
-    '{"last": {"misses": 5}, "days": {}, "size": 0}',
-    '{"last": {"misses": {"a": 1}}, "days": {}, "size": 0}',
-    '{"last": {"unkept": {"1": "x"}}, "days": {}, "size": 0}',
-    '{"last": {"remote": 5}, "days": {}, "size": 0}',
-    '{"last": {"remote": {"sent": 5}}, "days": {}, "size": 0}',
-    '{"last": {}, "days": {"a": [1, 2]}, "size": 0}',
-    '{"last": {}, "days": {"1": 5}, "size": 0}',
-    '{"last": {}, "days": {"1": [null, 1]}, "size": 0}',
-    '{"last": {}, "days": {}, "size": "x"}',
+    '{"last": 5, "days": {}, "bytes": 0}',
+    '{"last": {"saved_us": []}, "days": {}, "bytes": 0}',
+    '{"last": {"misses": 5}, "days": {}, "bytes": 0}',
+    '{"last": {"misses": {"a": 1}}, "days": {}, "bytes": 0}',
+    '{"last": {"unkept": {"1": "x"}}, "days": {}, "bytes": 0}',
+    '{"last": {"remote": 5}, "days": {}, "bytes": 0}',
+    '{"last": {"remote": {"sent": 5}}, "days": {}, "bytes": 0}',
+    '{"last": {}, "days": {"a": [1, 2]}, "bytes": 0}',
+    '{"last": {}, "days": {"1": 5}, "bytes": 0}',
+    '{"last": {}, "days": {"1": [null, 1]}, "bytes": 0}',
+    '{"last": {}, "days": {}, "bytes": "x"}',
     "[" * 100_000,
 )
 
