@@ -23,7 +23,7 @@ for _number, _handler in (
 
 
 #: Of how many variants of a test with such a fixture the default suite has one.
-_ONE_OF: Final = {"space": 12, "remembered": 4, "machines": 3, "ours": 3, "warm": 3, "starters": 5}
+_ONE_OF: Final = {"space": 16, "remembered": 6, "machines": 3, "ours": 3, "warm": 3, "starters": 5}
 
 
 def _function(item: pytest.Item) -> str:

@@ -157,7 +157,7 @@ def test_a_record_outlives_its_thread(tmp_path: Path) -> None:
     assert last is not None and last.complete
 
 
-@pytest.mark.slow
+@pytest.mark.chaos  # it waits for some seconds
 def test_p5_a_build_whose_threads_die_at_their_start(space: Space) -> None:
     space.write({"a.c": "int a;\n", "b.c": "int b = 1;\n#warning so\n"})
     command = ("-j2", "--", "sh", "-c", "gcc -c a.c; gcc -c b.c; echo > made")

@@ -340,6 +340,7 @@ def test_what_is_away_needs_no_slot(cluster: Cluster) -> None:
     assert {cluster.hosts()[name] for name in ("a.o", "b.o")} == {daemon.name}
 
 
+@pytest.mark.chaos  # distcc waits for some seconds
 def test_a_host_that_goes_away(cluster: Cluster) -> None:
     """It is killed while it compiles; all that it had is done here, and by the others."""
     script = "".join(f"gcc -frandom-seed={n} -c b.c -o {n}.o\n" for n in range(6))
@@ -493,6 +494,7 @@ def test_where_one_host_works_nothing_came_to_nothing(cluster: Cluster) -> None:
     assert not lines_about_nothing(ended)
 
 
+@pytest.mark.chaos  # distcc waits for some seconds
 def test_doctor_tries_each_host(cluster: Cluster) -> None:
     works, down = cluster.add(), cluster.add()
     down.end()
