@@ -14,6 +14,7 @@ from tests.support.findings import DifferenceError
 from tests.support.space import MAIN, SMPMAKE, Space
 
 SOURCES = 24
+KEEPER = "smpmake-keeper"
 MAKEFILE = """
 OBJECTS = %s
 prog: $(OBJECTS)
@@ -61,7 +62,8 @@ def attempt(space: Space, rng: random.Random, expected: dict[str, str], seed: in
         space.write({"common.h": "static inline double common(double x) { return x; }\n"})
         space.ok("sh", "-c", "rm -f *.log && touch -d '+1 second' common.h")
         space.write({"common.h": real_project()["common.h"]})
-    if not kill_once(space, rng, seed):
+    killed = kill_once(space, rng, seed)
+    if not killed:
         return False
     check_nothing_half_written(space, expected, seed)
     ended = space.run("make", "-j2")
@@ -69,7 +71,10 @@ def attempt(space: Space, rng: random.Random, expected: dict[str, str], seed: in
     tree = space.tree()
     if tree != expected:
         wrong = {n for n in expected.keys() | tree.keys() if expected.get(n) != tree.get(n)}
-        raise DifferenceError(f"seed {seed}: {sorted(wrong)}")
+        # As after a kill of plain make, its compile goes on, and the rest of the recipe is missing.
+        alone = KEEPER in killed and len(wrong) == 1 and all(n.endswith(".log") for n in wrong)
+        if not alone:
+            raise DifferenceError(f"seed {seed}: {sorted(wrong)}")
     return True
 
 
@@ -84,8 +89,9 @@ def assert_all_end(processes: list[psutil.Process]) -> None:
     assert alive == []
 
 
-def kill_once(space: Space, rng: random.Random, seed: int) -> bool:
-    """Starts a build, kills it once a random number of objects is there; False if it was over."""
+def kill_once(space: Space, rng: random.Random, seed: int) -> set[str]:
+    """Starts a build, kills it once a random number of objects is there; the names of what was
+    killed, none if it was over."""
     process = space.start(SMPMAKE, "-q", "make")
     goal, spin = rng.randrange(SOURCES), rng.randrange(20000)
     while len(list(space.folder.glob("*.o"))) < goal and process.poll() is None:
@@ -94,12 +100,13 @@ def kill_once(space: Space, rng: random.Random, seed: int) -> bool:
         pass
     if process.poll() is not None:
         space.finish(process)
-        return False
+        return set()
     below = descendants(process.pid)
     victims = [psutil.Process(process.pid)]
     helpers = [p for p in below if name_of(p).startswith("smpmake-")]
     if helpers and rng.random() < 0.3:
         victims.append(rng.choice(helpers))
+    killed = set(map(name_of, victims))
     for victim in victims:
         with contextlib.suppress(psutil.NoSuchProcess):
             victim.kill()
@@ -113,7 +120,7 @@ def kill_once(space: Space, rng: random.Random, seed: int) -> bool:
     assert [p.name for p in space.temporary.iterdir() if p.name.startswith("smpmake")] == [], seed
     shutil.rmtree(space.temporary)  # gcc's own files, which a killed gcc leaves
     space.temporary.mkdir()
-    return True
+    return killed
 
 
 def name_of(process: psutil.Process) -> str:
