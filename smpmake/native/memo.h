@@ -200,8 +200,9 @@ uint64_t memo_check_of(const struct memo_entry *entry);
 /* Whether what lies in the place of an output is what lay there. */
 int memo_is_former(const struct memo_output *output, struct stat *info);
 
-/* Whether a question that nobody has an answer for came before; from now on it did. */
-int memo_is_seen(const struct memo_question *q);
+/* Whether a command without a result is to run unwatched: its question came for the first time, and
+ * results are remembered of those that come again. */
+int memo_waits(const struct memo_question *q, enum memo_why why);
 
 /* An undo journal's part in the giving back: called before a path is made (`was` NULL) or replaced
  * or removed.  -1: it cannot be undone, and is not to be done. */

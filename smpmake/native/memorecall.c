@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 			memo_leave_others(&question, NULL, 0);
 	}
 	memo_tell_why(memo, why);
-	if (why == MEMO_UNKNOWN && memo->is_patient && !memo_is_seen(&question))
+	if (memo_waits(&question, why))
 		return become(program, words);
 	return runs_traced(memo, known, program, words);
 }

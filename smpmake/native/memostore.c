@@ -358,7 +358,8 @@ static int table_of(const struct memo *memo)
 	return table;
 }
 
-int memo_is_seen(const struct memo_question *q)
+/* Whether a question came before; from now on it did. */
+static int is_seen(const struct memo_question *q)
 {
 	uint64_t tags[TAGS], key[2];
 	int fd = open_table(&q->memo, "/s/seen");
@@ -371,14 +372,19 @@ int memo_is_seen(const struct memo_question *q)
 	uint64_t place = 0;
 	while (place < TAGS && tags[place] != key[1] && tags[place] != 0)
 		place++;
-	int is_seen = place < TAGS && tags[place] == key[1];
+	int was_there = place < TAGS && tags[place] == key[1];
 	if (place == TAGS) /* of a full bucket any goes */
 		place = key[0] / TAG_BUCKETS % TAGS;
-	if (!is_seen)
+	if (!was_there)
 		kernel(SYS_pwrite64, fd, &key[1], sizeof key[1],
 		       at + (int64_t)(place * sizeof key[1]));
 	close(fd);
-	return is_seen;
+	return was_there;
+}
+
+int memo_waits(const struct memo_question *q, enum memo_why why)
+{
+	return q->memo.is_patient && why == MEMO_UNKNOWN && !is_seen(q);
 }
 
 /* Other versions have other uses for `has`. */

@@ -110,7 +110,7 @@ static int remember(const char *real, char **argv, struct context *s)
 		why = MEMO_UNDO;
 	}
 	memo_tell_why(&question.memo, why);
-	if (why == MEMO_UNKNOWN && question.memo.is_patient && !memo_is_seen(&question))
+	if (memo_waits(&question, why))
 		return execute(real, argv, s->env);
 	execve(s->memo_program, memo_words(s->memo, session, "", real, argv), s->env);
 	return execute(real, argv, s->env);

@@ -248,9 +248,7 @@ def counts_of(store: Path) -> dict[str, Any]:
     import json
 
     path = store / _COUNTS
-    with contextlib.suppress(
-        OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError
-    ):
+    with contextlib.suppress(OSError, *_OTHERWISE):
         if path.is_file():  # nobody may write to a FIFO
             found = json.loads(path.read_text())
             last, days = found["last"], found["days"].items()
