@@ -149,6 +149,18 @@ static void end_descendants(void)
 	}
 }
 
+/* Ends what is left of jobs whose workers were killed as well: nobody's descendants.  An assembler
+ * would go on, and write its output behind the undoing. */
+static void end_lost_jobs(const char *folder)
+{
+	char beginning[PATH_MAX];
+	int64_t deadline = monotonic_ns() + (int64_t)GRACE_MS * 1000000;
+	if (snprintf(beginning, sizeof beginning, OURS "TRACE=%s/", folder) >= (int)sizeof beginning)
+		return;
+	while (signal_marked(beginning, SIGKILL) > 0 && monotonic_ns() < deadline)
+		poll(NULL, 0, 1);
+}
+
 /* Removes what is in the working folder.  What says how to undo goes first and the lock last: if we
  * are killed on the way, the next session removes the rest, and does nothing else with it. */
 static void empty_folder(void)
@@ -230,6 +242,7 @@ static void server_died(int alive, const char *path)
 	do /* until the last worker has left */
 		got = read(alive, &byte, 1);
 	while (got > 0 || (got < 0 && errno == EINTR));
+	end_lost_jobs(path);
 	give_back_tokens(path);
 	/* A server that is being killed may hold its lock a moment longer than its connection. */
 	for (int tries = 0; !ours && tries < 100; tries++) {

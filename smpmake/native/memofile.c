@@ -378,6 +378,17 @@ static uint32_t flags_of(const struct trace *trace, const struct altered *one,
 	return flags;
 }
 
+/* Whether somebody else has been at an output: who ends a job that was given up removes it, and the
+ * command may have ended well before. */
+static int is_of_others(const struct trace *trace, const struct altered *one, int is_there,
+                        const struct stat *now)
+{
+	if (one->leaves == (is_there ? LEAVES_NONE : LEAVES_FILE))
+		return 1;
+	return is_there && now->st_ctim.tv_sec * INT64_C(1000000000) + now->st_ctim.tv_nsec >
+	                       trace->ended_ns;
+}
+
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
                                  uint32_t *count, int is_after_facts)
 {
@@ -385,6 +396,8 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		const struct altered *one = &trace->altered[i];
 		struct stat info;
 		int is_there = lstat(one->path, &info) == 0;
+		if (is_of_others(trace, one, is_there, &info))
+			return MEMO_CHANGED;
 		if (!is_there && !one->was_there) {
 			/* Had it been there it would have gone; but for what mkstemp has named. */
 			struct look none = {.path = one->path, .kind = MEMO_IS_ABSENT};

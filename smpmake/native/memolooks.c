@@ -323,6 +323,13 @@ static void hash_before(struct trace *trace, const char *path)
 	}
 }
 
+void trace_leave(struct trace *trace, const char *path, enum leaves leaves)
+{
+	struct altered *one = trace_altered(trace, path);
+	if (one != NULL)
+		one->leaves = leaves;
+}
+
 /* "ccXXXXXX.s": of a compiler's own; "stXXXXXX" of ar's. */
 static int is_random(const char *path)
 {

@@ -27,6 +27,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util.h"
@@ -37,11 +38,13 @@ extern char **environ;
 
 static volatile pid_t child;
 static volatile sig_atomic_t is_told; /* that it has stopped or ended */
+static volatile sig_atomic_t is_to_end;
 
 /* What others send us is for the command; what a terminal sends it gets, too. */
 static void pass_on(int number, siginfo_t *info, void *unused)
 {
 	(void)unused;
+	is_to_end = 1;
 	if (info->si_code <= 0 && child > 0)
 		kill(child, number);
 }
@@ -180,6 +183,14 @@ static void attend(struct trace *trace, int listener, const struct terminal *ter
 	}
 }
 
+/* No file's time is behind it: newer kernels give files finer times than memo_clock's. */
+static int64_t exact_clock(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 static char *all_of(int fd, size_t *size)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
@@ -287,6 +298,9 @@ int main(int argc, char **argv)
 	if (listener < 0)
 		trace_spoil(&trace, MEMO_UNTRACED);
 	attend(&trace, listener, &terminal, out[of_terminal], &status, &used);
+	trace.ended_ns = exact_clock();
+	if (is_to_end)
+		trace_spoil(&trace, MEMO_KILLED);
 	trace_take_notes(&trace);
 	result.status = status;
 	result.out = all_of(out[0], &result.out_size);

@@ -81,6 +81,8 @@ static void note_opening(struct trace *trace, const char *path, int flags)
 		else
 			trace_alter(trace, path, 1, !(flags & O_TRUNC) || flags & O_EXCL,
 			            (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL));
+		if (flags & O_CREAT)
+			trace_leave(trace, path, LEAVES_FILE);
 	} else {
 		trace_look_at(trace, path, (flags & O_NOFOLLOW) != 0, !(flags & O_PATH));
 	}
@@ -108,6 +110,14 @@ static void note_move(struct trace *trace, const char *from, const char *to)
 {
 	trace_alter(trace, from, 0, !trace_is_guards(trace, to), 0);
 	trace_alter(trace, to, 0, 0, 0);
+	trace_leave(trace, from, LEAVES_NONE);
+	trace_leave(trace, to, LEAVES_FILE);
+}
+
+static void note_removal(struct trace *trace, const char *path)
+{
+	trace_alter(trace, path, 0, 0, 0);
+	trace_leave(trace, path, LEAVES_NONE);
 }
 
 /* Its guard, if it has one, tells us so before its program runs (memonotes.c).  What the program is
@@ -350,7 +360,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_unlinkat:
 		if (FD(2) == 0 && AT(FD(0), 1))
-			trace_alter(trace, path, 0, 0, 0);
+			note_removal(trace, path);
 		else
 			trace_spoil(trace, MEMO_CALL);
 		return;
@@ -451,7 +461,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_unlink:
 		if (AT(AT_FDCWD, 0))
-			trace_alter(trace, path, 0, 0, 0);
+			note_removal(trace, path);
 		return;
 	case SYS_chmod:
 		if (AT(AT_FDCWD, 0))

@@ -38,6 +38,7 @@ struct altered {
 	int was_there;
 	int is_cut;       /* it was opened to be written anew */
 	int is_temporary; /* made under a name that nobody had, as mkstemp(3) does */
+	enum leaves { LEAVES_ANY, LEAVES_FILE, LEAVES_NONE } leaves; /* as the command itself left it */
 	struct stat before;
 };
 
@@ -45,7 +46,7 @@ struct altered {
 
 struct trace {
 	struct memo_question *question;
-	int64_t began_ns;
+	int64_t began_ns, ended_ns;
 	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
 	enum memo_why why;   /* it is useless; 0: it is not */
 	int has_once;        /* it reads a file by which the times of all matter */
@@ -108,6 +109,8 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 void trace_look_at_link(struct trace *trace, const char *path);
 /* `keeps`: what is there may stay, or be read; else what is opened is cut to nothing. */
 void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new);
+/* What stands at a path that was altered, by the call that altered it last. */
+void trace_leave(struct trace *trace, const char *path, enum leaves leaves);
 int trace_reads_unseen(const struct look *look, uint32_t has);
 /* The last look was none of the command's. */
 void trace_drop_look(struct trace *trace);

@@ -109,3 +109,54 @@ int signal_descendants(int signal)
 	free(ours);
 	return (int)marked - 1;
 }
+
+/* The environment that a process was started with; its size is not known before. */
+static char *environment_of(const char *pid, size_t *size)
+{
+	char path[64];
+	if (snprintf(path, sizeof path, "/proc/%s/environ", pid) >= (int)sizeof path)
+		return NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	size_t room = 1 << 14;
+	char *text = must_alloc(room + 1);
+	ssize_t got;
+	for (*size = 0; (got = read(fd, text + *size, room - *size)) > 0;) {
+		*size += (size_t)got;
+		char *more = *size < room ? text : realloc(text, (room *= 2) + 1);
+		if (more == NULL)
+			break;
+		text = more;
+	}
+	close(fd);
+	text[*size] = '\0';
+	return text;
+}
+
+static int is_marked(const char *pid, const char *beginning)
+{
+	size_t size = 0, length = strlen(beginning);
+	char *text = environment_of(pid, &size);
+	int found = 0;
+	for (char *at = text; at != NULL && at < text + size && !found; at += strlen(at) + 1)
+		found = strncmp(at, beginning, length) == 0;
+	free(text);
+	return found;
+}
+
+int signal_marked(const char *beginning, int signal)
+{
+	DIR *proc = opendir("/proc");
+	int count = 0;
+	if (proc == NULL)
+		return 0;
+	for (struct dirent *entry; (entry = readdir(proc)) != NULL;) {
+		const char *pid = entry->d_name;
+		if (pid[0] < '1' || pid[0] > '9' || atoi(pid) == getpid() || !is_marked(pid, beginning))
+			continue;
+		count += kill((pid_t)atoi(pid), signal) == 0;
+	}
+	closedir(proc);
+	return count;
+}

@@ -14,4 +14,8 @@ int64_t monotonic_ns(void);
  * all); returns how many there were. */
 int signal_descendants(int signal);
 
+/* Sends a signal to every process of ours that has a variable of this beginning, except this one;
+ * returns how many there were.  They need not be descendants. */
+int signal_marked(const char *beginning, int signal);
+
 #endif

@@ -47,6 +47,13 @@ int main(int argc, char **argv)
         signal(SIGTERM, end);
     if (strcmp(what, "reads") == 0)
         close(open("x.h", O_RDONLY));
+    if (strcmp(what, "writes") == 0) {
+        int fd = open("x.o", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        if (write(fd, "object", 6) != 6 || close(fd) != 0)
+            return 9;
+        signal(SIGTERM, SIG_IGN);
+        raise(SIGSTOP);
+    }
     if (strcmp(what, "stops") == 0 || strcmp(what, "reads") == 0)
         raise(SIGSTOP);
     if (strcmp(what, "handles") == 0 || strcmp(what, "waits") == 0)
@@ -159,6 +166,22 @@ def test_a_file_that_changes_while_it_is_read(ours: Remembered, how: str) -> Non
         assert process.wait(60) == 0
     changed = {layout.MEMO_CHANGED: 1} if how != "not at all" else {}
     assert ours.told.unkept == changed
+
+
+@pytest.mark.parametrize("how", ["removed", "to end", "not at all"])
+def test_a_command_behind_whose_output_somebody_is(ours: Remembered, how: str) -> None:
+    """As the worker whose server has been killed: what its job has made it removes."""
+    with ours.start("gcc", "writes", *WORDS) as process:
+        os.waitpid(process.pid, os.WUNTRACED)
+        if how == "removed":
+            (ours.folder / "x.o").unlink()
+        if how == "to end":
+            process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(60) == 0
+    unkept = {"removed": layout.MEMO_CHANGED, "to end": layout.MEMO_KILLED}
+    assert ours.told.unkept == ({unkept[how]: 1} if how in unkept else {})
+    (ours.folder / "x.o").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("is_one", [True, False])

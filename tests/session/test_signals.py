@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 import subprocess
 
@@ -30,6 +31,9 @@ echo $$ > started
 read word < go
 echo whole > "${last%.c}.o"
 """
+
+#: What a compiler runs: it writes the object.
+ASSEMBLER = "echo $$ > started; read word < go; echo whole > 0.o"
 
 
 def waiting_build(space: Space) -> None:
@@ -177,6 +181,25 @@ def test_p3_kill_9_of_one_of_us(space: Space, victim: str) -> None:
     assert status == (-9 if victim == "server" else 125)
     assert {n for n in space.tree() if n.endswith(".o")} == {"2.o"}
     assert (space.folder / "2.o").read_text() == "stale"
+    space.expect_clean()
+
+
+def test_p3_kill_9_of_server_and_worker_ends_what_a_tool_had_started(space: Space) -> None:
+    """It is nobody's descendant then; an assembler would write its object behind the undoing."""
+    space.fake("gcc", f"#!/bin/sh\nsh -c {shlex.quote(ASSEMBLER)} as\n:\n")
+    os.mkfifo(space.folder / "started")
+    os.mkfifo(space.folder / "go")
+    os.mkfifo(space.folder / "never")
+    space.write({"0.c": "", "build.sh": "gcc -c 0.c\nread x < never\n"})
+    process = space.start(SMPMAKE, "-j1", "sh", "build.sh")
+    (space.folder / "started").read_text()
+    below = descendants(process.pid)
+    worker = next(p for p in below if name_of(p) == "smpmake-worker")
+    process.kill()
+    worker.kill()
+    assert_all_end(below)
+    assert space.finish(process).status == -9
+    assert not (space.folder / "0.o").exists()
     space.expect_clean()
 
 

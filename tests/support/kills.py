@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -54,7 +55,8 @@ def expected_tree(space: Space) -> dict[str, str]:
 
 
 def attempt(space: Space, rng: random.Random, expected: dict[str, str], seed: int) -> bool:
-    """One kill: a plain make completes the serial result.  False if the build was over before."""
+    """One kill: a plain make completes the serial result, and what is remembered of the killed
+    build is no other.  False if the build was over before."""
     space.clear()
     space.write(real_project())
     if rng.random() < 0.5:  # over a stale build
@@ -63,18 +65,23 @@ def attempt(space: Space, rng: random.Random, expected: dict[str, str], seed: in
         space.ok("sh", "-c", "rm -f *.log && touch -d '+1 second' common.h")
         space.write({"common.h": real_project()["common.h"]})
     killed = kill_once(space, rng, seed)
-    if not killed:
+    if killed is None:
         return False
-    check_nothing_half_written(space, expected, seed)
+    check_nothing_half_written(space, expected, killed.said, seed)
     ended = space.run("make", "-j2")
     assert ended.status == 0, (seed, ended.err)
     tree = space.tree()
     if tree != expected:
         wrong = {n for n in expected.keys() | tree.keys() if expected.get(n) != tree.get(n)}
         # As after a kill of plain make, its compile goes on, and the rest of the recipe is missing.
-        alone = KEEPER in killed and len(wrong) == 1 and all(n.endswith(".log") for n in wrong)
-        if not alone:
+        is_one_log = len(wrong) == 1 and all(n.endswith(".log") for n in wrong)
+        if not is_one_log or KEEPER not in killed.victims:
             raise DifferenceError(f"seed {seed}: {sorted(wrong)}")
+    space.clear()
+    space.write(real_project())
+    space.ok(SMPMAKE, "-q", "--memo=on", "make")
+    if space.tree() != expected:
+        raise DifferenceError(f"seed {seed}: behind it smpmake makes another tree")
     return True
 
 
@@ -89,10 +96,19 @@ def assert_all_end(processes: list[psutil.Process]) -> None:
     assert alive == []
 
 
-def kill_once(space: Space, rng: random.Random, seed: int) -> set[str]:
-    """Starts a build, kills it once a random number of objects is there; the names of what was
-    killed, none if it was over."""
-    process = space.start(SMPMAKE, "-q", "make")
+class Kill(NamedTuple):
+    """The names of what was killed, and what the build said on stderr."""
+
+    victims: set[str]
+    said: str
+
+
+def kill_once(space: Space, rng: random.Random, seed: int) -> Kill | None:
+    """Starts a build, kills it once a random number of objects is there; None if it was over."""
+    if rng.random() < 0.5:  # else much is given back
+        shutil.rmtree(Path(space.environment["XDG_CACHE_HOME"], "smpmake/memo"), ignore_errors=True)
+    memo = rng.choice(("off", "auto", "on", "on"))
+    process = space.start(SMPMAKE, "-q", f"--memo={memo}", "make")
     goal, spin = rng.randrange(SOURCES), rng.randrange(20000)
     while len(list(space.folder.glob("*.o"))) < goal and process.poll() is None:
         pass
@@ -100,7 +116,7 @@ def kill_once(space: Space, rng: random.Random, seed: int) -> set[str]:
         pass
     if process.poll() is not None:
         space.finish(process)
-        return set()
+        return None
     below = descendants(process.pid)
     victims = [psutil.Process(process.pid)]
     helpers = [p for p in below if name_of(p).startswith("smpmake-")]
@@ -113,14 +129,14 @@ def kill_once(space: Space, rng: random.Random, seed: int) -> set[str]:
     assert_all_end(below)
     # With its worker killed too a compiler may still end by itself.
     assert_all_end([p for p in psutil.process_iter() if folder_of(p) == str(space.folder)])
-    space.finish(process)
+    said = space.finish(process).err
     if any(p.name.startswith("smpmake") for p in space.temporary.iterdir()):
         # Killed before the keeper was there, or with it: the next build cleans up.
         assert space.smpmake("-q", "true").status == 0
     assert [p.name for p in space.temporary.iterdir() if p.name.startswith("smpmake")] == [], seed
     shutil.rmtree(space.temporary)  # gcc's own files, which a killed gcc leaves
     space.temporary.mkdir()
-    return killed
+    return Kill(killed, said)
 
 
 def name_of(process: psutil.Process) -> str:
@@ -137,11 +153,15 @@ def folder_of(process: psutil.Process) -> str:
     return ""
 
 
-def check_nothing_half_written(space: Space, expected: dict[str, str], seed: int) -> None:
+def check_nothing_half_written(
+    space: Space, expected: dict[str, str], said: str, seed: int
+) -> None:
     """Whatever object is there is the serial one, or an older one that make will replace."""
     assert not list(space.folder.glob(".smpmake*")), seed
     for log in space.folder.glob("*.log"):
-        assert log.with_suffix(".o").exists(), (seed, log)  # it speaks of what was done
+        made = log.with_suffix(".o")  # it speaks of what was done
+        # A make that is told to end removes what its recipe, whose last line this was, had made.
+        assert made.exists() or f"Deleting file '{made.name}'" in said, (seed, log, said)
     for name, what in space.tree().items():
         if name.endswith(".o") and what != expected[name]:
             path = space.folder / name
