@@ -24,6 +24,7 @@ USUAL: dict[str, object] = {
     "captured": False,
     "special_file": "",
     "missing_folder": "",
+    "linked_output": "",
     "fresh_source": False,
     "status_is_asked": False,
     "driver_reads_back": False,
@@ -135,6 +136,7 @@ CASES: dict[Reason, Case] = {
     Reason.SPECIAL_FILE: told(special_file="fifo"),
     Reason.FRESH_SOURCE: told(fresh_source=True),
     Reason.STATUS_ASKED: Case("gcc a.c -o p", answers={"status_is_asked": True}),
+    Reason.SEVERAL_NAMES: told(linked_output="a.o"),
     Reason.NO_FOLDER: told(missing_folder="gone"),
     Reason.IN_PLACE: Case(
         COMPILE, answers={"is_read_by_pending": True}, settings=UNGUARDED, usual=UNGUARDED

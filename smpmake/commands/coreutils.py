@@ -145,7 +145,8 @@ def analyse_cp(inv: Invocation) -> Analysis:
     keeps = kept is not None and (not kept or "timestamps" in kept or "all" in kept)
     links = request.has(Do.LINKS) or request.has(Do.SYMBOLIC)
     timed = not (keeps or request.has(Do.KEEP_TIME) or links)
-    return _copies(request, pairs, timed)
+    meaning = _copies(request, pairs, timed)
+    return _linked(meaning, pairs) if request.has(Do.LINKS) else meaning
 
 
 def _copies(request: Request, pairs: list[tuple[str, str]], timed: bool) -> Analysis:
@@ -241,15 +242,21 @@ def links(
             if files.is_dir(behind):
                 # What is below the link would be operands that nobody could see.
                 return _refused(Reason.NOT_PENDING, source)
-        # A link of its target's own name is as pending as that; under another name nobody would
-        # know, so it waits for the target.
+        # A symbolic link of its target's own name is as pending as that; under another name nobody
+        # would know, so it waits for the target.
         if not symbolic or _name(source) != _name(destination):
             reads.append(behind)
         # A symbolic link has a time of its own.
         writes.append(
             Write(destination, timed=symbolic, replaces=force, symbolic=symbolic, same_as=behind)
         )
-    return Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
+    meaning = Analysis(Kind.FILE, reads=tuple(reads), writes=tuple(writes))
+    return meaning if symbolic else _linked(meaning, pairs)
+
+
+def _linked(meaning: Analysis, pairs: Sequence[tuple[str, str]]) -> Analysis:
+    """What makes second names: who writes to such a file later writes to both."""
+    return meaning.refused(Reason.SEVERAL_NAMES, pairs[0][1])
 
 
 def analyse_rm(inv: Invocation) -> Analysis:

@@ -80,6 +80,11 @@ class Reason(enum.StrEnum):
     )
     NO_FOLDER = "no-folder", False, "the folder of what it makes is not there"
     IN_PLACE = "in-place-update", False, "updates a file in place, which only a guard could hide"
+    SEVERAL_NAMES = (
+        "several-names",
+        False,
+        "an output that has a second name, or gets one (a hard link)",
+    )
     UNCHECKED = (
         "unchecked-outputs",
         False,

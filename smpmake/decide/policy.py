@@ -23,6 +23,10 @@ class Context(Protocol):
     def special_file(self) -> str:
         """An operand that is neither a regular file nor a folder, links followed; "" for none."""
 
+    def linked_output(self) -> str:
+        """A file with several names that the command makes, and may write to as it is; "" for
+        none.  Nobody waits who reads it by another name."""
+
     def missing_folder(self) -> str:
         """The folder of something it makes that is not there; "" for none.  Links are followed."""
 
@@ -138,6 +142,9 @@ def _decide_file(analysis: Analysis, rules: Settings, context: Context, special:
     awaited = _process_matters(context)
     if awaited is not None:
         return Decision(awaited, light=True)
+    linked = context.linked_output()
+    if linked:
+        return Decision(Reason.SEVERAL_NAMES, linked, light=True)
     folder = context.missing_folder()
     return Decision(Reason.NO_FOLDER, folder, light=True) if folder else Decision(None)
 
@@ -164,6 +171,9 @@ def _objection(analysis: Analysis, rules: Settings, context: Context) -> tuple[R
             return Reason.IN_PLACE, write.path
         if write.target and context.is_read_by_pending(write.path):
             return Reason.IN_PLACE, write.path
+    linked = context.linked_output()
+    if linked:
+        return Reason.SEVERAL_NAMES, linked
     program = context.unguarded_caller()
     if program:
         return Reason.UNGUARDED, program

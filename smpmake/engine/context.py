@@ -41,6 +41,7 @@ class Context:
         "_build",
         "_caller",
         "_cwd",
+        "_found",
         "_hazards",
         "_inherited",
         "_invoke",
@@ -70,6 +71,7 @@ class Context:
         self._analysis = analysis
         self._silent = False
         self._caller: Caller | None = None
+        self._found: dict[str, os.stat_result | None] = {}
 
     def caller(self) -> Caller | None:
         """Who called the shim, None where it is gone."""
@@ -120,17 +122,30 @@ class Context:
         return next((path for path in paths if self._is_special(path)), "")
 
     def _is_special(self, path: str) -> bool:
-        name = os.path.join(self._cwd, path)
-        if is_device(path) or _leads_to_device(name):
+        if is_device(path) or _leads_to_device(os.path.join(self._cwd, path)):
             return True
-        try:
-            mode = os.stat(name).st_mode
-        except (OSError, ValueError):
-            return False
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        info = self._look(path)
+        if info is None or stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode):
             return False
         # A job that makes or removes it leaves none: it would be no job.
         return not self._hazards.writers(self._paths.canonical(self._cwd, path))
+
+    def _look(self, path: str) -> os.stat_result | None:
+        """What stands at an operand, links followed; looked at once."""
+        if path not in self._found:
+            try:
+                self._found[path] = os.stat(os.path.join(self._cwd, path))
+            except (OSError, ValueError):
+                self._found[path] = None
+        return self._found[path]
+
+    def linked_output(self) -> str:
+        """See policy.Context."""
+        for write in self._analysis.writes:
+            info = self._look(write.path) if not (write.removed or write.replaces) else None
+            if info is not None and stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
+                return write.path
+        return ""
 
     def missing_folder(self) -> str:
         """See policy.Context.  No pending command will make one: that is done at its issue."""

@@ -155,7 +155,8 @@ static void end_lost_jobs(const char *folder)
 {
 	char beginning[PATH_MAX];
 	int64_t deadline = monotonic_ns() + (int64_t)GRACE_MS * 1000000;
-	if (snprintf(beginning, sizeof beginning, OURS "TRACE=%s/", folder) >= (int)sizeof beginning)
+	if (snprintf(beginning, sizeof beginning, OURS "TRACE=%s/", folder) >=
+	    (int)sizeof beginning)
 		return;
 	while (signal_marked(beginning, SIGKILL) > 0 && monotonic_ns() < deadline)
 		poll(NULL, 0, 1);

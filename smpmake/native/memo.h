@@ -205,8 +205,9 @@ int memo_is_former(const struct memo_output *output, struct stat *info);
 int memo_waits(const struct memo_question *q, enum memo_why why);
 
 /* An undo journal's part in the giving back: called before a path is made (`was` NULL) or replaced
- * or removed.  -1: it cannot be undone, and is not to be done. */
-typedef int memo_keep(const char *path, const struct stat *was);
+ * or removed.  `made`: the file that will be there, where there is one already.  -1: it cannot be
+ * undone, and is not to be done. */
+typedef int memo_keep(const char *path, const struct stat *was, const struct stat *made);
 
 /* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);

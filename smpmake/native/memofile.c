@@ -383,10 +383,11 @@ static uint32_t flags_of(const struct trace *trace, const struct altered *one,
 static int is_of_others(const struct trace *trace, const struct altered *one, int is_there,
                         const struct stat *now)
 {
-	if (one->leaves == (is_there ? LEAVES_NONE : LEAVES_FILE))
-		return 1;
-	return is_there && now->st_ctim.tv_sec * INT64_C(1000000000) + now->st_ctim.tv_nsec >
-	                       trace->ended_ns;
+	if (is_there)
+		return one->leaves == LEAVES_NONE || trace_is_touched(one, now) ||
+		       now->st_ctim.tv_sec * INT64_C(1000000000) + now->st_ctim.tv_nsec >
+		           trace->ended_ns;
+	return one->leaves == LEAVES_FILE || (one->was_there && one->leaves != LEAVES_NONE);
 }
 
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
@@ -436,6 +437,11 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);
 		if (bytes == NULL)
 			return MEMO_ERROR;
+		struct stat again;
+		if (lstat(one->path, &again) != 0 || trace_is_touched(one, &again)) {
+			free(bytes);
+			return MEMO_CHANGED;
+		}
 		if (size > 2 && memcmp(bytes, "MZ", 2) == 0)
 			return MEMO_CLOCK; /* of Windows: the time is in it */
 		if (is_dated_archive(bytes, size))

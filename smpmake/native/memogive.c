@@ -25,7 +25,7 @@ static int name_beside(const char *path, uint32_t number, char room[PATH_MAX])
 }
 
 static int make_beside(const struct memo_question *q, const struct memo_output *output,
-                       uint32_t number, int64_t *made_ns)
+                       uint32_t number, int64_t *made_ns, memo_keep *keep)
 {
 	char name[PATH_MAX];
 	struct stat info;
@@ -34,7 +34,7 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 	const char *bytes = memo_bytes(&q->memo, blob);
 	if (bytes == NULL || name_beside((const char *)(output + 1), number, name) != 0)
 		return -1;
-	if (memo_is_listed(name))
+	if (memo_is_listed(name) || keep(name, NULL, NULL) != 0)
 		return -1;
 	int fd =
 	    (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -63,14 +63,19 @@ static int put_in_place(const struct memo_output *output, uint32_t number, memo_
 {
 	char name[PATH_MAX];
 	const char *path = (const char *)(output + 1);
-	struct stat info;
+	struct stat info, made;
+	int is_removed = (output->flags & MEMO_REMOVED) != 0;
+	if (!is_removed &&
+	    (name_beside(path, number, name) != 0 ||
+	     kernel(SYS_newfstatat, AT_FDCWD, name, &made, AT_SYMLINK_NOFOLLOW) != 0))
+		return -1;
 	/* Once more: it may have changed while contents were copied. */
 	if (!memo_is_former(output, &info) ||
-	    keep(path, output->flags & MEMO_WAS_THERE ? &info : NULL) != 0)
+	    keep(path, output->flags & MEMO_WAS_THERE ? &info : NULL, is_removed ? NULL : &made) !=
+	        0)
 		return -1;
-	if (output->flags & MEMO_REMOVED)
+	if (is_removed)
 		return kernel(SYS_unlinkat, AT_FDCWD, path, 0) == 0 ? 0 : -1;
-	name_beside(path, number, name);
 	return kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) == 0 ? 0 : -1;
 }
 
@@ -80,7 +85,8 @@ static int put_all(const struct memo_question *q, const struct memo_entry *entry
 	const struct memo_output *first = memo_outputs(entry), *output = first;
 	uint32_t done = 0;
 	for (; done < entry->outputs; done++, output = memo_behind(output))
-		if (!(output->flags & MEMO_REMOVED) && make_beside(q, output, done, made_ns) != 0) {
+		if (!(output->flags & MEMO_REMOVED) &&
+		    make_beside(q, output, done, made_ns, keep) != 0) {
 			drop_beside(first, done + 1);
 			return -1;
 		}

@@ -158,7 +158,7 @@ static int keep_older(struct undo_head *head, char *path, const struct stat *was
 	return -1;
 }
 
-int memo_keep_in_journal(const char *path, const struct stat *was)
+int memo_keep_in_journal(const char *path, const struct stat *was, const struct stat *made)
 {
 	static struct undo_head *head;
 	static const struct board *board;
@@ -190,5 +190,5 @@ int memo_keep_in_journal(const char *path, const struct stat *was)
 			return 0;
 	if (was != NULL && keep_older(head, full, was) != 0)
 		return -1;
-	return write_down(head, UNDO_NEW, full, NULL, 0) != NULL ? 0 : -1;
+	return write_down(head, UNDO_NEW, full, made, 0) != NULL ? 0 : -1;
 }

@@ -7,6 +7,6 @@
 /* `board`: where the session's is; beside it lies its journal. */
 void memo_keep_by(const char *board);
 /* See memo_keep in memo.h. */
-int memo_keep_in_journal(const char *path, const struct stat *was);
+int memo_keep_in_journal(const char *path, const struct stat *was, const struct stat *made);
 
 #endif

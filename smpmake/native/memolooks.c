@@ -323,11 +323,35 @@ static void hash_before(struct trace *trace, const char *path)
 	}
 }
 
-void trace_leave(struct trace *trace, const char *path, enum leaves leaves)
+void trace_leave(struct trace *trace, const char *path, enum leaves leaves, pid_t writer)
 {
 	struct altered *one = trace_altered(trace, path);
-	if (one != NULL)
+	if (one == NULL)
+		return;
+	if (leaves != LEAVES_ANY)
 		one->leaves = leaves;
+	one->writer = writer;
+	one->is_left = 0;
+}
+
+void trace_left(struct trace *trace, pid_t writer)
+{
+	for (size_t i = 0; i < trace->altered_count; i++) {
+		struct altered *one = &trace->altered[i];
+		if (one->writer != writer || one->is_temporary)
+			continue;
+		one->writer = 0;
+		one->is_left = lstat(one->path, &one->left) == 0;
+	}
+}
+
+int trace_is_touched(const struct altered *one, const struct stat *now)
+{
+	const struct stat *left = &one->left;
+	return one->is_left &&
+	       (left->st_ino != now->st_ino || left->st_dev != now->st_dev ||
+	        left->st_size != now->st_size || left->st_ctim.tv_sec != now->st_ctim.tv_sec ||
+	        left->st_ctim.tv_nsec != now->st_ctim.tv_nsec);
 }
 
 /* "ccXXXXXX.s": of a compiler's own; "stXXXXXX" of ar's. */

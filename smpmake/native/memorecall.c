@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -93,17 +94,21 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 		    memo_is_listed((const char *)(output + 1)))
 			return -1;
 	}
+	/* A signal ends the command itself without a half file; nothing waits any more. */
+	sigset_t all, before;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	output = memo_outputs(entry);
-	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
+	int failed = 0;
+	for (uint32_t i = 0; i < entry->outputs && !failed; i++, output = memo_behind(output)) {
 		const char *path = (const char *)(output + 1);
-		int failed =
+		failed =
 		    output->flags & MEMO_REMOVED
 		        ? unlink(path)
 		        : write_output(path, output, bytes[i], memo_blob_of(output)->bytes, is_job);
-		if (failed != 0)
-			return -1;
 	}
-	return 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return failed != 0 ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------ all of it */

@@ -70,7 +70,19 @@ static int path_of(struct trace *trace, const struct seccomp_notif *call, int di
 	return 0;
 }
 
-static void note_opening(struct trace *trace, const char *path, int flags)
+/* Nothing can be made where there is no folder. */
+static int has_folder(const char *path)
+{
+	char folder[PATH_MAX] = ".";
+	const char *slash = strrchr(path, '/');
+	if (slash != NULL) {
+		memcpy(folder, path, (size_t)(slash - path) + 1);
+		folder[slash - path + 1] = '\0';
+	}
+	return access(folder, F_OK) == 0;
+}
+
+static void note_opening(struct trace *trace, pid_t process, const char *path, int flags)
 {
 	/* A guard reads such links, and opens none: whose file that is only the process knows. */
 	if (strncmp(path, "/proc/self/fd/", 14) == 0 || strcmp(path, "/proc/self/exe") == 0)
@@ -81,8 +93,8 @@ static void note_opening(struct trace *trace, const char *path, int flags)
 		else
 			trace_alter(trace, path, 1, !(flags & O_TRUNC) || flags & O_EXCL,
 			            (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL));
-		if (flags & O_CREAT)
-			trace_leave(trace, path, LEAVES_FILE);
+		int makes = flags & O_CREAT && has_folder(path);
+		trace_leave(trace, path, makes ? LEAVES_FILE : LEAVES_ANY, process);
 	} else {
 		trace_look_at(trace, path, (flags & O_NOFOLLOW) != 0, !(flags & O_PATH));
 	}
@@ -106,18 +118,24 @@ static void note_copying(struct trace *trace, pid_t process, const char *path, i
 }
 
 /* A guard moves what is about to be removed to where it is kept. */
-static void note_move(struct trace *trace, const char *from, const char *to)
+static void note_move(struct trace *trace, pid_t process, const char *from, const char *to)
 {
 	trace_alter(trace, from, 0, !trace_is_guards(trace, to), 0);
 	trace_alter(trace, to, 0, 0, 0);
-	trace_leave(trace, from, LEAVES_NONE);
-	trace_leave(trace, to, LEAVES_FILE);
+	trace_leave(trace, from, LEAVES_NONE, 0);
+	trace_leave(trace, to, LEAVES_FILE, process);
+}
+
+static void note_attributes(struct trace *trace, pid_t process, const char *path)
+{
+	trace_alter(trace, path, 1, 1, 0);
+	trace_leave(trace, path, LEAVES_ANY, process);
 }
 
 static void note_removal(struct trace *trace, const char *path)
 {
 	trace_alter(trace, path, 0, 0, 0);
-	trace_leave(trace, path, LEAVES_NONE);
+	trace_leave(trace, path, LEAVES_NONE, 0);
 }
 
 /* Its guard, if it has one, tells us so before its program runs (memonotes.c).  What the program is
@@ -251,6 +269,7 @@ static void note_random(struct trace *trace, pid_t thread, uint64_t size)
 static void note_end(struct trace *trace, pid_t process)
 {
 	forget_guard(trace, process);
+	trace_left(trace, process);
 	for (size_t i = 0; i < trace->at_work_count; i++)
 		if (trace->at_work[i] == process)
 			trace->at_work[i] = trace->at_work[--trace->at_work_count];
@@ -330,7 +349,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 	case SYS_openat:
 		if (AT(FD(0), 1) && strcmp(path, trace->place) != 0) {
 			note_copying(trace, process, path, FD(2));
-			note_opening(trace, path, FD(2));
+			note_opening(trace, process, path, FD(2));
 		}
 		return;
 	case SYS_newfstatat:
@@ -366,14 +385,14 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_fchmodat:
 		if (AT(FD(0), 1))
-			trace_alter(trace, path, 1, 1, 0);
+			note_attributes(trace, process, path);
 		return;
 	case SYS_renameat:
 	case SYS_renameat2:
 		if (call->data.nr == SYS_renameat2 && FD(4) != 0)
 			trace_spoil(trace, MEMO_CALL);
 		if (path_of(trace, call, FD(2), A(3), other) == 0 && AT(FD(0), 1))
-			note_move(trace, path, other);
+			note_move(trace, process, path, other);
 		return;
 	case SYS_linkat:
 		if (path_of(trace, call, FD(2), A(3), other) == 0 && AT(FD(0), 1) &&
@@ -440,11 +459,11 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 #ifdef SYS_open /* older machines have these beside */
 	case SYS_open:
 		if (AT(AT_FDCWD, 0))
-			note_opening(trace, path, FD(1));
+			note_opening(trace, process, path, FD(1));
 		return;
 	case SYS_creat:
 		if (AT(AT_FDCWD, 0))
-			note_opening(trace, path, O_WRONLY | O_CREAT | O_TRUNC);
+			note_opening(trace, process, path, O_WRONLY | O_CREAT | O_TRUNC);
 		return;
 	case SYS_stat:
 	case SYS_access:
@@ -465,11 +484,11 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_chmod:
 		if (AT(AT_FDCWD, 0))
-			trace_alter(trace, path, 1, 1, 0);
+			note_attributes(trace, process, path);
 		return;
 	case SYS_rename:
 		if (path_of(trace, call, AT_FDCWD, A(1), other) == 0 && AT(AT_FDCWD, 0))
-			note_move(trace, path, other);
+			note_move(trace, process, path, other);
 		return;
 #endif
 	default:

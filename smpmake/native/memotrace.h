@@ -38,8 +38,14 @@ struct altered {
 	int was_there;
 	int is_cut;       /* it was opened to be written anew */
 	int is_temporary; /* made under a name that nobody had, as mkstemp(3) does */
-	enum leaves { LEAVES_ANY, LEAVES_FILE, LEAVES_NONE } leaves; /* as the command itself left it */
-	struct stat before;
+	enum leaves {
+		LEAVES_ANY,
+		LEAVES_FILE,
+		LEAVES_NONE
+	} leaves;     /* as the command itself left it */
+	pid_t writer; /* who opened it last to write to it */
+	int is_left;  /* the writer has ended, and `left` is what was there */
+	struct stat before, left;
 };
 
 #define ASKING 16
@@ -109,8 +115,13 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 void trace_look_at_link(struct trace *trace, const char *path);
 /* `keeps`: what is there may stay, or be read; else what is opened is cut to nothing. */
 void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new);
-/* What stands at a path that was altered, by the call that altered it last. */
-void trace_leave(struct trace *trace, const char *path, enum leaves leaves);
+/* What stands at a path that was altered, by the call that altered it last.  `writer`: the process
+ * that may write to it until it ends, 0 for none. */
+void trace_leave(struct trace *trace, const char *path, enum leaves leaves, pid_t writer);
+/* A process ends: what it wrote to is as it stays. */
+void trace_left(struct trace *trace, pid_t writer);
+/* Whether somebody else has been at a file since the command left it so. */
+int trace_is_touched(const struct altered *one, const struct stat *now);
 int trace_reads_unseen(const struct look *look, uint32_t has);
 /* The last look was none of the command's. */
 void trace_drop_look(struct trace *trace);

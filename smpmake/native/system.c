@@ -153,7 +153,8 @@ int signal_marked(const char *beginning, int signal)
 		return 0;
 	for (struct dirent *entry; (entry = readdir(proc)) != NULL;) {
 		const char *pid = entry->d_name;
-		if (pid[0] < '1' || pid[0] > '9' || atoi(pid) == getpid() || !is_marked(pid, beginning))
+		if (pid[0] < '1' || pid[0] > '9' || atoi(pid) == getpid() ||
+		    !is_marked(pid, beginning))
 			continue;
 		count += kill((pid_t)atoi(pid), signal) == 0;
 	}

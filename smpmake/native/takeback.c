@@ -170,7 +170,10 @@ static int is_born_since(const char *path, const struct undo_entry *entry)
 		return 0;
 	const struct statx_timestamp *born =
 	    info.stx_mask & STATX_BTIME ? &info.stx_btime : &info.stx_ctime;
-	return born->tv_sec * 1000000000 + born->tv_nsec >= entry->now_ns - UNDO_TICK;
+	int64_t least = entry->now_ns - UNDO_TICK;
+	if (born->tv_nsec == 0) /* in whole seconds, perhaps */
+		least -= least % 1000000000;
+	return born->tv_sec * 1000000000 + born->tv_nsec >= least;
 }
 
 static void undo_new(const struct item *item)

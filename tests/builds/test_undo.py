@@ -11,11 +11,13 @@ import contextlib
 import os
 import shutil
 import signal
+from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 import pytest
 
+from tests.support import needs
 from tests.support.held import Held
 from tests.support.space import MAIN, SMPMAKE, Space, objects, words
 from tests.support.variants import often
@@ -591,3 +593,23 @@ def test_what_moves_to_and_from_a_cache_is_undone(held: Held, move: str) -> None
         "C/", f"{cache}/"
     )
     check(held, make(BAD, f"echo x > {cache}/own", moves, AFTER), ["make"])
+
+
+SECONDS = """
+truncate -s 4M image && mkfs.ext4 -q -I 128 image > log 2>&1 && mount -o loop image far || exit 77
+cd far && cp ../bad.c ../a.c . && smpmake --memo=off sh -c '{script}'
+cat note 2> log; exit 0
+"""
+
+
+def test_on_a_file_system_that_counts_whole_seconds(space: Space) -> None:
+    """What was made in the second of the build's beginning is no older."""
+    needs.require_mounts()
+    space.write({"a.c": "int a;\n", "bad.c": "int bad(\n", "far/keep": ""})
+    script = "test ! -e new || echo was there > note; echo > new; gcc -c a.c; gcc -c bad.c; exit 1"
+    path = f"{Path(SMPMAKE).parent}:{space.environment['PATH']}"
+    ended = space.run("unshare", "-m", "sh", "-c", SECONDS.format(script=script), PATH=path)
+    if ended.status == 77:
+        pytest.skip("needs mkfs.ext4 and a loop device")
+    assert "ran a second time" in ended.err, ended
+    assert ended.out == ""

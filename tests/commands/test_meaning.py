@@ -111,6 +111,9 @@ REFUSED = {
     "gcc -fsyntax-only a.c": Reason.WRITES_NOTHING,
     "gcc -c a.o": Reason.WRITES_NOTHING,
     "ln a there": Reason.WRITES_NOTHING,
+    "ln a b": Reason.SEVERAL_NAMES,
+    "ln -f a b": Reason.SEVERAL_NAMES,
+    "cp -l a b": Reason.SEVERAL_NAMES,
     "gcc a.c -o -": Reason.UNUSUAL_OUTPUT,
     # What it writes is not known.
     "gcc -c a.c -fdump-tree-all": Reason.WRITES_UNPREDICTABLE,
@@ -231,7 +234,6 @@ WRITES = {
     "cp -p a b": "b/t",
     "cp --preserve=mode a b": "b",
     "ln -sf a b": "b/R",
-    "ln a b": "b/t",
     "rm a": "a/rst",
     "touch a": "a/i",
     "touch -r b a": "a/it",

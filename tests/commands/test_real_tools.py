@@ -282,8 +282,8 @@ def check(line: str, folder: Path) -> None:
     needs.require_for(argv)
     age(folder)
     foretold = meaning(line, RealFiles(folder), cwd=str(folder))
-    # What -M writes is foretold too, although make wants it at once.
-    understood = (None, Reason.DRIVER_READS_BACK)
+    # What -M and hard links are is foretold too, although none of them is a job.
+    understood = (None, Reason.DRIVER_READS_BACK, Reason.SEVERAL_NAMES)
     assert foretold.refusal in understood, (foretold.refusal, foretold.detail)
     before = shot(folder)
     done = run(argv, folder)

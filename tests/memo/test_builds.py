@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 from smpmake.protocol import layout
 from smpmake.session import memo
-from tests.support.remembered import CONFIGURE_BEGIN, NEEDS_A_GUARD, STATUS, counts, forge
-from tests.support.space import Space
+from tests.support.remembered import CONFIGURE_BEGIN, NEEDS_A_GUARD, STATUS, counts, forge, settle
+from tests.support.space import SMPMAKE, Space
 
 CONFIGURE = f"""{CONFIGURE_BEGIN}check '#include <none.h>' gcc -E conftest.c -o conftest.i
 ls >> config.h
@@ -64,19 +67,24 @@ def test_without_a_guard(space: Space) -> None:
 UNDONE = """\
 exec < /dev/null
 cksum conftest.o > before
-echo 'int a;' > conftest.c
+echo '{source}' > conftest.c
 gcc -c conftest.c
 cksum conftest.o > after
 """
 
 
-def test_what_a_result_replaces_comes_back(space: Space) -> None:
+@pytest.mark.parametrize("source", ["int a;", "char a[150000000] = {1};"])
+@pytest.mark.parametrize("older", [{"conftest.o": "older"}, {}], ids=["older", "new"])
+def test_what_a_result_replaces_comes_back(
+    space: Space, older: dict[str, str], source: str
+) -> None:
     """make goes on behind a failure, so all of it is undone and run again: it finds the file that
     lay in the place of the result that was given back."""
     for turn in range(2):
         bad = f"bad{turn}.c"  # that it fails is known the next time
         makefile = f"all:\n\tsh ./checks\n\tgcc -c {bad}\n\techo never > never\n"
-        files = {"Makefile": makefile, "checks": UNDONE, bad: "int bad(\n", "conftest.o": "older"}
+        checks = UNDONE.format(source=source)
+        files = {"Makefile": makefile, "checks": checks, bad: "int bad(\n", **older}
         space.clear()
         ended = space.expect_same(files, ["make"], "--memo=on")
         assert "make ran a second time" in ended.err, ended.err
@@ -105,3 +113,28 @@ def test_a_file_has_as_many_names_as_its_build_gave_it(space: Space) -> None:
         files = {"Makefile": "all:\n\tsh ./checks\n", "checks": NAMES, "conftest.c": "int a;\n"}
         space.expect_same(files, ["make"], "--memo=on")
     assert counts(space)["hits"] == 1, counts(space)
+
+
+def test_a_signal_while_a_result_is_given_back(space: Space) -> None:
+    """In place: its file is whole or is not there, as behind a compiler that is told to end."""
+    space.write({"x.c": "#warning so it is awaited\nchar a[150000000] = {1};\n"})
+    build = ["--memo=on", "sh", "-c", "o=$(gcc -c x.c -o x.o 2>&1 < /dev/null)"]
+    path = space.folder / "x.o"
+    settle(space.folder)
+    for _ in range(3):  # first smpmake believes that it prints nothing
+        assert space.smpmake(*build).status == 0
+        whole = path.stat().st_size
+        path.unlink()
+    assert counts(space)["hits"] == 1
+    process = space.start(SMPMAKE, *build)
+    while not path.exists():
+        assert process.poll() is None
+    signalled = 0
+    for each in psutil.Process(process.pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if each.name() == "smpmake-recall":
+                each.send_signal(signal.SIGINT)
+                signalled += 1
+    space.finish(process)
+    assert signalled == 1
+    assert not path.exists() or path.stat().st_size == whole

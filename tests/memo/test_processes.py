@@ -9,7 +9,7 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,7 @@ COMPILER: Final = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 static void end(int number) { (void)number; _exit(3); }
@@ -52,6 +53,20 @@ int main(int argc, char **argv)
         if (write(fd, "object", 6) != 6 || close(fd) != 0)
             return 9;
         signal(SIGTERM, SIG_IGN);
+        raise(SIGSTOP);
+    }
+    if (strcmp(what, "updates") == 0) { /* as strip does */
+        int fd = open("x.o", O_WRONLY | O_TRUNC);
+        if (write(fd, "object", 6) != 6 || close(fd) != 0)
+            return 9;
+        raise(SIGSTOP);
+    }
+    if (strcmp(what, "drives") == 0) { /* as gcc does */
+        if (fork() == 0) {
+            int fd = open("x.o", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+            return write(fd, "object", 6) != 6;
+        }
+        wait(NULL);
         raise(SIGSTOP);
     }
     if (strcmp(what, "stops") == 0 || strcmp(what, "reads") == 0)
@@ -168,20 +183,51 @@ def test_a_file_that_changes_while_it_is_read(ours: Remembered, how: str) -> Non
     assert ours.told.unkept == changed
 
 
-@pytest.mark.parametrize("how", ["removed", "to end", "not at all"])
-def test_a_command_behind_whose_output_somebody_is(ours: Remembered, how: str) -> None:
+def replace(path: Path) -> None:
+    fresh = path.with_name("fresh")
+    fresh.write_text("others")
+    fresh.rename(path)
+
+
+#: What somebody does to an output before the command has ended, and why nothing is kept then.
+OTHERS: Final[dict[str, tuple[Callable[[Path], object], tuple[str, ...]]]] = {
+    "nothing": (lambda path: None, ("writes", "drives")),
+    "removes it": (Path.unlink, ("writes", "updates", "drives")),
+    "writes to it": (lambda path: path.write_text("others"), ("drives",)),
+    "replaces it": (replace, ("drives",)),
+}
+
+
+@pytest.mark.parametrize(
+    ("does", "what"), [(does, what) for does, (_, whats) in OTHERS.items() for what in whats]
+)
+def test_somebody_is_at_an_output(ours: Remembered, does: str, what: str) -> None:
     """As the worker whose server has been killed: what its job has made it removes."""
-    with ours.start("gcc", "writes", *WORDS) as process:
+    if what == "updates":
+        (ours.folder / "x.o").write_text("older.")
+        settle(ours.folder)
+    with ours.start("gcc", what, *WORDS) as process:
         os.waitpid(process.pid, os.WUNTRACED)
-        if how == "removed":
-            (ours.folder / "x.o").unlink()
-        if how == "to end":
-            process.send_signal(signal.SIGTERM)
+        OTHERS[does][0](ours.folder / "x.o")
         process.send_signal(signal.SIGCONT)
         assert process.wait(60) == 0
-    unkept = {"removed": layout.MEMO_CHANGED, "to end": layout.MEMO_KILLED}
-    assert ours.told.unkept == ({unkept[how]: 1} if how in unkept else {})
-    (ours.folder / "x.o").unlink(missing_ok=True)
+    assert ours.told.unkept == ({layout.MEMO_CHANGED: 1} if does != "nothing" else {})
+
+
+def test_a_command_that_is_told_to_end_and_does_not(ours: Remembered) -> None:
+    with ours.start("gcc", "writes", *WORDS) as process:
+        os.waitpid(process.pid, os.WUNTRACED)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(60) == 0
+    assert ours.told.unkept == {layout.MEMO_KILLED: 1}
+
+
+def test_an_output_whose_folder_is_not_there(ours: Remembered) -> None:
+    ours.plain["PATH"] = ours.plain["PATH"].partition(":")[2]
+    for hits in range(2):
+        assert ours.run("gcc", "-c", "conftest.c", "-o", "none/conftest.o").status == 1
+        assert (ours.told.hits, ours.told.unkept) == (hits, {}), ours.told
 
 
 @pytest.mark.parametrize("is_one", [True, False])
