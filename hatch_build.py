@@ -60,6 +60,7 @@ FLAGS = [
     "-Wall",
     "-Wextra",
     "-Wshadow",
+    "-Wconversion",
     "-Wmissing-prototypes",
     "-Wpedantic",
 ]

@@ -280,7 +280,7 @@ char *memo_read(const char *path, size_t most, size_t *size, int is_stored);
 #define MEMO_NEAR_ON_DISK 1
 #define MEMO_NEAR_IN_MEMORY 2 /* they are, but nothing is ever written back */
 int memo_near_at(uint64_t device, const char *path);
-/* The same of the folder in which a name is, or is looked for. */
+/* The same of the folder in which a name is, or is looked for; the path has to stay in memory. */
 int memo_near_above(const char *path);
 int64_t memo_clock(void);
 

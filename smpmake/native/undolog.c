@@ -18,6 +18,15 @@ static void add(struct journal *j, const struct undo_entry *entry, uint64_t numb
 	j->items[j->count++] = (struct item){entry, number, server, path, path + strlen(path) + 1};
 }
 
+/* Whether both texts end within the entry. */
+static int is_whole(const struct undo_entry *entry)
+{
+	const char *texts = (const char *)(entry + 1);
+	size_t size = entry->size - sizeof *entry;
+	const char *end = memchr(texts, '\0', size);
+	return end != NULL && memchr(end + 1, '\0', size - (size_t)(end + 1 - texts)) != NULL;
+}
+
 /* Whole entries only: a process may have been killed while it wrote one. */
 static void scan(struct journal *j, const char *data, size_t size, size_t at, int server)
 {
@@ -28,7 +37,7 @@ static void scan(struct journal *j, const char *data, size_t size, size_t at, in
 			at += 8;
 			continue;
 		}
-		if (entry->mark == UNDO_MARK && data[at + entry->size - 1] == '\0')
+		if (entry->mark == UNDO_MARK && is_whole(entry))
 			add(j, entry, at, server);
 		at += entry->size;
 	}
@@ -45,6 +54,12 @@ static int newest_first(const void *a, const void *b)
 	return left->entry < right->entry ? 1 : -1;
 }
 
+static void sort(struct journal *j)
+{
+	if (j->count > 0)
+		qsort(j->items, j->count, sizeof *j->items, newest_first);
+}
+
 int undo_load(struct journal *j, const char *folder)
 {
 	size_t size;
@@ -59,6 +74,6 @@ int undo_load(struct journal *j, const char *folder)
 	char *server = contents_of(folder, "undo/server", SIZE_MAX - 1, &size);
 	if (server != NULL)
 		scan(j, server, size, 0, 1);
-	qsort(j->items, j->count, sizeof *j->items, newest_first);
+	sort(j);
 	return 0;
 }

@@ -19,15 +19,15 @@ from tests.packages.projects import chosen
 from tests.soak import ledger
 from tests.soak.builds import Environments, Kills, Programs
 from tests.soak.corpus import Chaos, PackageSection
-from tests.soak.fuzz import Arguments, Wire
+from tests.soak.fuzz import Arguments, Inputs, Wire
 from tests.soak.loop import Loop
 from tests.soak.remembered import Remembered
 from tests.soak.section import Section
 
 #: What a word of the command line stands for, where it stands for several sections.
-GROUPS = {"fuzz": (Wire.name, Arguments.name, Environments.name)}
+GROUPS = {"fuzz": (Wire.name, Arguments.name, Environments.name, Inputs.name)}
 KINDS: tuple[type[Section], ...] = (
-    *(Chaos, Remembered, Programs, Kills, Wire, Arguments, Environments),
+    *(Chaos, Remembered, Programs, Kills, Wire, Arguments, Environments, Inputs),
 )
 NAMES = [kind.name for kind in KINDS]
 

@@ -1,13 +1,18 @@
-"""Input that nobody would send: frames for a server, command lines for the analyses."""
+"""Input that nobody would send: frames for a server, command lines for the analyses, and what the
+native programs read."""
 
 from __future__ import annotations
 
 import os
 import random
+import shutil
 import sys
+import tempfile
+from pathlib import Path
 
+from tests.native.fuzzing import TARGETS, fuzz
 from tests.soak.hostile import CONNECTIONS
-from tests.soak.section import ROOT, SpaceSection
+from tests.soak.section import ROOT, Section, SpaceSection, UnavailableError
 from tests.support.served import Running
 from tests.support.space import SMPMAKE, Ended, Space
 
@@ -51,6 +56,30 @@ class Wire(SpaceSection):
         base = space.temporary / f"smpmake-services-{os.getuid()}"
         assert not base.exists() or list(base.iterdir()) == [], list(base.iterdir())
         return self.CLIENTS * CONNECTIONS
+
+
+class Inputs(Section):
+    """The native programs' own: entries, journals, notes, jobs."""
+
+    name = "inputs"
+    things = "inputs"
+
+    RUNS = 20_000
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="soak-"))
+
+    def attempt(self, seed: int) -> int:
+        """See Section."""
+        if shutil.which("clang") is None:
+            raise UnavailableError("clang is not there")
+        name = random.Random(seed).choice(sorted(TARGETS))
+        fuzz(name, self._folder, seed=seed % (1 << 31) or 1, runs=self.RUNS)
+        return self.RUNS
+
+    def close(self) -> None:
+        """See Section."""
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Arguments(SpaceSection):

@@ -185,7 +185,7 @@ int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 	ANY_PAGE(led);
 	const char *given = path;
 	c->there = 0;
-	c->flags = flags & AT_SYMLINK_NOFOLLOW ? 0 : UNDO_FOLLOW;
+	c->flags = (uint16_t)(flags & AT_SYMLINK_NOFOLLOW ? 0 : UNDO_FOLLOW);
 	c->store = 0;
 	if (path == NULL || *path == '\0' || is_device(path) || strlen(path) >= PATH_MAX ||
 	    (c->head = undo_head()) == NULL)

@@ -1,0 +1,35 @@
+/* Entries of a damaged store: whether their facts hold, and where their parts are. */
+#include "memo.h"
+
+/* Of real files, which are large: a sum takes longer than all else. */
+#define memo_content(...) (-1)
+#include "memofacts.c"
+
+#include "stored.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	name_store();
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *copy = stored(data, size);
+	const struct memo_entry *entry;
+	size_t at = sizeof(struct memo_head);
+	if (memo_is_of_question(&question, MEMO_SOME_VARIABLES, copy, size))
+		while ((entry = memo_next_entry(copy, size, &at)) != NULL) {
+			doubt_of_entry(&question, entry);
+			const struct memo_output *output = memo_outputs(entry);
+			if (output == NULL)
+				continue;
+			for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
+				if (!(output->flags & MEMO_REMOVED))
+					(void)memo_bytes(&question.memo, memo_blob_of(output));
+			(void)memo_bytes(&question.memo, memo_texts(entry));
+		}
+	return 0;
+}

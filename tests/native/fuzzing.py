@@ -1,0 +1,100 @@
+"""libFuzzer on what the native programs read: each fuzz_*.c here is a target.
+
+They are compiled with clang and its address and undefined behaviour sanitizers.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from smpmake import native
+from tests.support.findings import DifferenceError
+from tests.support.remembered import Remembered, settle
+
+HERE: Final = Path(__file__).parent
+SOURCES: Final = Path(native.__file__).parent
+ROOT: Final = SOURCES.parent.parent
+_TRACE: Final = ("memotrace.c", "memolooks.c", "memofilter.c", "memoviews.c")
+#: Beside what a target includes itself.
+TARGETS: Final[dict[str, tuple[str, ...]]] = {
+    "contents": ("memo.c", "memofacts.c", "memonear.c", "sha256.c", "inherited.c"),
+    "entries": ("memo.c", "memostore.c", "memonear.c", "sha256.c", "inherited.c"),
+    "job": (),
+    "journal": ("system.c",),
+    "notes": _TRACE,
+    "outputs": (*_TRACE, "memonotes.c"),
+    "remote": (),
+}
+#: They need all of the memo.
+_WHOLE: Final = ("notes", "outputs", "remote")
+_SANITIZED: Final = (
+    "-g",
+    "-O1",
+    "-fsanitize=fuzzer,address,undefined",
+    "-fno-sanitize-recover=all",
+)
+#: Inputs of these begin with real ones.
+_STORED: Final = ("entries", "remote")
+_LARGEST: Final = 30_000  # bytes of an input; of an entry there are a dozen thousand
+
+
+def compile_target(name: str, folder: Path) -> Path:
+    """Returns the program.  Raises CalledProcessError."""
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))
+    sources = [*TARGETS[name], *(hook["MEMO"] if name in _WHOLE else ()), *hook["SHARED"]]
+    flags = [flag for flag in hook["FLAGS"] if not flag.startswith(("-O", "-W"))]
+    command = ["clang", *_SANITIZED, *flags, *hook["_names_of_tools"](ROOT), f"-I{SOURCES}"]
+    program = folder / name
+    files = [HERE / f"fuzz_{name}.c", *(SOURCES / source for source in sources)]
+    subprocess.run([*command, "-o", program, *files], check=True)
+    return program
+
+
+def stored(root: Path, corpus: Path) -> None:
+    """Puts entries of real commands into a corpus."""
+    one = Remembered(root)
+    (one.folder / "conftest.h").write_text("int a;\n")
+    (one.folder / "conftest.c").write_text('#include "conftest.h"\n')
+    settle(one.folder)
+    for words in (
+        "-c conftest.c",
+        "-E conftest.c -o conftest.i",
+        "-MD -c conftest.c -o conftest.o",
+    ):
+        one.run("gcc", *words.split())
+        (one.folder / "conftest.o").unlink(missing_ok=True)
+    for number, entry in enumerate(one.entries()):
+        shutil.copy(entry, corpus / str(number))
+    one.close()
+
+
+def fuzz(name: str, folder: Path, *, seed: int, runs: int) -> None:
+    """Raises DifferenceError with what a sanitizer says."""
+    program = folder / name
+    corpus, store = folder / f"{name}.corpus", folder / f"{name}.store"
+    if not program.exists():
+        compile_target(name, folder)
+        corpus.mkdir()
+        store.mkdir()
+        if name in _STORED:
+            stored(folder / f"{name}.real", corpus)
+    options = [f"-seed={seed}", f"-runs={runs}", f"-max_len={_LARGEST}"]
+    options += [f"-use_value_profile={int(name not in _STORED)}"]
+    options += ["-rss_limit_mb=2048", f"-artifact_prefix={folder}/{name}."]
+    done = subprocess.run(
+        [program, *options, corpus],
+        cwd=store,
+        env={**os.environ, "FUZZED_STORE": str(store), "ASAN_OPTIONS": "detect_leaks=0"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode != 0:
+        raise DifferenceError(f"{name}, seed {seed}: {done.stderr[-4000:]}")
+    assert "Done " in done.stderr, done.stderr[-1000:]
