@@ -264,6 +264,8 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
                  unsigned char hash[SHA256_SIZE], uint32_t *has);
 /* Of a folder's names, whatever their order. */
 int memo_names(const char *path, unsigned char hash[SHA256_SIZE]);
+/* The folder in which a path is, with a slash behind it, or "."; -1 where it is too long. */
+int memo_folder_of(const char *path, char room[PATH_MAX]);
 /* Whether a folder has an access control list that new files get: their mode is not the umask's.
  * The other: whether the folder has one in which a path is. */
 int memo_has_list(const char *folder);

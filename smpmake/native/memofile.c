@@ -381,13 +381,14 @@ static uint32_t flags_of(const struct trace *trace, const struct altered *one,
 /* Whether somebody else has been at an output: who ends a job that was given up removes it, and the
  * command may have ended well before. */
 static int is_of_others(const struct trace *trace, const struct altered *one, int is_there,
-                        const struct stat *now)
+                        const struct stat *info)
 {
-	if (is_there)
-		return one->leaves == LEAVES_NONE || trace_is_touched(one, now) ||
-		       now->st_ctim.tv_sec * INT64_C(1000000000) + now->st_ctim.tv_nsec >
-		           trace->ended_ns;
-	return one->leaves == LEAVES_FILE || (one->was_there && one->leaves != LEAVES_NONE);
+	struct memo_stamp now;
+	if (!is_there)
+		return one->leaves == LEAVES_FILE || (one->was_there && one->leaves != LEAVES_NONE);
+	memo_stamp_of(info, &now);
+	return one->leaves == LEAVES_NONE || trace_is_touched(one, &now) ||
+	       now.changed_ns > trace->ended_ns;
 }
 
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
@@ -437,8 +438,7 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);
 		if (bytes == NULL)
 			return MEMO_ERROR;
-		struct stat again;
-		if (lstat(one->path, &again) != 0 || trace_is_touched(one, &again)) {
+		if (lstat(one->path, &info) != 0 || is_of_others(trace, one, 1, &info)) {
 			free(bytes);
 			return MEMO_CHANGED;
 		}

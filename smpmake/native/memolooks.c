@@ -323,9 +323,8 @@ static void hash_before(struct trace *trace, const char *path)
 	}
 }
 
-void trace_leave(struct trace *trace, const char *path, enum leaves leaves, pid_t writer)
+void trace_leave(struct altered *one, enum leaves leaves, pid_t writer)
 {
-	struct altered *one = trace_altered(trace, path);
 	if (one == NULL)
 		return;
 	if (leaves != LEAVES_ANY)
@@ -336,22 +335,21 @@ void trace_leave(struct trace *trace, const char *path, enum leaves leaves, pid_
 
 void trace_left(struct trace *trace, pid_t writer)
 {
+	struct stat info;
 	for (size_t i = 0; i < trace->altered_count; i++) {
 		struct altered *one = &trace->altered[i];
 		if (one->writer != writer || one->is_temporary)
 			continue;
 		one->writer = 0;
-		one->is_left = lstat(one->path, &one->left) == 0;
+		one->is_left = lstat(one->path, &info) == 0;
+		if (one->is_left)
+			memo_stamp_of(&info, &one->left);
 	}
 }
 
-int trace_is_touched(const struct altered *one, const struct stat *now)
+int trace_is_touched(const struct altered *one, const struct memo_stamp *now)
 {
-	const struct stat *left = &one->left;
-	return one->is_left &&
-	       (left->st_ino != now->st_ino || left->st_dev != now->st_dev ||
-	        left->st_size != now->st_size || left->st_ctim.tv_sec != now->st_ctim.tv_sec ||
-	        left->st_ctim.tv_nsec != now->st_ctim.tv_nsec);
+	return one->is_left && !memo_same_stamp(&one->left, now);
 }
 
 /* "ccXXXXXX.s": of a compiler's own; "stXXXXXX" of ar's. */
@@ -364,11 +362,14 @@ static int is_random(const char *path)
 }
 
 /* `keeps`: what is there may stay, or be read. */
-void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new)
+struct altered *trace_alter(struct trace *trace, const char *path, int is_opened, int keeps,
+                            int is_new)
 {
-	if (trace_is_guards(trace, path) || strcmp(path, "/dev/null") == 0 ||
-	    trace_altered(trace, path) != NULL)
-		return;
+	if (trace_is_guards(trace, path) || strcmp(path, "/dev/null") == 0)
+		return NULL;
+	struct altered *known = trace_altered(trace, path);
+	if (known != NULL)
+		return known;
 	look_at_folder_of(trace, path);
 	struct altered one = {.path = strdup(path)};
 	if (lstat(path, &one.before) == 0) {
@@ -397,4 +398,5 @@ void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps
 	if (trace->notes != NULL)
 		__atomic_store_n(&trace->notes->changes, (uint32_t)trace->altered_count,
 		                 __ATOMIC_RELEASE);
+	return &trace->altered[trace->altered_count - 1];
 }

@@ -514,16 +514,21 @@ int memo_has_list(const char *folder)
 	return kernel(SYS_getxattr, folder, "system.posix_acl_default", NULL, 0) > 0;
 }
 
-int memo_is_listed(const char *path)
+int memo_folder_of(const char *path, char room[PATH_MAX])
 {
-	char folder[PATH_MAX] = ".";
 	const char *slash = strrchr(path, '/');
 	size_t size = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-	if (size >= sizeof folder)
-		return 1;
-	memcpy(folder, path, size);
-	folder[size > 0 ? size : 1] = '\0';
-	return memo_has_list(folder);
+	if (size >= PATH_MAX)
+		return -1;
+	memcpy(room, path, size);
+	strcpy(room + size, size == 0 ? "." : "");
+	return 0;
+}
+
+int memo_is_listed(const char *path)
+{
+	char folder[PATH_MAX];
+	return memo_folder_of(path, folder) != 0 || memo_has_list(folder);
 }
 
 const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)

@@ -73,13 +73,8 @@ static int path_of(struct trace *trace, const struct seccomp_notif *call, int di
 /* Nothing can be made where there is no folder. */
 static int has_folder(const char *path)
 {
-	char folder[PATH_MAX] = ".";
-	const char *slash = strrchr(path, '/');
-	if (slash != NULL) {
-		memcpy(folder, path, (size_t)(slash - path) + 1);
-		folder[slash - path + 1] = '\0';
-	}
-	return access(folder, F_OK) == 0;
+	char folder[PATH_MAX];
+	return memo_folder_of(path, folder) == 0 && access(folder, F_OK) == 0;
 }
 
 static void note_opening(struct trace *trace, pid_t process, const char *path, int flags)
@@ -88,13 +83,14 @@ static void note_opening(struct trace *trace, pid_t process, const char *path, i
 	if (strncmp(path, "/proc/self/fd/", 14) == 0 || strcmp(path, "/proc/self/exe") == 0)
 		trace_spoil(trace, MEMO_SPECIAL);
 	if (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) {
-		if ((flags & O_TMPFILE) == O_TMPFILE)
+		if ((flags & O_TMPFILE) == O_TMPFILE) {
 			trace_spoil(trace, MEMO_CALL);
-		else
-			trace_alter(trace, path, 1, !(flags & O_TRUNC) || flags & O_EXCL,
-			            (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL));
+			return;
+		}
 		int makes = flags & O_CREAT && has_folder(path);
-		trace_leave(trace, path, makes ? LEAVES_FILE : LEAVES_ANY, process);
+		trace_leave(trace_alter(trace, path, 1, !(flags & O_TRUNC) || flags & O_EXCL,
+		                        (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)),
+		            makes ? LEAVES_FILE : LEAVES_ANY, process);
 	} else {
 		trace_look_at(trace, path, (flags & O_NOFOLLOW) != 0, !(flags & O_PATH));
 	}
@@ -120,22 +116,18 @@ static void note_copying(struct trace *trace, pid_t process, const char *path, i
 /* A guard moves what is about to be removed to where it is kept. */
 static void note_move(struct trace *trace, pid_t process, const char *from, const char *to)
 {
-	trace_alter(trace, from, 0, !trace_is_guards(trace, to), 0);
-	trace_alter(trace, to, 0, 0, 0);
-	trace_leave(trace, from, LEAVES_NONE, 0);
-	trace_leave(trace, to, LEAVES_FILE, process);
+	trace_leave(trace_alter(trace, from, 0, !trace_is_guards(trace, to), 0), LEAVES_NONE, 0);
+	trace_leave(trace_alter(trace, to, 0, 0, 0), LEAVES_FILE, process);
 }
 
 static void note_attributes(struct trace *trace, pid_t process, const char *path)
 {
-	trace_alter(trace, path, 1, 1, 0);
-	trace_leave(trace, path, LEAVES_ANY, process);
+	trace_leave(trace_alter(trace, path, 1, 1, 0), LEAVES_ANY, process);
 }
 
 static void note_removal(struct trace *trace, const char *path)
 {
-	trace_alter(trace, path, 0, 0, 0);
-	trace_leave(trace, path, LEAVES_NONE, 0);
+	trace_leave(trace_alter(trace, path, 0, 0, 0), LEAVES_NONE, 0);
 }
 
 /* Its guard, if it has one, tells us so before its program runs (memonotes.c).  What the program is

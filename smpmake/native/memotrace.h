@@ -45,7 +45,8 @@ struct altered {
 	} leaves;     /* as the command itself left it */
 	pid_t writer; /* who opened it last to write to it */
 	int is_left;  /* the writer has ended, and `left` is what was there */
-	struct stat before, left;
+	struct stat before;
+	struct memo_stamp left;
 };
 
 #define ASKING 16
@@ -113,15 +114,17 @@ int trace_is_of_clock(const char *path);
 int64_t trace_young_ns(const struct trace *trace);
 void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens);
 void trace_look_at_link(struct trace *trace, const char *path);
-/* `keeps`: what is there may stay, or be read; else what is opened is cut to nothing. */
-void trace_alter(struct trace *trace, const char *path, int is_opened, int keeps, int is_new);
-/* What stands at a path that was altered, by the call that altered it last.  `writer`: the process
- * that may write to it until it ends, 0 for none. */
-void trace_leave(struct trace *trace, const char *path, enum leaves leaves, pid_t writer);
+/* `keeps`: what is there may stay, or be read; else what is opened is cut to nothing.  NULL where
+ * that is no change of the command's; else it is good until the next one. */
+struct altered *trace_alter(struct trace *trace, const char *path, int is_opened, int keeps,
+                            int is_new);
+/* What stands there now, by the call that altered it last.  `writer`: the process that may write to
+ * it until it ends, 0 for none. */
+void trace_leave(struct altered *one, enum leaves leaves, pid_t writer);
 /* A process ends: what it wrote to is as it stays. */
 void trace_left(struct trace *trace, pid_t writer);
 /* Whether somebody else has been at a file since the command left it so. */
-int trace_is_touched(const struct altered *one, const struct stat *now);
+int trace_is_touched(const struct altered *one, const struct memo_stamp *now);
 int trace_reads_unseen(const struct look *look, uint32_t has);
 /* The last look was none of the command's. */
 void trace_drop_look(struct trace *trace);

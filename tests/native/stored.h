@@ -15,13 +15,16 @@ static struct memo_question question = {
 };
 
 /* The store is the folder that the environment names. */
-static inline void name_store(void)
+int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
+	(void)argc;
+	(void)argv;
 	question.memo.folder = getenv("FUZZED_STORE");
 	question.memo.session = "";
 	question.memo.build = "fuzzed";
 	if (question.memo.folder == NULL)
 		abort();
+	return 0;
 }
 
 /* What is wrong behind a right head and right sums is looked for.  It ends where its memory ends,
