@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -93,13 +94,16 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     compiler's own words.
     """
     write_layout(root)
-    fallbacks = []
     source, target = root / "smpmake" / "native", root / "smpmake" / "_bin"
     target.mkdir(exist_ok=True)
     compiler = _words("CC") or ["cc"]
     static = _words("SMPMAKE_STATIC_CC")
     flags = [*FLAGS, *(["-Werror"] if werror else []), *_words("CPPFLAGS"), *_words("CFLAGS")]
     flags += [*_names_of_tools(root), *_words("LDFLAGS")]
+    parts = [str(path) for path in (*sorted((source / "guard").glob("*.c")), source / "texts.c")]
+    library = str(target / "smpmake-guard.so")
+    # First what takes longest.
+    wanted = [("the guard", [[*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts]])]
     for program, sources in PROGRAMS.items():
         words = [
             *flags,
@@ -114,10 +118,9 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
         if program in BARE:
             bare = [*words, *(str(source / name) for name in BARE[program]), *BARE_FLAGS]
             tried.insert(0, [*(static or compiler), *bare])
-        fallbacks += _first_to_succeed(f"the {program}", *tried)
-    parts = [str(path) for path in (*sorted((source / "guard").glob("*.c")), source / "texts.c")]
-    library = str(target / "smpmake-guard.so")
-    _first_to_succeed("the guard", [*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts])
+        wanted.append((f"the {program}", tried))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        fallbacks = [line for why in pool.map(_first_to_succeed, wanted) for line in why]
     (target / FALLBACKS).write_text("".join(f"{line}\n" for line in fallbacks), encoding="utf-8")
     (target / BUILD_ID).write_text(commit_of(root), encoding="utf-8")
     for line in fallbacks:
@@ -197,8 +200,12 @@ def _names_of_tools(root: Path) -> list[str]:
     ]
 
 
-def _first_to_succeed(what: str, *commands: list[str]) -> list[str]:
-    """Runs one command after the other until one succeeds; returns why that is not the first."""
+def _first_to_succeed(wanted: tuple[str, list[list[str]]]) -> list[str]:
+    """Runs one command after the other until one succeeds; returns why that is not the first.
+
+    wanted  what is to be made, and the commands.
+    """
+    what, commands = wanted
     why: list[str] = []
     for command in commands:
         try:
