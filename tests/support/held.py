@@ -76,7 +76,11 @@ class Held:
         self.space.write(files)
         process = self.start(*words(options, command))
         while process.poll() is None and not self._is_time(witness, alone, since):
-            if command_waits and any(p[1] == "waiting" for p in self._state().get("pending", [])):
+            pending = self._state().get("pending", [])
+            if command_waits and any(p[1] == "waiting" for p in pending):
+                break
+            # A held command that runs in place stops its driver: nobody else comes.
+            if not (witness or since) and _is_stuck(pending) and self._let_go():
                 break
         self.release(process)
         return self.space.finish(process), self.tree()
@@ -105,15 +109,19 @@ class Held:
 
     def release(self, process: subprocess.Popen[bytes]) -> None:
         """Lets all held commands go, now and from now on."""
-        while process.poll() is None:
-            try:
-                end = os.open(self.gate, os.O_WRONLY | os.O_NONBLOCK)
-            except OSError:  # nobody reads yet
-                continue
-            self.gate.unlink()
-            os.close(end)
-            return
+        while self.gate.exists() and process.poll() is None:
+            self._let_go()
         self.gate.unlink(missing_ok=True)
+
+    def _let_go(self) -> bool:
+        """Lets go what is held, if anything is."""
+        try:
+            end = os.open(self.gate, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads yet
+            return False
+        self.gate.unlink()
+        os.close(end)
+        return True
 
     def _is_time(self, witness: str, alone: bool, since: str) -> bool:
         folder = self.space.folder
