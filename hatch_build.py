@@ -30,7 +30,7 @@ PROGRAMS = {
     ),
     "recall": ("memorecall.c", "memoviews.c", "memoremote.c", *MEMO),
     "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
-    "keeper": ("keeper.c", "takeback.c", "passing.c", "undolog.c", "system.c"),
+    "keeper": ("keeper.c", "takeback.c", "passing.c", "remade.c", "undolog.c", "system.c"),
     "probe": ("probe.c", "system.c"),
 }
 SHARED = ("util.c",)

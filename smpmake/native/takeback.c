@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "passing.h"
+#include "remade.h"
 #include "system.h"
 #include "undolog.h"
 #include "util.h"
@@ -84,8 +85,9 @@ static void complain_of(const char *path, const char *why)
 
 static int is_same(const struct undo_entry *entry, const struct stat *info)
 {
-	return info->st_ino == entry->inode && major(info->st_dev) == entry->device >> 32 &&
-	       minor(info->st_dev) == (entry->device & 0xffffffffu);
+	return (info->st_ino == entry->inode && major(info->st_dev) == entry->device >> 32 &&
+	        minor(info->st_dev) == (entry->device & 0xffffffffu)) ||
+	       remade_is(info, entry);
 }
 
 static struct timespec spec(int64_t ns)
@@ -218,23 +220,25 @@ static void undo_gone(const struct journal *j, const struct item *item)
 	passing_folder_of(item->path);
 	if (S_ISDIR(entry->mode)) {
 		/* What was in it is older, and comes back now; its own mode would be in the way. */
-		if (mkdir(item->path, 0700) != 0)
+		if (mkdir(item->path, 0700) != 0) {
 			complain_of(item->path, strerror(errno));
-		else
-			set_times(item->path, entry->accessed_ns, entry->modified_ns);
-		return;
-	}
-	if (S_ISLNK(entry->mode)) {
-		if (symlink(item->other, item->path) == 0)
-			set_attributes(item->path, entry);
-		return;
-	}
-	if (name_of_kept(j, item, kept) == 0 &&
-	    (rename(kept, item->path) == 0 ||
-	     (errno == EXDEV && restore_copy(kept, item->path) == 0)))
+			return;
+		}
+		set_times(item->path, entry->accessed_ns, entry->modified_ns);
+	} else if (S_ISLNK(entry->mode)) {
+		if (symlink(item->other, item->path) != 0)
+			return;
+		set_attributes(item->path, entry);
+	} else if (name_of_kept(j, item, kept) == 0 &&
+	           (rename(kept, item->path) == 0 ||
+	            (errno == EXDEV && restore_copy(kept, item->path) == 0))) {
 		set_attributes(item->path, entry); /* what was kept may be a copy */
-	else
+	} else {
 		complain_of(item->path, "its older contents are not there");
+		return;
+	}
+	if (lstat(item->path, &info) == 0 && !is_same(entry, &info))
+		remade_note(item->path, entry);
 }
 
 static void undo_data(const struct journal *j, const struct item *item)
@@ -272,6 +276,8 @@ static void undo_meta(const struct item *item)
 		set_attributes(path, item->entry);
 }
 
+#define ASIDE "\1" /* what no path begins with */
+
 static void undo_move(const struct item *item, unsigned flags)
 {
 	struct stat info;
@@ -280,8 +286,17 @@ static void undo_move(const struct item *item, unsigned flags)
 	passing_folder_of(item->path);
 	/* not by its function, which not every libc has */
 	if (syscall(SYS_renameat2, AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
-	    (errno != EINVAL || rename(item->other, item->path) != 0))
+	    (errno != EINVAL || rename(item->other, item->path) != 0)) {
 		complain_of(item->other, strerror(errno));
+		return;
+	}
+	if (flags == RENAME_EXCHANGE) {
+		remade_moved(item->path, ASIDE);
+		remade_moved(item->other, item->path);
+		remade_moved(ASIDE, item->other);
+	} else {
+		remade_moved(item->other, item->path);
+	}
 }
 
 static void undo_one(const struct journal *j, const struct item *item)
@@ -310,14 +325,11 @@ static void undo_one(const struct journal *j, const struct item *item)
 	set_folder_time(item->other, item->entry->other_ns);
 }
 
-/* Of one that was made again: only when everything is in it. */
-static void set_mode_of_folder(const struct item *item)
+/* Of a folder that was made again: only when everything is in it. */
+static void set_mode_of_folder(const char *path, const struct undo_entry *entry)
 {
-	const struct undo_entry *entry = item->entry;
-	struct stat info;
-	if (entry->kind == UNDO_GONE && S_ISDIR(entry->mode) && lstat(item->path, &info) == 0 &&
-	    S_ISDIR(info.st_mode))
-		set_owner_and_mode(item->path, entry);
+	if (S_ISDIR(entry->mode))
+		set_owner_and_mode(path, entry);
 }
 
 void take_back(const char *folder, enum undo_extent extent)
@@ -335,9 +347,7 @@ void take_back(const char *folder, enum undo_extent extent)
 		if (j.items[i].entry->kind < UNDO_ISSUED && is_undone(&j.items[i], known, point))
 			undo_one(&j, &j.items[i]);
 	passing_folders_go();
-	for (size_t i = 0; i < j.count; i++)
-		if (is_undone(&j.items[i], known, point))
-			set_mode_of_folder(&j.items[i]);
+	remade_end(set_mode_of_folder);
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)

@@ -73,6 +73,21 @@ RECIPES = {
     "time": [BAD, "touch m.c", AFTER],
     "folder renamed": [BAD, "mv old new", AFTER],
     "in a renamed folder": [BAD, "mv old new; echo x > new/kept; rm new/gone", AFTER],
+    # What is restored is another file by its number; older changes were about that one, too.
+    "renamed and removed": [BAD, "mv old new; rm -r new", AFTER],
+    "remade under its name": ["cp -r old c; mv old o; mv c old; rm -r o", BAD, "ls old", AFTER],
+    "a link renamed and removed": [BAD, "mv link l2; rm l2", AFTER],
+    "by way of a folder": [BAD, "mv old sub/old; mv sub/old o2; rm -r o2 sub", AFTER],
+    "by way of a new folder": [BAD, "mkdir new; mv old new/old; rm -r new", AFTER],
+    "parts of a renamed folder": [
+        BAD,
+        "mv old new; mkdir old; mv new/kept old/kept; rm -r new",
+        AFTER,
+    ],
+    "over a removed folder": [BAD, "rm -r sub; mv old sub; rm -r sub", AFTER],
+    "out of a folder": [BAD, "mv old/deep d; rm -r d; rm -r old", AFTER],
+    "changed on the way": [BAD, "mv old new; mv new/deep d; rm d/er; rmdir d", AFTER],
+    "names of one link": [BAD, "ln link l3; mv l3 l4; rm l4 link", AFTER],
     "link replaced": [BAD, "ln -sfn m.c link", AFTER],
     "dangling link": [BAD, "ln -s far near; echo x > near", AFTER],
     "swapped by hand": [BAD, "mv m.c tmp; mv good.c m.c; mv tmp good.c", AFTER],
@@ -119,6 +134,7 @@ IN_A_SHELL = ("discarded", "to a log", "group", "set -e", "trap", "background")
 SOME = (
     *(*FEW, "cp", "sed", "symlink", "hard link", "mkdir", "rename", "overwritten", "appended"),
     *("removed", "tree removed", "replaced", "mode", "time", "folder renamed", "link replaced"),
+    *("remade under its name", "a link renamed and removed", "by way of a new folder"),
     *("ignored", "and or", "to a log", "trap", "background"),
 )
 
@@ -146,6 +162,7 @@ def prepare(held: Held, files: dict[str, str]) -> None:
         (folder / name).chmod(0o755)
     if (folder / "build.sh").exists():
         (folder / "build.sh").chmod(0o755)
+    (folder / "old").chmod(0o750)
     (folder / "link").symlink_to("good.c")
     for number, path in enumerate(sorted(folder.rglob("*"), key=lambda p: -len(p.parts))):
         os.utime(path, (1000, 1000 + number), follow_symlinks=False)

@@ -1,0 +1,25 @@
+/* What the undoing had to make anew: folders, symbolic links, files of which only a copy is left.
+ *
+ * The journal names what a change was about by its inode.  What was made anew has another one, so
+ * that older entries about it would be taken for another file's.
+ */
+#ifndef SMPMAKE_REMADE_H
+#define SMPMAKE_REMADE_H
+
+#include <sys/stat.h>
+
+#include "undo.h"
+
+/* At `path` stands again what `entry` is about, which lives on. */
+void remade_note(const char *path, const struct undo_entry *entry);
+
+/* Whether a file is the one that `entry` is about, made anew. */
+int remade_is(const struct stat *info, const struct undo_entry *entry);
+
+/* A path has become another: what was noted at it or below is there now. */
+void remade_moved(const char *from, const char *to);
+
+/* Calls `finish` for each, with its path of now, what was noted last first; forgets all. */
+void remade_end(void (*finish)(const char *path, const struct undo_entry *entry));
+
+#endif
