@@ -37,7 +37,7 @@
 #endif
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
-#define MEMO_FORMAT 3u
+#define MEMO_FORMAT 4u
 #define MEMO_MOST 8u                         /* entries of a question */
 #define MEMO_LARGEST (4u << 20)              /* bytes of a question's file */
 #define MEMO_INLINE 4096u                    /* contents up to here lie in the entry itself */

@@ -230,6 +230,15 @@ static enum memo_why is_still(struct trace *trace, struct look *look, int failed
 	return 0;
 }
 
+/* Whether a word defines a macro that may say what times matter for (words_in in memostore.c). */
+static int has_pragma(char *const *words)
+{
+	for (; *words != NULL; words++)
+		if (strstr(*words, "_Pra") != NULL || strstr(*words, "##") != NULL)
+			return 1;
+	return 0;
+}
+
 /* A compiler that has seen "#pragma once" compares every file of the same time and size. */
 static void note_times(struct making *making, size_t first)
 {
@@ -598,7 +607,7 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	size_t first = making.size;
 	put_variables(&making, trace, &facts);
 	enum memo_why why = put_facts(&making, trace, &facts);
-	if (trace->has_once)
+	if (trace->has_once || has_pragma(trace->question->argv))
 		note_times(&making, first);
 	if (why == 0)
 		why = put_outputs(&making, trace, &facts, &outputs, 0);

@@ -244,14 +244,35 @@ static int is_on_line(const char *begin, const char *at, const char *word)
 	return 0;
 }
 
-/* "#pragma once", _Pragma("once"), _Pragma(STRING(once)) and "#import", with whatever blanks and
- * comments they have. */
+/* "#pragma once", "#pragma GCC dependency" and "#import", with whatever blanks and comments they
+ * have.  What a macro may say by _Pragma nobody can tell here. */
 static int is_behind(const char *begin, const char *at, const char *word)
 {
 	size_t length = strlen(word);
 	at = before_blanks(begin, at);
 	return (size_t)(at - begin) >= length && memcmp(at - length, word, length) == 0;
 }
+
+static int is_in_word(char c)
+{
+	return c == '_' || c == '#' || (c >= '0' && c <= '9') ||
+	       ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+/* Whether a line goes on at once in the next one (behind `text`, a backslash or its trigraph), and
+ * a word with it, which is none of those below for who reads line by line. */
+static int splits_word(const char *begin, const char *text, const char *end)
+{
+	const char *next = text + (*text == '?' ? 3 : 1);
+	while (next < end && (*next == ' ' || *next == '\t' || *next == '\r'))
+		next++;
+	return next + 1 < end && *next == '\n' && text > begin && is_in_word(text[-1]) &&
+	       is_in_word(next[1]);
+}
+
+/* Of a text alone, these are no reason; together they are: on##ce. */
+#define SAYS_ONCE (1u << 16)
+#define PASTES (1u << 17)
 
 static uint32_t words_in(const char *text, size_t size)
 {
@@ -266,8 +287,16 @@ static uint32_t words_in(const char *text, size_t size)
 		if ((*text == 'o' && is_at(text, left, "once") &&
 		     (is_behind(begin, text, "ragma") || is_on_line(begin, text, "ragma"))) ||
 		    (*text == 'i' && is_at(text, left, "import") &&
-		     (is_behind(begin, text, "#") || is_behind(begin, text, "%:"))))
+		     (is_behind(begin, text, "#") || is_behind(begin, text, "%:"))) ||
+		    (*text == 'd' && is_at(text, left, "dependency") &&
+		     is_on_line(begin, text, "ragma")) ||
+		    (*text == '_' && is_at(text, left, "_Pra")) ||
+		    ((*text == '\\' || is_at(text, left, "?\?/")) && splits_word(begin, text, end)))
 			has |= MEMO_HAS_ONCE;
+		if (*text == 'o' && is_at(text, left, "once"))
+			has |= SAYS_ONCE;
+		if (*text == '#' && is_at(text, left, "##"))
+			has |= PASTES;
 	}
 	return has;
 }
@@ -442,6 +471,9 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 		before = keep;
 	}
 	sha256_end(&sum, hash);
+	if (*has & SAYS_ONCE && *has & PASTES)
+		*has |= MEMO_HAS_ONCE;
+	*has &= ~(SAYS_ONCE | PASTES);
 	if (names.has_libiberty)
 		*has |= MEMO_HAS_LIBIBERTY;
 	else if (names.is_unseen && !names.is_known)

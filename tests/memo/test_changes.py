@@ -203,6 +203,16 @@ COMMENTED: Final = "#pragma /* a\n * comment */ once\nint x = 1;\n"
 STRING: Final = "#define S(x) #x\n_Pragma(S(once))\nint x = 1;\n"
 IMPORTS: Final = '#/**/import "a/x.h"\n#include "b/x.h"\n'
 OPERATOR: Final = '_Pragma("once")\nint x = 1;\n'
+#: More ways to say "once", and what the command line says.
+HIDDEN: Final = {
+    "a macro for it": ("#define P(x) _Pragma(#x)\nP(once)\n", ()),
+    "a macro for the operator": ('#define X _Pragma\nX("once")\n', ()),
+    "a pasted operator": ('#define P _Pra##gma\n#define Q(x) x##gma("once")\nQ(_Pra)\n', ()),
+    "a pasted word": ("#define P(x) _Pragma(#x)\n#define Q(x) P(x)\nQ(on##ce)\n", ()),
+    "a split word": ("#pra\\\ngma once\n", ()),
+    "a word that is split elsewhere": ("#pragma on\\ \t\nce\n", ()),
+    "the command line": ("O\n", ('-DO=_Pragma("once")',)),
+}
 ONCE: Final = "#pragma once\nint x(void) { return 1; }\n"
 FILE, APPEARED, FOLDER = layout.MEMO_FILE, layout.MEMO_APPEARED, layout.MEMO_FOLDER
 OUTPUT: Final = layout.MEMO_OUTPUT
@@ -356,6 +366,22 @@ CASES: Final = {
         dated("b/x.h", 1),
         (FILE,),
         prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+    ),
+    **{
+        f"two headers, once by {name}": Case(
+            {"conftest.c": TWO, "a/x.h": f"{text}int x = 1;\n", "b/x.h": f"{text}int x = 1;\n"},
+            dated("b/x.h", 1),
+            (FILE,),
+            ("gcc", "-c", "conftest.c", *words),
+            prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+        )
+        for name, (text, words) in HIDDEN.items()
+    },
+    "a source that is younger than what it depends on": Case(
+        {"conftest.c": '#pragma GCC dependency "conftest.y"\nint x;\n', "conftest.y": ""},
+        dated("conftest.y", 99),
+        (FILE,),
+        prepare=both(dated("conftest.c", 9), dated("conftest.y", 1)),
     ),
     "the folder of an output gets a list of rights": Case(X, listed, (layout.MEMO_UNDO,)),
     "an output has another mode": Case(X, lambda f: (f / "conftest.o").chmod(0o444), (OUTPUT,)),
