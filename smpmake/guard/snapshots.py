@@ -66,7 +66,7 @@ class Snapshots:
         self._traces = traces
         self._journal = journal
         self._read_to = (0, 0)
-        self._makers: dict[str, set[int]] = {}
+        self._maker: dict[str, int] = {}  # of what bears a name now: its command, as journaled
 
     def snapshot_for(self, question: Question, job: Job) -> bytes | None:
         """The answer to a job that is about to read something; None: what is there."""
@@ -144,6 +144,6 @@ class Snapshots:
         since, self._read_to = self._read_to, self._journal.end
         for change in self._journal.changes(since if since <= self._read_to else (0, 0)):
             for name in change.made:
-                self._makers.setdefault(self._paths.canonical("/", name), set()).add(change.command)
-        makers = self._makers.get(path, set())
-        return bool(makers) and all(number < 0 or number > job.number for number in makers)
+                self._maker[self._paths.canonical("/", name)] = change.command
+        maker = self._maker.get(path)
+        return maker is not None and (maker < 0 or maker > job.number)

@@ -88,3 +88,26 @@ def test_p1_the_folder_itself_while_it_is_not_there(space: Space, last: str) -> 
     space.write(files)
     ours = space.smpmake("-j2", "sh", "build.sh")
     assert (ours.status, space.tree()) == (serial.status, expected), ours.err
+
+
+#: A file is there as late as this: by its age alone who was issued before knows that.
+MOMENT = "t=$(date +%s%N); until [ $(($(date +%s%N) - t)) -gt 40000000 ]; do :; done\n"
+
+
+@pytest.mark.parametrize(
+    ("comes", "goes"), [("mkdir h.h", "rmdir h.h"), ("ln -s none h.h", "rm h.h")]
+)
+def test_p1_a_file_that_comes_in_the_place_of(space: Space, comes: str, goes: str) -> None:
+    """An earlier command has made what was called so then: that is not what is there now."""
+    held = Held(space)
+    files = {
+        "f.c": '#include "h.h"\nint f;\n',
+        "g.c": "int g;\n",
+        "h.h": "int older;\n",
+        "build.sh": f"gcc -Dheld -c g.c\nrm h.h\n{comes}\ngcc -Dheld -c f.c\n{goes}\n{MOMENT}"
+        "echo 'int h;' > h.h\n: > after\n",
+    }
+    status, expected = held.serial(files, ["sh", "build.sh"])
+    assert "f.o" not in expected
+    ended, tree = held.parallel(files, ["sh", "build.sh"], "-j2")
+    assert (ended.status, tree) == (status, expected), ended.err
