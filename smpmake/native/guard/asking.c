@@ -1,6 +1,7 @@
 #include "asking.h"
 #include "folder.h"
 #include "kernel.h"
+#include "looks.h"
 #include "pages.h"
 
 #include <errno.h>
@@ -149,12 +150,12 @@ static int led_by_number(int folder, const char *number, char *room)
 {
 	struct statfs system;
 	struct stat info;
-	if (kernel(SYS_fstatfs, folder, &system) != 0 || system.f_type != PROC_MAGIC)
+	if (kernel_unseen(SYS_fstatfs, folder, &system) != 0 || system.f_type != PROC_MAGIC)
 		return 0;
-	long size = kernel(SYS_readlinkat, folder, number, room, PATH_MAX - 1);
+	long size = kernel_unseen(SYS_readlinkat, folder, number, room, PATH_MAX - 1);
 	room[size > 0 ? size : 0] = '\0';
 	/* A pipe has no name, nor has a file that has been removed ("... (deleted)"). */
-	return *room == '/' && kernel(SYS_newfstatat, AT_FDCWD, room, &info, 0) == 0;
+	return *room == '/' && kernel_unseen(SYS_newfstatat, AT_FDCWD, room, &info, 0) == 0;
 }
 
 static SLOW int led(int dir, const char *path, char *room)
@@ -164,7 +165,7 @@ static SLOW int led(int dir, const char *path, char *room)
 	int is_open = may_be_open_file(path);
 	/* /dev/stdin is a link like others, to one. */
 	if (is_open && starts(path, "/dev/std")) {
-		long size = kernel(SYS_readlinkat, dir, path, room, PATH_MAX - 1);
+		long size = kernel_unseen(SYS_readlinkat, dir, path, room, PATH_MAX - 1);
 		room[size > 0 ? size : 0] = '\0';
 		path = room;
 	}
@@ -172,12 +173,12 @@ static SLOW int led(int dir, const char *path, char *room)
 	const char *folder = folder_of(path, other);
 	if (folder == NULL || (is_open && strlen(name) >= sizeof number))
 		return 0;
-	long fd = kernel(SYS_openat, dir, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	long fd = kernel_unseen(SYS_openat, dir, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	int is = is_open ? led_by_number((int)fd, strcpy(number, name), room)
 	                 : absolute((int)fd, name, room, PATH_MAX) == 0 && !starts(room, "/proc/");
-	kernel(SYS_close, fd);
+	kernel_unseen(SYS_close, fd);
 	return is;
 }
 
