@@ -101,6 +101,18 @@ def test_an_archive_of_many_objects(space: Space) -> None:
         build(space, hits=hits)
 
 
+def test_a_folder_that_is_called_as_an_open_files_number_is(space: Space) -> None:
+    files = {
+        "7/a.c": "int a;\n",
+        "7/b.c": "int b;\n",
+        "7/Makefile": "CFLAGS = -MMD\nall: a.o b.o\n",
+    }
+    for hits in (0, 2):
+        space.clear()
+        space.write(files)
+        build(space, hits=hits, command=("sh", "-c", "cd 7; exec make"))
+
+
 def test_a_header_has_changed(warm: Space) -> None:
     warm.write({"second/x.h": "#define X 2\n"})
     build(warm, hits=2)  # of one.c and two.c
