@@ -284,7 +284,8 @@ static uint32_t words_in(const char *text, size_t size)
 		    (is_at(text, left, "__DATE__") || is_at(text, left, "__TIME__") ||
 		     is_at(text, left, "__TIMESTAMP__")))
 			has |= MEMO_HAS_CLOCK;
-		if ((*text == 'o' && is_at(text, left, "once") &&
+		int says_once = *text == 'o' && is_at(text, left, "once");
+		if ((says_once &&
 		     (is_behind(begin, text, "ragma") || is_on_line(begin, text, "ragma"))) ||
 		    (*text == 'i' && is_at(text, left, "import") &&
 		     (is_behind(begin, text, "#") || is_behind(begin, text, "%:"))) ||
@@ -293,7 +294,7 @@ static uint32_t words_in(const char *text, size_t size)
 		    (*text == '_' && is_at(text, left, "_Pra")) ||
 		    ((*text == '\\' || is_at(text, left, "?\?/")) && splits_word(begin, text, end)))
 			has |= MEMO_HAS_ONCE;
-		if (*text == 'o' && is_at(text, left, "once"))
+		if (says_once)
 			has |= SAYS_ONCE;
 		if (*text == '#' && is_at(text, left, "##"))
 			has |= PASTES;

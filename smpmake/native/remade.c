@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
 /* One that was made anew: which file it is now, and where. */
 struct remade {
@@ -22,11 +21,8 @@ static int is_at(const struct remade *one, const struct stat *info)
 	return one->inode == info->st_ino && one->device == info->st_dev;
 }
 
-void remade_note(const char *path, const struct undo_entry *entry)
+void remade_note(const char *path, const struct stat *info, const struct undo_entry *entry)
 {
-	struct stat info;
-	if (lstat(path, &info) != 0)
-		return;
 	if (count == room) {
 		room = room != 0 ? 2 * room : 64;
 		list = realloc(list, room * sizeof *list);
@@ -36,7 +32,7 @@ void remade_note(const char *path, const struct undo_entry *entry)
 	char *name = strdup(path);
 	if (name == NULL)
 		abort();
-	list[count++] = (struct remade){entry, info.st_dev, info.st_ino, name};
+	list[count++] = (struct remade){entry, info->st_dev, info->st_ino, name};
 }
 
 int remade_is(const struct stat *info, const struct undo_entry *entry)

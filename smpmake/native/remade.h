@@ -10,8 +10,8 @@
 
 #include "undo.h"
 
-/* At `path` stands again what `entry` is about, which lives on. */
-void remade_note(const char *path, const struct undo_entry *entry);
+/* At `path` stands again, as that file, what `entry` is about, which lives on. */
+void remade_note(const char *path, const struct stat *info, const struct undo_entry *entry);
 
 /* Whether a file is the one that `entry` is about, made anew. */
 int remade_is(const struct stat *info, const struct undo_entry *entry);

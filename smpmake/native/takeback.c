@@ -238,7 +238,7 @@ static void undo_gone(const struct journal *j, const struct item *item)
 		return;
 	}
 	if (lstat(item->path, &info) == 0 && !is_same(entry, &info))
-		remade_note(item->path, entry);
+		remade_note(item->path, &info, entry);
 }
 
 static void undo_data(const struct journal *j, const struct item *item)

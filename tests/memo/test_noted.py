@@ -343,7 +343,6 @@ def ours(tmp_path: Path) -> Iterator[Both]:
         ("gcc", "-c", "conftest.more.s"),
         ("gcc", "-c", "bad.c", "-o", "conftest.o"),
         ("g++", "-c", "conftest.cc"),
-        ("gcc", "-c", "conftest.c", "-I", "7"),  # called as an open file's number is
     ],
     ids=" ".join,
 )
