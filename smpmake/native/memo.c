@@ -230,21 +230,29 @@ static int is_unanswerable(const char *word)
 	    "-fcrash", "-flto",        "-index-store",   "-dumpdir",        "-Wl,@",
 	    "-Wa,@",   "-preserve-d",  "--preserve-dat", "-fcondition-cov", "-fpath-cov",
 	    NULL};
-	/* The last five tell when inputs have changed (gold), when and how long it ran. */
-	static const char *const inside[] = {
-	    "build-id=uuid", "/dev/fd/",     "/dev/std",     "/proc/", "--incremental",
-	    "--stats",       "--statistics", "--time-trace", "=sarif", NULL};
+	static const char *const inside[] = {"build-id=uuid", "/dev/fd/", "/dev/std",
+	                                     "/proc/",        "=sarif",   NULL};
+	/* Of options, with one dash or two: they tell when inputs have changed (gold), when and how
+	 * long a tool ran. */
+	static const char *const told[] = {"-incremental", "-stats", "-statistics", "-time-trace",
+	                                   NULL};
 	size_t size = strlen(word);
 	for (size_t i = 0; inside[i] != NULL; i++)
 		if (is_in(word, inside[i]))
+			return 1;
+	for (size_t i = 0; *word == '-' && told[i] != NULL; i++)
+		if (is_in(word, told[i]))
+			return 1;
+	/* gcc takes --X for -fX. */
+	for (size_t i = 0; starts(word, "--") && begun[i] != NULL; i++)
+		if (starts(begun[i], "-f") && starts(word + 2, begun[i] + 2))
 			return 1;
 	return is_among(word, whole) || begins_as(word, begun) ||
 	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);
 }
 
 /* Whether a tool is told to keep or to show times.  Whether an archive has times in it shows when
- * it is made (memofile.c): how an ar was built says whether that is usual, and then `u`, which
- * compares them, means nothing. */
+ * it is made (memofile.c). */
 static int is_dated(enum family family, char *const *argv)
 {
 	const char *first = argv[0] != NULL && argv[1] != NULL ? argv[1] : "";
@@ -554,6 +562,9 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 			return MEMO_STREAMS;
 	enum memo_why why = add_program(q, &sum, &family);
 	q->is_changer = family != READER;
+	/* One that writes no times says that it ignores `u`, and compares all the same. */
+	q->is_update =
+	    family == ARCHIVER && argv[0] != NULL && argv[1] != NULL && is_in(argv[1], "u");
 	if (why == 0)
 		why = add_words(q, &sum, family);
 	if (why == 0)

@@ -37,7 +37,7 @@
 #endif
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
-#define MEMO_FORMAT 4u
+#define MEMO_FORMAT 5u
 #define MEMO_MOST 8u                         /* entries of a question */
 #define MEMO_LARGEST (4u << 20)              /* bytes of a question's file */
 #define MEMO_INLINE 4096u                    /* contents up to here lie in the entry itself */
@@ -160,6 +160,7 @@ struct memo_question {
 	struct winsize size;
 	int is_guarded; /* its files are written as the command would write them */
 	int is_changer; /* it may read what it makes, so that a second run is not the first */
+	int is_update;  /* an ar that compares times of members and files (`u`) */
 	size_t named_count;
 	struct memo_named named[MEMO_NAMED];
 };

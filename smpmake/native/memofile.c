@@ -239,6 +239,16 @@ static int has_pragma(char *const *words)
 	return 0;
 }
 
+/* An archive that is made anew has no members yet with which an update would compare files. */
+static int is_update(const struct trace *trace)
+{
+	struct stat info;
+	for (size_t i = 0; i < trace->altered_count; i++)
+		if (!trace->altered[i].was_there && lstat(trace->altered[i].path, &info) == 0)
+			return 0;
+	return trace->question->is_update;
+}
+
 /* A compiler that has seen "#pragma once" compares every file of the same time and size. */
 static void note_times(struct making *making, size_t first)
 {
@@ -607,7 +617,7 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	size_t first = making.size;
 	put_variables(&making, trace, &facts);
 	enum memo_why why = put_facts(&making, trace, &facts);
-	if (trace->has_once || has_pragma(trace->question->argv))
+	if (trace->has_once || has_pragma(q->argv) || is_update(trace))
 		note_times(&making, first);
 	if (why == 0)
 		why = put_outputs(&making, trace, &facts, &outputs, 0);

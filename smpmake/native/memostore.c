@@ -217,19 +217,11 @@ static int is_blank(char c)
 	       c == '\r' || c == '(' || c == 'L' || c == '"';
 }
 
-/* Before blanks and comments, as far as they can be seen. */
 static const char *before_blanks(const char *begin, const char *at)
 {
-	for (;;) {
-		while (at > begin && is_blank(at[-1]))
-			at--;
-		if (at - begin < 4 || memcmp(at - 2, "*/", 2) != 0)
-			return at;
-		for (at -= 3; at > begin && memcmp(at - 1, "/*", 2) != 0;)
-			at--;
-		if (at > begin)
-			at--;
-	}
+	while (at > begin && is_blank(at[-1]))
+		at--;
+	return at;
 }
 
 static int is_on_line(const char *begin, const char *at, const char *word)
@@ -244,13 +236,27 @@ static int is_on_line(const char *begin, const char *at, const char *word)
 	return 0;
 }
 
-/* "#pragma once", "#pragma GCC dependency" and "#import", with whatever blanks and comments they
- * have.  What a macro may say by _Pragma nobody can tell here. */
 static int is_behind(const char *begin, const char *at, const char *word)
 {
 	size_t length = strlen(word);
 	at = before_blanks(begin, at);
 	return (size_t)(at - begin) >= length && memcmp(at - length, word, length) == 0;
+}
+
+/* "#pragma once", "#pragma GCC dependency" and "#import", with whatever blanks they have; a comment
+ * may have anything before it.  What a macro may say by _Pragma nobody can tell here. */
+static int is_about_times(const char *begin, const char *text, size_t left)
+{
+	int once = is_at(text, left, "once"), dependency = is_at(text, left, "dependency");
+	if (!once && !dependency && !is_at(text, left, "import"))
+		return 0;
+	if (is_behind(begin, text, "*/"))
+		return 1;
+	if (once || dependency)
+		return is_on_line(begin, text, "ragma") ||
+		       is_behind(begin, text, once ? "ragma" : "GCC");
+	return is_behind(begin, text, "#") || is_behind(begin, text, "%:") ||
+	       is_behind(begin, text, "?\?=");
 }
 
 static int is_in_word(char c)
@@ -284,17 +290,12 @@ static uint32_t words_in(const char *text, size_t size)
 		    (is_at(text, left, "__DATE__") || is_at(text, left, "__TIME__") ||
 		     is_at(text, left, "__TIMESTAMP__")))
 			has |= MEMO_HAS_CLOCK;
-		int says_once = *text == 'o' && is_at(text, left, "once");
-		if ((says_once &&
-		     (is_behind(begin, text, "ragma") || is_on_line(begin, text, "ragma"))) ||
-		    (*text == 'i' && is_at(text, left, "import") &&
-		     (is_behind(begin, text, "#") || is_behind(begin, text, "%:"))) ||
-		    (*text == 'd' && is_at(text, left, "dependency") &&
-		     is_on_line(begin, text, "ragma")) ||
+		if (((*text == 'o' || *text == 'd' || *text == 'i') &&
+		     is_about_times(begin, text, left)) ||
 		    (*text == '_' && is_at(text, left, "_Pra")) ||
 		    ((*text == '\\' || is_at(text, left, "?\?/")) && splits_word(begin, text, end)))
 			has |= MEMO_HAS_ONCE;
-		if (says_once)
+		if (*text == 'o' && is_at(text, left, "once"))
 			has |= SAYS_ONCE;
 		if (*text == '#' && is_at(text, left, "##"))
 			has |= PASTES;

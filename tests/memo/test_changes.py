@@ -192,6 +192,18 @@ TELLING: Final = """
 #include <unistd.h>
 int main(int argc, char **argv) { return write(2, "ours\\n", 5) + execv("/usr/bin/as", argv); }
 """
+
+
+def archived(folder: Path) -> dict[str, Any]:
+    """An archive of an older text; the new one is no younger than its member says."""
+    text = (folder / "conftest.c").read_text()
+    (folder / "conftest.c").write_text("older")
+    subprocess.run(["ar", "rcD", "older.a", "conftest.c"], cwd=folder, check=True)
+    (folder / "conftest.c").write_text(text)
+    os.utime(folder / "conftest.c", (0, 0))
+    return {}
+
+
 ASKING: Final = """
 #include <unistd.h>
 const char *says(void);
@@ -201,7 +213,6 @@ TWO: Final = '#include "a/x.h"\n#include "b/x.h"\n'
 PRAGMA: Final = "#pragma \tonce\nint x = 1;\n"
 COMMENTED: Final = "#pragma /* a\n * comment */ once\nint x = 1;\n"
 STRING: Final = "#define S(x) #x\n_Pragma(S(once))\nint x = 1;\n"
-IMPORTS: Final = '#/**/import "a/x.h"\n#include "b/x.h"\n'
 OPERATOR: Final = '_Pragma("once")\nint x = 1;\n'
 #: More ways to say "once", and what the command line says.
 HIDDEN: Final = {
@@ -209,9 +220,22 @@ HIDDEN: Final = {
     "a macro for the operator": ('#define X _Pragma\nX("once")\n', ()),
     "a pasted operator": ('#define P _Pra##gma\n#define Q(x) x##gma("once")\nQ(_Pra)\n', ()),
     "a pasted word": ("#define P(x) _Pragma(#x)\n#define Q(x) P(x)\nQ(on##ce)\n", ()),
+    "a comment in which another seems to begin": ("#pragma /* /* \n*/ once\n", ()),
     "a split word": ("#pra\\\ngma once\n", ()),
     "a word that is split elsewhere": ("#pragma on\\ \t\nce\n", ()),
     "the command line": ("O\n", ('-DO=_Pragma("once")',)),
+}
+#: Ways of a source to include once, and to say that it depends on a file.
+IMPORTING: Final = {
+    "": ("#import", ()),
+    ", behind a comment": ("#/**/import", ()),
+    ", behind a comment in which another seems to begin": ("#/* /* */import", ()),
+    ", by a trigraph": ("??=import", ("-std=c99",)),
+}
+DEPENDING: Final = {
+    "": "#pragma GCC dependency",
+    ", on two lines": "#pragma GCC \\\n dependency",
+    ", behind a comment": "#pragma GCC /*\n*/ dependency",
 }
 ONCE: Final = "#pragma once\nint x(void) { return 1; }\n"
 FILE, APPEARED, FOLDER = layout.MEMO_FILE, layout.MEMO_APPEARED, layout.MEMO_FOLDER
@@ -354,19 +378,17 @@ CASES: Final = {
         (FILE,),
         prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
     ),
-    "two headers, once by who includes them, behind a comment": Case(
-        {"conftest.c": IMPORTS, "a/x.h": "int x = 1;\n", "b/x.h": "int x = 1;\n"},
-        dated("b/x.h", 1),
-        (FILE,),
-        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
-    ),
-    "two headers, once by who includes them": Case(
-        {"conftest.c": '#import "a/x.h"\n#include "b/x.h"\n', "a/x.h": "int x = 1;\n"}
-        | {"b/x.h": "int x = 1;\n"},
-        dated("b/x.h", 1),
-        (FILE,),
-        prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
-    ),
+    **{
+        f"two headers, once by who includes them{name}": Case(
+            {"conftest.c": f'{word} "a/x.h"\n#include "b/x.h"\n'}
+            | {"a/x.h": "int x = 1;\n", "b/x.h": "int x = 1;\n"},
+            dated("b/x.h", 1),
+            (FILE,),
+            ("gcc", "-c", "conftest.c", *words),
+            prepare=both(dated("a/x.h", 9), dated("b/x.h", 9)),
+        )
+        for name, (word, words) in IMPORTING.items()
+    },
     **{
         f"two headers, once by {name}": Case(
             {"conftest.c": TWO, "a/x.h": f"{text}int x = 1;\n", "b/x.h": f"{text}int x = 1;\n"},
@@ -377,11 +399,21 @@ CASES: Final = {
         )
         for name, (text, words) in HIDDEN.items()
     },
-    "a source that is younger than what it depends on": Case(
-        {"conftest.c": '#pragma GCC dependency "conftest.y"\nint x;\n', "conftest.y": ""},
-        dated("conftest.y", 99),
+    **{
+        f"a source that is younger than what it depends on{name}": Case(
+            {"conftest.c": f'{words} "conftest.y"\nint x;\n', "conftest.y": ""},
+            dated("conftest.y", 99),
+            (FILE,),
+            prepare=both(dated("conftest.c", 9), dated("conftest.y", 1)),
+        )
+        for name, words in DEPENDING.items()
+    },
+    "an archive is updated by a younger file": Case(
+        {"conftest.c": "newer"},
+        dated("conftest.c", 99),
         (FILE,),
-        prepare=both(dated("conftest.c", 9), dated("conftest.y", 1)),
+        ("sh", "-c", "cp -p older.a conftest.a; exec ar ru conftest.a conftest.c > log"),
+        prepare=archived,
     ),
     "the folder of an output gets a list of rights": Case(X, listed, (layout.MEMO_UNDO,)),
     "an output has another mode": Case(X, lambda f: (f / "conftest.o").chmod(0o444), (OUTPUT,)),

@@ -151,6 +151,15 @@ CASES: Final = {
     "a link with the times of its objects": Case(
         {"conftest.c": MAIN}, (*LINK, "-Wl,--incremental-full"), layout.MEMO_WORDS, True
     ),
+    "the same by one dash": Case(
+        {"conftest.c": MAIN}, (*LINK, "-Wl,-incremental-full"), layout.MEMO_WORDS, True
+    ),
+    **{
+        f"random times by {word}": Case(
+            {"conftest.c": MAIN}, (*LINK, word), layout.MEMO_WORDS, True
+        )
+        for word in ("-Wl,-stats", "--time-report")
+    },
     "messages with the date": Case(
         {"conftest.c": MAIN},
         (*COMPILE, "-fdiagnostics-format=sarif-file"),
