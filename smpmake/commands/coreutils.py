@@ -117,6 +117,8 @@ def analyse_mv(inv: Invocation) -> Analysis:
             refusals.refuse(odd, destination)
         if request.files.is_dir(source):
             refusals.refuse(Reason.WHOLE_FOLDER, source)
+        elif source.endswith("/"):
+            refusals.refuse(Reason.MALFORMED, source)
         write = Write(destination, timed=False, replaces=True)
         if destination.endswith(".lo"):
             write = write._replace(vouches=True, same_as=source)

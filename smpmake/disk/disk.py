@@ -6,6 +6,7 @@ Questions about names go to `paths`; everything that changes something is a meth
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import time
@@ -36,7 +37,11 @@ class Disk:
         self._clock.close()
 
     def rename(self, source: str, destination: str, issued_ns: int) -> None:
-        """As the command would that was issued at `issued_ns`.  Raises OSError."""
+        """As the command would that was issued at `issued_ns`.  Raises OSError, also where both are
+        one file already, with which rename(2) and mv do different things."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samefile(source, destination):
+                raise FileExistsError(errno.EEXIST, "the same file", destination)
         folders = {os.path.dirname(path): 0 for path in (source, destination)}
         for folder in folders:
             folders[folder] = os.stat(folder).st_mtime_ns

@@ -171,9 +171,18 @@ class Intake:
         analysis = families.analyse(Invocation(words, cwd, environment.get, files))
         if build.rules.takes_recipes and not invoke.unguarded:
             analysis = self._recipes.seen_in_recipe(analysis, invoke, cwd, out)
+        if analysis.rename is not None and self._is_one_file(cwd, *analysis.rename):
+            analysis = analysis.refused(Reason.MALFORMED, analysis.rename[1])
         if analysis.kind is Kind.FILE and build.rules.guard and not invoke.unguarded:
             analysis = analysis.without_targets()
         return analysis
+
+    def _is_one_file(self, cwd: str, source: str, destination: str) -> bool:
+        """Whether mv refuses to rename it: rename(2) would do nothing, or make a link to itself."""
+        source, destination = (self._paths.canonical(cwd, path) for path in (source, destination))
+        if source == destination:
+            return True
+        return os.path.islink(source) and os.path.realpath(source) == destination
 
     # ------------------------------------------------------------------ what is asked
 

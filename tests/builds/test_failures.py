@@ -342,6 +342,26 @@ def test_p3_an_interrupt_never_parts_an_object_from_its_dependency_file(space: S
     space.expect_clean()
 
 
+REFUSED = {
+    "itself": "a.o a.o",
+    "itself by another name": "-f a.o ./sub/../a.o",
+    "through a folder's link": "a.o here/a.o",
+    "a link that leads there": "link a.o",
+    "a slash behind it": "a.o/ b.o",
+    "another's link": "a.o link",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_mv_refuses_is_refused(space: Space, name: str) -> None:
+    """And what it does not, it does as ever."""
+    recipe = (
+        f"\tln -s a.o link\n\tln -s . here\n\tgcc -c a.c\n\tmv {REFUSED[name]}\n\techo x > end\n"
+    )
+    files = {"a.c": "int a;\n", "sub/x": "", "Makefile": f"all:\n{recipe}"}
+    space.expect_same(files, ["make"])
+
+
 def test_a_rename_that_fails_is_mvs_to_explain(space: Space) -> None:
     os.mkfifo(space.folder / "go")
     space.fake("gcc", "#!/bin/sh\nread line < go\nexit 0\n")
