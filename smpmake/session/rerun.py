@@ -7,12 +7,18 @@ make and its kin, which go on where they stopped, can also be repeated from a la
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import select
 import stat
+import sys
+import termios
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final
+
+from smpmake.commands.makes import NAME_JOBSERVER
 
 # Not compiled before they are needed: a driver waits for this module.
 _RESTARTABLE: Final = (
@@ -33,43 +39,111 @@ def can_run_again(command: list[str]) -> bool:
 
 
 class Input:
-    """The standard input that a driver gets, as it is now."""
+    """What a driver can read through descriptors that it gets from our caller, as it is now.
 
-    def __init__(self, fd: int = 0) -> None:
-        self._fd = fd
-        self._offset = -1
-        try:
-            self._mode = os.fstat(fd).st_mode
-            if stat.S_ISREG(self._mode):
-                self._offset = os.lseek(fd, 0, os.SEEK_CUR)
-            self._is_over = _is_at_its_end(fd)
-        except OSError:  # there is none
-            self._mode = stat.S_IFCHR
-            self._is_over = True
+    others  those beside standard input; by default all that we were given, but for a job server's.
+    """
+
+    def __init__(self, fd: int = 0, others: Iterable[int] | None = None) -> None:
+        given = _inherited() if others is None else others
+        self._standard = _Source(fd)
+        self._others = [source for source in map(_Source, given) if source.is_read]
 
     def comes_again(self) -> bool:
         """Whether a driver that is run once more reads the same: a pipe's data are gone."""
-        if not stat.S_ISFIFO(self._mode) and not stat.S_ISSOCK(self._mode):
-            return True
-        return self._is_over
+        return self._standard.comes_again() and self.is_unread(besides=True)
+
+    def is_unread(self, *, besides: bool = False) -> bool:
+        """Whether nothing is gone that only comes once.
+
+        besides  of descriptors beside standard input.
+        """
+        standard = besides or self._standard.is_unread()
+        return standard and all(source.is_unread() for source in self._others)
 
     def rewind(self) -> None:
-        """As it was; a file is read from the same place again."""
+        """As it was; files are read from the same places again."""
+        for source in (self._standard, *self._others):
+            source.rewind()
+
+
+class _Source:
+    """One descriptor."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._offset = -1
+        self._was: tuple[int, bool] | None = None
+        self.is_read = False
+        try:
+            mode = os.fstat(fd).st_mode
+            writes = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE
+            self.is_read = writes == os.O_RDONLY or (writes == os.O_RDWR and not _is_file(mode))
+            if _is_file(mode) and (self.is_read or fd == 0):
+                self._offset = os.lseek(fd, 0, os.SEEK_CUR)
+            elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+                self._was = _state(fd)
+        except OSError:  # there is none
+            return
+
+    def comes_again(self) -> bool:
+        """Whether it is no pipe, or one that is at its end."""
+        return self._was is None or self._was == (0, True)
+
+    def is_unread(self) -> bool:
+        """Whether what a pipe holds is what it held.
+
+        Where somebody can write to it only an empty one tells that, as long as it stays so.
+        """
+        if self._was is None:
+            return True
+        try:
+            return self._was == _state(self._fd) and (self._was[1] or not self._was[0])
+        except OSError:
+            return False
+
+    def rewind(self) -> None:
+        """Where it was."""
         if self._offset >= 0:
             with contextlib.suppress(OSError):
                 os.lseek(self._fd, self._offset, os.SEEK_SET)
 
 
-def _is_at_its_end(fd: int) -> bool:
+def _is_file(mode: int) -> bool:
+    return stat.S_ISREG(mode)
+
+
+def _state(fd: int) -> tuple[int, bool]:
+    """How many bytes can be read, and whether nobody is left who could write more."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    return any(event & select.POLLHUP and not event & select.POLLIN for _, event in poll.poll(0))
+    left = any(event & select.POLLHUP for _, event in poll.poll(0))
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder), left
+
+
+def _inherited() -> list[int]:
+    """The descriptors beside the standard ones that a driver inherits."""
+    tokens: set[str] = set()
+    for name in NAME_JOBSERVER:
+        for pair in re.findall(r"--jobserver-\w+=(\d+),(\d+)", os.environ.get(name, "")):
+            tokens.update(pair)
+    found = []
+    with contextlib.suppress(OSError):
+        found = os.listdir("/proc/self/fd")
+    return [int(fd) for fd in found if int(fd) > 2 and fd not in tokens and _goes_on(int(fd))]
+
+
+def _goes_on(fd: int) -> bool:
+    try:
+        return os.get_inheritable(fd)
+    except OSError:  # the one by which we looked
+        return False
 
 
 def can_be_repeated(command: list[str], given: Input, *, keep_going: bool) -> bool:
     """Whether a driver, run once more with the same input, would do what it has done."""
     if can_run_again(command):
-        return given.comes_again() or not reads_its_input(command)
+        return given.comes_again() or (given.is_unread() and not reads_its_input(command))
     return not keep_going and given.comes_again()
 
 

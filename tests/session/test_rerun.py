@@ -140,3 +140,47 @@ def test_so_it_is_when_it_has_read_the_pipe_to_its_end(
 )
 def test_who_can_be_run_again(command: list[str], again: bool) -> None:
     assert can_run_again(command) is again
+
+
+#: Reads what comes only once, and then goes on behind a false promise.
+READING = {
+    "a.c": "int a;\n",
+    "bad.c": "int x = oops;\n",
+    "data": "data\n",
+    "Makefile": "all:\n\tgcc -c a.c\n\tcat {0}> read\n\tgcc -c bad.c || :\n\techo > end\n",
+    "build.sh": "gcc -c a.c\ncat {0}> read\ngcc -c bad.c || :\necho > end\n",
+}
+
+
+@pytest.mark.parametrize("driver", ["make", "sh build.sh"])
+@pytest.mark.parametrize("descriptor", ["", "<&3 "], ids=["stdin", "descriptor 3"])
+@pytest.mark.parametrize("given", ["{1} {0}<data", "cat data | {1} {0}<&0"], ids=["file", "pipe"])
+def test_p2_what_was_read_is_not_lost(
+    space: Space, driver: str, descriptor: str, given: str
+) -> None:
+    """A file is read again; of a pipe nobody has the data, and the build ends where it failed."""
+    space.write({name: text.format(descriptor) for name, text in READING.items()})
+    number = "3" if descriptor else ""
+    ended = space.run("sh", "-c", given.format(number, f"{SMPMAKE} {driver}"))
+    tree = space.tree()
+    assert tree["read"] == tree["data"]
+    assert ended.status == (1 if "|" in given else 0), ended.err
+    assert ("end" in tree) == ("|" not in given)
+    space.expect_clean()
+
+
+@pytest.mark.parametrize("words", ["-sf -", "-f/dev/fd/0", "-f /proc/self/fd/0"])
+def test_p2_a_makefile_that_comes_only_once(space: Space, words: str) -> None:
+    space.write({**READING, "Makefile": "all:\n\tgcc -c a.c\n\tgcc -c bad.c\n"})
+    ended = space.run("sh", "-c", f"cat Makefile | {SMPMAKE} make {words}")
+    assert ended.status == 1
+    assert "'oops' undeclared" in ended.err
+    assert "No targets" not in ended.err
+    assert "a.o" in space.tree()
+
+
+def test_a_pipe_that_nobody_reads_keeps_no_make_from_deciding(space: Space) -> None:
+    space.write(TOLERANT)
+    ended = space.run("sh", "-c", f"cat main.c | {{ sleep 0; {SMPMAKE} make; }}")
+    assert ended.status == 0, ended.err
+    assert "make ran a second time" in ended.err
