@@ -88,10 +88,11 @@ class UndoJournal:
     def begin(self, tree: str, budget: int) -> None:
         """From now on everything is undone.  Raises OSError where there is no room for that.
 
-        budget  bytes of older contents that may be kept; what would need more waits until
-                everything promised before is final.
+        budget  bytes of older contents that may be kept, no more than a quarter of what is free;
+                what would need more waits until everything promised before is final.
         """
         os.posix_fallocate(self._log, 0, UNDO_SEGMENT)
+        self._words[_BUDGET] = budget
         # Outside of the session's folder: nothing may fail behind it.
         for store in backup_dirs(tree, self._kept):
             self._add_store(store)
@@ -99,11 +100,15 @@ class UndoJournal:
         for each in excepted(self._folder, _EXCEPT.size):
             _EXCEPT.pack_into(self._map, at, each)
             at += _EXCEPT.size
-        self._words[_ROOM], self._words[_BUDGET] = UNDO_SEGMENT, budget
+        self._words[_ROOM] = UNDO_SEGMENT
         self._words[_BASE] = now_ns()
         self.undoes = True
 
     def _add_store(self, store: Path) -> None:
+        # A build may remove what is large to have room for what comes.
+        free = os.statvfs(store)
+        most = free.f_bavail * free.f_frsize // 4
+        self._words[_BUDGET] = min(self._words[_BUDGET], most)
         device = _device(os.stat(store).st_dev)
         at = _AT["store"] + len(self._stores) * _STORE.size
         _STORE.pack_into(self._map, at, device, os.fsencode(store))

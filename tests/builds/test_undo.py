@@ -517,6 +517,19 @@ def test_what_is_beyond_the_budget_is_final(held: Held) -> None:
     check(held, {**make("cp new big", BAD, "echo ok > stamp", AFTER), **BIG}, ["make"])
 
 
+def test_what_is_removed_makes_room(space: Space) -> None:
+    """A build may need it: little is kept where little is free."""
+    needs.require_mounts()
+    room = "mount -t tmpfs -o size=24m none {0} && cp a.c Makefile {0} && cd {0} && "
+    room += "head -c 15000000 /dev/zero > big && exec {1} make"
+    (space.root / "room").mkdir()
+    makefile = "all:\n\tgcc -c a.c\n\trm big\n\thead -c 18000000 /dev/zero > new\n"
+    space.write({"a.c": "int a;\n", "Makefile": makefile})
+    script = room.format(space.root / "room", SMPMAKE)
+    ended = space.run("unshare", "-m", "sh", "-c", script)
+    assert ended.status == 0, ended.err
+
+
 def test_a_script_beyond_the_budget_ends_where_it_failed(held: Held) -> None:
     small_budget(held)
     space = held.space
