@@ -251,6 +251,8 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 /* What content has besides its hash. */
 #define MEMO_HAS_CLOCK 1u     /* a text that asks the compiler for the date */
 #define MEMO_HAS_ONCE 2u      /* a text by which times of files matter */
+#define MEMO_HAS_OPERATOR 16u /* the same, if a macro is given that word: */
+#define MEMO_SAYS_ONCE 32u    /* a text that says "once" */
 #define MEMO_HAS_ENVIRON 4u   /* a program or library that names the list of all variables */
 #define MEMO_HAS_LIBIBERTY 8u /* a program or library of gcc or binutils */
 

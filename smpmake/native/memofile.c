@@ -225,18 +225,20 @@ static enum memo_why is_still(struct trace *trace, struct look *look, int failed
 	memcpy(hash, again, SHA256_SIZE);
 	if (look->opened && has & MEMO_HAS_CLOCK)
 		return MEMO_CLOCK;
-	trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
+	trace->has |= has;
 	trace->has_unseen |= trace_reads_unseen(look, has);
 	return 0;
 }
 
-/* Whether a word defines a macro that may say what times matter for (words_in in memostore.c). */
-static int has_pragma(char *const *words)
+/* Whether a compiler may have included a file once: then it compares those of the same time and
+ * size.  A word may define a macro that says so (memotext.c). */
+static int is_once(const struct trace *trace)
 {
-	for (; *words != NULL; words++)
+	const uint32_t both = MEMO_HAS_OPERATOR | MEMO_SAYS_ONCE;
+	for (char *const *words = trace->question->argv; *words != NULL; words++)
 		if (strstr(*words, "_Pra") != NULL || strstr(*words, "##") != NULL)
 			return 1;
-	return 0;
+	return trace->has & MEMO_HAS_ONCE || (trace->has & both) == both;
 }
 
 /* An archive that is made anew has no members yet with which an update would compare files. */
@@ -249,7 +251,6 @@ static int is_update(const struct trace *trace)
 	return trace->question->is_update;
 }
 
-/* A compiler that has seen "#pragma once" compares every file of the same time and size. */
 static void note_times(struct making *making, size_t first)
 {
 	for (size_t at = first; at < making->size;) {
@@ -617,7 +618,7 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	size_t first = making.size;
 	put_variables(&making, trace, &facts);
 	enum memo_why why = put_facts(&making, trace, &facts);
-	if (trace->has_once || has_pragma(q->argv) || is_update(trace))
+	if (is_once(trace) || is_update(trace))
 		note_times(&making, first);
 	if (why == 0)
 		why = put_outputs(&making, trace, &facts, &outputs, 0);

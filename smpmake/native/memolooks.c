@@ -318,7 +318,7 @@ static void hash_before(struct trace *trace, const char *path)
 			trace_spoil(trace, MEMO_CHANGED);
 		if (look->opened && has & MEMO_HAS_CLOCK)
 			trace_spoil(trace, MEMO_CLOCK);
-		trace->has_once |= (has & MEMO_HAS_ONCE) != 0;
+		trace->has |= has;
 		trace->has_unseen |= trace_reads_unseen(look, has);
 	}
 }

@@ -1,5 +1,6 @@
 /* The files of the store (memo.h), and the hashes of others. */
 #include "memo.h"
+#include "memotext.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -205,104 +206,6 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
 
 /* ------------------------------------------------------------------ contents */
 
-static int is_at(const char *text, size_t size, const char *word)
-{
-	size_t length = strlen(word);
-	return size >= length && memcmp(text, word, length) == 0;
-}
-
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\f' || c == '\v' || c == '\\' || c == '\n' ||
-	       c == '\r' || c == '(' || c == 'L' || c == '"';
-}
-
-static const char *before_blanks(const char *begin, const char *at)
-{
-	while (at > begin && is_blank(at[-1]))
-		at--;
-	return at;
-}
-
-static int is_on_line(const char *begin, const char *at, const char *word)
-{
-	size_t length = strlen(word), before = (size_t)(at - begin);
-	before = before < BEFORE ? before : BEFORE;
-	const char *line = memrchr(at - before, '\n', before);
-	line = line != NULL ? line + 1 : at - before;
-	for (; line + length <= at; line++)
-		if (memcmp(line, word, length) == 0)
-			return 1;
-	return 0;
-}
-
-static int is_behind(const char *begin, const char *at, const char *word)
-{
-	size_t length = strlen(word);
-	at = before_blanks(begin, at);
-	return (size_t)(at - begin) >= length && memcmp(at - length, word, length) == 0;
-}
-
-/* "#pragma once", "#pragma GCC dependency" and "#import", with whatever blanks they have; a comment
- * may have anything before it.  What a macro may say by _Pragma nobody can tell here. */
-static int is_about_times(const char *begin, const char *text, size_t left)
-{
-	int once = is_at(text, left, "once"), dependency = is_at(text, left, "dependency");
-	if (!once && !dependency && !is_at(text, left, "import"))
-		return 0;
-	if (is_behind(begin, text, "*/"))
-		return 1;
-	if (once || dependency)
-		return is_on_line(begin, text, "ragma") ||
-		       is_behind(begin, text, once ? "ragma" : "GCC");
-	return is_behind(begin, text, "#") || is_behind(begin, text, "%:") ||
-	       is_behind(begin, text, "?\?=");
-}
-
-static int is_in_word(char c)
-{
-	return c == '_' || c == '#' || (c >= '0' && c <= '9') ||
-	       ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
-
-/* Whether a line goes on at once in the next one (behind `text`, a backslash or its trigraph), and
- * a word with it, which is none of those below for who reads line by line. */
-static int splits_word(const char *begin, const char *text, const char *end)
-{
-	const char *next = text + (*text == '?' ? 3 : 1);
-	while (next < end && (*next == ' ' || *next == '\t' || *next == '\r'))
-		next++;
-	return next + 1 < end && *next == '\n' && text > begin && is_in_word(text[-1]) &&
-	       is_in_word(next[1]);
-}
-
-/* Of a text alone, these are no reason; together they are: on##ce. */
-#define SAYS_ONCE (1u << 16)
-#define PASTES (1u << 17)
-
-static uint32_t words_in(const char *text, size_t size)
-{
-	const char *begin = text;
-	uint32_t has = 0;
-	for (const char *end = text + size; text < end; text++) {
-		size_t left = (size_t)(end - text);
-		if (*text == '_' && left > 2 && text[1] == '_' &&
-		    (is_at(text, left, "__DATE__") || is_at(text, left, "__TIME__") ||
-		     is_at(text, left, "__TIMESTAMP__")))
-			has |= MEMO_HAS_CLOCK;
-		if (((*text == 'o' || *text == 'd' || *text == 'i') &&
-		     is_about_times(begin, text, left)) ||
-		    (*text == '_' && is_at(text, left, "_Pra")) ||
-		    ((*text == '\\' || is_at(text, left, "?\?/")) && splits_word(begin, text, end)))
-			has |= MEMO_HAS_ONCE;
-		if (*text == 'o' && is_at(text, left, "once"))
-			has |= SAYS_ONCE;
-		if (*text == '#' && is_at(text, left, "##"))
-			has |= PASTES;
-	}
-	return has;
-}
-
 /* How a program or library may read variables of which no guard hears: by `environ`, or by the name
  * of secure_getenv(3) from before glibc 2.17.
  *
@@ -335,7 +238,7 @@ static void look_for_names(struct names *names, const char *text, size_t size)
 static int is_runnable(const char *text, size_t size)
 {
 	uint16_t type = 0;
-	if (!is_at(text, size, "\177ELF") || size < 18)
+	if (size < 18 || memcmp(text, "\177ELF", 4) != 0)
 		return 0;
 	memcpy(&type, text + 16, sizeof type);
 	return type == 2 || type == 3; /* ET_EXEC, ET_DYN */
@@ -453,6 +356,7 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 	ssize_t got;
 	int is_text = 1, is_program = 0;
 	struct names names = {0, 0, 0};
+	struct reading reading = {.within = 0};
 	*has = 0;
 	sha256_begin(&sum);
 	while ((got = read(fd, room + before, CHUNK)) > 0) {
@@ -464,7 +368,7 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 			is_text = memcmp(room, "\177ELF", got < 4 ? (size_t)got : 4) != 0 &&
 			          memcmp(room, "!<arch>", got < 7 ? (size_t)got : 7) != 0;
 		if (is_text)
-			*has |= words_in(room, all);
+			*has |= memo_text_says(&reading, room, before, all);
 		if (is_program)
 			look_for_names(&names, room, all);
 		size_t keep = all < BEFORE ? all : BEFORE;
@@ -473,9 +377,6 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 		before = keep;
 	}
 	sha256_end(&sum, hash);
-	if (*has & SAYS_ONCE && *has & PASTES)
-		*has |= MEMO_HAS_ONCE;
-	*has &= ~(SAYS_ONCE | PASTES);
 	if (names.has_libiberty)
 		*has |= MEMO_HAS_LIBIBERTY;
 	else if (names.is_unseen && !names.is_known)

@@ -56,7 +56,7 @@ struct trace {
 	int64_t began_ns, ended_ns;
 	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
 	enum memo_why why;   /* it is useless; 0: it is not */
-	int has_once;        /* it reads a file by which the times of all matter */
+	uint32_t has;        /* what the texts that it reads have, all of them (memo.h) */
 	int has_unseen;      /* it may have read any variable unseen */
 	struct look *looks;
 	size_t look_count, look_room;

@@ -92,6 +92,29 @@ def test_a_second_build_gets_all_of_its_results_back(warm: Space) -> None:
     assert warm.run("./one").status == warm.run("./two").status == 0
 
 
+USUAL = """\
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+/* once, and only once */
+#define PUSH _Pragma("GCC diagnostic push")
+#define JOIN(x, y) x##y
+PUSH
+int JOIN(a, b)(void) { return puts("called once"); } // once
+"""
+
+
+@pytest.mark.parametrize("name", ["a.c", "a.cc"])
+def test_a_tree_that_was_checked_out_again(space: Space, name: str) -> None:
+    """Contents count, and no times: not for what usual sources and the system's headers say."""
+    more = "#include <mutex>\n#include <string>\n" if name == "a.cc" else ""
+    space.write({name: more + USUAL, "Makefile": f"all:\n\tgcc -c {name}\n"})
+    build(space, hits=0)
+    os.utime(space.folder / name, (1, 1))
+    (space.folder / "a.o").unlink()
+    build(space, hits=1)
+
+
 def test_an_archive_of_many_objects(space: Space) -> None:
     objects = " ".join(f"{number}.o" for number in range(200))
     space.write({"a.c": "int a;\n", "Makefile": f"l.a:\n\tar rcs $@ {objects}\n"})

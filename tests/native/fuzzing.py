@@ -23,7 +23,7 @@ _TRACE: Final = ("memotrace.c", "memolooks.c", "memofilter.c", "memoviews.c")
 #: Beside what a target includes itself.
 TARGETS: Final[dict[str, tuple[str, ...]]] = {
     "contents": ("memo.c", "memofacts.c", "memonear.c", "sha256.c", "inherited.c"),
-    "entries": ("memo.c", "memostore.c", "memonear.c", "sha256.c", "inherited.c"),
+    "entries": ("memo.c", "memostore.c", "memotext.c", "memonear.c", "sha256.c", "inherited.c"),
     "job": (),
     "journal": ("system.c",),
     "notes": _TRACE,
