@@ -20,7 +20,8 @@ MEMO = ("memo.c", "memofacts.c", "memostore.c", "memotext.c", "memonear.c", "sha
 #: Each program's sources, beside what all share.
 PROGRAMS = {
     "shim": (
-        *("shim.c", "unasked.c", "context.c", "invocation.c", "memogive.c", "memokeep.c"),
+        *("shim.c", "remember.c", "unasked.c", "context.c", "invocation.c"),
+        *("memogive.c", "memokeep.c"),
         *MEMO,
     ),
     "memo": (

@@ -42,7 +42,7 @@ from smpmake.guard.traces import Traces
 from smpmake.guard.versioned_paths import VersionedPaths
 from smpmake.guard.versions import Versions
 from smpmake.protocol import layout, wire
-from smpmake.protocol.wire import Invoke, Question
+from smpmake.protocol.wire import Given, Invoke, Question
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Scheduler
 
@@ -191,6 +191,11 @@ class Engine:
         os.close(out)
         os.close(err)
         reply.become(Job(-1, "", Mode.FOREGROUND, Operands(), light=True))
+
+    def note_given(self, build: Build | None, given: Given) -> None:
+        """A shim has given a remembered result back (native/remember.c)."""
+        if build is not None:
+            self._intake.note_given(build, given)
 
     def ask(self, question: Question, settle: Callable[[bytes], None]) -> Callable[[], None] | None:
         """A guard asks.  Returns what to call if it goes away before the answer, which may have

@@ -27,7 +27,7 @@ from smpmake.engine.programs import Programs
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.replies import Reply
 from smpmake.guard.pending import Pending
-from smpmake.protocol.wire import CLOSED, Invoke
+from smpmake.protocol.wire import CLOSED, Given, Invoke
 from smpmake.schedule.hazards import Hazards
 
 
@@ -156,6 +156,18 @@ class Intake:
             self._issuing.defer_command(command, cwd, analysis, decision, out, err)
         else:
             self._issuing.run_in_place(command, cwd, analysis, decision)
+
+    def note_given(self, build: Build, given: Given) -> None:
+        """A command had its result before anybody heard of it: there is nothing to decide."""
+        if build.undoing.journal is not None:
+            build.undoing.journal.grow()
+        invoke = given.invoke
+        words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+        cwd = os.fsdecode(invoke.cwd)
+        environment = build.tools.environment_of(invoke)
+        files = self._foresight.files_foreseen(cwd)
+        analysis = families.analyse(Invocation(words, cwd, environment.get, files))
+        self._issuing.note_given(build, given, cwd, analysis)
 
     def _analyse(
         self,

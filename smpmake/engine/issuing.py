@@ -27,8 +27,8 @@ from smpmake.engine.replies import Reply
 from smpmake.engine.worker_requests import terminal_of
 from smpmake.guard.pending import Pending
 from smpmake.protocol import frames
-from smpmake.protocol.wire import Invoke
-from smpmake.records import CommandRecord
+from smpmake.protocol.wire import Given, Invoke
+from smpmake.records import GIVEN_BACK, CommandRecord
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job, Mode, Operands
 
@@ -276,6 +276,26 @@ class Issuing:
         if command.reply is not None:
             command.reply.wait(lambda: self._executor.withdraw_job(job))
 
+    def note_given(self, build: Build, given: Given, cwd: str, analysis: Analysis) -> None:
+        """What has been done is written down: a command that took no slot and kept nobody."""
+        invoke = given.invoke
+        kind, tool = analysis.kind.value, analysis.tool or invoke.tool
+        record = CommandRecord(
+            *(self._count, tool, kind, "deferred", "", GIVEN_BACK, cwd, invoke.argv)
+        )
+        self._count += 1
+        operands, outputs, _ = self._resolver.resolve_operands(cwd, analysis, everything=False)
+        record.outputs = tuple(o.name for o in outputs if not o.write.removed and _is_made(o))
+        record.inputs = self._resolver.inputs_of(cwd, analysis, operands)
+        record.reads = tuple(os.path.join(cwd, name) for name in given.reads)
+        record.issued = record.ready = record.started = given.start_ns
+        record.ended = given.end_ns
+        record.user_us, record.system_us = given.user_us, given.system_us
+        record.program = os.fsdecode(invoke.real)
+        record.state, record.status, record.slot = "done", 0, 0
+        build.commands.add_record(record)
+        build.commands.job_ended()
+
     def note_stamps(self, invoke: Invoke, cwd: str, analysis: Analysis) -> None:
         """A light command of a caller whose jobs are pending: does it say that they are done?"""
         pending = self._executor.issued_by(invoke.parent)
@@ -321,6 +341,10 @@ class Issuing:
         command.reply = reply
         command.group = group
         self.run_in_place(command, cwd, last.analysis, decision)
+
+
+def _is_made(output: OutputFile) -> bool:
+    return not output.write.perhaps or os.path.lexists(output.name)
 
 
 def close_all(*fds: int) -> None:

@@ -68,7 +68,8 @@ static int send_quietly(int connection, const char *at, size_t size)
 	return 0;
 }
 
-static int send_with_descriptors(int connection, struct iovec *parts, int count, const int fds[2])
+/* `fds`: two, or NULL. */
+static int send_with_descriptors(int connection, struct iovec *parts, int count, const int *fds)
 {
 	union {
 		struct cmsghdr align;
@@ -79,11 +80,16 @@ static int send_with_descriptors(int connection, struct iovec *parts, int count,
 	                         .msg_iovlen = (size_t)count,
 	                         .msg_control = control.space,
 	                         .msg_controllen = sizeof control.space};
-	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-	rights->cmsg_level = SOL_SOCKET;
-	rights->cmsg_type = SCM_RIGHTS;
-	rights->cmsg_len = CMSG_LEN(2 * sizeof(int));
-	memcpy(CMSG_DATA(rights), fds, 2 * sizeof(int));
+	if (fds != NULL) {
+		struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+		rights->cmsg_level = SOL_SOCKET;
+		rights->cmsg_type = SCM_RIGHTS;
+		rights->cmsg_len = CMSG_LEN(2 * sizeof(int));
+		memcpy(CMSG_DATA(rights), fds, 2 * sizeof(int));
+	} else {
+		message.msg_control = NULL;
+		message.msg_controllen = 0;
+	}
 	ssize_t sent;
 	do
 		sent = sendmsg(connection, &message, MSG_NOSIGNAL);
@@ -112,16 +118,57 @@ static char *joined(char **list, size_t size)
 	return blob;
 }
 
+/* What is known of a command line, behind what only one of the two frames has: `before`. */
+static int send_words(int connection, uint16_t type, const struct iovec before[2],
+                      struct wire_invoke *fixed, const char *tool, const char *real, char **argv,
+                      const struct context *s, const struct wire_limit *limits, const int *fds)
+{
+	char cwd[PATH_MAX];
+	size_t argv_bytes = 0, size = 0;
+	if (getcwd(cwd, sizeof cwd) == NULL)
+		return -1;
+	for (char **word = argv; *word != NULL; word++)
+		argv_bytes += strlen(*word) + 1;
+	const char *build = s->build != NULL ? s->build : "";
+	fixed->parent = (uint32_t)getppid();
+	fixed->tool_len = (uint32_t)strlen(tool);
+	fixed->real_len = (uint32_t)strlen(real);
+	fixed->cwd_len = (uint32_t)strlen(cwd);
+	fixed->build_len = (uint32_t)strlen(build);
+	fixed->argv_len = (uint32_t)argv_bytes;
+	fixed->env_len = (uint32_t)s->env_bytes;
+	fixed->unguarded = s->unguarded;
+	fixed->line = (uint32_t)s->is_line;
+	struct wire_header header = {WIRE_MAGIC, WIRE_VERSION, type, 0};
+	struct iovec parts[] = {
+	    {&header, sizeof header},
+	    before[0],
+	    before[1],
+	    {fixed, sizeof *fixed},
+	    {(void *)(uintptr_t)tool, fixed->tool_len},
+	    {(void *)(uintptr_t)real, fixed->real_len},
+	    {cwd, fixed->cwd_len},
+	    {(void *)(uintptr_t)build, fixed->build_len},
+	    {joined(argv, argv_bytes), argv_bytes},
+	    {joined(s->env, s->env_bytes), s->env_bytes},
+	    {(void *)(uintptr_t)limits, fixed->limits_len},
+	};
+	const size_t count = sizeof parts / sizeof *parts;
+	for (size_t i = 1; i < count; i++)
+		size += parts[i].iov_len;
+	if (size > WIRE_MAX_PAYLOAD)
+		return -1;
+	header.length = (uint32_t)size;
+	return send_with_descriptors(connection, parts, (int)count, fds);
+}
+
 int send_invocation(int connection, const char *tool, const char *real, char **argv,
                     const struct context *s)
 {
-	char cwd[PATH_MAX];
+	static const struct iovec nothing[2];
 	struct stat out, err;
 	struct wire_limit limits[RLIM_NLIMITS];
 	struct inherited inherited;
-	size_t argv_bytes = 0;
-	if (getcwd(cwd, sizeof cwd) == NULL)
-		return -1;
 	const int fds[2] = {standing_in(1, &out), standing_in(2, &err)};
 	if (fds[0] < 0 || fds[1] < 0)
 		return -1;
@@ -130,14 +177,10 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 		getrlimit(i, &limit);
 		limits[i] = (struct wire_limit){limit.rlim_cur, limit.rlim_max};
 	}
-	for (char **word = argv; *word != NULL; word++)
-		argv_bytes += strlen(*word) + 1;
 	mode_t mask = umask(0);
 	umask(mask);
 	look_at_inherited(connection, &inherited);
-	const char *build = s->build != NULL ? s->build : "";
 	struct wire_invoke fixed = {
-	    .parent = (uint32_t)getppid(),
 	    .mask = mask,
 	    .out_dev = out.st_dev,
 	    .out_ino = out.st_ino,
@@ -147,33 +190,21 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 	    .ignored = inherited.ignored,
 	    .blocked = inherited.blocked,
 	    .nice = inherited.nice,
-	    .tool_len = (uint32_t)strlen(tool),
-	    .real_len = (uint32_t)strlen(real),
-	    .cwd_len = (uint32_t)strlen(cwd),
-	    .build_len = (uint32_t)strlen(build),
-	    .argv_len = (uint32_t)argv_bytes,
-	    .env_len = (uint32_t)s->env_bytes,
 	    .limits_len = sizeof limits,
-	    .unguarded = s->unguarded,
-	    .line = (uint32_t)s->is_line,
 	};
-	size_t size = sizeof fixed + fixed.tool_len + fixed.real_len + fixed.cwd_len +
-	              fixed.build_len + argv_bytes + s->env_bytes + sizeof limits;
-	if (size > WIRE_MAX_PAYLOAD)
-		return -1;
-	struct wire_header header = {WIRE_MAGIC, WIRE_VERSION, WIRE_INVOKE, (uint32_t)size};
-	struct iovec parts[] = {
-	    {&header, sizeof header},
-	    {&fixed, sizeof fixed},
-	    {(void *)(uintptr_t)tool, fixed.tool_len},
-	    {(void *)(uintptr_t)real, fixed.real_len},
-	    {cwd, fixed.cwd_len},
-	    {(void *)(uintptr_t)build, fixed.build_len},
-	    {joined(argv, argv_bytes), argv_bytes},
-	    {joined(s->env, s->env_bytes), s->env_bytes},
-	    {limits, sizeof limits},
+	return send_words(connection, WIRE_INVOKE, nothing, &fixed, tool, real, argv, s, limits,
+	                  fds);
+}
+
+void send_given(int connection, const char *tool, const char *real, char **argv,
+                const struct context *s, const struct wire_given *given, const char *reads)
+{
+	const struct iovec before[2] = {
+	    {(void *)(uintptr_t)given, sizeof *given},
+	    {(void *)(uintptr_t)reads, given->reads_len},
 	};
-	return send_with_descriptors(connection, parts, sizeof parts / sizeof *parts, fds);
+	struct wire_invoke fixed = {.mask = 0};
+	(void)send_words(connection, WIRE_GIVEN, before, &fixed, tool, real, argv, s, NULL, NULL);
 }
 
 int hear(int connection, char ***argv, struct context *s)

@@ -470,16 +470,30 @@ static int is_null(const struct stat *info)
 }
 
 /* Whether 1 and 2 write to one place, each behind the other: -1 where that cannot be told. */
-static int is_one_stream(const struct stat *out, const struct stat *err)
+static int is_one_stream(const struct memo_question *q, const struct stat *out,
+                         const struct stat *err)
 {
 	if (out->st_dev != err->st_dev || out->st_ino != err->st_ino)
 		return 0;
-	if (!S_ISREG(out->st_mode))
+	if (!S_ISREG(out->st_mode) || q->is_as_job)
 		return 1;
 	long self = kernel(SYS_getpid);
 	if (kernel(SYS_kcmp, self, self, 0, 1, 2) == 0)
 		return 1;
 	return kernel(SYS_fcntl, 1, F_GETFL) & kernel(SYS_fcntl, 2, F_GETFL) & O_APPEND ? 1 : -1;
+}
+
+/* What a worker gives a job: nothing to read, a terminal where that is one, and files for all else
+ * that it prints. */
+static void stand_in(struct stat info[3])
+{
+	struct winsize size;
+	info[0].st_mode = S_IFCHR;
+	info[0].st_rdev = NULL_DEVICE;
+	for (int fd = 1; fd < 3; fd++)
+		if (!S_ISCHR(info[fd].st_mode) || is_null(&info[fd]) ||
+		    kernel(SYS_ioctl, fd, TIOCGWINSZ, &size) != 0)
+			info[fd].st_mode = S_IFREG;
 }
 
 /* On a terminal messages have colours, and are cut: its size counts, and TERM does.  gcc asks
@@ -493,6 +507,8 @@ static enum memo_why add_streams(struct memo_question *q, const struct stat info
 			int is_terminal = kernel(SYS_ioctl, fd, TIOCGWINSZ, &size) == 0;
 			if (fd > 0 && !is_terminal)
 				return MEMO_TERMINAL;
+			if (q->is_as_job) /* of that only rows and columns are told */
+				size.ws_xpixel = size.ws_ypixel = 0;
 			if (fd > 0) {
 				q->terminals |= 1 << fd;
 				q->size = size;
@@ -503,7 +519,7 @@ static enum memo_why add_streams(struct memo_question *q, const struct stat info
 			return MEMO_STREAMS;
 		add_number(sum, is_null(&info[fd]) ? 0 : info[fd].st_mode & S_IFMT);
 	}
-	int one = is_one_stream(&info[1], &info[2]);
+	int one = is_one_stream(q, &info[1], &info[2]);
 	if (one < 0)
 		return MEMO_STREAMS;
 	if (q->terminals == (1 << 1 | 1 << 2) && !one)
@@ -560,6 +576,8 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	for (int fd = 0; fd < 3; fd++)
 		if (kernel(SYS_fstat, fd, &streams[fd]) != 0)
 			return MEMO_STREAMS;
+	if (q->is_as_job)
+		stand_in(streams);
 	enum memo_why why = add_program(q, &sum, &family);
 	q->is_changer = family != READER;
 	/* One that writes no times says that it ignores `u`, and compares all the same. */

@@ -159,6 +159,7 @@ struct memo_question {
 	int terminals; /* a bit for each of stdout and stderr that is one (1 << fd), of this size */
 	struct winsize size;
 	int is_guarded; /* its files are written as the command would write them */
+	int is_as_job;  /* it is asked of a background job, whose standard streams are a worker's */
 	int is_changer; /* it may read what it makes, so that a second run is not the first */
 	int is_update;  /* an ar that compares times of members and files (`u`) */
 	size_t named_count;
@@ -234,6 +235,9 @@ int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry
  * memorun.c's are "s", it is remembered now; "n REASON", it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
 void memo_tell(const struct memo *memo, const char *line, size_t size);
+/* Whether the last command had a result, or nobody has looked for one: the next one may have one,
+ * too.  A build of which nothing is remembered is not to pay for looking twice. */
+int memo_goes_well(const struct memo *memo);
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number);
 
 static inline void memo_tell_why(const struct memo *memo, enum memo_why why)

@@ -523,17 +523,43 @@ int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry
 
 /* ------------------------------------------------------------------ the session */
 
-void memo_tell(const struct memo *memo, const char *line, size_t size)
+/* Where they are told; -1 where there is no such file. */
+static int open_told(const struct memo *memo, int how)
 {
 	char path[PATH_MAX];
 	if (*memo->session == '\0' || strlen(memo->session) + sizeof "/memo" > sizeof path)
-		return;
+		return -1;
 	strcpy(stpcpy(path, memo->session), "/memo");
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	return (int)kernel(SYS_openat, AT_FDCWD, path, how | O_CLOEXEC, 0);
+}
+
+void memo_tell(const struct memo *memo, const char *line, size_t size)
+{
+	int fd = open_told(memo, O_WRONLY | O_APPEND);
 	if (fd >= 0) {
 		(void)!write(fd, line, size);
 		close(fd);
 	}
+}
+
+int memo_goes_well(const struct memo *memo)
+{
+	char last[32];
+	struct stat info;
+	int fd = open_told(memo, O_RDONLY);
+	if (fd < 0)
+		return 0;
+	int64_t at = kernel(SYS_fstat, fd, &info) == 0 ? info.st_size : 0;
+	at = at > (int64_t)sizeof last ? at - (int64_t)sizeof last : 0;
+	long size = kernel(SYS_pread64, fd, last, sizeof last, at);
+	close(fd);
+	if (size <= 0)
+		return size == 0;
+	/* The last line's first letter. */
+	long first = size - 1;
+	while (first > 0 && last[first - 1] != '\n')
+		first--;
+	return last[first] == 'h' || last[first] == 'r';
 }
 
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number)

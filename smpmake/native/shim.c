@@ -13,18 +13,11 @@
 
 #include "context.h"
 #include "invocation.h"
-#include "memo.h"
-#include "memokeep.h"
+#include "remember.h"
 #include "unasked.h"
 #include "util.h"
 
 #define STATUS_FAULT 125
-
-static int execute(const char *real, char **argv, char **env)
-{
-	execve(real, argv, env);
-	return tell_cannot_run(argv[0], real);
-}
 
 /* Commands whose only work is on the disk: with nothing pending nobody needs to hear of them. */
 static const char *const disk_tools[] = {DISK_TOOLS, NULL};
@@ -77,61 +70,6 @@ static enum unasked goes_ahead(const char *tool, int prints, int argc, char *con
 	return does;
 }
 
-/* A check's result, where it is remembered; else it runs, and is remembered if it may be. */
-static int remember(const char *real, char **argv, struct context *s)
-{
-	static struct memo_question question;
-	char session[PATH_MAX];
-	const char *slash = strrchr(s->socket, '/');
-	size_t size = slash != NULL ? (size_t)(slash - s->socket) : 0;
-	if (s->memo == NULL || s->memo_program == NULL || size >= sizeof session)
-		return execute(real, argv, s->env);
-	memcpy(session, s->socket, size);
-	session[size] = '\0';
-	enum memo_why why = MEMO_STORE;
-	if (memo_open(&question.memo, s->memo, session) == 0)
-		why = memo_ask(&question, real, argv, s->env);
-	if (why != 0) {
-		memo_tell_why(&question.memo, why);
-		return execute(real, argv, s->env);
-	}
-	memo_keep_by(s->board);
-	const struct memo_entry *entry = NULL;
-	if (question.memo.mode == MEMO_CHECK)
-		why = MEMO_ONLY_CHECKED;
-	else
-		entry = memo_find(&question, 0, &why);
-	if (entry != NULL) {
-		int status = memo_give(&question, entry, memo_keep_in_journal);
-		if (status >= 0) {
-			memo_tell_hit(&question.memo, entry->cpu_us);
-			return status;
-		}
-		why = MEMO_UNDO;
-	}
-	memo_tell_why(&question.memo, why);
-	if (memo_waits(&question, why))
-		return execute(real, argv, s->env);
-	execve(s->memo_program, memo_words(s->memo, session, "", real, argv), s->env);
-	return execute(real, argv, s->env);
-}
-
-/* A command where others may be pending: the same under the guard. */
-static int run_in_place(const char *real, char **argv, const struct context *s)
-{
-	size_t count = 0;
-	if (s->memo == NULL || s->recall_program == NULL || !memo_is_of_family(real))
-		return execute(real, argv, s->env);
-	while (argv[count] != NULL)
-		count++;
-	char **words = must_alloc((count + 2) * sizeof *words);
-	words[0] = argv[0];
-	words[1] = (char *)(uintptr_t)real;
-	memcpy(words + 2, argv + 1, count * sizeof *words);
-	execve(s->recall_program, words, s->env);
-	return execute(real, argv, s->env);
-}
-
 int main(int argc, char **argv)
 {
 	struct context s = {0};
@@ -180,10 +118,14 @@ int main(int argc, char **argv)
 	enum unasked does = goes_ahead(tool, prints, argc, argv, &s);
 	if (does != ASKED)
 		return does == PRINTED ? execute(real, argv, s.env) : remember(real, argv, &s);
+	if (s.is_line && has_result(argv, &s))
+		return execute(real, argv, driver_environment(&s, real));
+	int status = give_back(tool, real, argv, &s);
+	if (status >= 0)
+		return status;
 	int connection = open_connection(s.socket);
 	if (connection < 0)
 		return execute(real, argv, s.env);
-	int status = -1;
 	if (send_invocation(connection, tool, real, argv, &s) == 0)
 		status = hear(connection, &argv, &s);
 	/* What we do not understand of a line is a matter of the commands in it. */

@@ -65,6 +65,17 @@ static int is_one_of(const char *tool, const char *const *names)
 	return 0;
 }
 
+int compiler_begins(const char *line)
+{
+	char word[NAME_MAX + 1];
+	size_t size = strcspn(line, " \t");
+	if (size >= sizeof word)
+		return 0;
+	memcpy(word, line, size);
+	word[size] = '\0';
+	return is_one_of(base_name(word), compilers);
+}
+
 /* config.guess asks a compiler about itself by a file in a folder of mktemp's:
  * /tmp/cgXXXXXX/dummy.c */
 static int is_guess(const char *word, const char *name)

@@ -24,6 +24,9 @@ int is_idle(const char *board, int wholly);
  * with the process: it is kept across exec, and what the tool starts does not have it. */
 int take_place(const char *board);
 
+/* Whether the first word of a shell's line is a compiler's name. */
+int compiler_begins(const char *line);
+
 int is_among(const char *word, const char *const *names);
 const char *base_name(const char *path);
 

@@ -32,7 +32,8 @@ enum wire_type {
 	WIRE_REPLY = 9,     /* server -> client: a JSON object */
 	WIRE_QUESTION = 10, /* guard -> server: may I? */
 	WIRE_GUARD_ANSWER = 11, /* server -> guard: now you may */
-	WIRE_WORKER = 12        /* worker -> server, once: what it has inherited */
+	WIRE_WORKER = 12,       /* worker -> server, once: what it has inherited */
+	WIRE_GIVEN = 13         /* shim -> server: a command that had a remembered result */
 };
 
 struct wire_header {
@@ -57,6 +58,15 @@ struct wire_invoke {
 
 struct wire_limit {
 	uint64_t soft, hard;
+};
+
+/* Nobody answers: nothing was pending, and the result is there.  Blobs: reads (each path
+ * NUL-ended), and all that INVOKE consists of, without limits and what is inherited. */
+struct wire_given {
+	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t user_us, system_us;
+	uint32_t reads_len;
+	uint32_t reserved;
 };
 
 enum wire_action {

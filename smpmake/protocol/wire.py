@@ -12,6 +12,7 @@ from smpmake.protocol import layout
 from smpmake.protocol.frames import WireError, blobs, frame
 
 _INVOKE: Final = layout.WIRE_INVOKE_LAYOUT
+_GIVEN: Final = layout.WIRE_GIVEN_LAYOUT
 _ANSWER: Final = layout.WIRE_ANSWER_LAYOUT
 _LIMIT: Final = layout.WIRE_LIMIT_LAYOUT
 _QUESTION: Final = layout.WIRE_QUESTION_LAYOUT
@@ -106,6 +107,23 @@ class Invoke:
         return int(_LIMIT.unpack_from(self.limits, at)[0])
 
 
+class Given(NamedTuple):
+    """A command whose remembered result a shim has given back, while nothing was pending.
+
+    invoke     its command line; of what is inherited nothing is told.
+    reads      what it read of what is not the system's, as it spelled that.
+    start_ns, end_ns  monotonic clock.
+    user_us, system_us  the shim's CPU time.
+    """
+
+    invoke: Invoke
+    reads: tuple[str, ...]
+    start_ns: int
+    end_ns: int
+    user_us: int
+    system_us: int
+
+
 class Question(NamedTuple):
     """What a guarded process is about to do to `path` (absolute, not canonical).
 
@@ -185,6 +203,20 @@ def decode_invoke(payload: bytes) -> Invoke:
     )
 
 
+def decode_given(payload: bytes) -> Given:
+    """Raises WireError for anything that is not whole and sensible."""
+    if len(payload) < _GIVEN.size:
+        raise WireError("a result that was given back is cut short")
+    start_ns, end_ns, user_us, system_us, reads_len, _ = _GIVEN.unpack_from(payload)
+    behind = _GIVEN.size + reads_len
+    reads = payload[_GIVEN.size : behind]
+    if behind > len(payload) or (reads and reads[-1]):
+        raise WireError("names that are cut short")
+    names = reads.decode(errors="surrogateescape").split("\0")[:-1]
+    invoke = decode_invoke(payload[behind:])
+    return Given(invoke, tuple(names), start_ns, end_ns, user_us, system_us)
+
+
 def decode_question(payload: bytes) -> Question:
     """Raises WireError for anything that is not a whole, sensible question."""
     if len(payload) < _QUESTION.size:
@@ -247,6 +279,15 @@ def encode_invoke(invoke: Invoke) -> bytes:
         invoke.env,
         invoke.limits,
     )
+
+
+def encode_given(given: Given) -> bytes:
+    """What a shim sends; for tests."""
+    names = [f"{name}\0".encode(errors="surrogateescape") for name in given.reads]
+    reads = b"".join(names)
+    fixed = _GIVEN.pack(*given[2:], len(reads), 0)
+    invoke = encode_invoke(given.invoke)[layout.WIRE_HEADER_LAYOUT.size :]
+    return frame(layout.WIRE_GIVEN, fixed, reads, invoke)
 
 
 def answer_exit(status: int, message: bytes = b"", out: bytes = b"") -> bytes:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from smpmake.engine.replies import Reply
     from smpmake.engine.sinks import Printer
     from smpmake.guard.scoreboard import Scoreboard
-    from smpmake.protocol.wire import Invoke, Question
+    from smpmake.protocol.wire import Given, Invoke, Question
     from smpmake.undo.journal import UndoJournal
 
 T = TypeVar("T")
@@ -191,6 +191,17 @@ class RecordedBackend(LocalBackend):
             return recorder.enter("ask", list(question), run)
 
         calls.add_build, calls.invoke, calls.ask = added, invoked, asked
+        note_given = engine.note_given
+
+        def given_back(build: Build | None, given: Given) -> None:
+            data = {
+                "build": build.id if build is not None else None,
+                "invoke": plain.of_invoke(given.invoke, recorder.environment),
+                "more": list(given[1:]),
+            }
+            recorder.enter("given", data, lambda entry: note_given(build, given))
+
+        calls.note_given = given_back
         self._entry(calls, "lease_ended", lambda job: job.number)
         self._entry(calls, "stop_build", lambda build, number: [build.id, int(number)])
         self._entry(calls, "forget_build", lambda build: build.id)

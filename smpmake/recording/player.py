@@ -21,7 +21,7 @@ from smpmake.engine.pool import OnLost, OnResult
 from smpmake.engine.sinks import Transcript
 from smpmake.forecast import Forecast
 from smpmake.guard.scoreboard import Scoreboard
-from smpmake.protocol.wire import FileId
+from smpmake.protocol.wire import FileId, Given
 from smpmake.recording import plain
 from smpmake.recording.builds import to_files, to_journal, to_settings
 from smpmake.recording.ends import Counted, Shell, Shim, settling
@@ -305,6 +305,12 @@ class Player:
         build = self._engine.builds[data["build"]] if data["build"] is not None else None
         reply = Shim(self.seams, entry.number, None)
         self._engine.invoke(build, invoke, reply, out, err, data["shim"])
+
+    def _given(self, entry: Entry, data: Any) -> None:
+        invoke = plain.to_invoke(data["invoke"], self._recording.environment)
+        build = self._engine.builds[data["build"]] if data["build"] is not None else None
+        reads, *numbers = data["more"]
+        self._engine.note_given(build, Given(invoke, tuple(reads), *numbers))
 
     def _ask(self, entry: Entry, data: Any) -> None:
         settle = settling(self.seams, entry.number, None)

@@ -105,6 +105,9 @@ class Server:
             fds.clear()  # the engine's now
             build = self._build_of(invoke)
             self.engine.invoke(build, invoke, connection, out, err, connection.pid)
+        elif kind == layout.WIRE_GIVEN:
+            given = wire.decode_given(payload)
+            self.engine.note_given(self._build_of(given.invoke), given)
         elif kind == layout.WIRE_QUESTION:
             connection.ask(wire.decode_question(payload))
         elif kind == layout.WIRE_REQUEST:

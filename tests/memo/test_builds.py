@@ -11,9 +11,10 @@ import pytest
 
 from smpmake.protocol import layout
 from smpmake.session import memo
+from tests.support.held import Held
 from tests.support.kills import name_of
 from tests.support.remembered import CONFIGURE_BEGIN, NEEDS_A_GUARD, STATUS, counts, forge, settle
-from tests.support.space import SMPMAKE, Space
+from tests.support.space import Space
 
 CONFIGURE = f"""{CONFIGURE_BEGIN}check '#include <none.h>' gcc -E conftest.c -o conftest.i
 ls >> config.h
@@ -118,9 +119,12 @@ def test_a_file_has_as_many_names_as_its_build_gave_it(space: Space) -> None:
 
 @pytest.mark.chaos
 def test_a_signal_while_a_result_is_given_back(space: Space) -> None:
-    """In place: its file is whole or is not there, as behind a compiler that is told to end."""
-    space.write({"x.c": "#warning so it is awaited\nchar a[150000000] = {1};\n"})
-    build = ["--memo=on", "sh", "-c", "o=$(gcc -c x.c -o x.o 2>&1 < /dev/null)"]
+    """In place, beside a pending job: its file is whole or is not there, as behind a compiler that
+    is told to end."""
+    held = Held(space)
+    space.write({"x.c": "#warning so it is awaited\nchar a[150000000] = {1};\n", "y.c": "int y;\n"})
+    script = "gcc -Dheld -c y.c; o=$(cc -c x.c -o x.o 2>&1 < /dev/null)"
+    build = ["-j2", "--memo=on", "sh", "-c", script]
     path = space.folder / "x.o"
     settle(space.folder)
     for _ in range(3):  # first smpmake believes that it prints nothing
@@ -130,7 +134,7 @@ def test_a_signal_while_a_result_is_given_back(space: Space) -> None:
     assert counts(space)["hits"] == 1
     for _ in range(20):  # a busy machine may be too late for it
         path.unlink(missing_ok=True)
-        process = space.start(SMPMAKE, *build)
+        process = held.start(*build)
         giving: list[psutil.Process] = []
         while not giving and process.poll() is None:
             below = psutil.Process(process.pid).children(recursive=True)
@@ -140,6 +144,7 @@ def test_a_signal_while_a_result_is_given_back(space: Space) -> None:
         for each in giving:
             with contextlib.suppress(psutil.NoSuchProcess):
                 each.send_signal(signal.SIGINT)
+        held.release(process)
         ended = space.finish(process)
         assert not path.exists() or path.stat().st_size == whole
         if ended.status != 0:

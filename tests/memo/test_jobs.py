@@ -412,6 +412,10 @@ def test_messages_on_a_terminal(space: Space) -> None:
         assert status == 0
         assert messages in seen, seen
         assert counts(space)["hits"] == hits, counts(space)
+    for hits in (0, 1):
+        (space.folder / "a.o").unlink()
+        assert b"\x1b[" not in space.smpmake("--memo=on", "make").err.encode()
+        assert counts(space)["hits"] == hits
     (space.folder / "a.o").unlink()
-    assert b"\x1b[" not in space.smpmake("--memo=on", "make").err.encode()
-    assert counts(space)["hits"] == 0
+    assert messages in on_terminal(space, SMPMAKE, "--memo=on", "make")[0]
+    assert counts(space)["hits"] == 1
