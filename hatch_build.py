@@ -16,7 +16,15 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 #: What finds and gives back remembered results (native/memo.h).
-MEMO = ("memo.c", "memofacts.c", "memostore.c", "memotext.c", "memonear.c", "sha256.c", "inherited.c")
+MEMO = (
+    "memo.c",
+    "memofacts.c",
+    "memostore.c",
+    "memotext.c",
+    "memonear.c",
+    "sha256.c",
+    "inherited.c",
+)
 #: Each program's sources, beside what all share.
 PROGRAMS = {
     "shim": (

@@ -235,9 +235,9 @@ int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry
  * memorun.c's are "s", it is remembered now; "n REASON", it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
 void memo_tell(const struct memo *memo, const char *line, size_t size);
-/* Whether the last command had a result, or nobody has looked for one: the next one may have one,
- * too.  A build of which nothing is remembered is not to pay for looking twice. */
-int memo_goes_well(const struct memo *memo);
+/* Of the last of these lines the letter, 0 where there is none.  As long as commands have their
+ * results the next one may, too; a build of which nothing is remembered is not to look twice. */
+char memo_told_last(const struct memo *memo);
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number);
 
 static inline void memo_tell_why(const struct memo *memo, enum memo_why why)

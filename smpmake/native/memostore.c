@@ -542,24 +542,21 @@ void memo_tell(const struct memo *memo, const char *line, size_t size)
 	}
 }
 
-int memo_goes_well(const struct memo *memo)
+char memo_told_last(const struct memo *memo)
 {
 	char last[32];
 	struct stat info;
 	int fd = open_told(memo, O_RDONLY);
-	if (fd < 0)
-		return 0;
-	int64_t at = kernel(SYS_fstat, fd, &info) == 0 ? info.st_size : 0;
+	int64_t at = fd >= 0 && kernel(SYS_fstat, fd, &info) == 0 ? info.st_size : 0;
 	at = at > (int64_t)sizeof last ? at - (int64_t)sizeof last : 0;
 	long size = kernel(SYS_pread64, fd, last, sizeof last, at);
 	close(fd);
 	if (size <= 0)
-		return size == 0;
-	/* The last line's first letter. */
+		return 0;
 	long first = size - 1;
 	while (first > 0 && last[first - 1] != '\n')
 		first--;
-	return last[first] == 'h' || last[first] == 'r';
+	return last[first];
 }
 
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number)

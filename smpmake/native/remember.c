@@ -117,6 +117,12 @@ static void tell_server(const char *tool, const char *real, char **argv, const s
 	send_given(connection, tool, real, argv, s, &given, reads);
 }
 
+/* Whether a command of the session had its result, by what was told of it. */
+static int is_hit(char told)
+{
+	return told == 'h' || told == 'r';
+}
+
 int give_back(const char *tool, const char *real, char **argv, const struct context *s)
 {
 	static struct memo_question question = {.is_as_job = 1};
@@ -126,8 +132,10 @@ int give_back(const char *tool, const char *real, char **argv, const struct cont
 	    !memo_is_of_family(real) || !is_idle(s->board, 0))
 		return -1;
 	int64_t start_ns = now_ns();
-	if (memo_open(&question.memo, s->memo, session) != 0 || question.memo.mode != MEMO_ON ||
-	    !memo_goes_well(&question.memo) || memo_ask(&question, real, argv, s->env) != 0)
+	if (memo_open(&question.memo, s->memo, session) != 0 || question.memo.mode != MEMO_ON)
+		return -1;
+	char last = memo_told_last(&question.memo);
+	if ((last != 0 && !is_hit(last)) || memo_ask(&question, real, argv, s->env) != 0)
 		return -1;
 	memo_keep_by(s->board);
 	const struct memo_entry *entry = memo_find(&question, 0, &why);
@@ -149,7 +157,7 @@ int has_result(char *const *argv, const struct context *s)
 	return *session != '\0' && s->board != NULL && s->has_guard && argv[1] != NULL &&
 	       strcmp(argv[1], "-c") == 0 && argv[2] != NULL && compiler_begins(argv[2]) &&
 	       is_idle(s->board, 0) && memo_open(&memo, s->memo, session) == 0 &&
-	       memo.mode == MEMO_ON && memo_goes_well(&memo);
+	       memo.mode == MEMO_ON && is_hit(memo_told_last(&memo));
 }
 
 int run_in_place(const char *real, char **argv, const struct context *s)
