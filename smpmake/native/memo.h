@@ -220,6 +220,10 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry, mem
 int memo_date(int fd);
 void memo_pass_tick(int64_t made_ns);
 
+/* Whether a signal waits that ends this process.  Whoever sent it to make as well does not look for
+ * what comes later: a compiler removes what it has made, and so do we. */
+int memo_is_to_end(void);
+
 /* Whether nobody reads the other end of a pipe: who writes there gets a signal. */
 int memo_is_deserted(int fd);
 

@@ -100,6 +100,14 @@ static int put_all(const struct memo_question *q, const struct memo_entry *entry
 	return 0;
 }
 
+/* What a compiler does that is told to end. */
+static void take_all(const struct memo_entry *entry)
+{
+	const struct memo_output *output = memo_outputs(entry);
+	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
+		kernel(SYS_unlinkat, AT_FDCWD, (const char *)(output + 1), 0);
+}
+
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep)
 {
 	const uint64_t all = ~UINT64_C(0);
@@ -112,6 +120,8 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry, mem
 	/* A signal that ends this process does so before or behind it, not between two files. */
 	kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
 	int failed = put_all(q, entry, keep, &made_ns);
+	if (!failed && memo_is_to_end())
+		take_all(entry);
 	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 	if (failed)
 		return -1;

@@ -107,6 +107,10 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 		        ? unlink(path)
 		        : write_output(path, output, bytes[i], memo_blob_of(output)->bytes, is_job);
 	}
+	output = memo_outputs(entry);
+	int is_to_end = !failed && memo_is_to_end();
+	for (uint32_t i = 0; i < entry->outputs && is_to_end; i++, output = memo_behind(output))
+		unlink((const char *)(output + 1));
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return failed != 0 ? -1 : 0;
 }

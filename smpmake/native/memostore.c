@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -42,6 +43,25 @@ int64_t memo_clock(void)
 	struct timespec now = {0, 0};
 	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int memo_is_to_end(void)
+{
+	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+	uint64_t waiting = 0;
+	kernel(SYS_rt_sigpending, &waiting, sizeof waiting);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		struct { /* the kernel's */
+			uintptr_t handler;
+			uint64_t more[3];
+		} action = {.handler = 0};
+		if (!(waiting >> (signals[i] - 1) & 1))
+			continue;
+		kernel(SYS_rt_sigaction, signals[i], NULL, &action, sizeof waiting);
+		if (action.handler != (uintptr_t)SIG_IGN)
+			return 1;
+	}
+	return 0;
 }
 
 void memo_pass_tick(int64_t made_ns)
