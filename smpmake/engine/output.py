@@ -58,9 +58,19 @@ class JobOutput:
             command.group.output.append(out + err)
             out = err = b""  # its shim prints it
         if transcript is not None:
-            transcript.fill_place(number, out + err)
+            transcript.fill_place(number, self._write_elsewhere(command, out, err))
         elif out or err:
             self._write(command, out, err)
+
+    def _write_elsewhere(self, command: Command, out: bytes, err: bytes) -> bytes:
+        """What goes elsewhere than the driver's own output goes there; returns the rest."""
+        rest = []
+        for sink, text in ((command.invoke.out, out), (command.invoke.err, err)):
+            if sink not in command.sinks or command.build.output.is_drivers(sink):
+                rest.append(text)
+            elif text:
+                self._sinks.write(sink, text, at_once=sink in command.log_files)
+        return b"".join(rest)
 
     def _write(self, command: Command, out: bytes, err: bytes) -> None:
         """Its name stands before its messages, once."""

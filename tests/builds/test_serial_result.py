@@ -329,3 +329,11 @@ def test_a_command_with_a_closed_stream(space: Space, closed: str) -> None:
         script = f"{ours}sh -c 'gcc -Wall -c w.c {closed}; echo $? > status' > /dev/null 2>&1"
         found.append((space.run("sh", "-c", script).status, space.tree()))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("where", ["2> said", "> said 2>&1", "> out 2> said"])
+def test_messages_for_a_file_go_there(space: Space, where: str) -> None:
+    files = {"w.c": "#warning hello\nint w;\n", "build.sh": f"gcc -c w.c {where}\necho done\n"}
+    ended = space.expect_same(files, ["sh", "build.sh"], "--output-sync=serial")
+    assert "hello" in (space.folder / "said").read_text()
+    assert ended.out == "done\n"
