@@ -91,16 +91,18 @@ class _Source:
         return self._was is None or self._was == (0, True)
 
     def is_unread(self) -> bool:
-        """Whether what a pipe holds is what it held.
+        """Whether a pipe holds no less than it held.
 
-        Where somebody can write to it only an empty one tells that, as long as it stays so.
+        One that was empty, and that its writer has left, may have had data meanwhile.
         """
         if self._was is None:
             return True
+        held, was_left = self._was
         try:
-            return self._was == _state(self._fd) and (self._was[1] or not self._was[0])
+            holds, is_left = _state(self._fd)
         except OSError:
             return False
+        return holds >= held and (holds > 0 or is_left == was_left)
 
     def rewind(self) -> None:
         """Where it was."""

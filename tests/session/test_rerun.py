@@ -184,3 +184,13 @@ def test_a_pipe_that_nobody_reads_keeps_no_make_from_deciding(space: Space) -> N
     ended = space.run("sh", "-c", f"cat main.c | {{ sleep 0; {SMPMAKE} make; }}")
     assert ended.status == 0, ended.err
     assert "make ran a second time" in ended.err
+
+
+@pytest.mark.parametrize("before", ["echo data; ", ""], ids=["with data", "without"])
+def test_nor_one_whose_writer_stays(space: Space, before: str) -> None:
+    space.write(TOLERANT)
+    stays = f"mkfifo wait; {{ {before}read line < wait; }}"
+    make = f"{{ {SMPMAKE} make; status=$?; echo > wait; exit $status; }}"
+    ended = space.run("sh", "-c", f"{stays} | {make}")
+    assert ended.status == 0, ended.err
+    assert "make ran a second time" in ended.err
