@@ -175,6 +175,15 @@ int memo_is_of_family(const char *program)
 	return family_of(slash != NULL ? slash + 1 : program) != NO_FAMILY;
 }
 
+int memo_may_read_input(const char *program, char *const *argv)
+{
+	static const char *const readers[] = {"as", "cpp", "nm", NULL};
+	const char *slash = strrchr(program, '/'), *name = slash != NULL ? slash + 1 : program;
+	if (family_of(name) == ARCHIVER)
+		return argv[1] == NULL || is_in(argv[1], "M");
+	return is_tool(name, readers);
+}
+
 /* The file that will be run, wherever links lead: what starts a compiler under its name and
  * remembers results itself is called otherwise. */
 static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, enum family *family)

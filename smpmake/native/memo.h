@@ -184,8 +184,10 @@ void memo_hash_value(const char *value, unsigned char hash[SHA256_SIZE]);
 /* Whether asking for a variable is no fact: it is in every question, or says nothing. */
 int memo_is_no_fact(const char *name);
 
-/* Whether a program's name is one of those whose results are remembered. */
+/* Whether a program's name is one of those whose results are remembered; whether it may read its
+ * standard input, which no word of an assembler's need say. */
 int memo_is_of_family(const char *program);
+int memo_may_read_input(const char *program, char *const *argv);
 
 /* The newest entry all of whose facts hold, or NULL and why.  `check`: that of the entry that is
  * meant, whatever of its facts holds; 0 for any. */

@@ -24,6 +24,16 @@ static int name_beside(const char *path, uint32_t number, char room[PATH_MAX])
 	return 0;
 }
 
+/* Whether files are to be younger than all that was there.  Those of a job have the time of its
+ * issue; but nobody compiles what he has written within one tick. */
+static int is_exact(const struct memo_question *q)
+{
+	for (size_t i = 0; i < q->named_count; i++)
+		if (q->named[i].stamp.modified_ns + MEMO_TICK > q->memo.now_ns)
+			return 1;
+	return !q->is_as_job;
+}
+
 static int make_beside(const struct memo_question *q, const struct memo_output *output,
                        uint32_t number, int64_t *made_ns, memo_keep *keep)
 {
@@ -42,7 +52,7 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 		return -1;
 	int failed = write_all(fd, bytes, blob->bytes) != 0 ||
 	             kernel(SYS_fchmod, fd, output->mode & 07777) != 0 ||
-	             (!q->is_as_job && memo_date(fd) != 0) || kernel(SYS_fstat, fd, &info) != 0 ||
+	             (is_exact(q) && memo_date(fd) != 0) || kernel(SYS_fstat, fd, &info) != 0 ||
 	             info.st_mode != output->mode;
 	memo_stamp_of(&info, &stamp);
 	failed |= kernel(SYS_close, fd) != 0;
@@ -125,7 +135,7 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry, mem
 	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 	if (failed)
 		return -1;
-	if (!q->is_as_job)
+	if (is_exact(q))
 		memo_pass_tick(made_ns);
 	/* Of a full disk or a reader that has gone the tool has its own to say. */
 	if (memo_tell_last(q, entry, told[0], out->bytes) != 0)

@@ -156,6 +156,37 @@ static uint32_t words_in(const char *begin, const char *end)
 	return has;
 }
 
+/* The next character of a comment: whether that ends here. */
+static int ends_comment(struct reading *r, char c, char last)
+{
+	if (r->within == '*')
+		return last == '*' && c == '/';
+	if (c == '\n' && (last == '\\' || last == '/')) /* the next line, too: or by ??/ */
+		r->is_odd = 1;
+	return c == '\n';
+}
+
+/* The next character of code or of a text in quotes, behind a word. */
+static void go_on(struct reading *r, char c, char last)
+{
+	if (r->within != 0) {
+		if (c == '\n' || (c == r->within && last != '\\'))
+			r->within = 0;
+		else if (c == '\\' && last == '\\')
+			r->last = 0;
+		return;
+	}
+	if (last == '/' && (c == '*' || c == '/')) {
+		r->within = c;
+		r->last = 0;
+	} else if (c == '"' || (c == '\'' && !is_in_word(last))) {
+		r->within = c;
+		r->is_odd |= last == 'R'; /* a raw text ends otherwise */
+	} else if (last == '/' && (c == '\\' || c == '?')) {
+		r->is_odd = 1;
+	}
+}
+
 /* Whether a macro may be given "once": the word is there, or a text in quotes begins with it.  Most
  * files with that word have it in a comment. */
 static int says_once(struct reading *r, const char *text, const char *end)
@@ -164,35 +195,25 @@ static int says_once(struct reading *r, const char *text, const char *end)
 	int says = 0;
 	for (; text < end; text++) {
 		char c = *text, last = r->last;
+		int is_comment = r->within == '*' || r->within == '/';
 		r->last = c;
-		if (r->within == '*' || r->within == '/') {
-			if (r->within == '*' ? last == '*' && c == '/' : c == '\n')
-				r->within = r->last = 0;
-			continue;
-		}
 		if (is_in_word(c)) {
 			int begins = !is_in_word(last);
-			int may = begins && (r->within == 0 || last == r->within);
+			int may = begins && (r->within == 0 || is_comment || last == r->within);
 			r->once = begins ? (may && c == *word ? 1 : 5)
 			                 : (r->once < 4 && c == word[r->once] ? r->once + 1 : 5);
 			continue;
 		}
-		says |= r->once == 4;
+		says |= r->once == 4 && !is_comment;
+		r->is_there |= r->once == 4;
 		r->once = 0;
-		if (r->within == 0) {
-			if (last == '/' && (c == '*' || c == '/')) {
-				r->within = c;
-				r->last = 0;
-			} else if (c == '"' || (c == '\'' && !is_in_word(last))) {
-				r->within = c;
-			}
-		} else if (c == '\n' || (c == r->within && last != '\\')) {
-			r->within = 0;
-		} else if (c == '\\' && last == '\\') {
-			r->last = 0;
-		}
+		if (!is_comment)
+			go_on(r, c, last);
+		else if (ends_comment(r, c, last))
+			r->within = r->last = 0;
 	}
-	return says || r->once == 4;
+	r->is_there |= r->once == 4;
+	return says || r->once == 4 || (r->is_odd && r->is_there);
 }
 
 uint32_t memo_text_says(struct reading *reading, const char *text, size_t before, size_t size)

@@ -10,6 +10,8 @@ struct reading {
 	char within;   /* a comment ('*', '/'), a text in quotes (its quote), 0: code */
 	char last;     /* the character before */
 	unsigned once; /* how much of that word has come; more than all of it: another word */
+	int is_odd;    /* it has what may begin or end comments in a way not followed here */
+	int is_there;  /* the word has come, if only in a comment */
 };
 
 /* MEMO_HAS_CLOCK and what follows it (memo.h).  A piece ends at `size`; up to `before` it is the

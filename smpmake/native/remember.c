@@ -129,7 +129,7 @@ int give_back(const char *tool, const char *real, char **argv, const struct cont
 	const char *session = session_of(s);
 	enum memo_why why = 0;
 	if (*session == '\0' || s->board == NULL || !s->has_guard || s->is_line ||
-	    !memo_is_of_family(real) || !is_idle(s->board, 0))
+	    !memo_is_of_family(real) || memo_may_read_input(real, argv) || !is_idle(s->board, 0))
 		return -1;
 	int64_t start_ns = now_ns();
 	if (memo_open(&question.memo, s->memo, session) != 0 || question.memo.mode != MEMO_ON)

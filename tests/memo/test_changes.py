@@ -220,6 +220,14 @@ HIDDEN: Final = {
     "a macro for the operator": ('#define X _Pragma\nX("once")\n', ()),
     "a pasted operator": ('#define P _Pra##gma\n#define Q(x) x##gma("once")\nQ(_Pra)\n', ()),
     "a pasted word": ("#define P(x) _Pragma(#x)\n#define Q(x) P(x)\nQ(on##ce)\n", ()),
+    "a macro behind a comment that goes on": (
+        "#define Q(x) _Pragma(#x)\n// foo \\\n /*\nQ(once)\n// */\n",
+        (),
+    ),
+    "a macro behind a comment that is split": (
+        "#define Q(x) _Pragma(#x)\n/\\\n/ it\\\n /*\nQ(once)\n// */\n",
+        (),
+    ),
     "a comment in which another seems to begin": ("#pragma /* /* \n*/ once\n", ()),
     "a split word": ("#pra\\\ngma once\n", ()),
     "a word that is split elsewhere": ("#pragma on\\ \t\nce\n", ()),

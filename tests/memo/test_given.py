@@ -105,6 +105,29 @@ def test_one_that_has_none_is_a_job_again(space: Space, first: list[dict[str, An
     assert took_a_worker(next(c for c in commands(space) if c["outputs"][0].endswith("/b.o")))
 
 
+#: Commands that read what no word of theirs names.
+READING = """\
+all: first
+	cat foo.s | as -o x.o
+	ar -M < script
+first:
+	as -o x.o < /dev/null
+	ar -M < /dev/null
+"""
+
+
+def test_what_reads_its_input_is_for_the_server(space: Space) -> None:
+    files = {"foo.s": ".globl x\nx: .long 1\n", "m.c": "int m;\n", "Makefile": READING}
+    files["script"] = "create libm.a\naddmod m.o\nsave\nend\n"
+    space.write(files)
+    space.ok("gcc", "-c", "m.c")
+    for _ in range(3):
+        space.ok("sh", "-c", "rm -f x.o libm.a")
+        space.smpmake("--memo=on", "make")
+        assert "libm.a" in space.tree()
+        assert " x" in space.ok("nm", "x.o").out
+
+
 def test_a_recording_has_them(space: Space, first: list[dict[str, Any]]) -> None:
     record(space, ["--memo=on"], ["make"])
     assert len(commands(space)) == len(first)
