@@ -169,6 +169,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "GNU_MAKES": [*makes.GNU],
     "INSTALLERS": ["install", "ginstall"],
     "REMEMBERED": [*remembered.READERS],
+    "REMEMBERED_READ_INPUT": [*remembered.READ_INPUT],
     "REMEMBERED_ARCHIVERS": [*remembered.ARCHIVERS],
     "REMEMBERED_INDEXERS": [*remembered.INDEXERS],
     "REMEMBERED_CHANGERS": [*remembered.CHANGERS],

@@ -13,6 +13,8 @@ READERS: Final = (
     *("gcc", "g++", "cc", "c++", "cpp"),
     *("as", "ld", "ld.bfd", "ld.gold", "ld.lld", "gold", "lld", "nm"),
 )
+#: Of these, some read standard input though no word says so (ar, where an M does).
+READ_INPUT: Final = ("as", "cpp", "nm")
 #: Of these, files have times in them unless words say otherwise; `CHANGERS` may keep times.
 ARCHIVERS: Final = ("ar",)
 INDEXERS: Final = ("ranlib",)

@@ -177,7 +177,7 @@ int memo_is_of_family(const char *program)
 
 int memo_may_read_input(const char *program, char *const *argv)
 {
-	static const char *const readers[] = {"as", "cpp", "nm", NULL};
+	static const char *const readers[] = {REMEMBERED_READ_INPUT, NULL};
 	const char *slash = strrchr(program, '/'), *name = slash != NULL ? slash + 1 : program;
 	if (family_of(name) == ARCHIVER)
 		return argv[1] == NULL || is_in(argv[1], "M");
