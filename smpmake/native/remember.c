@@ -125,7 +125,7 @@ static int is_hit(char told)
 
 int give_back(const char *tool, const char *real, char **argv, const struct context *s)
 {
-	static struct memo_question question = {.is_as_job = 1};
+	static struct memo_question question; /* large: zeros, which no file has to hold */
 	const char *session = session_of(s);
 	enum memo_why why = 0;
 	if (*session == '\0' || s->board == NULL || !s->has_guard || s->is_line ||
@@ -134,6 +134,7 @@ int give_back(const char *tool, const char *real, char **argv, const struct cont
 	int64_t start_ns = now_ns();
 	if (memo_open(&question.memo, s->memo, session) != 0 || question.memo.mode != MEMO_ON)
 		return -1;
+	question.is_as_job = 1;
 	char last = memo_told_last(&question.memo);
 	if ((last != 0 && !is_hit(last)) || memo_ask(&question, real, argv, s->env) != 0)
 		return -1;
