@@ -322,7 +322,7 @@ def test_a_shim_that_is_killed_before_its_answer(remembered: Remembered) -> None
 
 
 def test_a_shim_that_is_ended_while_it_gives_back(remembered: Remembered) -> None:
-    """Ctrl-C: no half of a file is there afterwards, under whatever name."""
+    """Ctrl-C: no half of a file is there afterwards, under whatever name; as behind a compiler."""
     fill(remembered, "char a[16 << 20] = {1};\n")
     made = remembered.folder / "conftest.o"
     expected = made.stat().st_size
@@ -333,9 +333,10 @@ def test_a_shim_that_is_ended_while_it_gives_back(remembered: Remembered) -> Non
                 if any(name.startswith(".smpmake-") for name in os.listdir(remembered.folder)):
                     process.terminate()
                     break
-        assert {path.name for path in remembered.folder.iterdir()} == {"conftest.c", "conftest.o"}
-        assert made.stat().st_size == expected
-        if process.returncode == -signal.SIGTERM:
+        names = {path.name for path in remembered.folder.iterdir()}
+        assert names - {"conftest.o"} == {"conftest.c"}
+        assert not made.exists() or made.stat().st_size == expected
+        if process.returncode == -signal.SIGTERM and not made.exists():
             return
     pytest.fail("no signal came in between")
 
