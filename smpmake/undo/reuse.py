@@ -97,7 +97,8 @@ def key_of(invoke: Invoke, argv: bytes) -> bytes:
         *(invoke.mask, invoke.inherited),
         *(invoke.ignored, invoke.blocked, invoke.nice),
     )
-    parts = (invoke.cwd, argv, handed_on, invoke.limits, invoke.real, *variables)
+    streams = b"one" if invoke.out == invoke.err else b"two"
+    parts = (invoke.cwd, argv, streams, handed_on, invoke.limits, invoke.real, *variables)
     import hashlib  # few builds are undone
 
     return hashlib.blake2b(b"\0\0".join(parts), digest_size=16).digest()

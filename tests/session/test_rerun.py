@@ -7,6 +7,7 @@ import json
 import pytest
 
 from smpmake.session.rerun import can_run_again
+from tests.builds.test_colours import on_terminal
 from tests.support.space import MAIN, SMPMAKE, Space, objects
 
 TOLERANT = {
@@ -140,6 +141,20 @@ def test_so_it_is_when_it_has_read_the_pipe_to_its_end(
 )
 def test_who_can_be_run_again(command: list[str], again: bool) -> None:
     assert can_run_again(command) is again
+
+
+def test_p1_a_command_that_comes_twice_and_prints_elsewhere(space: Space) -> None:
+    """What it has printed into one stream is not taken for what it prints into two."""
+    script = "gcc -c w.c 2> said\ngcc -c w.c 2>&1 | tr a-z A-Z\ngcc -c nothere.c\n"
+    files = {"w.c": "#warning hello\nint w;\n", "build.sh": script}
+    space.write(files)
+    on_terminal(space, "sh", "build.sh")
+    expected = space.tree()
+    space.clear()
+    space.write(files)
+    seen, status = on_terminal(space, SMPMAKE, "--memo=off", "sh", "build.sh")
+    assert b"sh ran a second time" in seen
+    assert (space.tree(), status) == (expected, 1)
 
 
 #: Reads what comes only once, and then goes on behind a false promise.
