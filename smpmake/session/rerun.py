@@ -14,7 +14,6 @@ import select
 import stat
 import sys
 import termios
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final
 
@@ -39,15 +38,11 @@ def can_run_again(command: list[str]) -> bool:
 
 
 class Input:
-    """What a driver can read through descriptors that it gets from our caller, as it is now.
+    """What a driver can read through descriptors that it gets from our caller, as it is now."""
 
-    others  those beside standard input; by default all that we were given, but for a job server's.
-    """
-
-    def __init__(self, fd: int = 0, others: Iterable[int] | None = None) -> None:
-        given = _inherited() if others is None else others
-        self._standard = _Source(fd)
-        self._others = [source for source in map(_Source, given) if source.is_read]
+    def __init__(self) -> None:
+        self._standard = _Source(0)
+        self._others = [source for source in map(_Source, _inherited()) if source.is_read]
 
     def comes_again(self) -> bool:
         """Whether a driver that is run once more reads the same: a pipe's data are gone."""
@@ -78,8 +73,9 @@ class _Source:
         try:
             mode = os.fstat(fd).st_mode
             writes = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE
-            self.is_read = writes == os.O_RDONLY or (writes == os.O_RDWR and not _is_file(mode))
-            if _is_file(mode) and (self.is_read or fd == 0):
+            is_file = stat.S_ISREG(mode)
+            self.is_read = writes == os.O_RDONLY or (writes == os.O_RDWR and not is_file)
+            if is_file and (self.is_read or fd == 0):
                 self._offset = os.lseek(fd, 0, os.SEEK_CUR)
             elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
                 self._was = _state(fd)
@@ -111,10 +107,6 @@ class _Source:
                 os.lseek(self._fd, self._offset, os.SEEK_SET)
 
 
-def _is_file(mode: int) -> bool:
-    return stat.S_ISREG(mode)
-
-
 def _state(fd: int) -> tuple[int, bool]:
     """How many bytes can be read, and whether nobody is left who could write more."""
     poll = select.poll()
@@ -126,9 +118,11 @@ def _state(fd: int) -> tuple[int, bool]:
 def _inherited() -> list[int]:
     """The descriptors beside the standard ones that a driver inherits."""
     tokens: set[str] = set()
-    for name in NAME_JOBSERVER:
-        for pair in re.findall(r"--jobserver-\w+=(\d+),(\d+)", os.environ.get(name, "")):
-            tokens.update(pair)
+    for makeflags in (os.environ.get(name, "") for name in NAME_JOBSERVER):
+        if "--jobserver-" in makeflags:
+            from smpmake.session.jobserver import named_in  # only where there is one
+
+            tokens.update(named_in(makeflags).split(","))
     found = []
     with contextlib.suppress(OSError):
         found = os.listdir("/proc/self/fd")
