@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 from smpmake import variables
 from smpmake.cli.exit import BySignal
 from smpmake.cli.logs import say_what_is_logged
+from smpmake.cli.names import FAULT
 from smpmake.cli.passthrough import go_on_plainly, plainly, refuse
 from smpmake.commands.makes import runs_in_parallel
 from smpmake.config import Settings, told
 from smpmake.console import say
 from smpmake.session.early_start import load
+
+log = logging.getLogger("smpmake")
 
 if TYPE_CHECKING:
     from smpmake.history import Recorder
@@ -46,7 +49,6 @@ def build(settings: Settings, command: list[str], ahead: EarlyStart | None = Non
     Where no server can be had the command runs plainly, with a word about it: our faults cost
     speed, never the build.
     """
-    from smpmake.errors import SmpmakeError
     from smpmake.session.limits import SHORT
 
     if _is_within_a_build():
@@ -63,10 +65,10 @@ def build(settings: Settings, command: list[str], ahead: EarlyStart | None = Non
         if ahead is not None and not begun:
             return go_on_plainly(ahead, command, error)
         if begun and begun[0].is_begun:
-            raise
-        known = isinstance(error, (SmpmakeError, OSError))
-        why = str(error) if known else f"{type(error).__name__}: {error}"
-        say(f"{why}; running the build plainly")
+            log.error("internal error", exc_info=error)
+            say(f"{_described(error)}; the build was ended, and what was unfinished is undone")
+            return FAULT
+        say(f"{_described(error)}; running the build plainly")
         return plainly(command)
     if outcome.refused:
         refuse(command, outcome.refused)
@@ -79,6 +81,13 @@ def build(settings: Settings, command: list[str], ahead: EarlyStart | None = Non
     for fault in outcome.faults:
         say(f"left over: {fault}")
     return BySignal(outcome.record.status) if outcome.signal else outcome.record.status
+
+
+def _described(error: Exception) -> str:
+    from smpmake.errors import SmpmakeError
+
+    known = isinstance(error, (SmpmakeError, OSError))
+    return str(error) if known else f"{type(error).__name__}: {error}"
 
 
 def _run(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from smpmake.protocol.wire import Invoke
-    from smpmake.undo.journal import UndoJournal
+    from smpmake.undo.journal import UndoJournal, Undone
     from smpmake.undo.reuse import Finished, Reusable
+
+log = logging.getLogger("smpmake")
 
 
 class Undoing:
@@ -61,22 +64,32 @@ class Undoing:
             return None  # nobody knows any more what has appeared since
         return self._reusable.take(invoke, argv, number, issued_ns, self.journal)
 
-    def take_back(self, *, everything: bool) -> list[str]:
-        """Undoes what the build did; returns complaints.  Raises OSError.
+    def take_back(self, *, everything: bool) -> Undone:
+        """Undoes what the build did.  Raises OSError.
 
         everything  to the beginning, else what followed the first promise that was wrong.
         """
         assert self.journal is not None
-        reusable = None
-        if everything and self.journal.is_whole:
-            from smpmake.undo.reuse import Reusable
-
-            reusable = self._reusable = self._reusable or Reusable(self.journal.shelf)
-            reusable.collect(self._finished, self.journal.changes())
-        complaints = self.journal.take_back(everything=everything)
+        self._reusable = reusable = self._collected() if everything else None
+        undone = self.journal.take_back(everything=everything)
         if reusable is not None:
             reusable.undone()
-        return complaints
+        return undone
+
+    def _collected(self) -> Reusable | None:
+        """What need not be made again.  The undoing goes on without it where it cannot be had."""
+        assert self.journal is not None
+        if not self.journal.is_whole:
+            return None
+        try:
+            from smpmake.undo.reuse import Reusable
+
+            reusable = self._reusable or Reusable(self.journal.shelf)
+            reusable.collect(self._finished, self.journal.changes())
+        except (MemoryError, ImportError, OSError) as error:
+            log.info("results are made again: %r", error)
+            return None
+        return reusable
 
     def start_over(self) -> None:
         """The driver is run again."""

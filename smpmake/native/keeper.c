@@ -18,7 +18,8 @@
  *
  *     smpmake-keeper undo FOLDER all|stop
  *
- * undoes what the undo journal says (takeback.h); complaints go to stdout.
+ * undoes what the undo journal says (takeback.h); complaints go to stdout, and it ends with 1 where
+ * something could not be undone.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -192,7 +193,7 @@ static void clean(int folder, const char *path)
 	char gone[PATH_MAX];
 	if (fchdir(folder) != 0)
 		return;
-	take_back(".", UNDO_STOP);
+	take_back_of_the_dead(".");
 	forget_stores(".");
 	if (is_at(folder, path) &&
 	    snprintf(gone, sizeof gone, "%s.gone", path) < (int)sizeof gone &&
@@ -306,8 +307,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc == 4 && strcmp(argv[1], "undo") == 0) {
-		take_back(argv[2], strcmp(argv[3], "all") == 0 ? UNDO_ALL : UNDO_STOP);
-		return 0;
+		return take_back(argv[2], strcmp(argv[3], "all") == 0 ? UNDO_ALL : UNDO_STOP) != 0;
 	}
 	if (argc < 5) {
 		errno = EINVAL;

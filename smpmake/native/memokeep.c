@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "canonical.h"
 #include "guard/board.h"
 #include "guard/kernel.h"
 #include "undo.h"
@@ -118,6 +119,7 @@ static struct undo_entry *write_down(struct undo_head *head, uint16_t kind, char
 		entry->bytes = (uint64_t)was->st_size;
 		entry->accessed_ns = ns_of(&was->st_atim);
 		entry->modified_ns = ns_of(&was->st_mtim);
+		entry->born_ns = ns_of(&was->st_ctim);
 	}
 	entry->store = store;
 	char *slash = strrchr(path, '/'), after = slash[1];
@@ -154,7 +156,7 @@ static int keep_older(struct undo_head *head, char *path, const struct stat *was
 	*at = '\0';
 	if (kernel(SYS_linkat, AT_FDCWD, path, AT_FDCWD, name, 0) == 0)
 		return 0;
-	__atomic_store_n(&entry->kind, UNDO_META, __ATOMIC_RELEASE); /* it stays: nothing is kept */
+	__atomic_store_n(&entry->kind, UNDO_NOTHING, __ATOMIC_RELEASE); /* it stays */
 	return -1;
 }
 
@@ -162,8 +164,7 @@ int memo_keep_in_journal(const char *path, const struct stat *was, const struct 
 {
 	static struct undo_head *head;
 	static const struct board *board;
-	char full[PATH_MAX];
-	size_t size = 0;
+	char full[PATH_MAX], room[PATH_MAX];
 	if (board == NULL) {
 		board = map_beside("board", 0, offsetof(struct board, slots), PROT_READ);
 		if (board == NULL)
@@ -175,16 +176,8 @@ int memo_keep_in_journal(const char *path, const struct stat *was, const struct 
 	}
 	if (head == NULL || head->lost)
 		return 0;
-	if (*path != '/') {
-		long length = kernel(SYS_getcwd, full, sizeof full);
-		if (length <= 0 || *full != '/')
-			return -1;
-		size = (size_t)length - 1;
-		full[size++] = '/';
-	}
-	if (size + strlen(path) + 1 > sizeof full)
+	if (canonical(AT_FDCWD, path, 0, full, room) != 0)
 		return -1;
-	strcpy(full + size, path);
 	for (int i = 0; i < UNDO_EXCEPT && head->except[i][0] != '\0'; i++)
 		if (is_below(full, head->except[i]))
 			return 0;

@@ -40,7 +40,26 @@ void passing_folder_of(const char *path)
 		free(made[count]);
 }
 
-void passing_folders_go(void)
+int passing_is(const char *path)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(made[i], path) == 0)
+			return 1;
+	return 0;
+}
+
+int passing_folder_stays(const char *path)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(made[i], path) == 0) {
+			free(made[i]);
+			memmove(made + i, made + i + 1, (--count - i) * sizeof *made);
+			return 1;
+		}
+	return 0;
+}
+
+void passing_folders_go(void (*left)(const char *path))
 {
 	while (count > 0) {
 		char *folder = made[--count], above[PATH_MAX] = "/";
@@ -50,6 +69,8 @@ void passing_folders_go(void)
 		if (rmdir(folder) == 0 && known) {
 			const struct timespec times[2] = {info.st_atim, info.st_mtim};
 			utimensat(AT_FDCWD, above, times, 0);
+		} else if (lstat(folder, &info) == 0) {
+			left(folder);
 		}
 		free(folder);
 	}

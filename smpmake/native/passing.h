@@ -1,7 +1,7 @@
 /* Folders that are made for a while, when changes are taken back.
  *
- * What a command makes for itself and removes again need not be in the journal.  If it moved
- * something through such a folder, the way back leads through it, too.
+ * Of two processes that work at one moment the one may write down that it removes a folder before
+ * the other writes down what it removes from it: then that comes back first.
  */
 #ifndef SMPMAKE_PASSING_H
 #define SMPMAKE_PASSING_H
@@ -9,7 +9,14 @@
 /* Sees to it that there is a folder for a path. */
 void passing_folder_of(const char *path);
 
-/* Removes those that were made, and leaves no trace in the times of the others. */
-void passing_folders_go(void);
+/* Whether a folder is one of them. */
+int passing_is(const char *path);
+
+/* The same; it is the real one from now on. */
+int passing_folder_stays(const char *path);
+
+/* Removes those that were made, and leaves no trace in the times of the others.  `left` is called
+ * for each that holds what has found no other place. */
+void passing_folders_go(void (*left)(const char *path));
 
 #endif

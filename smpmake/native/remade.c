@@ -23,15 +23,22 @@ static int is_at(const struct remade *one, const struct stat *info)
 
 void remade_note(const char *path, const struct stat *info, const struct undo_entry *entry)
 {
+	char *name = strdup(path);
+	if (name == NULL)
+		abort();
+	for (size_t i = 0; i < count; i++)
+		if (is_at(&list[i], info)) {
+			free(list[i].path);
+			list[i].path = name;
+			list[i].entry = entry;
+			return;
+		}
 	if (count == room) {
 		room = room != 0 ? 2 * room : 64;
 		list = realloc(list, room * sizeof *list);
 		if (list == NULL)
 			abort();
 	}
-	char *name = strdup(path);
-	if (name == NULL)
-		abort();
 	list[count++] = (struct remade){entry, info->st_dev, info->st_ino, name};
 }
 
@@ -66,16 +73,25 @@ void remade_moved(const char *from, const char *to)
 	}
 }
 
+/* Longer names first: what is in a folder cannot be reached when that has its mode. */
+static int longest_first(const void *a, const void *b)
+{
+	const struct remade *left = a, *right = b;
+	size_t one = strlen(left->path), other = strlen(right->path);
+	return one == other ? 0 : one < other ? 1 : -1;
+}
+
 void remade_end(void (*finish)(const char *path, const struct undo_entry *entry))
 {
 	struct stat info;
-	while (count > 0) {
-		const struct remade *last = &list[--count];
-		if (lstat(last->path, &info) == 0 && is_at(last, &info))
-			finish(last->path, last->entry);
-		free(last->path);
+	if (count > 0)
+		qsort(list, count, sizeof *list, longest_first);
+	for (size_t i = 0; i < count; i++) {
+		if (lstat(list[i].path, &info) == 0 && is_at(&list[i], &info))
+			finish(list[i].path, list[i].entry);
+		free(list[i].path);
 	}
 	free(list);
 	list = NULL;
-	room = 0;
+	count = room = 0;
 }

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "passing.h"
@@ -25,6 +27,7 @@
 /* What is known of a command that was promised. */
 struct promise {
 	uint64_t at;
+	int64_t ns; /* when it was issued */
 	int issued, ended, stays;
 };
 
@@ -32,6 +35,7 @@ struct promise {
 struct point {
 	uint64_t at;
 	uint32_t command;
+	int64_t ns; /* and a time */
 };
 
 static struct promise *promises(const struct journal *j, uint32_t *most)
@@ -49,6 +53,7 @@ static struct promise *promises(const struct journal *j, uint32_t *most)
 		if (entry->kind == UNDO_ISSUED && !p->issued) {
 			p->issued = 1;
 			p->at = entry->at;
+			p->ns = entry->now_ns;
 		}
 		p->ended |= entry->kind == UNDO_ENDED;
 		p->stays |= entry->kind == UNDO_STAYS;
@@ -59,10 +64,10 @@ static struct promise *promises(const struct journal *j, uint32_t *most)
 /* Where the first unfinished command was issued; behind everything where there is none. */
 static struct point first_unfinished(const struct promise *known, uint32_t most)
 {
-	struct point first = {UINT64_MAX, 0};
+	struct point first = {UINT64_MAX, 0, 0};
 	for (uint32_t n = 1; n <= most; n++)
 		if (known[n].issued && !known[n].ended && known[n].at < first.at)
-			first = (struct point){known[n].at, n};
+			first = (struct point){known[n].at, n, known[n].ns};
 	return first;
 }
 
@@ -78,9 +83,15 @@ static int is_undone(const struct item *item, const struct promise *known, struc
 
 /* ------------------------------------------------------------------ undoing one */
 
+static const char *prefix = ""; /* of complaints, and where they go */
+static FILE *hears;
+static int failures;     /* steps that came to nothing */
+static int64_t since_ns; /* what was made before this is part of what comes back */
+
 static void complain_of(const char *path, const char *why)
 {
-	printf("%s: %s\n", path, why);
+	fprintf(hears, "%s%s: %s\n", prefix, path, why);
+	failures++;
 }
 
 static int is_same(const struct undo_entry *entry, const struct stat *info)
@@ -156,12 +167,41 @@ static int copy(const char *from, int to)
 	return failed ? -1 : 0;
 }
 
-/* The path that was meant: links in its last component have been followed where the call did. */
-static const char *meant(const struct item *item, char *room)
+static int restore_copy(const char *kept, const char *path)
 {
-	if (item->entry->flags & UNDO_FOLLOW && realpath(item->path, room) != NULL)
-		return room;
-	return item->path;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	int failed = copy(kept, fd);
+	close(fd);
+	return failed;
+}
+
+/* What an entry is about is not where it was: a failure, unless the build itself had made it, and
+ * nobody wrote down that it was removed. */
+static void misses(const struct item *item, const char *path)
+{
+	if (item->entry->born_ns + UNDO_TICK <= since_ns)
+		complain_of(path, "is not there any more, or is another file");
+}
+
+/* Puts older contents that have no place where their owner finds them. */
+static void leave_beside(const char *kept, const char *path)
+{
+	char beside[PATH_MAX];
+	struct stat info;
+	int number = 0;
+	do
+		if (snprintf(beside, sizeof beside, "%s.older%d", path, ++number) >=
+		    (int)sizeof beside)
+			return;
+	while (lstat(beside, &info) == 0);
+	if (rename(kept, beside) != 0 && restore_copy(kept, beside) != 0) {
+		unlink(beside);
+		complain_of(path, "its older contents are lost");
+		return;
+	}
+	fprintf(hears, "%s%s: its older contents are in %s\n", prefix, path, beside);
 }
 
 /* Whether what stands at a path was made after the entry was written. */
@@ -180,78 +220,96 @@ static int is_born_since(const char *path, const struct undo_entry *entry)
 
 static void undo_new(const struct item *item)
 {
-	char room[PATH_MAX];
+	const struct undo_entry *entry = item->entry;
 	struct stat info;
-	const char *path = meant(item, room);
-	if (lstat(path, &info) != 0)
+	if (lstat(item->path, &info) != 0)
+		return; /* it was never made, or has gone again */
+	if (entry->inode != 0 ? !is_same(entry, &info) : !is_born_since(item->path, entry))
 		return;
-	if (item->entry->inode != 0 ? !is_same(item->entry, &info)
-	                            : !is_born_since(path, item->entry))
+	if (entry->flags & UNDO_EMPTY && info.st_size != 0)
 		return;
-	if (item->entry->flags & UNDO_EMPTY && info.st_size != 0)
-		return;
-	if ((S_ISDIR(info.st_mode) ? rmdir(path) : unlink(path)) != 0)
-		complain_of(path, strerror(errno));
+	if ((S_ISDIR(info.st_mode) ? rmdir(item->path) : unlink(item->path)) != 0)
+		complain_of(item->path, strerror(errno));
 }
 
-static int restore_copy(const char *kept, const char *path)
+/* A folder comes back empty.  What was in it is older, and comes next; its own mode would be in the
+ * way, and so would what it inherits. */
+static int restore_folder(const struct item *item)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
+	if (!passing_folder_stays(item->path) && mkdir(item->path, 0700) != 0)
 		return -1;
-	int failed = copy(kept, fd);
-	close(fd);
-	return failed;
+	lremovexattr(item->path, "system.posix_acl_access");
+	lremovexattr(item->path, "system.posix_acl_default");
+	set_times(item->path, item->entry->accessed_ns, item->entry->modified_ns);
+	return 0;
+}
+
+static int restore_link(const struct item *item)
+{
+	if (symlink(item->other, item->path) != 0)
+		return -1;
+	set_attributes(item->path, item->entry);
+	return 0;
+}
+
+static int restore_file(const struct item *item, const char *kept)
+{
+	if (rename(kept, item->path) != 0 &&
+	    (errno != EXDEV || restore_copy(kept, item->path) != 0))
+		return -1;
+	set_attributes(item->path, item->entry); /* what was kept may be a copy */
+	return 0;
 }
 
 static void undo_gone(const struct journal *j, const struct item *item)
 {
 	const struct undo_entry *entry = item->entry;
-	char kept[PATH_MAX];
+	char kept[PATH_MAX] = "";
 	struct stat info;
-	if (entry->flags & UNDO_ASIDE &&
-	    (name_of_kept(j, item, kept) != 0 || lstat(kept, &info) != 0))
+	int is_file = !S_ISDIR(entry->mode) && !S_ISLNK(entry->mode);
+	int has_kept = name_of_kept(j, item, kept) == 0 && lstat(kept, &info) == 0;
+	if (entry->flags & UNDO_ASIDE && !has_kept)
 		return;
-	if (lstat(item->path, &info) == 0) {
-		if (!is_same(entry, &info))
-			complain_of(item->path, "is there again");
+	int is_there = lstat(item->path, &info) == 0;
+	if (is_there && is_same(entry, &info) && !passing_is(item->path))
+		return; /* it was never removed */
+	if (is_there && !(S_ISDIR(entry->mode) && passing_is(item->path))) {
+		complain_of(item->path, "is there again");
+		if (has_kept)
+			leave_beside(kept, item->path);
 		return;
 	}
 	passing_folder_of(item->path);
-	if (S_ISDIR(entry->mode)) {
-		/* What was in it is older, and comes back now; its own mode would be in the way. */
-		if (mkdir(item->path, 0700) != 0) {
-			complain_of(item->path, strerror(errno));
-			return;
-		}
-		set_times(item->path, entry->accessed_ns, entry->modified_ns);
-	} else if (S_ISLNK(entry->mode)) {
-		if (symlink(item->other, item->path) != 0)
-			return;
-		set_attributes(item->path, entry);
-	} else if (name_of_kept(j, item, kept) == 0 &&
-	           (rename(kept, item->path) == 0 ||
-	            (errno == EXDEV && restore_copy(kept, item->path) == 0))) {
-		set_attributes(item->path, entry); /* what was kept may be a copy */
-	} else {
+	if (is_file && !has_kept) {
 		complain_of(item->path, "its older contents are not there");
 		return;
 	}
-	if (lstat(item->path, &info) == 0 && !is_same(entry, &info))
+	int failed = S_ISDIR(entry->mode)   ? restore_folder(item)
+	             : S_ISLNK(entry->mode) ? restore_link(item)
+	                                    : restore_file(item, kept);
+	if (failed) {
+		complain_of(item->path, strerror(errno));
+		if (has_kept)
+			leave_beside(kept, item->path);
+		return;
+	}
+	if (lstat(item->path, &info) == 0 && (S_ISDIR(entry->mode) || !is_same(entry, &info)))
 		remade_note(item->path, &info, entry);
 }
 
 static void undo_data(const struct journal *j, const struct item *item)
 {
 	const struct undo_entry *entry = item->entry;
-	char kept[PATH_MAX], room[PATH_MAX];
+	char kept[PATH_MAX];
 	struct stat info;
-	const char *path = meant(item, room);
-	if (lstat(path, &info) != 0 || !is_same(entry, &info) || !S_ISREG(info.st_mode))
-		return; /* what it is now stands in another entry */
+	const char *path = item->path;
 	int has_copy = entry->flags & UNDO_WHOLE && name_of_kept(j, item, kept) == 0;
 	if (entry->bytes > 0 && !(entry->flags & UNDO_GREW) && !has_copy)
 		return; /* the change was never made */
+	if (lstat(path, &info) != 0 || !is_same(entry, &info) || !S_ISREG(info.st_mode)) {
+		misses(item, path);
+		return;
+	}
 	if (entry->flags & UNDO_GREW && (uint64_t)info.st_size <= entry->bytes) {
 		set_attributes(path, entry);
 		return;
@@ -260,20 +318,63 @@ static void undo_data(const struct journal *j, const struct item *item)
 	if (fd < 0 && chmod(path, 0600) == 0)
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	uint64_t size = entry->flags & UNDO_GREW ? entry->bytes : 0;
-	if (fd < 0 || ftruncate(fd, (off_t)size) != 0 || (has_copy && copy(kept, fd) != 0))
+	if (fd < 0 || ftruncate(fd, (off_t)size) != 0 || (has_copy && copy(kept, fd) != 0)) {
 		complain_of(path, strerror(errno));
+		if (has_copy)
+			leave_beside(kept, path);
+	}
 	if (fd >= 0)
 		close(fd);
 	set_attributes(path, entry);
 }
 
+/* Whether what an entry is about is there to be given its fields back. */
+static int finds(const struct item *item, struct stat *info)
+{
+	if (lstat(item->path, info) == 0 && is_same(item->entry, info))
+		return 1;
+	misses(item, item->path);
+	return 0;
+}
+
 static void undo_meta(const struct item *item)
 {
-	char room[PATH_MAX];
 	struct stat info;
-	const char *path = meant(item, room);
-	if (lstat(path, &info) == 0 && is_same(item->entry, &info))
-		set_attributes(path, item->entry);
+	if (!finds(item, &info))
+		return;
+	set_attributes(item->path, item->entry);
+	if (S_ISDIR(info.st_mode)) { /* what is older changes what is in it */
+		chmod(item->path, (item->entry->mode & 07777) | 0700);
+		remade_note(item->path, &info, item->entry);
+	}
+}
+
+static void undo_attribute(const struct item *item)
+{
+	const struct undo_entry *entry = item->entry;
+	const char *value = item->other + strlen(item->other) + 1;
+	struct stat info;
+	if (!finds(item, &info))
+		return;
+	int failed = entry->flags & UNDO_ABSENT
+	                 ? lremovexattr(item->path, item->other) != 0 && errno != ENODATA
+	                 : lsetxattr(item->path, item->other, value, entry->bytes, 0) != 0;
+	if (failed && errno != EPERM) /* what was not ours to set we did not change */
+		complain_of(item->path, strerror(errno));
+}
+
+static void undo_flags(const struct item *item)
+{
+	struct stat info;
+	unsigned was, flags = (unsigned)item->entry->bytes;
+	if (!finds(item, &info))
+		return;
+	int fd = open(item->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (ioctl(fd, FS_IOC_GETFLAGS, &was) == 0 && was != flags &&
+	               ioctl(fd, FS_IOC_SETFLAGS, &flags) != 0))
+		complain_of(item->path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
 }
 
 #define ASIDE "\1" /* what no path begins with */
@@ -281,9 +382,14 @@ static void undo_meta(const struct item *item)
 static void undo_move(const struct item *item, unsigned flags)
 {
 	struct stat info;
-	if (lstat(item->other, &info) != 0 || !is_same(item->entry, &info))
-		return;
+	if (lstat(item->other, &info) != 0 || !is_same(item->entry, &info)) {
+		if (lstat(item->path, &info) != 0 || !is_same(item->entry, &info))
+			misses(item, item->other);
+		return; /* else it was never moved */
+	}
 	passing_folder_of(item->path);
+	if (passing_is(item->path) && rmdir(item->path) == 0)
+		passing_folder_stays(item->path);
 	/* not by its function, which not every libc has */
 	if (syscall(SYS_renameat2, AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
 	    (errno != EINVAL || rename(item->other, item->path) != 0)) {
@@ -320,6 +426,12 @@ static void undo_one(const struct journal *j, const struct item *item)
 	case UNDO_SWAP:
 		undo_move(item, RENAME_EXCHANGE);
 		break;
+	case UNDO_XATTR:
+		undo_attribute(item);
+		break;
+	case UNDO_FLAGS:
+		undo_flags(item);
+		break;
 	}
 	set_folder_time(item->path, item->entry->folder_ns);
 	set_folder_time(item->other, item->entry->other_ns);
@@ -332,22 +444,42 @@ static void set_mode_of_folder(const char *path, const struct undo_entry *entry)
 		set_owner_and_mode(path, entry);
 }
 
-void take_back(const char *folder, enum undo_extent extent)
+static void left_over(const char *path)
+{
+	complain_of(path, "was removed in this build, and holds what has found no other place");
+}
+
+void take_back_of_the_dead(const char *folder)
+{
+	prefix = "smpmake: could not be undone: ";
+	hears = stderr;
+	take_back(folder, UNDO_STOP);
+}
+
+int take_back(const char *folder, enum undo_extent extent)
 {
 	struct journal j;
 	uint32_t most;
 	if (undo_load(&j, folder) != 0)
-		return;
+		return 0;
 	signal(SIGXFSZ, SIG_IGN); /* one file that may not be so large is no end of the others */
 	struct promise *known = promises(&j, &most);
-	struct point point = {0, 0};
+	struct point point = {0, 0, 0};
 	if (extent == UNDO_STOP)
 		point = first_unfinished(known, most);
-	for (size_t i = 0; i < j.count; i++)
-		if (j.items[i].entry->kind < UNDO_ISSUED && is_undone(&j.items[i], known, point))
-			undo_one(&j, &j.items[i]);
-	passing_folders_go();
+	hears = hears != NULL ? hears : stdout;
+	since_ns = extent == UNDO_ALL ? j.head->base_ns : point.ns;
+	for (size_t i = 0; i < j.count; i++) {
+		const struct item *item = &j.items[i];
+		uint16_t kind = item->entry->kind;
+		if (kind == UNDO_NOTHING || kind >= UNDO_ISSUED || !is_undone(item, known, point))
+			continue;
+		undo_one(&j, item);
+		undo_is_done(&j, item);
+	}
+	passing_folders_go(left_over);
 	remade_end(set_mode_of_folder);
+	return failures;
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)

@@ -8,6 +8,10 @@
  * A position is a count of bytes in the log: an order over everything that guards wrote down.  What
  * the server writes stands before what guards write at the same position.
  *
+ * Names are canonical when an entry is written.  When it is undone all later changes have been
+ * undone, so the name leads there again.  For that every folder that is removed has its entry, also
+ * one that the build itself has made: older files may have passed through it.
+ *
  * Where nothing can be undone guards write nothing, and the server writes what concerns promises
  * alone: what is to be made, which older targets it has set aside (GONE), which files say that a
  * command is done (NEW, META).  These entries have the command's number, and UNDO_STAYS follows
@@ -19,7 +23,7 @@
 #include <stdint.h>
 
 #define UNDO_MAGIC 0x4f444e55u
-#define UNDO_VERSION 2u
+#define UNDO_VERSION 3u
 #define UNDO_MARK 0x59525445u   /* an entry that was written to its end */
 #define UNDO_SEGMENT (1u << 20) /* no entry crosses a multiple of it */
 #define UNDO_TICK 12000000      /* ns: file times are as coarse as a tick of the kernel's */
@@ -48,20 +52,24 @@ struct undo_head {
 };
 
 enum undo_kind {
-	UNDO_NEW = 1, /* path: a name that was not there is made */
+	UNDO_NOTHING = 0, /* it has been undone, or its change was never made */
+	UNDO_NEW = 1,     /* path: a name that was not there is made */
 	UNDO_GONE =
 	    2, /* path: is removed or replaced; contents are kept, a link's text is `other` */
-	UNDO_DATA = 3, /* path: contents are changed in place; `bytes` of them are kept */
-	UNDO_META = 4, /* path: mode, owner or times are changed */
-	UNDO_MOVE = 5, /* path is renamed to `other` */
-	UNDO_SWAP = 6, /* path and `other` are exchanged */
+	UNDO_DATA = 3,  /* path: contents are changed in place; `bytes` of them are kept */
+	UNDO_META = 4,  /* path: mode, owner or times are changed */
+	UNDO_MOVE = 5,  /* path is renamed to `other` */
+	UNDO_SWAP = 6,  /* path and `other` are exchanged */
+	UNDO_XATTR = 7, /* path: its attribute `other` is changed; the older value is behind the
+	                   texts, `bytes` long */
+	UNDO_FLAGS = 8, /* path: its flags (chattr) are changed; the older ones are `bytes` */
 	/* by the server alone */
-	UNDO_ISSUED = 7, /* `command` was promised */
-	UNDO_ENDED = 8,  /* `command` has succeeded */
-	UNDO_STAYS = 9   /* what `command` made is to stay, though it was issued later */
+	UNDO_ISSUED = 9, /* `command` was promised */
+	UNDO_ENDED = 10, /* `command` has succeeded */
+	UNDO_STAYS = 11  /* what `command` made is to stay, though it was issued later */
 };
 
-#define UNDO_FOLLOW 1u /* links in the last component were followed */
+#define UNDO_ABSENT 1u /* XATTR: there was none of that name */
 #define UNDO_GREW 2u   /* DATA: only appended to, so that cutting it off is enough */
 #define UNDO_WHOLE 4u  /* DATA: all of the contents have been kept */
 #define UNDO_EMPTY 8u  /* NEW: it goes only as long as nothing is in it */
@@ -79,9 +87,10 @@ struct undo_entry {
 	uint32_t store; /* which keeps contents, one more than its index; 0: none */
 	uint64_t bytes;
 	int64_t accessed_ns, modified_ns;
+	int64_t born_ns; /* when it was made, or later: where that is not known, its last change */
 	int64_t folder_ns, other_ns; /* when the folders of path and `other` were last changed */
 	uint32_t process, parent;    /* whose change it is; 0: the server's */
-	                             /* path, NUL, other, NUL */
+	                             /* path, NUL, other, NUL, an attribute's value */
 };
 
 #endif

@@ -1,7 +1,11 @@
 #include "undolog.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "system.h"
 #include "util.h"
@@ -60,6 +64,14 @@ static void sort(struct journal *j)
 		qsort(j->items, j->count, sizeof *j->items, newest_first);
 }
 
+static int open_in(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+	return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path
+	           ? open(path, O_WRONLY | O_CLOEXEC)
+		   : -1;
+}
+
 int undo_load(struct journal *j, const char *folder)
 {
 	size_t size;
@@ -75,5 +87,16 @@ int undo_load(struct journal *j, const char *folder)
 	if (server != NULL)
 		scan(j, server, size, 0, 1);
 	sort(j);
+	j->log = open_in(folder, "undo/log");
+	j->server = open_in(folder, "undo/server");
 	return 0;
+}
+
+void undo_is_done(const struct journal *j, const struct item *item)
+{
+	const uint16_t nothing = UNDO_NOTHING;
+	const off_t at = (off_t)(item->number + offsetof(struct undo_entry, kind));
+	/* Without it, what is done twice may be complained of. */
+	ssize_t done = pwrite(item->server ? j->server : j->log, &nothing, sizeof nothing, at);
+	(void)done;
 }

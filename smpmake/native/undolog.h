@@ -17,9 +17,13 @@ struct journal {
 	struct undo_head *head;
 	struct item *items;
 	size_t count, room;
+	int log, server; /* their files */
 };
 
 /* The journal in a session's folder, newest entry first; -1 where nothing can be undone by it. */
 int undo_load(struct journal *j, const char *folder);
+
+/* It has been undone: whoever begins once more, because this process was killed, passes over it. */
+void undo_is_done(const struct journal *j, const struct item *item);
 
 #endif

@@ -51,6 +51,10 @@ class SessionFolder:
             remove_tree(path)
             raise _no_folder(path, error) from None
 
+    def leave(self) -> None:
+        """From now on somebody else may undo by what is in it, and remove it."""
+        os.close(self._lock)
+
     def remove(self) -> None:
         """Removes the folder with all that is in it.
 

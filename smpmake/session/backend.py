@@ -19,11 +19,13 @@ class TakenBack(NamedTuple):
 
     done        whether anything could be undone at all.
     whole       everything was, to the build's beginning.
+    wrong       the tree is not what it was: nothing may go on by it.
     complaints  what could not be.
     """
 
     done: bool
     whole: bool = False
+    wrong: bool = False
     complaints: tuple[str, ...] = ()
 
 
@@ -35,6 +37,7 @@ class Backend:
 
     output     the descriptor that the driver must write to, or None for our own stdout and stderr.
     errors     the same for its messages, where these go elsewhere.
+    leaves_undoing  what is to be undone is left to the driver's keeper, and so is the folder.
     """
 
     folder: Path
@@ -42,6 +45,7 @@ class Backend:
     alive = -1
     output: int | None = None
     errors: int | None = None
+    leaves_undoing = False
 
     async def open(
         self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool

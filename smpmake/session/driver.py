@@ -45,8 +45,8 @@ class Driver:
             elif event.event != layout.DRIVER_STARTED and not self.ended.done():
                 self.ended.set_result(event)
 
-    def close(self) -> None:
-        """Releases the keeper; once is enough."""
+    def close(self, *, is_undone: bool = True) -> None:
+        """Releases the keeper (see there); once is enough."""
         if self.keeper.control.fileno() >= 0:
             self._loop.remove_reader(self.keeper.control.fileno())
-        self.keeper.release()
+        self.keeper.release(is_undone=is_undone)

@@ -75,12 +75,17 @@ class Keeper:
         with contextlib.suppress(OSError):
             self.control.send(keeping.encode_signal(number))
 
-    def release(self) -> None:
-        """Ends the keeper, which leaves without touching anything, and reaps it; once."""
+    def release(self, *, is_undone: bool = True) -> None:
+        """Ends the keeper, and reaps it; once.
+
+        is_undone  there is nothing left for it to do; else it undoes what follows the first promise
+                   that was not kept, and removes the session's folder.
+        """
         if self.control.fileno() < 0:
             return
         with contextlib.suppress(OSError):
-            self.control.send(keeping.encode_bye())
+            if is_undone:
+                self.control.send(keeping.encode_bye())
         self.control.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)

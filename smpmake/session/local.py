@@ -303,10 +303,18 @@ class LocalBackend(Backend):
         if not everything:
             journal.stays(self._staying(journal))
         try:
-            complaints = undoing.take_back(everything=everything)
+            undone = undoing.take_back(everything=everything)
         except OSError as error:
-            return TakenBack(done=False, complaints=(f"no process for it: {error.strerror}",))
-        return TakenBack(done=True, whole=whole, complaints=tuple(complaints))
+            self.leaves_undoing = True
+            complaint = f"no process for it: {error.strerror}"
+            return TakenBack(done=False, wrong=True, complaints=(complaint,))
+        complaints = tuple(undone.complaints)
+        return TakenBack(
+            done=True,
+            whole=whole and undone.complete,
+            wrong=not undone.complete,
+            complaints=complaints,
+        )
 
     def _staying(self, undo: UndoJournal) -> list[int]:
         """Commands whose results need not be made again; what failed has failed serially, too."""
@@ -378,7 +386,7 @@ class LocalBackend(Backend):
         if self._neighbours is not None:
             self._neighbours.close()
         if stage is not None:
-            stage.close()
+            stage.close(to_keeper=self.leaves_undoing)
         return leftovers
 
     def _transcribe(self, printer: Printer, stage: SessionSetup) -> None:

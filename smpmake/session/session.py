@@ -139,6 +139,7 @@ class Session:
             faults += await self._drive(soft, get_ready)
         except BaseException:
             restore_descriptor_limit(soft)  # the plain build may follow in this very process
+            backend.leaves_undoing = self.is_begun
             raise
         finally:
             try:
@@ -149,7 +150,7 @@ class Session:
                         self._driver.keeper.signal(
                             signal.SIGKILL
                         )  # what outlived it has had its time
-                    self._driver.close()
+                    self._driver.close(is_undone=not backend.leaves_undoing)
         record.ended = time.monotonic_ns()
         record.status = self._status(faults)
         if record.runs > 1 and self._interrupts.by is None:
@@ -252,9 +253,13 @@ class Session:
         is_make = can_run_again(record.command)
         again = self._can_be_repeated() and bool(wrong) and (is_make or backend.reaches_back)
         taken_back = await self._take_back(everything=again)
-        if not again or not (taken_back.done or is_make):
-            if self._killed:
-                record.driver_status = 1
+        if taken_back.wrong:
+            record.notices.append(
+                f"{self._name} was not run again: its files are not what they were"
+            )
+        if taken_back.wrong or not again or not (taken_back.done or is_make):
+            if self._killed or taken_back.wrong:
+                record.driver_status = record.driver_status or 1
             if not taken_back.done:
                 record.notices += map(_doubts, record.failures)
             return False

@@ -163,12 +163,15 @@ class SessionSetup:
         pipe, self.pipe = self.pipe, -1
         return pipe
 
-    def close(self) -> None:
-        """Gives back what nobody has taken, and removes the folder; once."""
+    def close(self, *, to_keeper: bool = False) -> None:
+        """Gives back what nobody has taken, and removes the folder; once.
+
+        to_keeper  the folder stays, and is the driver's keeper's, which undoes by what is in it.
+        """
         if self._board is not None:
             self._board.close()
         if self.journal is not None:
-            self.journal.close()
+            self.journal.close(to_keeper=to_keeper)
         if self.jobserver is not None:
             self.jobserver.close()
         if self._remembers:
@@ -177,7 +180,10 @@ class SessionSetup:
             memo.settle(self.path, self._remote.close() if self._remote is not None else None)
         for notice in self._remote.notices() if self._remote is not None else ():
             say(notice)
-        self.folder.remove()
+        if to_keeper:
+            self.folder.leave()
+        else:
+            self.folder.remove()
         for fd in (self.listener, self.alive, self.alive_write, self.pipe, self.output):
             if fd is not None and fd >= 0:
                 os.close(fd)

@@ -18,7 +18,7 @@ import struct
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpmake import native
 from smpmake.disk.shared import shared_map
@@ -29,7 +29,6 @@ from smpmake.protocol.layout import (
     UNDO_DATA,
     UNDO_EMPTY,
     UNDO_ENDED,
-    UNDO_FOLLOW,
     UNDO_GONE,
     UNDO_GREW,
     UNDO_ISSUED,
@@ -56,7 +55,19 @@ _BASE, _KEPT, _ISSUES = _AT["base_ns"] // 8, _AT["kept"] // 8, _AT["issues"] // 
 _BUDGET: Final = _AT["budget"] // 8
 _LOST, _STORES = _AT["lost"] // 4, _AT["stores"] // 4
 _TRIES, _PAUSE = 200, 0.05  # to have a process; s between two
+_COMPLETE, _IN_PART = 0, 1  # how an undoing ends (native/keeper.c)
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
+
+
+class Undone(NamedTuple):
+    """How an undoing ended.
+
+    complete    the tree is what it was.
+    complaints  what could not be undone, and where what it would have brought back is now.
+    """
+
+    complete: bool
+    complaints: list[str]
 
 
 class UndoJournal:
@@ -218,8 +229,10 @@ class UndoJournal:
         """
         kind, flags, info = UNDO_NEW, UNDO_EMPTY, None
         with contextlib.suppress(OSError):
-            info = os.lstat(source) if source else os.stat(path)
-            kind, flags = (UNDO_NEW, 0) if source else (UNDO_META, UNDO_FOLLOW)
+            if not source:
+                path = os.path.realpath(path)
+            info = os.lstat(source or path)
+            kind, flags = (UNDO_NEW if source else UNDO_META), 0
         for number in numbers:
             self._write(self._entry(kind, number, path, info=info, flags=flags))
             self._vows.setdefault(number, []).append(Vow(kind, path, info))
@@ -333,7 +346,7 @@ class UndoJournal:
     ) -> bytes:
         texts = b"%b\0%b\0" % (os.fsencode(path), os.fsencode(other))
         size = (ENTRY.size + len(texts) + 7) & ~7
-        about = (0,) * 9
+        about = (0,) * 10
         if info is not None:
             about = (
                 _device(info.st_dev),
@@ -345,6 +358,7 @@ class UndoJournal:
                 info.st_size,
                 info.st_atime_ns,
                 info.st_mtime_ns,
+                info.st_ctime_ns,  # it was made then, or before
             )
         # Of a folder in which other changes stay the time stays, too.
         named = self.undoes and kind in (UNDO_NEW, UNDO_GONE, UNDO_MOVE)
@@ -403,11 +417,11 @@ class UndoJournal:
         start = max(0, self.position // UNDO_SEGMENT - 1) * UNDO_SEGMENT
         return writer_of(path, os.pread(self._log, self.position - start, start), start)
 
-    def take_back(self, *, everything: bool) -> list[str]:
+    def take_back(self, *, everything: bool) -> Undone:
         """Undoes everything, or what lies behind the first promise that was not kept.
 
-        Nobody of the build may run meanwhile.  Returns complaints: what could not be undone.
-        Raises OSError where no process can be had for it, in a while.
+        Nobody of the build may run meanwhile.  Raises OSError where no process can be had for it,
+        in a while, or where it does not come to its end: then the journal is as it was.
         """
         import subprocess  # few builds need it, all would wait for it
 
@@ -421,13 +435,13 @@ class UndoJournal:
                 if not left:
                     raise
                 time.sleep(_PAUSE)
-        lines = done.stdout.decode(errors="replace").splitlines()
+        if done.returncode not in (_COMPLETE, _IN_PART):
+            raise OSError(errno.ECHILD, f"the undoing ended with status {done.returncode}")
         was_whole = self.is_whole
         self.commit()
         self._moved = not (was_whole and everything)
-        if done.returncode != 0:
-            lines.append(f"the undoing ended with status {done.returncode}")
-        return lines
+        lines = done.stdout.decode(errors="replace").splitlines()
+        return Undone(done.returncode == _COMPLETE, lines)
 
     def _empty_stores(self) -> None:
         self._words[_KEPT] = 0
@@ -442,9 +456,12 @@ class UndoJournal:
         """A folder's name, on the tree's file system, for what is to be used again."""
         return Path(self._stores[-1], "shelf")
 
-    def close(self) -> None:
-        """Gives everything back; what lies in the session's folder goes with that."""
-        for store in self._stores[1:]:
+    def close(self, *, to_keeper: bool = False) -> None:
+        """Gives everything back; what lies in the session's folder goes with that.
+
+        to_keeper  what was kept stays: another process undoes by it.
+        """
+        for store in self._stores[1:] if not to_keeper else ():
             remove_tree(store)
         self._words.release()
         self._halves.release()

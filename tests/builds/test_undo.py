@@ -90,6 +90,53 @@ RECIPES = {
     "names of one link": [BAD, "ln link l3; mv l3 l4; rm l4 link", AFTER],
     "link replaced": [BAD, "ln -sfn m.c link", AFTER],
     "dangling link": [BAD, "ln -s far near; echo x > near", AFTER],
+    # A name that is relative to a folder which goes elsewhere.
+    "renamed from within": [BAD, "cd old; mv ../old ../oldm; echo q > ../q; : > ../after"],
+    "renamed twice from within": [
+        BAD,
+        "cd old/deep; mv ../../old ../../o1; mv ../../o1 ../../o2; : > ../../after",
+    ],
+    "renamed by way of a link": [
+        BAD,
+        "ln -s old l; cd l/deep; mv ../../old ../../o; cd $$OLDPWD",
+        AFTER,
+    ],
+    "renamed by Python": [
+        BAD,
+        'cd old; python3 -c \'import os; os.rename("../old", "../o")\'',
+        "ls o",
+        AFTER,
+    ],
+    "renamed by an open folder": [
+        BAD,
+        'python3 -c \'import os; d = os.open("old/deep", os.O_RDONLY); os.rename("old", "o"); '
+        'os.fchdir(d); os.rename("../deep", "../shallow"); os.rename("er", "../../er")\'',
+        AFTER,
+    ],
+    "over an empty folder from within": [BAD, "mkdir e; cd old; mv -T ../old ../e; cd ..", AFTER],
+    "exchanged parents": [
+        BAD,
+        "cd old/deep; mv ../../old ../../t; mv ../../sub ../../old; mv ../../t ../../sub",
+        AFTER,
+    ],
+    # What is made again has the fields of what was there, whatever its inode is.
+    "made again": [BAD, "rm -rf old; mkdir old; echo x > old/new", AFTER],
+    "made again from within": [BAD, "cd old; rm -rf ../old; mkdir ../old; cd ..", AFTER],
+    "mode changed and removed": [BAD, "chmod 700 old/deep; rm -r old/deep", AFTER],
+    "not writable and removed": [BAD, "chmod -R a-w old; rm -rf old", AFTER],
+    "removed from within": [BAD, "mkdir w; cd w; rmdir ../w; cd ..", AFTER],
+    # Older files that have passed through folders of this build.
+    "by way of a folder of this build": [
+        "mkdir t; mv old/kept t/; mv t/kept t/x2; mv t t2; mv t2/x2 old/kept; rm -r t2",
+        BAD,
+        AFTER,
+    ],
+    "all by way of another folder": [
+        "mv old oo && mkdir old && mv oo/* old/; rm -rf oo",
+        BAD,
+        AFTER,
+    ],
+    "flags": [BAD, "chattr +i m.c; echo x > n.c; chattr +i n.c; chattr +d old", AFTER],
     "swapped by hand": [BAD, "mv m.c tmp; mv good.c m.c; mv tmp good.c", AFTER],
     "a counter before": ["expr $$(cat n) + 1 > n2; mv n2 n", BAD, AFTER],
     "ignored": [f"-{BAD}", "echo ok > stamp", AFTER],
@@ -132,6 +179,9 @@ FEWER = ("objects after", "group")
 IN_A_SHELL = ("discarded", "to a log", "group", "set -e", "trap", "background")
 #: Each kind of change once, and each way to go on behind a failure.
 SOME = (
+    *("renamed from within", "renamed by way of a link", "renamed by an open folder"),
+    *("over an empty folder from within", "made again", "not writable and removed"),
+    *("by way of a folder of this build", "all by way of another folder", "flags"),
     *(*FEW, "cp", "sed", "symlink", "hard link", "mkdir", "rename", "overwritten", "appended"),
     *("removed", "tree removed", "replaced", "mode", "time", "folder renamed", "link replaced"),
     *("remade under its name", "a link renamed and removed", "by way of a new folder"),

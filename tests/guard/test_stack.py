@@ -177,6 +177,8 @@ _NAMED = {
     **dict.fromkeys(("option", "seconds", "first", "others", "which", "timer", "before"), "0"),
     **dict.fromkeys(("what", "type", "data"), '"p"'),
     "mode": "0600",
+    "request": "0x40086602",  # FS_IOC_SETFLAGS
+    "argument": "room",
     "size": "100",
     "room": "4096",
     "depth": "5",

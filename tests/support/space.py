@@ -124,17 +124,21 @@ class Space:
         self.folder.mkdir()
 
     def tree(self) -> dict[str, str]:
-        """Every file with its mode and a hash of its content, every link with its target."""
+        """Every file with its mode and a hash of its content, every link with its target, and
+        owners that are not ours."""
         found = {}
         for path in sorted(self.folder.rglob("*")):
             name = str(path.relative_to(self.folder))
+            info = path.lstat()
             if path.is_symlink():
                 found[name] = f"-> {os.readlink(path)}"
             elif path.is_file():
                 digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-                found[name] = f"{path.stat().st_mode:o} {digest}"
+                found[name] = f"{info.st_mode:o} {digest}"
             else:
-                found[name] = "folder"
+                found[name] = f"{info.st_mode:o} folder"
+            if (info.st_uid, info.st_gid) != (os.getuid(), os.getgid()):
+                found[name] += f" of {info.st_uid}:{info.st_gid}"
         return found
 
     # ------------------------------------------------------------------ commands

@@ -59,7 +59,7 @@ def test_a_file_that_was_appended_to_is_cut_where_it_ended(
         print("ours", file=ours, flush=True)
         print("another build's", file=theirs, flush=True)
         print("ours", file=ours, flush=True)
-        assert journal.take_back(everything=True) == []
+        assert journal.take_back(everything=True).complaints == []
         assert log.read_text() == "before\n"
         print("another build's next", file=theirs, flush=True)
     assert log.read_text() == "before\nanother build's next\n"
@@ -70,20 +70,24 @@ def undo_in(journal: UndoJournal, largest: int) -> list[str]:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, limits[1]))
     try:
-        return journal.take_back(everything=True)
+        return journal.take_back(everything=True).complaints
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_contents_that_find_no_room_are_told(journal: UndoJournal, product: Path) -> None:
     product.write_bytes(b"new")
-    assert undo_in(journal, len(OLD) // 2) == [f"{product}: File too large"]
+    assert undo_in(journal, len(OLD) // 2) == [
+        f"{product}: File too large",
+        f"{product}: its older contents are in {product}.older1",
+    ]
+    assert product.with_name("product.older1").read_bytes() == OLD
 
 
 def test_a_copy_that_comes_back_is_what_the_file_was(journal: UndoJournal, product: Path) -> None:
     product.unlink()
     product.write_bytes(b"new")
-    assert journal.take_back(everything=True) == []
+    assert journal.take_back(everything=True).complaints == []
     info = product.stat()
     assert product.read_bytes() == OLD
     assert (info.st_mode & 0o7777, info.st_atime, info.st_mtime) == (0o751, 1000, 2000)
@@ -105,7 +109,7 @@ def test_a_process_that_is_not_to_be_had_is_waited_for(
     monkeypatch.setattr(subprocess, "run", refuse)
     monkeypatch.setattr(journals, "_PAUSE", 0.0)
     product.unlink()
-    assert journal.take_back(everything=True) == []
+    assert journal.take_back(everything=True).complaints == []
     assert product.read_bytes() == OLD
 
 
@@ -119,10 +123,10 @@ def test_where_no_process_is_ever_to_be_had_nothing_is_undone(
     monkeypatch.setattr(journals, "_TRIES", 1)
     product.unlink()
     with pytest.raises(BlockingIOError):
-        journal.take_back(everything=True)
+        journal.take_back(everything=True).complaints
     monkeypatch.undo()
     assert journal.is_whole
-    assert journal.take_back(everything=True) == []
+    assert journal.take_back(everything=True).complaints == []
     assert product.read_bytes() == OLD
 
 

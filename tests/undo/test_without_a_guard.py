@@ -39,7 +39,7 @@ def test_what_is_replaced_without_a_guard_comes_back(undo: UndoJournal, tmp_path
     assert undo.kept == 2 * len("older\n")
     path.unlink()
     path.write_text("newer\n")
-    assert undo.take_back(everything=True) == []
+    assert undo.take_back(everything=True).complaints == []
     assert path.read_text() == "older\n"
     assert (path.stat().st_mode & 0o777, path.stat().st_mtime) == (0o750, 1000)
     assert undo.kept == 0
@@ -55,7 +55,7 @@ def test_what_is_written_over_without_a_guard_comes_back(
     monkeypatch.setattr("smpmake.undo.journal.now_ns", lambda: late)
     keep(undo, path)
     path.write_text("newer\n")
-    assert undo.take_back(everything=True) == []
+    assert undo.take_back(everything=True).complaints == []
     assert path.read_text() == "older\n"
     assert (path.stat().st_ino, path.stat().st_mtime) == (inode, 1000)
 
@@ -68,7 +68,7 @@ def test_a_link_that_is_replaced_without_a_guard_comes_back(
     keep(undo, link)
     link.unlink()
     link.symlink_to("newer")
-    assert undo.take_back(everything=True) == []
+    assert undo.take_back(everything=True).complaints == []
     assert os.readlink(link) == "older"
     assert link.lstat().st_mtime == 1000
 
@@ -77,7 +77,7 @@ def test_a_link_that_is_not_replaced_after_all_stays(undo: UndoJournal, tmp_path
     link = tmp_path / "tree" / "link"
     link.symlink_to("older")
     keep(undo, link)
-    assert undo.take_back(everything=True) == []
+    assert undo.take_back(everything=True).complaints == []
     assert os.readlink(link) == "older"
 
 

@@ -172,6 +172,29 @@ static inline void touches(int dir, const char *path, int follow)
 	journals(dir, path, follow);
 }
 
+/* One of its extended attributes: an access control list is one. */
+static inline void marks(int dir, const char *path, const char *name, int follow)
+{
+	changes_folder(dir, path, 0);
+	if (undo_is_on())
+		undo_attribute(dir, path, name, follow);
+}
+
+static inline void marks_open(int fd, const char *name)
+{
+	if (!guard_quiet())
+		guard_see_change_of(fd);
+	if (undo_is_on())
+		undo_attribute_of(fd, name);
+}
+
+/* Flags are the only thing that ioctl(2) changes and nobody else. */
+static inline void controls(int fd, unsigned long request)
+{
+	if ((request == FS_IOC_SETFLAGS || request == FS_IOC_FSSETXATTR) && undo_is_on())
+		undo_flags_of(fd);
+}
+
 /* Its time, too, to what the caller says, or to now. */
 static inline void dates(int dir, const char *path, int follow)
 {
@@ -218,6 +241,36 @@ static inline int goes(int dir, const char *path, unsigned kinds)
 		notes('x', dir, path);
 	}
 	return undo_is_on() && undo_remove(dir, path, kinds);
+}
+
+/* The file that libc has for a shared object or a semaphore; NULL where the name is none. */
+static inline const char *shared_path(const char *name, const char *prefix, char *page)
+{
+	if (page == NULL || name == NULL)
+		return NULL;
+	name += strspn(name, "/");
+	if (*name == '\0' || strlen(name) > NAME_MAX || strchr(name, '/') != NULL)
+		return NULL;
+	strcpy(stpcpy(stpcpy(page, "/dev/shm/"), prefix), name);
+	return page;
+}
+
+static inline void shares(const char *name, const char *prefix, int flags)
+{
+	ANY_PAGE(page);
+	if (!undo_is_on())
+		return;
+	page = pages_take(PATH_MAX);
+	undo_open(AT_FDCWD, shared_path(name, prefix, page), flags);
+}
+
+static inline void unshares(const char *name, const char *prefix)
+{
+	ANY_PAGE(page);
+	if (!undo_is_on())
+		return;
+	page = pages_take(PATH_MAX);
+	undo_remove(AT_FDCWD, shared_path(name, prefix, page), UNDO_FILES | UNDO_KEPT_THERE);
 }
 
 /* Whether a rename cannot be, since something is in the way that is nobody's to remove.  mv(1)

@@ -52,7 +52,8 @@ void undo_opened(int fd)
 
 static int is_fresh(const struct change *c)
 {
-	if (!c->there || c->info.stx_nlink != 1)
+	/* Where nobody knows when a file was made, none is known to be new when this is undone. */
+	if (!c->there || c->info.stx_nlink != 1 || !(c->info.stx_mask & STATX_BTIME))
 		return 0;
 	uint64_t file = file_of(&c->info);
 	for (int i = 0; i < FRESH; i++)
@@ -66,6 +67,12 @@ static int is_fresh(const struct change *c)
 static int matters(const struct change *c)
 {
 	return undo_was_before(c) && !is_fresh(c);
+}
+
+/* The same for a name that is removed: older files may have passed through any folder. */
+static int matters_as_name(const struct change *c)
+{
+	return c->there && (S_ISDIR(c->info.stx_mode) || matters(c));
 }
 
 /* ------------------------------------------------------------------ contents */
@@ -160,6 +167,43 @@ void undo_commit(const char *why)
 	errno = before;
 }
 
+/* ------------------------------------------------------------------ what a copy has not */
+
+/* Flags that chattr(1) sets, and a new file has not. */
+#define SET_FLAGS (STATX_ATTR_COMPRESSED | STATX_ATTR_NODUMP | STATX_ATTR_APPEND)
+
+/* The flags of what is open; -1 where its file system has none. */
+static long flags_of_open(int fd)
+{
+	unsigned flags = 0;
+	return kernel(SYS_ioctl, fd, FS_IOC_GETFLAGS, &flags) == 0 ? (long)flags : -1;
+}
+
+static SLOW void change_flags(struct change *c)
+{
+	int fd = (int)kernel_unseen(SYS_openat, AT_FDCWD, c->path,
+	                            O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	long flags = fd >= 0 ? flags_of_open(fd) : -1;
+	if (fd >= 0)
+		kernel(SYS_close, fd);
+	if (flags >= 0)
+		undo_write_flags(c, (uint64_t)flags);
+}
+
+/* Attributes and flags of what is about to be removed, and will be made anew. */
+static SLOW void keep_attributes(struct change *c)
+{
+	ON_PAGE(names);
+	long size = names != NULL ? kernel_unseen(SYS_llistxattr, c->path, names, PATH_MAX) : 0;
+	if (size < 0 && errno == ERANGE)
+		undo_lose(c->head);
+	for (char *name = names; size > 0 && name < names + size; name += strlen(name) + 1)
+		undo_write_attribute(c, name);
+	if (c->info.stx_attributes & SET_FLAGS)
+		change_flags(c);
+	c->flags = 0;
+}
+
 /* ------------------------------------------------------------------ the changes */
 
 /* Returns whether there still is something to be changed. */
@@ -230,6 +274,43 @@ void undo_meta(int dir, const char *path, int follow)
 		c.kind = UNDO_META;
 		undo_write(&c, nothing);
 	}
+	errno = before;
+}
+
+void undo_attribute(int dir, const char *path, const char *name, int follow)
+{
+	int before = errno;
+	CHANGE(c);
+	if (name != NULL && undo_look(&c, dir, path, follow ? 0 : AT_SYMLINK_NOFOLLOW) &&
+	    matters(&c)) {
+		c.kind = UNDO_META; /* an ACL is a mode, too */
+		undo_write(&c, nothing);
+		ON_PAGE(copy);
+		if (copy != NULL && strlen(name) < PATH_MAX)
+			undo_write_attribute(&c, strcpy(copy, name));
+	}
+	errno = before;
+}
+
+void undo_attribute_of(int fd, const char *name)
+{
+	int before = errno;
+	ON_PAGE(path);
+	if (path != NULL && name_of(fd, path, PATH_MAX) > 0)
+		undo_attribute(AT_FDCWD, path, name, 0);
+	errno = before;
+}
+
+/* Also of a file that the build has made: some keep it from being removed. */
+void undo_flags_of(int fd)
+{
+	int before = errno;
+	ON_PAGE(path);
+	CHANGE(c);
+	long flags = flags_of_open(fd);
+	if (flags >= 0 && path != NULL && name_of(fd, path, PATH_MAX) > 0 &&
+	    undo_look(&c, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW) && c.there)
+		undo_write_flags(&c, (uint64_t)flags);
 	errno = before;
 }
 
@@ -327,6 +408,10 @@ static SLOW int change_gone(struct change *c, int moved)
 		}
 		return 0;
 	}
+	uint32_t here = store_of(c->head, &c->info);
+	if (S_ISDIR(c->info.stx_mode) || !here)
+		keep_attributes(c);
+	c->kind = UNDO_GONE;
 	if (S_ISDIR(c->info.stx_mode)) {
 		undo_write(c, nothing);
 		return 0;
@@ -335,7 +420,6 @@ static SLOW int change_gone(struct change *c, int moved)
 		undo_commit(c->path);
 		return 0;
 	}
-	uint32_t here = store_of(c->head, &c->info);
 	c->store = here ? here : 1;
 	entry = undo_write(c, nothing);
 	if (entry == NULL)
@@ -346,8 +430,8 @@ static SLOW int change_gone(struct change *c, int moved)
 	if (here && kernel(SYS_linkat, AT_FDCWD, c->path, AT_FDCWD, name, 0) == 0)
 		return 0;
 	if (has_gone(c->path)) {
-		/* Where it is when this is undone depends on who has removed it, and when. */
-		__atomic_store_n(&entry->kind, UNDO_META, __ATOMIC_RELEASE);
+		/* Whoever has removed it has its entry. */
+		__atomic_store_n(&entry->kind, UNDO_NOTHING, __ATOMIC_RELEASE);
 		return 0;
 	}
 	if (S_ISREG(c->info.stx_mode) &&
@@ -360,9 +444,9 @@ int undo_remove(int dir, const char *path, unsigned kinds)
 {
 	int before = errno, gone = 0;
 	CHANGE(c);
-	if (undo_look(&c, dir, path, AT_SYMLINK_NOFOLLOW) && matters(&c) &&
+	if (undo_look(&c, dir, path, AT_SYMLINK_NOFOLLOW) && matters_as_name(&c) &&
 	    kinds & (S_ISDIR(c.info.stx_mode) ? UNDO_FOLDERS : UNDO_FILES))
-		gone = change_gone(&c, 1);
+		gone = change_gone(&c, !(kinds & UNDO_KEPT_THERE));
 	errno = before;
 	return gone;
 }
@@ -382,9 +466,14 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 		                      device_of(&target.info) == device_of(&source.info)));
 		source.kind = flags & RENAME_EXCHANGE ? UNDO_SWAP : UNDO_MOVE;
 		if (!in_vain) {
-			if (source.kind == UNDO_MOVE && matters(&target))
+			if (source.kind == UNDO_MOVE && matters_as_name(&target))
 				change_gone(&target, 0);
 			undo_write(&source, target.path);
+			if (flags & RENAME_WHITEOUT) {
+				source.kind = UNDO_NEW;
+				source.there = 0;
+				undo_write(&source, nothing);
+			}
 		}
 	}
 	errno = before;

@@ -6,6 +6,9 @@
 #include "kernel.h"
 #include "looks.h"
 
+#define CANONICAL_CALL kernel_unseen
+#include "../canonical.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,6 +17,8 @@
 #include <unistd.h>
 
 #define SEGMENTS 1024 /* the journal ends at as many */
+
+static char nothing[] = "/";
 
 /* Found when they are first needed: most processes change nothing.  Set once each, whole. */
 static struct undo_head *the_head;
@@ -99,11 +104,12 @@ static int64_t folder_time(char *path)
 	return failed ? 0 : NS_OF(info.stx_mtime);
 }
 
-struct undo_entry *undo_write(struct change *c, char *other)
+/* An entry that is whole but for its mark, with room for a value behind its texts. */
+static struct undo_entry *undo_fill(struct change *c, char *other, size_t value)
 {
 	struct timespec now;
 	size_t path = strlen(c->path) + 1, second = strlen(other) + 1;
-	size_t size = (sizeof(struct undo_entry) + path + second + 7) & ~(size_t)7;
+	size_t size = (sizeof(struct undo_entry) + path + second + value + 7) & ~(size_t)7;
 	struct undo_entry *entry = reserve(c->head, size);
 	if (entry == NULL)
 		return NULL;
@@ -124,16 +130,60 @@ struct undo_entry *undo_write(struct change *c, char *other)
 		entry->bytes = info->stx_size;
 		entry->accessed_ns = NS_OF(info->stx_atime);
 		entry->modified_ns = NS_OF(info->stx_mtime);
+		entry->born_ns =
+		    info->stx_mask & STATX_BTIME ? NS_OF(info->stx_btime) : NS_OF(info->stx_ctime);
 	}
 	entry->store = c->store;
-	if (c->kind == UNDO_NEW || c->kind == UNDO_GONE || c->kind >= UNDO_MOVE)
+	int moves = c->kind == UNDO_MOVE || c->kind == UNDO_SWAP;
+	if (c->kind == UNDO_NEW || c->kind == UNDO_GONE || moves)
 		entry->folder_ns = folder_time(c->path);
-	if (c->kind >= UNDO_MOVE)
+	if (moves)
 		entry->other_ns = folder_time(other);
 	memcpy(entry + 1, c->path, path);
 	memcpy((char *)(entry + 1) + path, other, second);
-	__atomic_store_n(&entry->mark, UNDO_MARK, __ATOMIC_RELEASE);
 	return entry;
+}
+
+static void undo_finish(struct undo_entry *entry)
+{
+	__atomic_store_n(&entry->mark, UNDO_MARK, __ATOMIC_RELEASE);
+}
+
+struct undo_entry *undo_write(struct change *c, char *other)
+{
+	struct undo_entry *entry = undo_fill(c, other, 0);
+	if (entry != NULL)
+		undo_finish(entry);
+	return entry;
+}
+
+void undo_write_attribute(struct change *c, char *name)
+{
+	long size = kernel_unseen(SYS_lgetxattr, c->path, name, NULL, 0);
+	int is_absent = size < 0 && errno == ENODATA;
+	if (size < 0 && !is_absent)
+		return; /* there can be none */
+	c->kind = UNDO_XATTR;
+	c->flags = is_absent ? UNDO_ABSENT : 0;
+	struct undo_entry *entry = undo_fill(c, name, is_absent ? 0 : (size_t)size);
+	if (entry == NULL)
+		return;
+	char *value = (char *)(entry + 1) + strlen(c->path) + strlen(name) + 2;
+	entry->bytes = is_absent ? 0 : (uint64_t)size;
+	if (!is_absent && kernel_unseen(SYS_lgetxattr, c->path, name, value, size) != size)
+		entry->kind =
+		    UNDO_NOTHING; /* somebody changes it at this moment, and writes that down */
+	undo_finish(entry);
+}
+
+void undo_write_flags(struct change *c, uint64_t flags)
+{
+	c->kind = UNDO_FLAGS;
+	struct undo_entry *entry = undo_fill(c, nothing, 0);
+	if (entry == NULL)
+		return;
+	entry->bytes = flags;
+	undo_finish(entry);
 }
 
 /* ------------------------------------------------------------------ what is of interest */
@@ -165,32 +215,49 @@ static int is_device(const char *path)
 	       !starts(path, "/dev/std");
 }
 
-/* Whether a name is one in a folder that has been removed: nothing is there, and nothing comes. */
-static int has_no_folder(int dir, const char *path)
-{
-	struct statx info;
-	return *path != '/' && strstr(path, "..") == NULL &&
-	       kernel_unseen(SYS_statx, dir, "", AT_EMPTY_PATH, STATX_NLINK, &info) == 0 &&
-	       info.stx_nlink == 0;
-}
-
 /* Whether a path is no file's own name: what is meant has none. */
 static int has_no_name(const char *path)
 {
 	return (starts(path, "/dev/") && !starts(path, "/dev/shm/")) || starts(path, "/proc/");
 }
 
+/* Whether a name cannot be had because nothing can be there, nor come. */
+static int is_impossible(int why)
+{
+	return why == ENOENT || why == ENOTDIR || why == ELOOP || why == EACCES;
+}
+
+/* Whether a canonical name is one in a folder that has been removed. */
+static int is_removed(char *path)
+{
+	static const char mark[] = " (deleted)";
+	struct statx info;
+	char *slash = strrchr(path, '/');
+	size_t size = (size_t)(slash - path);
+	if (size < sizeof mark || memcmp(slash - sizeof mark + 1, mark, sizeof mark - 1) != 0)
+		return 0;
+	*slash = '\0'; /* or it is called so */
+	int is_there = kernel_unseen(SYS_statx, AT_FDCWD, path, 0, STATX_TYPE, &info) == 0;
+	*slash = '/';
+	return !is_there;
+}
+
 int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 {
 	ANY_PAGE(led);
+	ANY_PAGE(room);
 	const char *given = path;
+	int follow = !(flags & AT_SYMLINK_NOFOLLOW);
 	c->there = 0;
-	c->flags = (uint16_t)(flags & AT_SYMLINK_NOFOLLOW ? 0 : UNDO_FOLLOW);
+	c->flags = 0;
 	c->store = 0;
 	if (path == NULL || *path == '\0' || is_device(path) || strlen(path) >= PATH_MAX ||
 	    (c->head = undo_head()) == NULL)
 		return 0;
-	if (c->path == NULL && (c->path = pages_take(PATH_MAX)) == NULL) {
+	room = pages_take(PATH_MAX);
+	if (c->path == NULL)
+		c->path = pages_take(PATH_MAX);
+	if (room == NULL || c->path == NULL) {
 		undo_lose(c->head);
 		return 0;
 	}
@@ -202,17 +269,12 @@ int undo_look_anywhere(struct change *c, int dir, const char *path, int flags)
 	follow_process(&dir, &path, &led);
 	if (path == given && has_no_name(path))
 		return 0;
-	if (absolute(dir, path, c->path, PATH_MAX) != 0) {
-		if (!has_no_folder(dir, path))
+	if (canonical(dir, path, follow, c->path, room) != 0) {
+		if (!is_impossible(errno))
 			undo_lose(c->head);
 		return 0;
 	}
-	if (is_device(c->path))
-		return 0;
-	size_t size = strlen(c->path);
-	while (size > 1 && c->path[size - 1] == '/')
-		c->path[--size] = '\0';
-	return 1;
+	return !is_device(c->path) && !is_removed(c->path);
 }
 
 int undo_look(struct change *c, int dir, const char *path, int flags)

@@ -42,6 +42,9 @@ int undo_is_excepted(const struct change *c);
 int undo_was_before(const struct change *c);
 /* Writes it down; NULL where there is no room. */
 struct undo_entry *undo_write(struct change *c, char *other);
+/* The value that an attribute of it has now; and its flags. */
+void undo_write_attribute(struct change *c, char *name);
+void undo_write_flags(struct change *c, uint64_t flags);
 /* From now on nothing can be undone, until the server says otherwise. */
 void undo_lose(struct undo_head *h);
 

@@ -74,15 +74,18 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 		return 0;
 	case SYS_setxattr:
 	case SYS_removexattr:
-		touches(AT_FDCWD, P(a), 1);
+		marks(AT_FDCWD, P(a), P(b), 1);
 		return 0;
 	case SYS_lsetxattr:
 	case SYS_lremovexattr:
-		touches(AT_FDCWD, P(a), 0);
+		marks(AT_FDCWD, P(a), P(b), 0);
 		return 0;
 	case SYS_fsetxattr:
 	case SYS_fremovexattr:
-		touches_open(FD(a));
+		marks_open(FD(a), P(b));
+		return 0;
+	case SYS_ioctl:
+		controls(FD(a), (unsigned long)b);
 		return 0;
 	case SYS_mkdirat:
 		makes_folder(FD(a), P(b));
