@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from smpmake.commands.makes import MAKES
+from smpmake.disk.elf import takes_guard
 from smpmake.protocol.wire import FileId
 
 #: Shells that run recipes and scripts.
@@ -98,6 +99,10 @@ class Processes:
                 return
             yield caller
             pid = caller.parent
+
+    def takes_guard(self, pid: int) -> bool:
+        """Whether the program of a process does."""
+        return takes_guard(f"/proc/{pid}/exe")
 
     def children(self, pid: int) -> set[int]:
         """A process's children, whichever of its threads started them; none where that cannot be
@@ -261,6 +266,26 @@ def shell_text(command: list[bytes]) -> str:
             return ""
         if not word.startswith(b"--") and b"c" in word:
             return os.fsdecode(following)
+    return ""
+
+
+def unguarded_above(processes: Processes, nearest: int) -> str:
+    """Which program above a command may read too early; "" for none.
+
+    nearest  the process above it that has no guard.
+    A make takes its recipes' word for what they make, and waits before it looks; but one that could
+    have a guard and has none is below a program that has taken it away.
+    """
+    make = processes.caller(nearest)
+    if make is None:
+        return "?"
+    if make.name not in MAKES or processes.takes_guard(nearest):
+        return make.name
+    for each in processes.above(make.parent, LONGEST_CHAIN):
+        if each.name == KEEPER or each.pid <= 1:
+            break
+        if not processes.takes_guard(each.pid):
+            return each.name
     return ""
 
 

@@ -20,6 +20,7 @@ from smpmake.decide.procfs import (
     is_fresh,
     is_in_background,
     is_limited,
+    unguarded_above,
 )
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.paths import Paths
@@ -203,10 +204,7 @@ class Context:
         """See policy.Context."""
         if not self._build.rules.guard or not self._invoke.unguarded:
             return ""
-        caller = self._processes.caller(self._invoke.unguarded)
-        if caller is None:
-            return "?"
-        return "" if caller.name in MAKES else caller.name
+        return unguarded_above(self._processes, self._invoke.unguarded)
 
     def status_is_asked(self) -> bool:
         """See policy.Context."""

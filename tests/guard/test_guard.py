@@ -181,6 +181,43 @@ def test_p1_a_static_driver_reads_what_it_has_compiled(space: Space) -> None:
         assert "unguarded-caller" in ended.err
 
 
+_RUNNER = """#include <stdlib.h>
+int main(int count, char **words) { return system(words[1]) != 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make f0.o; cat f0.o | wc -c > size",
+        "make size",
+        "make bad.o && rm -rf gone",
+        "sh -c 'gcc -c f0.c'; cat f0.o > copy",
+        "./run 'make size'",
+    ],
+)
+def test_p1_below_a_program_without_a_guard_nothing_is_early(space: Space, line: str) -> None:
+    """Runners of tasks are static programs; what they run takes a guard again."""
+    needs.require("cc", "-static")
+    files = {**objects(1), "bad.c": "int x = ;\n", "run.c": _RUNNER, "gone/there": ""}
+    files["Makefile"] = "size: f0.o\n\twc -c < f0.o > size\n%.o: %.c\n\tgcc -c $<\n"
+    space.write(files)
+    space.ok("cc", "-static", "-o", str(space.root / "run"), "run.c")
+    (space.root / "run").rename(space.folder / "run")
+    runner = (space.folder / "run").read_bytes()
+    command = ["sh", "-c", f'./run "{line}"; echo $? > status; gcc -c f0.c -o last.o']
+    assert space.run(*command).status == 0
+    expected = space.tree()
+    space.clear()
+    space.write(files)
+    (space.folder / "run").write_bytes(runner)
+    (space.folder / "run").chmod(0o755)
+    ended = space.smpmake("-v", *command)
+    assert space.tree() == expected, ended.err
+    assert "unguarded-caller" in ended.err
+    assert "1 in parallel" in ended.err
+
+
 def test_what_jobs_read_is_recorded_and_checked(space: Space) -> None:
     files = {
         "a.c": '#include "h.h"\nint a = H;\n',

@@ -133,7 +133,7 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
                              char *real)
 {
 	const char *others = value_in(env, "LD_PRELOAD=", 11);
-	char *preload = preload_text(plan, others, nature.takes_guard);
+	char *preload = preload_text(plan, others, nature.takes_guard || nature.has_no_loader);
 	char *search =
 	    nature.takes_guard || tool ? NULL : search_text(plan, value_in(env, "PATH=", 5));
 	char *sanitizer =

@@ -44,7 +44,7 @@ static int has_other_rights(int fd)
 }
 
 /* Another loader is waited for; `room`, of PATH_MAX, is for its name. */
-static int has_our_loader(const struct start *file, char *room)
+static int has_our_loader(const struct start *file, char *room, int *has_none)
 {
 	char name[128], *loader;
 	ElfW(Ehdr) elf;
@@ -68,6 +68,7 @@ static int has_our_loader(const struct start *file, char *room)
 		reads(AT_FDCWD, loader);
 		return 0;
 	}
+	*has_none = 1;
 	return 0;
 }
 
@@ -100,7 +101,7 @@ static struct nature nature_in(char *head, char *name, int dir, const char *path
 		if (size >= 0 && has_other_rights(file.fd))
 			nature.takes_guard = 0;
 		else if (file.size >= SELFMAG && memcmp(file.head, ELFMAG, SELFMAG) == 0) {
-			nature.takes_guard = has_our_loader(&file, name);
+			nature.takes_guard = has_our_loader(&file, name, &nature.has_no_loader);
 			nature.checks_order =
 			    memmem(file.head, file.size, "libasan.so", 10) != NULL;
 		} else {
