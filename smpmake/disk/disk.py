@@ -11,9 +11,12 @@ import os
 import stat
 import time
 from pathlib import Path
+from typing import Final
 
 from smpmake.disk.clock import FileClock
 from smpmake.disk.paths import Paths
+
+_TICK: Final = 20_000_000  # ns: the longest between two of the kernel's times for files
 
 
 class Disk:
@@ -23,6 +26,7 @@ class Disk:
         self.folder = folder
         self.paths = Paths()
         self._clock = FileClock()
+        self._newest_ns = 0
         self._texts = 0
 
     def time_in(self, folder: str) -> int:
@@ -31,6 +35,18 @@ class Disk:
             return self._clock.now(folder)
         except OSError:
             return time.time_ns()  # nothing can be written there: the tool will say so
+
+    def output_time(self, issued_ns: int) -> int:
+        """The time for the outputs of a command that was issued at `issued_ns`: later than all that
+        was there, to which the file system may have given that very time, and later than those of
+        the command before."""
+        now = time.time_ns()
+        is_near = issued_ns <= now < issued_ns + _TICK  # else that file system has another clock
+        dated_ns = now if is_near else issued_ns
+        if 0 <= self._newest_ns - dated_ns < _TICK:
+            dated_ns = self._newest_ns + 1
+        self._newest_ns = dated_ns
+        return dated_ns
 
     def let_go(self) -> None:
         """Keeps no file system from being unmounted, until something is asked again."""

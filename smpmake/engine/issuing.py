@@ -176,6 +176,8 @@ class Issuing:
             command.rename = (source, destination)
         job = self._job(command, Mode.DEFERRED, operands, decision)
         job.issued_ns = self._resolver.issue_time(outputs, cwd)
+        job.dated_ns = self._resolver.output_time(job.issued_ns)
+        self._pending.show_newest(job.dated_ns)
         job.urgent = command.is_awaited
         command.outputs = encoded(outputs)
         command.makes = tuple(output.name for output in outputs if output.made)

@@ -111,6 +111,10 @@ class OperandResolver:
         """The file system's time now, ns."""
         return self._disk.time_in(os.path.dirname(outputs[0].name) if outputs else cwd)
 
+    def output_time(self, issued_ns: int) -> int:
+        """The time that the outputs of a command get, ns (see Disk)."""
+        return self._disk.output_time(issued_ns)
+
     def share_outputs(self, build: Build, cwd: str, analysis: Analysis) -> Analysis:
         """Who comes first makes a shared file, who comes while it is in use only reads it.
 
@@ -161,7 +165,7 @@ class OperandResolver:
         if write.timed:
             mode = 0o755 if command.record.kind == Kind.LINK else 0o644
             anew = command.record.kind != Kind.FILE and not write.in_place and not write.printed
-            return Promise(job.issued_ns, mode & ~command.invoke.mask, anew=anew)
+            return Promise(job.dated_ns, mode & ~command.invoke.mask, anew=anew)
         if command.rename is not None:
             return self._promise_of_source(command.rename[0])
         if write.same_as:

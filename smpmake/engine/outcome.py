@@ -171,7 +171,7 @@ def _finished(command: Command, result: Result) -> Finished:
 def former_results(job: Job, command: Command, now: int) -> Result | None:
     """How a job went before all was undone, if it has its results back; None: it is to be run."""
     build, invoke = command.build, command.invoke
-    again = build.undoing.results_of(invoke, command.argv, job.number, job.issued_ns)
+    again = build.undoing.results_of(invoke, command.argv, job.number, job.dated_ns)
     if again is None:
         return None
     reuse_record(command.record, again.record)

@@ -57,12 +57,12 @@ class Undoing:
         self._finished.append(finished)
 
     def results_of(
-        self, invoke: Invoke, argv: bytes, number: int, issued_ns: int
+        self, invoke: Invoke, argv: bytes, number: int, dated_ns: int
     ) -> Finished | None:
         """Gives a command the results that it had before the driver was run again, if it had."""
         if self._reusable is None or self.journal is None or not self.journal.is_whole:
             return None  # nobody knows any more what has appeared since
-        return self._reusable.take(invoke, argv, number, issued_ns, self.journal)
+        return self._reusable.take(invoke, argv, number, dated_ns, self.journal)
 
     def take_back(self, *, everything: bool) -> Undone:
         """Undoes what the build did.  Raises OSError.

@@ -57,7 +57,7 @@ class Order(NamedTuple):
         undo = command.build.undoing.journal
         return encode_job(
             self.job.number,
-            self.job.issued_ns,
+            self.job.dated_ns,
             self.invoke,
             self.argv,
             command.outputs,

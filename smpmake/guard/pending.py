@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from smpmake.guard.files import File, Files, file_of
+from smpmake.guard.names_in_order import NamesInOrder
 from smpmake.guard.scoreboard import (
     Claim,
     Promised,
@@ -94,6 +95,7 @@ class Pending:
         self._files = Files()
         self._held = 0
         self._libraries: dict[str, set[Job]] = {}
+        self._in_order = NamesInOrder()
 
     def close(self) -> None:
         """Gives the board back."""
@@ -128,6 +130,11 @@ class Pending:
             self._folders[folder] += 1
             if self._folders[folder] == 1:
                 self._folder_entered(folder)
+        for folder in set(map(os.path.dirname, job.operands.writes)):
+            listed = self._listed.get(folder)
+            if listed is not None:
+                self._in_order.job_entered(job.number, folder, listed[0][0], files)
+        self._board.count_ordered(self._in_order.pending)
         self._put_outputs(job, entry, {} if asked else {**behind, **promises})
         self._board.publish_claims(job.number, [*_claims(job, entry), *self._unkeyed(job)])
         for path, promise in promises.items():
@@ -142,6 +149,8 @@ class Pending:
         self._files.names_left(job.operands.writes, _operands(job) if entry is not None else ())
         if entry is None:
             return
+        self._in_order.job_left(job.number, job.operands.writes)
+        self._board.count_ordered(self._in_order.pending)
         self._note_libraries(job, come=False)
         for folder in set(map(os.path.dirname, job.operands.writes)):
             self._folder_changed(folder, job)
@@ -158,6 +167,10 @@ class Pending:
         if self._replaced and not self._entries:
             self._replaced = 0
             self._show_unknown()
+
+    def show_newest(self, dated_ns: int) -> None:
+        """The time that the newest of all results will have."""
+        self._board.show_newest(dated_ns)
 
     def job_runs(self, job: Job) -> None:
         """A command's process is about to be started."""

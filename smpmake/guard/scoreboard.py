@@ -45,6 +45,7 @@ _PENDING, _UNDECLARED = _AT["pending"] // 8, _AT["undeclared_ns"] // 8
 _FULL, _GENERATION, _TURNS = _AT["full"] // 4, _AT["generation"] // 4, _AT["turns"] // 4
 _STALE, _UNKNOWN, _JOURNAL = _AT["stale"] // 4, _AT["unknown"] // 4, _AT["journal"] // 4
 _LIBRARIES, _VERSIONS, _NAMES = _AT["libraries"] // 4, _AT["versions"] // 4, _AT["names"] // 4
+_NEWEST, _ORDERED = _AT["newest_ns"] // 8, _AT["ordered"] // 8
 _AT_WORK, _PLACES, _BLIND = _AT["at_work"] // 4, _AT["places"] // 4, _AT["blind"] // 4
 #: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (native/shim.c).
 CHECK: Final = "check"
@@ -166,7 +167,7 @@ class Scoreboard:
         with open(path.with_name(CHECK), "wb", opener=_for_us_alone):
             pass
         self._map = shared_map(path, _FIRST_STANDING + BOARD_STANDING * _KEY.size)
-        _HEADER.pack_into(self._map, 0, 0, layout.BOARD_MAGIC, layout.BOARD_VERSION, *([0] * 13))
+        _HEADER.pack_into(self._map, 0, 0, layout.BOARD_MAGIC, layout.BOARD_VERSION, *([0] * 15))
         self._words = memoryview(self._map).cast("Q")
         self._times = memoryview(self._map).cast("q")
         self._halves = memoryview(self._map).cast("I")
@@ -209,6 +210,14 @@ class Scoreboard:
     def keep_journal(self) -> None:
         """From now on guards write what they change into the undo journal (smpmake.undo)."""
         self._halves[_JOURNAL] = 1
+
+    def show_newest(self, dated_ns: int) -> None:
+        """The time of the newest result that was promised: what is made next is to be younger."""
+        self._times[_NEWEST] = dated_ns
+
+    def count_ordered(self, count: int) -> None:
+        """In how many folders that list their names by age results are pending."""
+        self._words[_ORDERED] = count
 
     def unknown_folders(self, count: int) -> None:
         """How many pending outputs will appear in folders that do not exist yet."""

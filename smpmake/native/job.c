@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "undo.h"
 #include "util.h"
 
 int parse(char *payload, size_t size, struct job *job)
@@ -125,9 +126,11 @@ void remove_unfinished(const struct job *job)
 	}
 }
 
+/* Whether a file is older than its command.  What is made within one tick of the file system's
+ * clock has the time at which that began. */
 static bool before(const struct timespec *a, const struct timespec *b)
 {
-	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+	return (b->tv_sec - a->tv_sec) * 1000000000 + (b->tv_nsec - a->tv_nsec) > UNDO_TICK;
 }
 
 /* Gives an output its time; what an older link leads to has been written through it. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "guard/kernel.h"
+#include "memokeep.h"
 #include "util.h"
 
 /* ".NAME" beside an output; -1 where that is too long. */
@@ -24,8 +25,8 @@ static int name_beside(const char *path, uint32_t number, char room[PATH_MAX])
 	return 0;
 }
 
-/* Whether files are to be younger than all that was there.  Those of a job have the time of its
- * issue; but nobody compiles what he has written within one tick. */
+/* Whether nothing may be made any more in the tick of their making.  What a build's processes make
+ * next waits for the next one; but nobody compiles what he has written within one tick. */
 static int is_exact(const struct memo_question *q)
 {
 	for (size_t i = 0; i < q->named_count; i++)
@@ -51,9 +52,8 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 	if (fd < 0)
 		return -1;
 	int failed = write_all(fd, bytes, blob->bytes) != 0 ||
-	             kernel(SYS_fchmod, fd, output->mode & 07777) != 0 ||
-	             (is_exact(q) && memo_date(fd) != 0) || kernel(SYS_fstat, fd, &info) != 0 ||
-	             info.st_mode != output->mode;
+	             kernel(SYS_fchmod, fd, output->mode & 07777) != 0 || memo_date(fd) != 0 ||
+	             kernel(SYS_fstat, fd, &info) != 0 || info.st_mode != output->mode;
 	memo_stamp_of(&info, &stamp);
 	failed |= kernel(SYS_close, fd) != 0;
 	if (!failed && stamp.modified_ns > *made_ns)
@@ -137,6 +137,8 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry, mem
 		return -1;
 	if (is_exact(q))
 		memo_pass_tick(made_ns);
+	else
+		memo_keep_time(made_ns);
 	/* Of a full disk or a reader that has gone the tool has its own to say. */
 	if (memo_tell_last(q, entry, told[0], out->bytes) != 0)
 		return -1;

@@ -160,15 +160,36 @@ static int keep_older(struct undo_head *head, char *path, const struct stat *was
 	return -1;
 }
 
+static struct board *board;
+
+static int has_board(void)
+{
+	if (board == NULL)
+		board =
+		    map_beside("board", 0, offsetof(struct board, slots), PROT_READ | PROT_WRITE);
+	return board != NULL;
+}
+
+void memo_keep_time(int64_t made_ns)
+{
+	if (!has_board())
+		return;
+	int64_t newest = __atomic_load_n(&board->newest_ns, __ATOMIC_ACQUIRE);
+	while (newest < made_ns &&
+	       !__atomic_compare_exchange_n(&board->newest_ns, &newest, made_ns, 0,
+	                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+}
+
 int memo_keep_in_journal(const char *path, const struct stat *was, const struct stat *made)
 {
 	static struct undo_head *head;
-	static const struct board *board;
+	static int known;
 	char full[PATH_MAX], room[PATH_MAX];
-	if (board == NULL) {
-		board = map_beside("board", 0, offsetof(struct board, slots), PROT_READ);
-		if (board == NULL)
+	if (!known) {
+		if (!has_board())
 			return -1;
+		known = 1;
 		if (board->journal != 0)
 			head = map_beside("undo/head", 0, sizeof *head, PROT_READ | PROT_WRITE);
 		if (board->journal != 0 && head == NULL)

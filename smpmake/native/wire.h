@@ -94,7 +94,7 @@ struct wire_answer {
 /* Blobs: outputs, real, cwd (NUL-ended), argv, env, limits, lent (NUL-ended, empty: none). */
 struct wire_job {
 	uint64_t id;
-	int64_t issued_ns;         /* file-system time: the mtime that timed outputs get */
+	int64_t issued_ns;         /* about that: the mtime that timed outputs get */
 	uint64_t ignored, blocked; /* signals, but TERM: by that we end it */
 	int32_t nicer;             /* niceness to add to the worker's */
 	uint32_t mask;

@@ -111,7 +111,8 @@ class Job:
     mode        who runs it.
     operands    what it reads and writes; hazards are made of them.
     guarded     its guard asks for what it changes and reads, and can show it older files.
-    issued_ns   file-system time of issue, ns; what its outputs' mtime becomes.
+    issued_ns   file-system time of issue, ns.
+    dated_ns    what its outputs' mtime becomes: between that and the next tick of that clock.
     light       needs no slot: work for the disk alone, in the driver's own time or the server's.
     exclusive   runs while nothing else does.
     payload     what the caller of the scheduler keeps with it.
@@ -128,6 +129,7 @@ class Job:
     __slots__ = (
         "blockers",
         "build",
+        "dated_ns",
         "exclusive",
         "followers",
         "guarded",
@@ -161,7 +163,7 @@ class Job:
         self.build = build
         self.mode = mode
         self.operands = operands
-        self.issued_ns = issued_ns
+        self.issued_ns = self.dated_ns = issued_ns
         self.light = light
         self.exclusive = exclusive
         self.guarded = guarded

@@ -158,11 +158,11 @@ class Reusable:
     # ------------------------------------------------------------------ giving back
 
     def take(
-        self, invoke: Invoke, argv: bytes, number: int, issued_ns: int, undo: UndoJournal
+        self, invoke: Invoke, argv: bytes, number: int, dated_ns: int, undo: UndoJournal
     ) -> Finished | None:
         """Puts a command's results into place, if there are some and they still hold.
 
-        number, issued_ns  of the command that gets them.
+        number, dated_ns  of the command that gets them.
         """
         group = self._by_key.get(key_of(invoke, argv))
         if not group:
@@ -178,7 +178,7 @@ class Reusable:
             for file in results.files:
                 undo.renames(number, file.kept, file.path)
                 move(file.kept, file.path)
-                os.utime(file.path, ns=(issued_ns, issued_ns), follow_symlinks=False)
+                os.utime(file.path, ns=(dated_ns, dated_ns), follow_symlinks=False)
         except OSError:
             return None
         return results.finished

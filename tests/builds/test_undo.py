@@ -37,6 +37,11 @@ def script(*lines: str, name: str = "build.sh") -> dict[str, str]:
 
 AFTER = ": > after"
 
+_BY_FOLDER = (
+    'import os; d = os.open("old/deep", os.O_RDONLY); os.rename("old", "o"); os.fchdir(d); '
+    'os.rename("../deep", "../shallow"); os.rename("er", "../../er")'
+)
+
 #: What recipes do behind a compile that fails.
 RECIPES = {
     "echo": [BAD, "echo ok > stamp", AFTER],
@@ -109,8 +114,7 @@ RECIPES = {
     ],
     "renamed by an open folder": [
         BAD,
-        'python3 -c \'import os; d = os.open("old/deep", os.O_RDONLY); os.rename("old", "o"); '
-        'os.fchdir(d); os.rename("../deep", "../shallow"); os.rename("er", "../../er")\'',
+        f"python3 -c '{_BY_FOLDER}'",
         AFTER,
     ],
     "over an empty folder from within": [BAD, "mkdir e; cd old; mv -T ../old ../e; cd ..", AFTER],

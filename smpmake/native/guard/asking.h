@@ -45,4 +45,7 @@ int ask(uint32_t kind, const char *path, const char *other, char **elsewhere,
 /* The same of a path as for openat(2).  Where no memory is left for its name, about everything. */
 void ask_about(uint32_t kind, int dir, const char *path, struct wire_guard_answer *answer);
 
+/* Waits until the kernel's clock for files has passed the time of the newest result. */
+void guard_pass_tick(void);
+
 #endif

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x44524f42u /* "BORD" */
-#define BOARD_VERSION 14u
+#define BOARD_VERSION 15u
 #define BOARD_SLOTS 131072u
 #define BOARD_FOLDERS 4096u
 #define BOARD_PROMISES 16384u
@@ -51,6 +51,7 @@ struct board {
 	uint32_t generation; /* changes when slots move: what was read meanwhile counts as a hit */
 	int64_t
 	    undeclared_ns;  /* newest issue of a pending command that may read unnamed files; 0 */
+	int64_t newest_ns;  /* the time that the newest of all results has, or will have */
 	uint32_t stale;     /* how many ROLE_STALE there are */
 	uint32_t unknown;   /* folders of pending outputs that do not exist yet */
 	uint32_t journal;   /* what is changed is written into the undo journal (../undo.h) */
@@ -61,6 +62,7 @@ struct board {
 	uint32_t at_work;   /* commands that hold a slot, and slots that are lent */
 	uint32_t places;    /* slots in use, a power of two: whoever looks touches few pages */
 	uint32_t blind;     /* pending commands of which nobody knows what they read, or look for */
+	uint64_t ordered;   /* folders that list names by age, and in which results are pending */
 	uint64_t slots[BOARD_SLOTS];
 	int64_t
 	    folders[BOARD_FOLDERS]; /* newest issue (ns) of what will change a folder's entries */

@@ -70,6 +70,14 @@ static inline int flags_of(const char *mode)
 
 #define WRITES(flags) ((flags) & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC))
 
+/* What is made or dated now is to be younger than the results of the commands before, which have
+ * finer times than the file system gives. */
+static inline void pass_tick(void)
+{
+	if (guard.board->newest_ns != 0 && guard.trace == NULL)
+		guard_pass_tick();
+}
+
 /* Whatever it is: a link is not followed. */
 static inline int is_there(int dir, const char *path)
 {
@@ -79,6 +87,13 @@ static inline int is_there(int dir, const char *path)
 	    path != NULL && kernel(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0;
 	errno = before;
 	return there;
+}
+
+/* A name of the foreground's is about to be made: results that were promised before are older. */
+static inline void appears(int dir, const char *path)
+{
+	if (guard.board->ordered != 0 && guard.trace == NULL && !guard_quiet())
+		guard_see_new_name(dir, path);
 }
 
 enum opening { FOR_READING, FOR_WRITING, MAKING };
@@ -95,6 +110,10 @@ static inline enum opening opens(int dir, const char *path, int flags)
 		return FOR_READING;
 	}
 	changes(dir, path);
+	if (flags & O_CREAT && !is_there(dir, path))
+		appears(dir, path);
+	if (flags & (O_CREAT | O_TRUNC))
+		pass_tick();
 	return undo_is_on() && undo_open(dir, path, flags) ? MAKING : FOR_WRITING;
 }
 
@@ -199,6 +218,7 @@ static inline void controls(int fd, unsigned long request)
 static inline void dates(int dir, const char *path, int follow)
 {
 	changes(dir, path);
+	pass_tick();
 	journals(dir, path, follow);
 }
 
@@ -219,12 +239,16 @@ static inline void comes(int dir, const char *path)
 static inline void makes(int dir, const char *path)
 {
 	changes(dir, path);
+	appears(dir, path);
+	pass_tick();
 	comes(dir, path);
 }
 
 static inline void makes_folder(int dir, const char *path)
 {
 	changes_folder(dir, path, 1);
+	appears(dir, path);
+	pass_tick();
 	if (notes_recipes())
 		notes(is_there(dir, path) ? 'K' : 'k', dir, path);
 	comes(dir, path);
@@ -286,6 +310,7 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 	if (guard_quiet() || !fails(from_dir, from, to_dir, to, flags) || guard_knows(to))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
+	appears(to_dir, to);
 	if (notes_recipes() && is_there(from_dir, from)) {
 		notes('r', from_dir, from);
 		notes('d', from_dir, from);
@@ -306,6 +331,7 @@ static inline void links(int from_dir, const char *from, int to_dir, const char 
 		follow_process(&dir, &file, &led);
 	if (!guard_quiet())
 		guard_see_move(dir, file, to_dir, to, ASK_LINK);
+	appears(to_dir, to);
 	notes('r', dir, file);
 	notes_new(to_dir, to);
 	if (guard.trace != NULL)
@@ -318,6 +344,8 @@ static inline void aliases(const char *target, int dir, const char *path)
 {
 	if (!guard_quiet())
 		guard_see_alias(target, dir, path);
+	appears(dir, path);
+	pass_tick();
 	if (notes_recipes() && !is_there(dir, path))
 		notes('s', dir, path);
 	if (undo_is_on())

@@ -2,6 +2,7 @@
 #include "questions.h"
 #include "asking.h"
 #include "concern.h"
+#include "folder.h"
 #include "kernel.h"
 #include "lookup.h"
 #include "pages.h"
@@ -269,6 +270,14 @@ void guard_see_listing(int dir, const char *path)
 	if (path != NULL && kernel(SYS_newfstatat, dir, path, &info, 0) == 0 && is_listed(&info))
 		ask_about(ASK_LIST, dir, path, &answer);
 	errno = before;
+}
+
+void guard_see_new_name(int dir, const char *path)
+{
+	ON_PAGE(room);
+	const char *folder = path != NULL && !is_session(path) ? folder_of(path, room) : NULL;
+	if (folder != NULL)
+		guard_see_listing(*path == '/' ? AT_FDCWD : dir, folder);
 }
 
 void guard_see_tree(const char *path)

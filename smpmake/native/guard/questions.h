@@ -19,6 +19,8 @@ void guard_see_folder(int fd);
 void guard_see_opening(int dir, const char *path, int folder);
 void guard_see_tree(const char *path);
 void guard_see_listing(int dir, const char *path);
+/* A name is made where others, still to come, are older. */
+void guard_see_new_name(int dir, const char *path);
 void guard_see_everything(const char *program);
 
 /* Before a program is started, or a library loaded. */
