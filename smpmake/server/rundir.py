@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _socket  # what socket is made of: it takes long to load, for names of constants
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 LONGEST_SOCKET: Final = 107  # sizeof sun_path - 1
 _SHARED: Final = "/tmp"
 _STILLBORN: Final = 3600  # s
+_LEAST_FREE: Final = 16 << 20  # bytes beside ours, of which a session has some three MiB
 
 
 class FolderError(SmpmakeError):
@@ -50,6 +52,9 @@ class SessionFolder:
         except OSError as error:
             remove_tree(path)
             raise _no_folder(path, error) from None
+        if _free(path) < _LEAST_FREE:  # what is left there the build's own tools need
+            self.remove()
+            raise _no_folder(where, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
 
     def leave(self) -> None:
         """From now on somebody else may undo by what is in it, and remove it."""
@@ -88,6 +93,11 @@ def _temporary() -> str:
     import tempfile
 
     return tempfile.gettempdir()
+
+
+def _free(folder: Path) -> int:
+    info = os.statvfs(folder)
+    return info.f_bavail * info.f_frsize
 
 
 def _new_folder(where: str) -> Path:

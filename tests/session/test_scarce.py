@@ -8,6 +8,7 @@ import shutil
 import psutil
 import pytest
 
+from tests.support import needs
 from tests.support.held import Held
 from tests.support.space import SMPMAKE, Space, objects
 from tests.support.variants import often
@@ -152,6 +153,23 @@ def test_p8_output_that_cannot_be_written_is_no_success(space: Space, driver: st
     ended = space.run("sh", "-c", f"{SMPMAKE} --output=serial sh -c '{driver}' >/dev/full")
     assert ended.status == 125
     assert "output that could not be written: No space left on device" in ended.err
+
+
+@pytest.mark.parametrize("kibibytes", [1536, 3000, 8192])
+def test_p5_little_room_for_temporary_files(space: Space, kibibytes: int) -> None:
+    """The build's own tools need it: a failing build ends as ever, on what is left."""
+    needs.require_mounts()
+    room = f"mount -t tmpfs -o size={kibibytes}k none $TMPDIR"
+    space.write({**FILES, "bad.c": "int bad = 1 +;\n"})
+    script = "gcc -c f0.c; gcc -c bad.c || exit 3; echo > on"
+    ended = space.run(
+        *("unshare", "--mount", "sh", "-ec", f'{room}; exec "$@"', "sh"),
+        *(SMPMAKE, "sh", "-c", script),
+    )
+    assert ended.status == 3, ended.err
+    assert "No space left on device" in ended.err
+    assert "running the build plainly" in ended.err
+    assert "on" not in space.tree()
 
 
 def test_p5_without_proc(space: Space) -> None:
