@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.soak.attacks import (
+    failing,
+    meanwhile,
+    reused,
     searches,
+    signals,
+    stamps,
     undoing,
 )
 from tests.soak.attacks.case import Case
 
 SUBJECTS = (
+    failing,
+    meanwhile,
+    reused,
     searches,
+    signals,
+    stamps,
     undoing,
 )
 CASES: Sequence[Case] = tuple(case for subject in SUBJECTS for case in subject.CASES)
