@@ -5,22 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.soak.attacks import (
+    compiles,
     failing,
+    folders,
+    inputs,
+    libraries,
+    links,
+    loading,
     meanwhile,
+    names,
+    options,
+    replaced,
     reused,
     searches,
     signals,
+    sources,
     stamps,
     undoing,
 )
 from tests.soak.attacks.case import Case
 
 SUBJECTS = (
+    compiles,
     failing,
+    folders,
+    inputs,
+    libraries,
+    links,
+    loading,
     meanwhile,
+    names,
+    options,
+    replaced,
     reused,
     searches,
     signals,
+    sources,
     stamps,
     undoing,
 )
