@@ -1,7 +1,7 @@
 """The command line of `scripts/soak`.
 
-Builds, kills and attacks drawn from seeds, until the time is up or somebody interrupts it; then a
-table of this run.  Status 1 if anything was found; each finding comes with the command that does
+Trials drawn from seeds, until the time is up, all are done or somebody interrupts it; then a table
+of this run.  Status 1 if anything was found; each finding comes with the command that does
 the same again.  Totals are kept, and the next run goes on where this one stopped.
 """
 
@@ -17,6 +17,8 @@ from pathlib import Path
 from smpmake import folders
 from tests.packages.projects import chosen
 from tests.soak import ledger
+from tests.soak.attacks import subjects
+from tests.soak.attacks.section import Attacks
 from tests.soak.builds import Environments, Kills, Programs
 from tests.soak.corpus import Chaos, PackageSection
 from tests.soak.fuzz import Arguments, Inputs, Wire
@@ -27,7 +29,7 @@ from tests.soak.section import Section
 #: What a word of the command line stands for, where it stands for several sections.
 GROUPS = {"fuzz": (Wire.name, Arguments.name, Environments.name, Inputs.name)}
 KINDS: tuple[type[Section], ...] = (
-    *(Chaos, Remembered, Programs, Kills, Wire, Arguments, Environments, Inputs),
+    *(Chaos, Remembered, Programs, Kills, Wire, Arguments, Environments, Inputs, Attacks),
 )
 NAMES = [kind.name for kind in KINDS]
 
@@ -45,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--package", action="append", default=[], help="for chaos and memo; may be repeated"
     )
+    found.add_argument("--case", action="append", default=[], help="for attacks; may be repeated")
     found.add_argument("--state", type=Path, metavar="FILE", help="where the totals are kept")
     found.add_argument("--table", action="store_true", help="print the totals, and try nothing")
     return found
@@ -61,7 +64,9 @@ def _positive(kind: Callable[[str], float]) -> Callable[[str], float]:
     return number
 
 
-def sections(words: Sequence[str], packages: Sequence[str]) -> list[Section]:
+def sections(
+    words: Sequence[str], packages: Sequence[str], cases: Sequence[str] = ()
+) -> list[Section]:
     """The sections that are named, each once; ValueError for a name that is none."""
     wanted: list[str] = []
     for word in words or NAMES:
@@ -72,14 +77,24 @@ def sections(words: Sequence[str], packages: Sequence[str]) -> list[Section]:
         kind.name in wanted for kind in KINDS if issubclass(kind, PackageSection)
     ):
         raise ValueError("--package is for chaos and memo")
+    if cases and Attacks.name not in wanted:
+        raise ValueError("--case is for attacks")
     try:
         projects = chosen(list(packages))
     except KeyError as error:
         raise ValueError(f"no such package: {error.args[0]}") from None
+    try:
+        attacks = subjects.chosen(cases)
+    except KeyError as error:
+        raise ValueError(f"no such case: {error.args[0]}") from None
     made: list[Section] = []
     for kind in KINDS:
-        if kind.name in wanted:
-            made.append(kind(projects) if issubclass(kind, PackageSection) else kind())
+        if kind.name not in wanted:
+            continue
+        if issubclass(kind, PackageSection):
+            made.append(kind(projects))
+        else:
+            made.append(Attacks(attacks) if kind is Attacks else kind())
     return made
 
 
@@ -93,7 +108,7 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(words)
     path = asked.state or folders.state() / "soak.json"
     try:
-        made = sections(asked.section, asked.package)
+        made = sections(asked.section, asked.package, asked.case)
         if asked.table:
             print(shown(ledger.load(path).sections))
             return 0

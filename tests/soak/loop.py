@@ -42,6 +42,7 @@ class Loop:
     say: Callable[[str], None] = print
     #: Of this run alone.
     tallies: dict[str, Tally] = field(default_factory=dict)
+    _begun: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> None:
         """Until there is nothing more to do, or somebody interrupts it."""
@@ -49,6 +50,7 @@ class Loop:
         left = list(self.sections)
         for section in left:
             self.tallies[section.name] = Tally(self._first(section))
+            self._begun[section.name] = self.tallies[section.name].next
         try:
             while left and (self.seconds is None or time.monotonic() - began < self.seconds):
                 section = min(left, key=lambda each: self.tallies[each.name].seconds)
@@ -57,11 +59,16 @@ class Loop:
                 except UnavailableError as error:
                     self.say(f"{section.name}: not tried: {error}")
                     left.remove(section)
-                if self.tallies[section.name].tries == self.tries:
+                if section in left and self._is_done(section):
                     left.remove(section)
         finally:
             for section in self.sections:
                 section.close()
+
+    def _is_done(self, section: Section) -> bool:
+        tally, trials = self.tallies[section.name], section.trials()
+        seeds = tally.next - self._begun[section.name]
+        return tally.tries == self.tries or (trials is not None and seeds >= trials)
 
     def _first(self, section: Section) -> int:
         if self.seed is not None:

@@ -47,6 +47,10 @@ class Section:
         """What a command line needs besides the seed to repeat that trial."""
         return []
 
+    def trials(self) -> int | None:
+        """How many different trials there are; None if there is no end of them."""
+        return None
+
     def close(self) -> None:
         """Nothing more is tried."""
 

@@ -71,8 +71,7 @@ class Space:
             "XDG_CACHE_HOME": str(root / "cache"),
             "LC_ALL": "C",
         }
-        self.forget_programs()
-        shutil.copy(_seen(), self.programs)
+        self.know_compilers()
         self.stdin = subprocess.DEVNULL
         self._running: list[subprocess.Popen[bytes]] = []
 
@@ -85,6 +84,11 @@ class Space:
         """From now on it is as if nothing was ever built here."""
         self.programs.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.programs.unlink(missing_ok=True)
+
+    def know_compilers(self) -> None:
+        """From now on it is as if an earlier build had called the usual compilers."""
+        self.forget_programs()
+        shutil.copy(_seen(), self.programs)
 
     # ------------------------------------------------------------------ files
 
