@@ -207,9 +207,7 @@ class Issuing:
         self._executor.perform(actions)
 
     def _own_programs(self, command: Command) -> list[str]:
-        """Those that it runs and that a build may make anew, being its own."""
-        if not command.undeclared:
-            return []
+        """Those that it runs and that a build may make anew, or change, being its own."""
         programs = command.programs or (command.record.program,)
         own = [name for name in programs if name and not name.startswith(_SYSTEM)]
         found = (self._paths.canonical("/", name) for name in own)

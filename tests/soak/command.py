@@ -25,11 +25,12 @@ from tests.soak.fuzz import Arguments, Inputs, Wire
 from tests.soak.loop import Loop
 from tests.soak.remembered import Remembered
 from tests.soak.section import Section
+from tests.soak.trees import Undo
 
 #: What a word of the command line stands for, where it stands for several sections.
 GROUPS = {"fuzz": (Wire.name, Arguments.name, Environments.name, Inputs.name)}
 KINDS: tuple[type[Section], ...] = (
-    *(Chaos, Remembered, Programs, Kills, Wire, Arguments, Environments, Inputs, Attacks),
+    *(Chaos, Remembered, Programs, Kills, Undo, Wire, Arguments, Environments, Inputs, Attacks),
 )
 NAMES = [kind.name for kind in KINDS]
 
