@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from smpmake import folders
+from smpmake import folders, private
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
 from smpmake.history.schema import VERSION, missing
@@ -22,6 +23,10 @@ KEPT_BYTES: Final = 256 << 20
 _PAST_BUILDS: Final = 5
 _PAST_SINGLE: Final = 3
 _PATIENCE: Final = 10.0  # s for others who write, where nobody waits for us
+#: What comes of values that nobody of us has written.
+_GARBAGE: Final = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError),
+)
 #: Builds whose command could be run at all.
 _RAN: Final = (
     "(status not in (126, 127) or exists (select 1 from command where command.build = build.id))"
@@ -80,18 +85,23 @@ class History:
         """What goes wrong in it is a HistoryError."""
         try:
             yield
-        except (sqlite3.Error, OSError, ValueError) as error:
+        except private.SharedError as error:
+            remedy = error.remedy or private.ANOTHER_STATE
+            raise HistoryError(f"{error}: smpmake uses no history from there ({remedy})") from None
+        except (sqlite3.Error, OSError, *_GARBAGE) as error:
             # The file cannot be reached or written now, or there is something wrong with it.
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise LockedError(f"{self.path}: another program has it locked") from None
             is_outside = isinstance(error, (OSError, sqlite3.OperationalError))
             what = "" if is_outside else " (move the file away to start a new history)"
-            raise HistoryError(f"{self.path}: {error}{what}") from None
+            raise HistoryError(f"{self.path}: {error or type(error).__name__}{what}") from None
 
     def connect(self, patience: float | None = None) -> sqlite3.Connection:
         """A connection to tables of our version, to be used inside `errors`."""
         patience = self._patience if patience is None else patience
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private.demand_folder(self.path.parent)
+        with contextlib.suppress(FileNotFoundError):
+            os.close(private.opened(self.path, os.O_PATH))
         # Another thread may go on where one has died.
         connection = sqlite3.connect(self.path, timeout=patience, check_same_thread=False)
         try:
