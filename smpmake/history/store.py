@@ -20,11 +20,12 @@ from smpmake.records import NOT_RUN, BuildRecord, Compiler, Failure, Past, Sampl
 #: What is kept if the configuration does not say otherwise.
 KEPT_DAYS: Final = 180
 KEPT_BYTES: Final = 256 << 20
+_FAILURE: Final = ("number", "output", "why", "reported")
 _PAST_BUILDS: Final = 5
 _PAST_SINGLE: Final = 3
 _PATIENCE: Final = 10.0  # s for others who write, where nobody waits for us
 #: What comes of values that nobody of us has written.
-_GARBAGE: Final = (
+GARBAGE: Final = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError),
 )
 #: Builds whose command could be run at all.
@@ -88,7 +89,7 @@ class History:
         except private.SharedError as error:
             remedy = error.remedy or private.ANOTHER_STATE
             raise HistoryError(f"{error}: smpmake uses no history from there ({remedy})") from None
-        except (sqlite3.Error, OSError, *_GARBAGE) as error:
+        except (sqlite3.Error, OSError, *GARBAGE) as error:
             # The file cannot be reached or written now, or there is something wrong with it.
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise LockedError(f"{self.path}: another program has it locked") from None
@@ -154,7 +155,12 @@ class History:
             if not heads:
                 return None
             (record,) = heads
-            files = dict(connection.execute("select id, path from file where build = ?", (number,)))
+            files: dict[int, str] = {}
+            for values in connection.execute(
+                "select id, path from file where build = ?", (number,)
+            ):
+                file_id, path = rows.checked("file", ("id", "path"), values)
+                files[file_id] = path
             select = f"select {{}} from {{}} where build = {int(number)} order by {{}}"
             record.commands = [
                 rows.command(values, files)
@@ -163,21 +169,22 @@ class History:
                 )
             ]
             record.stalls = [
-                Stall(*values)
+                Stall(*rows.checked("stall", rows.STALL, values))
                 for values in connection.execute(
                     select.format(", ".join(rows.STALL), "stall", "began_ns")
                 )
             ]
             record.samples = [
-                Sample(*values)
+                Sample(*rows.checked("sample", rows.SAMPLE, values))
                 for values in connection.execute(
                     select.format(", ".join(rows.SAMPLE), "sample", "at_s")
                 )
             ]
             by_number = {command.number: command for command in record.commands}
             for at, output, why, reported in connection.execute(
-                select.format("number, output, why, reported", "failure", "number")
+                select.format(", ".join(_FAILURE), "failure", "number")
             ):
+                rows.checked("failure", _FAILURE, (at, output, why, reported))
                 if at in by_number:
                     failure = Failure(by_number[at], output, why)
                     (record.reported if reported else record.failures).append(failure)
@@ -231,7 +238,10 @@ class History:
                     (number, *NOT_RUN),
                 ):
                     for output in json.loads(outputs)[:1]:
-                        found[output] = Past(wall / 1e9, cpu / 1e6, rss, there / 1e9)
+                        wall_s, cpu_s, there_s = map(
+                            rows.number, (wall / 1e9, cpu / 1e6, there / 1e9)
+                        )
+                        found[output] = Past(wall_s, cpu_s, int(rows.number(rss)), there_s)
         return found
 
     def compilers(self, builds: int = _PAST_BUILDS) -> list[Compiler]:
@@ -249,7 +259,9 @@ class History:
                 (*NOT_RUN, rows.storable(cwd), _PAST_SINGLE),
             )
             return {
-                output: cpu / 1e6 for outputs, cpu in rows_ for output in json.loads(outputs)[:1]
+                output: rows.number(cpu / 1e6)
+                for outputs, cpu in rows_
+                for output in json.loads(outputs)[:1]
             }
 
     def fullest(self, cwd: str) -> int | None:
