@@ -187,7 +187,7 @@ def open_folder(path: Path) -> int:
 
 
 def _open_ours(path: Path) -> int:
-    """The same if it is this user's and closed to others, as a session makes it; else -1.
+    """The same if it is this user's, and others cannot write to it; else -1.
 
     Others may write where it lies: whatever is under its name a moment later, nobody looks.
     """
@@ -196,7 +196,7 @@ def _open_ours(path: Path) -> int:
     except OSError:
         return -1
     info = os.fstat(folder)
-    if info.st_uid == os.getuid() and not info.st_mode & 0o077:
+    if info.st_uid == os.getuid() and not info.st_mode & 0o022:
         return folder
     os.close(folder)
     return -1
